@@ -8,7 +8,7 @@ use config::GpuConfig;
 use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode, Setup};
 use std::path::{Path, PathBuf};
-use workloads::launchfile::LaunchFile;
+use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
 
 /// A GPU description with its overrides.
@@ -19,6 +19,34 @@ pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failur
         let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
         Failure::bad_input(format!("{file}{error}"))
     })
+}
+
+/// The GPU that `run`, `trace` and `compare` take by default.
+const USUAL_GPU: &str = "rtx2060s";
+
+/// The GPU to run on: the one `given`, else that of the launch files among `workloads`, else the usual one.
+pub fn gpu_of(given: Option<&Path>, workloads: &[&Path], input: &Input) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    let is_file = |name: &Path| bundled(&name.to_string_lossy()).is_err() && !lab::is_trace(name);
+    let mut named: Vec<PathBuf> = Vec::new();
+    for path in workloads.iter().filter(|path| is_file(path)) {
+        // A file that cannot be read is reported when it is to run.
+        let Ok(file) = LaunchFile::load(path, &input.overrides()) else { continue };
+        let Some(name) = file.gpu() else { continue };
+        gpu(&name, &[]).map_err(|e| Failure::bad_input(file.refused_gpu(e.message)))?;
+        named.push(name);
+    }
+    named.dedup();
+    match &named[..] {
+        [] => Ok(USUAL_GPU.into()),
+        [one] => Ok(one.clone()),
+        [one, other, ..] => {
+            let (one, other) = (one.display(), other.display());
+            Err(Failure::bad_input(format!("the launch files name different GPUs, {one} and {other}: give --gpus")))
+        }
+    }
 }
 
 /// The files that a GPU description is read from: none if it comes with the program.
@@ -54,6 +82,16 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// `FILE` or `NAME=FILE` of a module.
+fn module(text: &str) -> Result<ModuleOverride, String> {
+    let named = text.split_once('=').filter(|_| !Path::new(text).exists());
+    let (name, path) = named.map_or((None, text), |(name, path)| (Some(name.trim().to_owned()), path.trim()));
+    if path.is_empty() || name.as_ref().is_some_and(String::is_empty) {
+        return Err("expected FILE or NAME=FILE, such as kernels.ptx=other.cubin".to_owned());
+    }
+    Ok(ModuleOverride { name, path: path.into() })
+}
+
 /// A whole number; digits may be grouped: `1_000_000`.
 fn number(text: &str) -> Option<u64> {
     text.replace('_', "").parse().ok()
@@ -68,6 +106,9 @@ pub struct Input {
     /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
     params: Vec<(String, String)>,
+    /// A file in place of the module of a launch file, or in place of the one that it calls NAME
+    #[arg(long = "module", value_name = "[NAME=]FILE", value_parser = module)]
+    modules: Vec<ModuleOverride>,
     /// Seed of the generated inputs of bundled workloads [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -103,6 +144,11 @@ enum Isa {
 }
 
 impl Input {
+    /// What replaces parts of a launch file.
+    fn overrides(&self) -> Overrides {
+        Overrides { values: self.params.clone(), modules: self.modules.clone() }
+    }
+
     /// Which code of the bundled workload called `name` runs on all of `gpus` and `cores`. Other inputs have one code
     /// only.
     pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig], cores: &[&str]) -> Form {
@@ -191,6 +237,12 @@ pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
             return Err(Failure::bad_input(format!("--param {param} is given twice; give each parameter once")));
         }
     }
+    for (i, module) in input.modules.iter().enumerate() {
+        if input.modules[..i].iter().any(|earlier| earlier.name == module.name) {
+            let name = module.name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+            return Err(Failure::bad_input(format!("--module{name} is given twice; give each module once")));
+        }
+    }
     // A name that is not text can only be that of a file.
     let name = &*named.to_string_lossy();
     match bundled(name) {
@@ -215,6 +267,11 @@ fn workload(workload: &'static Workload, own: &str, input: &Input) -> Result<Job
             "--registers is for PTX: machine code has its registers (--isa sass). Leave one of the two out",
         ));
     }
+    if !input.modules.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "`{name}`: --module is for launch files; a bundled workload has its code"
+        )));
+    }
     let size = input.work.chosen();
     let mut params = Vec::new();
     let own = own.split(',').filter(|own| !own.is_empty()).map(assignment).collect::<Result<Vec<_>, _>>();
@@ -237,6 +294,7 @@ fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     let given = [
         ("--size", input.work.size.is_some()),
         ("--param", !input.params.is_empty()),
+        ("--module", !input.modules.is_empty()),
         ("--seed", input.seed.is_some()),
         ("--isa", input.isa == Isa::Sass),
         ("--registers", input.registers.is_some()),
@@ -288,8 +346,9 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
         return refuse(format!("{option} is for bundled workloads; a launch file gives its inputs itself"));
     }
     // Read here too, so that all its mistakes are reported before anything runs.
-    LaunchFile::load(path, &input.params).map_err(Failure::bad_input)?;
-    Ok(Job::LaunchFile { path: path.into(), values: input.params.clone() })
+    let overrides = input.overrides();
+    LaunchFile::load(path, &overrides).map_err(Failure::bad_input)?;
+    Ok(Job::LaunchFile { path: path.into(), overrides })
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use workloads::Size;
 /// The one GPU that a command is about.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Machine {
-    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
-    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    pub gpu: PathBuf,
+    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description [default: the launch file's, else rtx2060s]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub gpu: Option<PathBuf>,
     /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,

@@ -290,16 +290,13 @@ pub struct LoadedModule {
 impl LoadedModule {
     /// The kernel `name`. For a mangled C++ name the plain name is accepted if it is unambiguous.
     pub fn kernel(&self, name: &str) -> Option<&Arc<Kernel>> {
-        let exact = self.kernels.iter().find(|k| k.name() == name);
-        exact.or_else(|| {
-            let mut like = self.kernels.iter().filter(|k| plain_name(k.name()) == Some(name));
-            like.next().filter(|_| like.next().is_none())
-        })
+        named(&self.kernels, |kernel| kernel.name(), name)
     }
 
-    /// The variable `name`; `None` if the module has no such variable.
+    /// The variable `name`; for a mangled C++ name the plain name is accepted as for kernels. `None` if the module has
+    /// no such variable.
     pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
-        self.variables.iter().find(|v| v.name == name)
+        named(&self.variables, |variable| &variable.name, name)
     }
 
     /// Places the module's variables in device memory with their initial contents.
@@ -315,9 +312,18 @@ impl LoadedModule {
     }
 }
 
-/// The function name in a mangled C++ name: `add` for `_Z3addPfS_`.
+/// The item called `name`, else the only one whose plain name that is.
+fn named<'a, T>(items: &'a [T], name_of: impl Fn(&T) -> &str, name: &str) -> Option<&'a T> {
+    items.iter().find(|item| name_of(item) == name).or_else(|| {
+        let mut like = items.iter().filter(|item| plain_name(name_of(item)) == Some(name));
+        like.next().filter(|_| like.next().is_none())
+    })
+}
+
+/// The name of a function or variable in a mangled C++ name: `add` for `_Z3addPfS_`, `table` for the static `_ZL5table`.
 pub fn plain_name(mangled: &str) -> Option<&str> {
     let rest = mangled.strip_prefix("_Z")?;
+    let rest = rest.strip_prefix('L').unwrap_or(rest);
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let length: usize = rest[..digits].parse().ok()?;
     rest.get(digits..digits.checked_add(length)?)
@@ -332,6 +338,8 @@ mod tests {
         assert_eq!(plain_name("_Z9vectoraddPKfS0_Pfi"), Some("vectoradd"));
         assert_eq!(plain_name("_Z99add"), None);
         assert_eq!(plain_name("add"), None);
+        assert_eq!(plain_name("_ZL7weights"), Some("weights"));
+        assert_eq!(plain_name("_ZL"), None);
         assert_eq!(function_at(function_address(7)), Some(7));
         assert_eq!(function_at(8), None);
     }

@@ -326,15 +326,18 @@ impl Device for SimulatedDevice<'_> {
         Ok(())
     }
 
-    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.synchronize()?;
+    fn symbol(&mut self, module: ModuleId, name: &str) -> Result<Buffer, DeviceError> {
         let loaded = &self.module(module)?.module;
         let variable = loaded.variable(name).ok_or_else(|| DeviceError::UnknownSymbol {
             name: name.to_owned(),
             known: loaded.variables.iter().map(|v| v.name.clone()).collect(),
         })?;
-        let place = Buffer { address: variable.address, bytes: variable.bytes };
-        let address = span(place, offset, bytes.len() as u64)?;
+        Ok(Buffer { address: variable.address, bytes: variable.bytes })
+    }
+
+    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.synchronize()?;
+        let address = span(self.symbol(module, name)?, offset, bytes.len() as u64)?;
         self.state().memory.write(address, bytes).map_err(other)
     }
 

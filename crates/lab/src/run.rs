@@ -12,7 +12,7 @@ use kit::text::counted;
 use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workloads::launchfile::{LaunchFile, LaunchFileRunError};
+use workloads::launchfile::{LaunchFile, LaunchFileRunError, Overrides};
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suite};
 
 /// What is run, and with which inputs.
@@ -31,8 +31,8 @@ pub enum Job {
     },
     LaunchFile {
         path: PathBuf,
-        /// Replacements for entries of its `[values]`: name and expression.
-        values: Vec<(String, String)>,
+        /// Replacements for parts of it.
+        overrides: Overrides,
     },
     Trace {
         /// A `kernelslist.g` or a folder that holds one; a file of our own format.
@@ -48,8 +48,8 @@ impl Job {
     pub fn inputs(&self) -> Vec<PathBuf> {
         match self {
             Job::Workload { .. } => Vec::new(),
-            Job::LaunchFile { path, values } => {
-                LaunchFile::load(path, values).map_or_else(|_| vec![path.clone()], |file| file.inputs())
+            Job::LaunchFile { path, overrides } => {
+                LaunchFile::load(path, overrides).map_or_else(|_| vec![path.clone()], |file| file.inputs())
             }
             Job::Trace { path, .. } => traces::inputs(path),
         }
@@ -58,8 +58,8 @@ impl Job {
     /// Every file that it writes.
     pub fn outputs(&self) -> Vec<PathBuf> {
         match self {
-            Job::LaunchFile { path, values } => {
-                LaunchFile::load(path, values).map_or_else(|_| Vec::new(), |file| file.outputs())
+            Job::LaunchFile { path, overrides } => {
+                LaunchFile::load(path, overrides).map_or_else(|_| Vec::new(), |file| file.outputs())
             }
             Job::Workload { .. } | Job::Trace { .. } => Vec::new(),
         }
@@ -151,8 +151,8 @@ pub fn run_design<P: CoreDesign + 'static>(
 pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
     let (workload, done) = match job {
         Job::Workload { name, size, params, seed } => run_workload(device, setup.code, name, *size, params, *seed)?,
-        Job::LaunchFile { path, values } => {
-            let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
+        Job::LaunchFile { path, overrides } => {
+            let file = LaunchFile::load(path, overrides).map_err(|e| RunError::input(e.to_string()))?;
             let outcome = file.run(device);
             let done = outcome.map_err(Failure::from).map(|o| {
                 let written = o.written.iter().map(|p| format!("wrote {}", p.display()));
@@ -194,7 +194,9 @@ impl From<LaunchFileRunError> for Failure {
     fn from(error: LaunchFileRunError) -> Self {
         match error {
             LaunchFileRunError::Device(error) => error.into(),
-            error @ LaunchFileRunError::Unwritten { .. } => Self { message: error.to_string(), bad_input: false },
+            error @ (LaunchFileRunError::Unwritten { .. } | LaunchFileRunError::Endless(_)) => {
+                Self { message: error.to_string(), bad_input: false }
+            }
             error => Self { message: error.to_string(), bad_input: true },
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, NativeTrace};
 use workloads::Form;
+use workloads::launchfile::Overrides;
 
 /// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils, textures.
 const WORKLOADS: [&str; 10] =
@@ -81,7 +82,7 @@ fn a_native_trace_of_many_launches_runs_as_the_live_run_did() {
     let path = folder.path().join("k.toml");
     std::fs::write(folder.path().join("k.ptx"), kernel).unwrap();
     std::fs::write(&path, format!("module = \"k.ptx\"\n{}{}", launch(0, 1500), launch(1, 700))).unwrap();
-    let (setup, job) = (setup("rtx2060s"), Job::LaunchFile { path, values: Vec::new() });
+    let (setup, job) = (setup("rtx2060s"), Job::LaunchFile { path, overrides: Overrides::default() });
     let live = run(&setup, &job, &mut Unattended).unwrap();
     let native = TraceFormat::Native { values: false };
     let recorded = export(&setup, &job, folder.path(), native, false, &mut Unattended).unwrap();

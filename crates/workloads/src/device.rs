@@ -218,6 +218,10 @@ pub trait Device {
     /// Sets every byte of a buffer.
     fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError>;
 
+    /// Where a module's variable in global or constant memory is, to be read and written like a buffer. A mangled
+    /// name may be given by the plain one.
+    fn symbol(&mut self, module: ModuleId, name: &str) -> Result<Buffer, DeviceError>;
+
     /// Writes a module's variable in global or constant memory.
     fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
 

@@ -128,7 +128,7 @@ impl ScalarType {
             "s32" | "int" => "i32",
             "b32" | "uint" => "u32",
             "s64" | "long" => "i64",
-            "b64" | "ulong" => "u64",
+            "b64" | "ulong" | "pointer" => "u64",
             "half" => "f16",
             "float" => "f32",
             "double" => "f64",

@@ -8,7 +8,7 @@ use std::path::Path;
 use workloads::Form;
 use workloads::conformance::check_one;
 use workloads::device::{Device, DeviceError, ModuleCode, ModuleSource};
-use workloads::launchfile::LaunchFile;
+use workloads::launchfile::{LaunchFile, Overrides};
 use workloads::suite::{ALL, find};
 
 /// Executes each launch at once, CTA by CTA.
@@ -233,7 +233,7 @@ fn example_launch_files() {
         if path.extension().is_none_or(|e| e != "toml") || path.ends_with("kernels.toml") {
             continue;
         }
-        let file = LaunchFile::load(&path, &[]).unwrap();
+        let file = LaunchFile::load(&path, &Overrides::default()).unwrap();
         let outcome = file.run(&mut functional()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         assert!(outcome.passed() && !checks.is_empty(), "{}: {}", path.display(), checks.join("\n"));

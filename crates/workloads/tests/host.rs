@@ -122,10 +122,13 @@ impl<R: Runs> Device for Host<R> {
     fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
         self.write(buffer, 0, &vec![byte; buffer.bytes as usize])
     }
-    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn symbol(&mut self, module: ModuleId, name: &str) -> Result<Buffer, DeviceError> {
         let variable = self.module(module)?.module.variable(name).ok_or_else(|| other(name))?;
-        let place = Buffer { address: variable.address, bytes: variable.bytes };
-        self.runs.state().memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
+        Ok(Buffer { address: variable.address, bytes: variable.bytes })
+    }
+    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let place = self.symbol(module, name)?;
+        self.write(place, offset, bytes)
     }
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
         self.runs.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))

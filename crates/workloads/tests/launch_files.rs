@@ -3,31 +3,40 @@
 
 use insta::assert_snapshot;
 use std::path::Path;
-use workloads::launchfile::{LaunchFile, LaunchFileRunError, LaunchOutcome};
+use workloads::launchfile::{LaunchFile, LaunchFileRunError, LaunchOutcome, ModuleOverride, Overrides};
 use workloads::{
     ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, ThreadRegisters,
 };
 
-/// A device whose kernels are written in Rust: `saxpy`, `sum` and `record`, which only notes its
-/// launch.
+/// A device whose kernels are written in Rust: `saxpy`, `sum`, `less`, which takes one from a word, and `record`,
+/// which only notes its launch. Its module has a variable of 32 bytes.
 #[derive(Default)]
 struct Fake {
     memory: Vec<Option<Vec<u8>>>,
     log: Vec<String>,
+    weights: Vec<u8>,
 }
 
+/// Where the variable is: the upper half of its address.
+const SYMBOL: u64 = 0xff;
+
 impl Fake {
-    fn at(&mut self, address: u64) -> &mut Vec<u8> {
-        self.memory[(address >> 32) as usize - 1].as_mut().expect("not freed")
+    /// The memory that holds `address`, from there on.
+    fn at(&mut self, address: u64) -> &mut [u8] {
+        let memory = match address >> 32 {
+            SYMBOL => &mut self.weights,
+            number => self.memory[number as usize - 1].as_mut().expect("not freed"),
+        };
+        &mut memory[address as u32 as usize..]
     }
 
     fn floats(&mut self, address: u64) -> Vec<f32> {
-        let bytes = self.at(address).clone();
-        bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+        self.at(address).chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
     }
 
     fn set_floats(&mut self, address: u64, values: &[f32]) {
-        *self.at(address) = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.at(address)[..bytes.len()].copy_from_slice(&bytes);
     }
 }
 
@@ -42,15 +51,17 @@ impl Device for Fake {
         0
     }
     fn load_module(&mut self, _: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
+        self.weights = (1..9).flat_map(|n: i32| n.to_le_bytes()).collect();
         Ok(ModuleId(0))
     }
     fn kernels(&self, _: ModuleId) -> Result<Vec<String>, DeviceError> {
-        Ok(["saxpy", "sum", "record"].map(str::to_owned).to_vec())
+        Ok(["saxpy", "sum", "less", "record"].map(str::to_owned).to_vec())
     }
     fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
         let types: &[(&str, u32)] = match kernel {
             "saxpy" => &[("f32", 4), ("u64", 8), ("u64", 8), ("u32", 4)],
             "sum" => &[("u64", 8), ("u64", 8), ("u32", 4)],
+            "less" => &[("u64", 8)],
             "record" => &[("b64", 8), ("b32", 4), ("b8", 3)],
             _ => return Err(DeviceError::UnknownKernel { name: kernel.to_owned(), known: self.kernels(module)? }),
         };
@@ -80,8 +91,14 @@ impl Device for Fake {
         self.at(buffer.address).fill(byte);
         Ok(())
     }
-    fn write_symbol(&mut self, _: ModuleId, name: &str, _: u64, _: &[u8]) -> Result<(), DeviceError> {
-        Err(DeviceError::UnknownSymbol { name: name.to_owned(), known: Vec::new() })
+    fn symbol(&mut self, _: ModuleId, name: &str) -> Result<Buffer, DeviceError> {
+        if name != "weights" {
+            return Err(DeviceError::UnknownSymbol { name: name.to_owned(), known: vec!["weights".into()] });
+        }
+        Ok(Buffer { address: SYMBOL << 32, bytes: 32 })
+    }
+    fn write_symbol(&mut self, _: ModuleId, _: &str, _: u64, _: &[u8]) -> Result<(), DeviceError> {
+        unreachable!("symbols are written like buffers")
     }
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
         self.log.push(format!("{image:?}"));
@@ -100,6 +117,10 @@ impl Device for Fake {
             "sum" => {
                 let sum = self.floats(args[0]).iter().map(|&v| f64::from(v)).sum::<f64>();
                 self.set_floats(args[1], &[sum as f32]);
+            }
+            "less" => {
+                let word = self.at(args[0]).first_chunk_mut().unwrap();
+                *word = (i32::from_le_bytes(*word) - 1).to_le_bytes();
             }
             _ => {}
         }
@@ -121,7 +142,7 @@ impl Device for Fake {
 
 fn example(name: &str) -> LaunchFile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch").join(name);
-    LaunchFile::load(&path, &[]).unwrap_or_else(|e| panic!("{e}"))
+    LaunchFile::load(&path, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Runs a text in a folder with an (empty) module; returns the outcome and the launches.
@@ -130,7 +151,7 @@ fn run(text: &str) -> Result<(LaunchOutcome, Vec<String>), String> {
     std::fs::write(folder.path().join("k.ptx"), "").unwrap();
     let path = folder.path().join("test.toml");
     let show = |e: String| e.replace(&format!("{}/", folder.path().display()), "");
-    let file = LaunchFile::parse(&path, text, &[]).map_err(|e| show(e.to_string()))?;
+    let file = LaunchFile::parse(&path, text, &Overrides::default()).map_err(|e| show(e.to_string()))?;
     let mut device = Fake::default();
     let outcome = file.run(&mut device);
     assert!(device.memory.iter().all(Option::is_none), "all memory is given back");
@@ -215,7 +236,7 @@ fn the_document_is_right() {
     let outcome = run(&toml.replace("saxpy.ptx", "k.ptx")).unwrap().0;
     assert!(outcome.passed() && outcome.checks.len() == 1, "{:?}", outcome.checks);
     let wrong = toml.replacen("length", "lenght", 1).replace("\"x\", ", "\"z\", ");
-    let error = LaunchFile::parse(Path::new("saxpy.toml"), &wrong, &[]).unwrap_err().to_string();
+    let error = LaunchFile::parse(Path::new("saxpy.toml"), &wrong, &Overrides::default()).unwrap_err().to_string();
     assert!(document.contains(&error), "{error}");
 }
 
@@ -234,7 +255,7 @@ fn values_can_be_set_from_outside() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch/saxpy.toml");
     let set = |sets: &[(&str, &str)]| {
         let sets: Vec<_> = sets.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        LaunchFile::load(&path, &sets).map(|file| {
+        LaunchFile::load(&path, &Overrides::of_values(&sets)).map(|file| {
             let mut device = Fake::default();
             file.run(&mut device).unwrap();
             device.log[0].clone()
@@ -323,17 +344,17 @@ fn files_are_read_and_written() {
         compare = { formula = '2 * x[i] + 1', absolute = 0.5 }
     ";
     let path = folder.path().join("test.toml");
-    let outcome = LaunchFile::parse(&path, text, &[]).unwrap().run(&mut Fake::default()).unwrap();
+    let outcome = LaunchFile::parse(&path, text, &Overrides::default()).unwrap().run(&mut Fake::default()).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("y.txt")).unwrap(), "2.0\n4.0\n6.0\n8.0\n");
     assert_eq!(outcome.written.len(), 2);
     assert!(outcome.checks[0].passed(), "{}", outcome.checks[0]);
     assert_eq!(outcome.checks[1].to_string(), "y: 3 of 3 values are not within 5e-1; first at 0: expected 3, got 2");
     // The .npy file serves as contents, type and length included; it is not an output then.
     let text = text.replace("buffers.y = { type = 'f32', file = 'y.bin', length = 4 }", "buffers.y.file = 'y.npy'");
-    let same = LaunchFile::parse(&path, &text, &[]).unwrap().run(&mut Fake::default()).unwrap_err();
+    let same = LaunchFile::parse(&path, &text, &Overrides::default()).unwrap().run(&mut Fake::default()).unwrap_err();
     assert!(same.to_string().contains("both an output and an input"), "{same}");
     let text = text.replace("write = 'y.npy'", "write = 'z.npy'");
-    let outcome = LaunchFile::parse(&path, &text, &[]).unwrap().run(&mut Fake::default()).unwrap();
+    let outcome = LaunchFile::parse(&path, &text, &Overrides::default()).unwrap().run(&mut Fake::default()).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("y.txt")).unwrap(), "4.0\n8.0\n12.0\n16.0\n");
     assert_eq!(outcome.launches, 1);
 }
@@ -456,14 +477,247 @@ fn numbers_and_roles_that_make_no_sense() {
 fn a_missing_module() {
     let text = "launch = { module = 'nowhere.ptx', kernel = 'record', grid = 1, block = 1 }";
     assert!(mistakes(text).starts_with("test.toml:1:21: nowhere.ptx: No such file"), "{}", mistakes(text));
-    let error = LaunchFile::load(Path::new("nowhere.toml"), &[]).unwrap_err();
+    let error = LaunchFile::load(Path::new("nowhere.toml"), &Overrides::default()).unwrap_err();
     assert!(matches!(error, LaunchFileRunError::Io { .. }));
+}
+
+/// A file with a word `n` of 3, a buffer `x`, and steps.
+fn counting(steps: &str) -> String {
+    format!(
+        "module = 'k.ptx'\nbuffers.n = {{ type = 'i32', values = [3, 7] }}\n\
+             buffers.x = {{ type = 'f32', values = [1, 2, 3, 4] }}\n{steps}\n"
+    )
+}
+
+const LESS: &str = "{ kernel = 'less', grid = 1, block = 1, args = ['n'] }";
+
+#[test]
+fn a_loop_reads_present_contents() {
+    let (outcome, log) = run(&counting(&format!(
+        "loop = {{ while = 'n[0] > 0 && sum(n) != 8', launch = {LESS} }}\noutput = [{{ buffer = 'n', print = true }}]"
+    )))
+    .unwrap();
+    assert_eq!((outcome.launches, log.len()), (2, 2), "3 + 7, then 2 + 7, then 1 + 7");
+    assert_eq!(outcome.prints, ["n: 2 x i32 = [1, 7]"]);
+    // With `repeat` the bound is an end like any other; without it the run fails.
+    let bounded = run(&counting(&format!("loop = {{ while = 'n[0] > 0', repeat = 2, launch = {LESS} }}"))).unwrap();
+    assert_eq!(bounded.0.launches, 2);
+    let never = mistakes(&counting(&format!("loop = {{ while = 'n[0] != 9', at_most = 2, launch = {LESS} }}")));
+    assert!(never.starts_with("test.toml:4:18: this still holds after 2 rounds, `at_most` of the loop"), "{never}");
+    let outside = mistakes(&counting(&format!("loop = {{ while = 'n[2]', launch = {LESS} }}")));
+    assert!(outside.starts_with("test.toml:4:18: index 2 of a buffer of 2 elements"), "{outside}");
+}
+
+#[test]
+fn steps_come_in_the_order_of_the_file() {
+    let record =
+        |args: &str| format!("kernel = 'record'\ngrid = 1\nblock = 1\nargs = [{args}, {{ bytes = [0, 0, 0] }}]");
+    let (_, log) = run(&counting(&format!(
+        "[[loop]]\nrepeat = 2\ncounter = 'outer'\nswap = ['x', 'y']\n\
+         [[loop.launch]]\n{}\n\
+         [[loop.loop]]\nrepeat = 'outer + 1'\n[[loop.loop.launch]]\n{}\n\
+         [[launch]]\n{}\n\
+         [[loop]]\nrepeat = 1\n[[loop.launch]]\nrepeat = 2\n{}\n\
+         [buffers.y]\ntype = 'f32'\nlength = 4\n",
+        record("'x', 'round'"),
+        record("'x', '10 * outer + round'"),
+        record("'x', 100"),
+        record("'x', '200 + round'"),
+    )))
+    .unwrap();
+    let words: Vec<_> =
+        log.iter().map(|line| line.rsplit(": ").next().unwrap().strip_suffix(" 0x0").unwrap()).collect();
+    let (x, y) = ("0x200000000", "0x300000000");
+    let expected = [(x, 0), (x, 0), (y, 1), (y, 10), (y, 11), (x, 100), (x, 200), (x, 201)];
+    assert_eq!(words, expected.map(|(buffer, word)| format!("{buffer} {word:#x}")));
+}
+
+#[test]
+fn buffers_and_variables_are_set_between_launches() {
+    let text = counting(
+        "
+symbols.weights = { type = 'i32' }
+symbols.middle = { name = 'weights', type = 'i32', offset = 2, values = [20, 'weights[3] * 10'] }
+symbols.pointer = { name = 'weights', offset = 3, address = 'x' }
+launch = { kernel = 'less', grid = 1, block = 1, args = ['weights'], repeat = 2,
+           set = { n = { values = ['round + 1'], at = 1 }, x = 'i + round' } }
+set = { n = { value = 'i', count = 1 }, weights = { buffer = 'n', at = 1 }, x = { buffer = 'x', offset = 2 } }
+[[output]]
+symbol = 'weights'
+print = true
+[[output]]
+buffer = 'n'
+print = true
+compare = '2 * i'
+[[output]]
+buffer = 'x'
+print = true
+",
+    );
+    let prints = run(&text).unwrap().0.prints;
+    // 1 to 8 at first; two launches; `n` on 1 and 2; `middle` on 2 and 3; the address of `x` on 6 and 7.
+    assert_eq!(prints[0], "weights: 8 x i32 = [-1, 0, 2, 40, 5, 6, 0, 2]");
+    assert_eq!(prints[1..], ["n: 2 x i32 = [0, 2]", "x: 4 x f32 = [3.0, 4.0, 3.0, 4.0]"]);
+}
+
+#[test]
+fn structures_are_laid_out_as_in_c() {
+    let (_, log) = run("
+module = 'k.ptx'
+[buffers.nodes]
+struct = [{ u8 = 'i + 1' }, { address = 'nodes', offset = '16 * (i + 1)', when = 'i == 0' }]
+length = 2
+[buffers.heads]
+type = 'pointer'
+values = [{ address = 'nodes', offset = 16 }, 0]
+[[loop]]
+repeat = 2
+[[loop.launch]]
+kernel = 'record'
+grid = 1
+block = 1
+args = [
+    { struct = [{ u8 = [1, 'round'] }, { i32 = 0x55 }] },
+    { struct = [{ i16 = 2, at = 2 }] },
+    { struct = [{ struct = [{ u8 = 7 }] }, { bytes = [8] }, { u8 = 9 }], align = 1 },
+]
+[[output]]
+buffer = 'heads'
+print = true
+[[output]]
+buffer = 'nodes'
+print = 32
+")
+    .map(|(outcome, log)| {
+        assert_eq!(outcome.prints[0], format!("heads: 2 x u64 = [{}, 0]", (1u64 << 32) + 16));
+        assert!(
+            outcome.prints[1].contains("[ 0]  1  0  0  0  0  0  0  0\n  [ 8] 16  0  0  0  1"),
+            "{}",
+            outcome.prints[1]
+        );
+        assert!(outcome.prints[1].ends_with("[16]  2  0  0  0  0  0  0  0\n  [24]  0  0  0  0  0  0  0  0"));
+        (outcome, log)
+    })
+    .unwrap();
+    let args: Vec<_> = log.iter().map(|line| line.rsplit(": ").next().unwrap()).collect();
+    assert_eq!(args, ["0x5500000001 0x20000 0x90807", "0x5500000101 0x20000 0x90807"]);
+}
+
+#[test]
+fn mistakes_in_loops_symbols_and_structures() {
+    assert_snapshot!(mistakes(
+        "
+module = 'k.ptx'
+gpu = 3
+buffers.x = { type = 'f32', length = 4 }
+buffers.p = { type = 'f32', values = [{ addres = 'x' }, { address = 'y' }] }
+buffers.s = { struct = [{ f32 = 1 }, 2, { texture = 'x' }], length = 2 }
+symbols.weights = { lenght = 4 }
+symbols.x = { type = 'f32', offset = 'later[0]' }
+[[loop]]
+at_most = 5
+[[loop.set]]
+z = 0
+x = { value = 1, cuont = 2 }
+weights = { count = 1 }
+[[loop]]
+while = 'y[0]'
+repeat = 2
+at_most = 3
+counter = 'x'
+swap = ['x', 'weights']
+[[loop.launch]]
+kernel = 'less'
+grid = 1
+block = 1
+args = [{ struct = [] }, { struct = ['nothing'] }, { struct = [{ f32 = 1, at = -1 }], align = 3 }, { f32 = [1, 'q'] }]
+"
+    ));
+    assert_snapshot!(mistakes(
+        "
+module = 'k.ptx'
+[buffers.x]
+type = 'f32'
+length = 4
+[buffers.p]
+type = 'f32'
+values = [{ address = 'x' }]
+[buffers.q]
+type = 'pointer'
+values = [{ address = 'x', offset = 5 }]
+[symbols.wights]
+type = 'f32'
+values = [1]
+[symbols.weights]
+type = 'f32'
+offset = 6
+values = [1, 2, 3]
+[[launch]]
+kernel = 'less'
+grid = 1
+block = 1
+args = ['x']
+"
+    ));
+    assert_snapshot!(mistakes(&counting(
+        "buffers.h = { type = 'f16', length = 4 }
+set = { x = { address = 'n' }, h = { buffer = 'n' }, n = 'i / 2.0 + 0.5' }
+[[launch]]
+kernel = 'less'
+grid = 1
+block = 1
+args = [{ struct = ['n', { i32 = 1 }] }]
+"
+    )));
+    let late = mistakes(&counting(
+        "set = { x = { values = [1, 2], at = 3 } }\nlaunch = { kernel = 'less', grid = 1, block = 1, args = ['n'] }",
+    ));
+    assert!(late.starts_with("test.toml:4:9: 2 values from element 3 on do not fit the 4 of the buffer"), "{late}");
+}
+
+#[test]
+fn loops_end_somewhere() {
+    let deep = format!(
+        "{}[[{}launch]]",
+        (1..10).map(|n| format!("[[{}]]\nrepeat = 1\n", "loop.".repeat(n).trim_end_matches('.'))).collect::<String>(),
+        "loop.".repeat(9)
+    );
+    assert!(mistakes(&counting(&deep)).contains("loops are nested at most 8 deep"), "{}", mistakes(&counting(&deep)));
+    let idle = LESS.replace(" }", ", repeat = 0 }");
+    let many =
+        mistakes(&counting(&format!("loop = {{ repeat = 1048576, loop = {{ repeat = 1048576, launch = {idle} }} }}")));
+    assert!(many.contains("the loops have made 1048576 rounds, the maximum of a run"), "{many}");
+}
+
+#[test]
+fn modules_are_replaced_from_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.toml");
+    let text = "[[launch]]\nkernel = 'less'\ngrid = 1\nblock = 1\n[[launch]]\nkernel = 'less'\ngrid = 1\nblock = 1\nmodule = 'b.ptx'";
+    let with = |text: &str, modules: &[(Option<&str>, &str)]| {
+        let one =
+            |&(name, path): &(Option<&str>, &str)| ModuleOverride { name: name.map(Into::into), path: path.into() };
+        let overrides = Overrides { values: Vec::new(), modules: modules.iter().map(one).collect() };
+        let file = LaunchFile::parse(&path, text, &overrides);
+        let shown = |p: &std::path::PathBuf| p.strip_prefix(folder.path()).unwrap_or(p).display().to_string();
+        file.map(|f| f.inputs()[1..].iter().map(shown).collect::<Vec<_>>()).map_err(|e| e.to_string())
+    };
+    let default = format!("module = 'a.ptx'\n{text}");
+    assert_eq!(with(&default, &[]).unwrap(), ["a.ptx", "b.ptx"]);
+    assert_eq!(with(&default, &[(None, "c.cubin")]).unwrap(), ["c.cubin", "b.ptx"]);
+    assert_eq!(with(&default, &[(Some("b.ptx"), "c"), (Some("a.ptx"), "d")]).unwrap(), ["d", "c"]);
+    assert_eq!(with(text, &[(None, "c.cubin")]).unwrap(), ["c.cubin", "b.ptx"], "where there is none");
+    let error = with(&default, &[(Some("c.ptx"), "d")]).unwrap_err();
+    assert!(error.contains("there is no module `c.ptx` to replace; did you mean"), "{error}");
+    let own = text.split("[[launch]]").nth(2).unwrap();
+    let error = with(&format!("[[launch]]{own}"), &[(None, "d")]).unwrap_err();
+    assert!(error.contains("each launch names its module; say which, as in --module b.ptx=FILE"), "{error}");
 }
 
 proptest::proptest! {
     /// Neither reading nor running panics, whatever the text.
     #[test]
-    fn no_text_panics(lines in proptest::collection::vec(0usize..PIECES.len(), 0..12), cut in 0usize..400) {
+    fn no_text_panics(lines in proptest::collection::vec(0usize..PIECES.len(), 0..16), cut in 0usize..400) {
         let text: String = lines.iter().map(|&i| format!("{}\n", PIECES[i])).collect();
         let end = (0..=cut.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
         _ = run(&text);
@@ -476,15 +730,15 @@ proptest::proptest! {
     #[test]
     fn damaged_files_do_no_harm(
         at in 0usize..2000, cut in 0usize..40, insert in "[\\[\\]{}='\"#,.a-z0-9\n é-]{0,6}",
-        which in 0usize..4,
+        which in 0usize..7,
     ) {
-        let name = ["saxpy.toml", "jacobi.toml", "bitonic.toml", "streams.toml"][which];
+        let name = ["saxpy", "jacobi", "bitonic", "streams", "bfs", "convolution", "lists"][which].to_owned() + ".toml";
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch").join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         let at = at % text.len();
         let damaged = [&text.as_bytes()[..at], insert.as_bytes(), &text.as_bytes()[(at + cut).min(text.len())..]].concat();
         let damaged = String::from_utf8_lossy(&damaged);
-        if let Err(error) = LaunchFile::parse(&path, &damaged, &[]) {
+        if let Err(error) = LaunchFile::parse(&path, &damaged, &Overrides::default()) {
             proptest::prop_assert!(!error.to_string().is_empty());
             proptest::prop_assert!(error.problems.iter().flat_map(|p| &p.span).all(|s| s.end <= damaged.len()));
         }
@@ -515,5 +769,23 @@ const PIECES: &[&str] = &[
     "buffer = 'x'",
     "compare = '2 * x[i]'",
     "print = true",
+    "[[set]]",
+    "x = { value = 'i', at = 'n - 1' }",
+    "x = { buffer = 'x', offset = 1 }",
+    "[symbols.weights]",
+    "address = 'x'",
+    "struct = [{ f32 = 'i' }, { address = 'x', offset = 'i' }]",
+    "[[loop]]",
+    "repeat = 2",
+    "while = 'x[0] < 3'",
+    "at_most = 3",
+    "counter = 'k'",
+    "[[loop.launch]]",
+    "[[loop.set]]",
+    "x = 0",
+    "kernel = 'less'",
+    "args = [{ struct = ['x'] }]",
+    "grid = 1",
+    "block = 1",
     "= [",
 ];

@@ -38,8 +38,8 @@ pub struct Args {
     /// Bundled workloads, parameters after a colon as in nn:places=4096,block=64, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
     workloads: Vec<PathBuf>,
-    /// GPUs: names, paths of descriptions, or `all`
-    #[arg(long, alias = "gpu", value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
+    /// GPUs: names, paths of descriptions, or `all` [default: that of all launch files here, else rtx2060s]
+    #[arg(long, alias = "gpu", value_name = "A,B", value_delimiter = ',')]
     gpus: Vec<PathBuf>,
     /// Core designs with their parameters, such as ghost:issue_buffer=16,guarded=false, or `all`
     #[arg(long, alias = "core", value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
@@ -91,11 +91,12 @@ pub fn run(args: &Args) -> Outcome {
 /// Runs everything; returns the results and the exit status.
 pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
+    let paths: Vec<PathBuf> = columns.iter().map(|column| column.gpu_path.clone()).collect();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
     variations::check_size(jobs.len() as u64, columns.len() as u64)?;
     let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
-    check_files(args, &jobs, &setups)?;
+    check_files(args, &paths, &jobs, &setups)?;
     interrupt::install()?;
     let (gpus, cores) = (gpus(&setups), cores(&setups));
     let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus, &cores)).collect();
@@ -114,13 +115,13 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 }
 
 /// Checks that what is written can be, and is not what is read.
-fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
+fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
     let outputs: Vec<PathBuf> =
         args.output.results.file().cloned().into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
-    let described = args.gpus.iter().flat_map(|gpu| lookup::gpu_files(gpu));
+    let described = gpus.iter().flat_map(|gpu| lookup::gpu_files(gpu));
     let energies = setups.iter().filter_map(|setup| lookup::energy_file(&setup.gpu));
     let inputs: Vec<PathBuf> = jobs.iter().flat_map(Job::inputs).chain(described).chain(energies).collect();
     // A launch file that runs on several machines writes its results each time.
@@ -186,7 +187,11 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 /// The combinations, in the order of the options; the last one varies fastest.
 pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
-    let gpus = expanded(&args.gpus, &every_gpu);
+    let gpus = if args.gpus.is_empty() {
+        vec![lookup::gpu_of(None, &args.workloads.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &args.input)?]
+    } else {
+        expanded(&args.gpus, &every_gpu)
+    };
     let varied = args.vary.iter().map(String::as_str);
     let (of_cores, rest): (Vec<&str>, Vec<&str>) = varied.partition(|v| v.starts_with(variations::CORES.prefix));
     let (of_schedulers, of_gpus): (Vec<&str>, Vec<&str>) =

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::{Report, Setup};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
@@ -124,11 +124,12 @@ enum Statistics {
 
 /// Runs the job and prints the report.
 pub fn run(args: &Args) -> Outcome {
-    let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
+    let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
+    let (setup, job) = (setup(args, &gpu)?, lookup::job(&args.workload, &args.input)?);
     let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
     let written = job.outputs();
     let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
-    let described = lookup::gpu_files(&args.machine.gpu)
+    let described = lookup::gpu_files(&gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
         .chain(args.energy.energy_model.clone());
@@ -159,9 +160,9 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-fn setup(args: &Args) -> Result<Setup, Failure> {
+fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
-    let Machine { gpu, scheduler } = &args.machine;
+    let scheduler = &args.machine.scheduler;
     scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let model = args.energy.energy_model.as_deref();
     let named = model.iter().map(|name| format!("energy.model={}", name.display()));
@@ -222,6 +223,6 @@ mod tests {
     #[test]
     fn a_job_is_not_run_on_a_machine_that_does_not_exist() {
         assert!(lookup::core("inordr").unwrap_err().message.contains("did you mean `inorder`?"));
-        assert!(matches!(lookup::job(std::path::Path::new("vectoradd"), &Input::default()), Ok(Job::Workload { .. })));
+        assert!(matches!(lookup::job(Path::new("vectoradd"), &Input::default()), Ok(Job::Workload { .. })));
     }
 }

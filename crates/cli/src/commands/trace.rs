@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Outcome {
     let Machine { gpu, scheduler } = &args.machine;
     scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let settings = args.set.settings.clone();
-    let gpu = lookup::gpu(gpu, &settings)?;
+    let gpu = lookup::gpu(&lookup::gpu_of(gpu.as_deref(), &[&args.workload], &args.input)?, &settings)?;
     let code = args.input.form(&args.workload, &[&gpu], &[]);
     let setup = Setup { scheduler: scheduler.clone(), settings, code, ..args.input.setup(gpu) };
     interrupt::install()?;

@@ -2,62 +2,15 @@
 
 use super::data;
 use super::diagnostics::Problem;
-use super::expr::{Expr, Scope};
+use super::expr::Expr;
 use super::model::{BufferSpec, Content, Distribution, LaunchFile};
+use super::scope::{Contents, Filled, Place, encode, whole};
+use super::values::Written;
 use crate::element::{Number, ScalarType};
 use kit::text::counted;
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-
-/// A buffer's first contents on the host.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub struct Filled {
-    pub ty: ScalarType,
-    /// Number of elements.
-    pub length: u64,
-    /// Little-endian elements from the first on; those that are missing are zero.
-    pub bytes: Vec<u8>,
-}
-
-impl Filled {
-    fn new(ty: ScalarType, bytes: Vec<u8>) -> Self {
-        Self { ty, length: (bytes.len() / ty.bytes()) as u64, bytes }
-    }
-
-    /// Size of the whole buffer.
-    pub fn size_bytes(&self) -> u64 {
-        self.length * self.ty.bytes() as u64
-    }
-
-    /// The element at `index`; none beyond the end.
-    pub fn element(&self, index: u64) -> Option<Number> {
-        let start = usize::try_from(index).ok()?.checked_mul(self.ty.bytes())?;
-        let bytes = self.bytes.get(start..start.checked_add(self.ty.bytes())?);
-        (index < self.length).then(|| bytes.map_or(self.ty.decode(&[0; 8][..self.ty.bytes()]), |b| self.ty.decode(b)))
-    }
-}
-
-/// Values and buffers that expressions may refer to, once some of the buffers are filled.
-#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub struct Contents<'a> {
-    pub values: &'a [Number],
-    /// The buffers filled so far.
-    pub buffers: &'a [Filled],
-}
-
-impl Scope for Contents<'_> {
-    fn value(&self, slot: usize) -> Number {
-        self.values[slot]
-    }
-    fn length(&self, buffer: usize) -> u64 {
-        self.buffers[buffer].length
-    }
-    fn element(&self, buffer: usize, index: u64) -> Option<Number> {
-        self.buffers[buffer].element(index)
-    }
-}
 
 /// Maximum size of a buffer of zeros: more than any GPU has.
 const MAX_BYTES: u64 = 1 << 40;
@@ -65,9 +18,49 @@ const MAX_BYTES: u64 = 1 << 40;
 /// Maximum size of a buffer with other contents, which are made on the host.
 const MAX_CONTENT_BYTES: u64 = 4 << 30;
 
-/// Fills a buffer; `scope` has those before it.
-pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Result<Filled, Problem> {
-    let length = spec.length.as_ref().map(|e| whole(e, scope, 0, 1..=MAX_BYTES)).transpose()?;
+/// Fills a buffer; `scope` has those before it. `room_bytes` is the size of the variable, of a symbol whose module
+/// is loaded.
+pub fn fill(
+    file: &LaunchFile,
+    spec: &BufferSpec,
+    room_bytes: Option<u64>,
+    scope: &Contents<'_>,
+) -> Result<Filled, Problem> {
+    let length = spec.length.as_ref().map(|e| whole(e, scope, &[], 1..=MAX_BYTES)).transpose()?;
+    let here = |message: String| Problem::new(spec.name.span.clone(), message);
+    let Some(symbol) = &spec.symbol else { return contents(file, spec, length, scope) };
+    let offset = symbol.offset.as_ref().map_or(Ok(0), |e| whole(e, scope, &[], 0..=MAX_BYTES))?;
+    let Some(room_bytes) = room_bytes else { return contents(file, spec, length.or(Some(1)), scope) };
+    let skipped = |ty: ScalarType| offset.saturating_mul(ty.bytes() as u64);
+    // A variable has its length from its contents, else all that follows the offset.
+    let own_length = matches!(spec.content, Content::Values(_) | Content::File(_));
+    let all = || spec.ty.map(|ty| room_bytes.saturating_sub(skipped(ty)) / element_bytes(spec, ty) as u64);
+    let length = if own_length { length } else { length.or_else(all) };
+    let filled = if length == Some(0) { None } else { Some(contents(file, spec, length, scope)?) };
+    let (skipped_bytes, bytes) = filled.as_ref().map_or((offset, 1), |f| (skipped(f.ty), f.size_bytes()));
+    match filled {
+        Some(filled) if skipped_bytes.checked_add(bytes).is_some_and(|end| end <= room_bytes) => {
+            Ok(Filled { skipped_bytes, ..filled })
+        }
+        _ => {
+            let (bytes, room) = (counted(bytes, "byte"), counted(room_bytes, "byte"));
+            let message = format!("{bytes} from byte {skipped_bytes} on do not fit: the variable has {room}");
+            Err(here(message))
+        }
+    }
+}
+
+/// Bytes of what `length` counts.
+fn element_bytes(spec: &BufferSpec, ty: ScalarType) -> usize {
+    if let Content::Structs(one) = &spec.content { one.bytes } else { ty.bytes() }
+}
+
+fn contents(
+    file: &LaunchFile,
+    spec: &BufferSpec,
+    length: Option<u64>,
+    scope: &Contents<'_>,
+) -> Result<Filled, Problem> {
     let here = |message: String| Problem::new(spec.name.span.clone(), message);
     let ty = spec.ty.ok_or_else(|| here("the type is not known".to_owned()));
     let filled = match &spec.content {
@@ -85,18 +78,23 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
             Filled::new(ty, data.bytes)
         }
         Content::Values(values) => {
-            let ty = ty?;
-            let encoded = values.iter().map(|e| encode(e, e.evaluate(scope, 0, 0)?, ty));
-            Filled::new(ty, encoded.collect::<Result<Vec<_>, _>>()?.concat())
+            let (ty, mut written) = (ty?, Written::default());
+            let place = Place { scope, rounds: &[], element: 0 };
+            values.iter().try_for_each(|element| written.element(element, ty, place))?;
+            Filled { addresses: written.addresses, ..Filled::new(ty, written.bytes) }
         }
         content => {
             let (ty, length) = (ty?, length.ok_or_else(|| here("the length is not known".to_owned()))?);
-            let most = if matches!(content, Content::Zero) { MAX_BYTES } else { MAX_CONTENT_BYTES };
-            if length.saturating_mul(ty.bytes() as u64) > most {
-                let elements = most / ty.bytes() as u64;
+            let element_bytes = element_bytes(spec, ty);
+            let most = if matches!(content, Content::Zero | Content::Kept) { MAX_BYTES } else { MAX_CONTENT_BYTES };
+            if length.saturating_mul(element_bytes as u64) > most {
+                let elements = most / element_bytes as u64;
                 return Err(here(format!("{length} elements are too many; {elements} ({most} bytes) are the maximum")));
             }
-            Filled { ty, length, bytes: generate(file, spec, content, ty, length, scope)? }
+            let written = generate(file, spec, ty, length, scope)?;
+            // The elements of structures are bytes.
+            let length = length * (element_bytes / ty.bytes()) as u64;
+            return Ok(Filled { length, addresses: written.addresses, ..Filled::new(ty, written.bytes) });
         }
     };
     match length {
@@ -112,25 +110,31 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
 fn generate(
     file: &LaunchFile,
     spec: &BufferSpec,
-    content: &Content,
     ty: ScalarType,
     length: u64,
     scope: &Contents<'_>,
-) -> Result<Vec<u8>, Problem> {
-    let mut bytes = Vec::new();
-    let size_bytes = length as usize * ty.bytes();
-    let mut reserve = || {
-        let reserved = bytes.try_reserve_exact(size_bytes);
+) -> Result<Written, Problem> {
+    let mut written = Written::default();
+    let mut reserve = |element_bytes: usize| {
+        let size_bytes = length as usize * element_bytes;
+        let reserved = written.bytes.try_reserve_exact(size_bytes);
         reserved.map_err(|_| {
             Problem::new(spec.name.span.clone(), format!("no room for {size_bytes} bytes on this machine"))
         })
     };
-    match content {
+    match &spec.content {
         Content::Formula(formula) => {
-            reserve()?;
+            reserve(ty.bytes())?;
             for i in 0..length {
                 look(spec, i)?;
-                bytes.extend(encode(formula, formula.evaluate(scope, 0, i)?, ty)?);
+                written.bytes.extend(encode(formula, formula.evaluate(scope, &[], i)?, ty)?);
+            }
+        }
+        Content::Structs(one) => {
+            reserve(one.bytes)?;
+            for element in 0..length {
+                look(spec, element)?;
+                written.structure(one, Place { scope, rounds: &[], element })?;
             }
         }
         Content::Random { distribution, seed } => {
@@ -140,16 +144,16 @@ fn generate(
                 rng.set_stream(fnv1a(&spec.name.item));
             }
             let mut draw = sampler(distribution, ty, scope)?;
-            reserve()?;
+            reserve(ty.bytes())?;
             for i in 0..length {
                 look(spec, i)?;
-                bytes.extend(draw(&mut rng));
+                written.bytes.extend(draw(&mut rng));
             }
         }
-        // Zeros take no room; the other kinds have been dealt with.
-        Content::Zero | Content::Values(_) | Content::File(_) => {}
+        // Zeros take no room, the device has what is kept; the other kinds have been dealt with.
+        Content::Zero | Content::Kept | Content::Values(_) | Content::File(_) => {}
     }
-    Ok(bytes)
+    Ok(written)
 }
 
 /// Ends the making of a long buffer on Ctrl-C; `made` elements are there.
@@ -164,7 +168,7 @@ fn look(spec: &BufferSpec, made: u64) -> Result<(), Problem> {
 type Sampler = Box<dyn FnMut(&mut ChaCha8Rng) -> Vec<u8>>;
 
 fn sampler(distribution: &Distribution, ty: ScalarType, scope: &Contents<'_>) -> Result<Sampler, Problem> {
-    let number = |e: &Expr| e.evaluate(scope, 0, 0);
+    let number = |e: &Expr| e.evaluate(scope, &[], 0);
     let (first, second) = match distribution {
         Distribution::Uniform { low, high } => (low, high),
         Distribution::Normal { mean, deviation } => (mean, deviation),
@@ -239,24 +243,4 @@ fn unit(rng: &mut ChaCha8Rng) -> f64 {
 
 fn fnv1a(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// A number as an element; a problem at the expression if it does not fit.
-pub fn encode(expr: &Expr, value: Number, ty: ScalarType) -> Result<Vec<u8>, Problem> {
-    let problem = || Problem::new(expr.span.clone(), format!("{value} does not fit {}", ty.with_article()));
-    ty.encode(value).ok_or_else(problem)
-}
-
-/// An expression's value as a whole number within a range.
-pub fn whole(expr: &Expr, scope: &dyn Scope, round: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Problem> {
-    let value = expr.evaluate(scope, round, 0)?;
-    let number = match value {
-        Number::Int(i) => u64::try_from(i).ok(),
-        Number::Float(f) if f.fract() == 0.0 && (0.0..1e18).contains(&f) => Some(f as u64),
-        Number::Float(_) => None,
-    };
-    number.filter(|n| range.contains(n)).ok_or_else(|| {
-        let message = format!("this is {value}; it must be a whole number from {} to {}", range.start(), range.end());
-        Problem::new(expr.span.clone(), message)
-    })
 }

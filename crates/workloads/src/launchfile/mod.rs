@@ -12,26 +12,43 @@ mod data;
 mod diagnostics;
 mod expr;
 mod model;
+mod overrides;
 mod parse;
 mod runner;
+mod scope;
+mod values;
 
 pub use diagnostics::{LaunchFileError, Problem};
 pub use model::LaunchFile;
+pub use overrides::{ModuleOverride, Overrides};
 pub use runner::{LaunchFileRunError, LaunchOutcome};
 
 use std::path::{Path, PathBuf};
 
 impl LaunchFile {
-    /// Reads a launch file. `overrides` replace entries of its `[values]`: (name, expression).
-    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, LaunchFileRunError> {
+    /// Reads a launch file, of which `overrides` replace parts.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, LaunchFileRunError> {
         let io = |source| LaunchFileRunError::Io { path: path.to_owned(), source };
         let text = kit::files::read_text(path).map_err(io)?;
         Ok(Self::parse(path, &text, overrides).map_err(Box::new)?)
     }
 
     /// The same from text; `path` is for messages and for finding other files.
-    pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Self, LaunchFileError> {
+    pub fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Self, LaunchFileError> {
         parse::parse(path, text, overrides).map_err(|problems| LaunchFileError::new(path, text, problems))
+    }
+
+    /// The GPU that it runs on by default: a name, or the path of a description.
+    pub fn gpu(&self) -> Option<PathBuf> {
+        let named = &self.gpu.as_ref()?.item;
+        let is_path = named.contains(['.', '/', '\\']);
+        Some(if is_path { self.beside(named) } else { named.into() })
+    }
+
+    /// A problem of the GPU that it names.
+    pub fn refused_gpu(&self, message: impl Into<String>) -> LaunchFileError {
+        let problem = Problem { span: self.gpu.as_ref().map(|gpu| gpu.span.clone()), message: message.into() };
+        LaunchFileError::new(&self.path, &self.text, vec![problem])
     }
 
     /// Every file that it reads: itself, modules, contents of buffers, what results are compared with.
@@ -44,8 +61,9 @@ impl LaunchFile {
             model::Against::File(path) => Some(&path.item),
             model::Against::Formula(_) => None,
         });
-        let named = self.modules.iter().map(|module| &module.item).chain(contents).chain(expected);
-        std::iter::once(self.path.clone()).chain(named.map(|path| self.beside(path))).collect()
+        let beside = contents.chain(expected).map(|path| self.beside(path));
+        let modules = self.modules.iter().map(|module| module.path.clone());
+        std::iter::once(self.path.clone()).chain(modules).chain(beside).collect()
     }
 
     /// Every file that it writes.

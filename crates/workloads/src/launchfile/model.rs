@@ -25,24 +25,38 @@ pub struct LaunchFile {
     pub text: String,
     /// One line for reports.
     pub description: String,
+    /// The GPU that it runs on by default: a name, or the path of a description.
+    pub gpu: Option<Located<String>>,
     /// Seed of random contents.
     pub seed: u64,
     /// Stack of a thread where machine code does not bound its own.
     pub stack_bytes: Option<u32>,
-    /// Names of values and buffers.
+    /// Names of values, buffers and symbols.
     pub names: Names,
     /// The values of `[values]`, in order.
     pub values: Vec<Number>,
+    /// Buffers, then symbols.
     pub buffers: Vec<BufferSpec>,
-    /// The modules that launches name, each once.
-    pub modules: Vec<Located<String>>,
-    /// The launches, in order.
-    pub launches: Vec<LaunchSpec>,
+    /// The modules that launches and symbols name, each once.
+    pub modules: Vec<ModuleSpec>,
+    /// What is carried out, in order.
+    pub steps: Vec<Step>,
     /// What happens to buffers afterwards.
     pub outputs: Vec<OutputSpec>,
 }
 
-/// A buffer to allocate and fill.
+/// A module.
+#[derive(Clone, Debug)]
+pub struct ModuleSpec {
+    /// As the launch file names it.
+    pub name: String,
+    /// The place in the launch file; `None` for one that is only on the command line.
+    pub span: Option<Range<usize>>,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A buffer to allocate and fill, or a variable of a module.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct BufferSpec {
@@ -52,6 +66,19 @@ pub struct BufferSpec {
     /// Elements; may be left to the contents.
     pub length: Option<Expr>,
     pub content: Content,
+    /// The variable that it is; else memory is allocated.
+    pub symbol: Option<SymbolSpec>,
+}
+
+/// A variable of a module, or the part of it from an element on.
+#[derive(Clone, Debug)]
+pub struct SymbolSpec {
+    /// The module, as an index into [`LaunchFile::modules`].
+    pub module: usize,
+    /// Its name there.
+    pub name: Located<String>,
+    /// Elements before the part.
+    pub offset: Option<Expr>,
 }
 
 /// First contents of a buffer.
@@ -59,9 +86,13 @@ pub struct BufferSpec {
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Content {
     Zero,
+    /// What the module gives a variable.
+    Kept,
     /// One value throughout, or one computed from the index `i`.
     Formula(Expr),
-    Values(Vec<Expr>),
+    Values(Vec<Element>),
+    /// Structures, each computed from its index `i`.
+    Structs(StructSpec),
     Random {
         distribution: Distribution,
         /// Its own seed, if not the file's.
@@ -69,6 +100,39 @@ pub enum Content {
     },
     /// Read from a file.
     File(Located<String>),
+}
+
+/// An element of a buffer.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub enum Element {
+    Number(Expr),
+    Address(Address),
+}
+
+/// The address of a buffer, or of one of its elements.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub struct Address {
+    pub buffer: usize,
+    pub offset: Option<Expr>,
+    /// Where this is 0, the address is null.
+    pub when: Option<Expr>,
+    /// The place in the launch file.
+    pub span: Range<usize>,
+}
+
+/// A structure as C lays it out.
+#[derive(Clone, Debug)]
+pub struct StructSpec {
+    /// Each with its byte offset.
+    pub members: Vec<(usize, ArgSpec)>,
+    /// Size with padding.
+    pub bytes: usize,
+    /// Alignment.
+    pub align: usize,
+    /// The place in the launch file.
+    pub span: Range<usize>,
 }
 
 /// How random values are drawn.
@@ -79,6 +143,65 @@ pub enum Distribution {
     Uniform { low: Expr, high: Expr },
     /// About normally: the sum of twelve even draws.
     Normal { mean: Expr, deviation: Expr },
+}
+
+/// How deeply loops are nested at most.
+pub const MOST_LOOPS: usize = 8;
+
+/// What is done between the first contents and the outputs.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub enum Step {
+    Launch(Box<LaunchSpec>),
+    Set(Vec<SetSpec>),
+    Loop(LoopSpec),
+}
+
+/// A row of `[[loop]]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub struct LoopSpec {
+    /// Number of rounds; the maximum number with a condition.
+    pub repeat: Option<Expr>,
+    /// Whether another round follows, over present contents of buffers.
+    pub condition: Option<Expr>,
+    /// Maximum number of rounds, beyond which the condition is wrong.
+    pub at_most: Option<Expr>,
+    pub steps: Vec<Step>,
+    /// Pairs of buffers that change roles after each round.
+    pub swap: Vec<(usize, usize)>,
+    /// The place in the launch file.
+    pub span: Range<usize>,
+}
+
+/// New contents of a part of a buffer.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub struct SetSpec {
+    pub buffer: usize,
+    /// Its first element.
+    pub at: Option<Expr>,
+    pub value: SetValue,
+    /// The place in the launch file.
+    pub span: Range<usize>,
+}
+
+/// What a part of a buffer is set to.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub enum SetValue {
+    /// One value, or one for each index `i`, up to the end or `count`.
+    Fill {
+        value: Element,
+        count: Option<Expr>,
+    },
+    Values(Vec<Element>),
+    /// The present contents of another buffer.
+    Copy {
+        from: usize,
+        offset: Option<Expr>,
+        count: Option<Expr>,
+    },
 }
 
 /// A row of `[[launch]]`.
@@ -103,25 +226,23 @@ pub struct LaunchSpec {
     pub stream: Option<Expr>,
     /// Pairs of buffers that change roles after each repetition.
     pub swap: Vec<(usize, usize)>,
+    /// Set before each repetition.
+    pub set: Vec<SetSpec>,
 }
 
-/// An argument of a launch.
+/// An argument of a launch, or a member of a structure.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ArgSpec {
-    /// The address of a buffer, or of one of its elements.
-    Buffer {
-        buffer: usize,
-        offset: Option<Expr>,
-        /// The place in the launch file.
-        span: Range<usize>,
-    },
+    Address(Address),
     Scalar {
         value: Expr,
         /// Its type, if not the parameter's.
         ty: Option<ScalarType>,
     },
-    /// A struct passed by value.
+    Array(Located<Vec<Expr>>, ScalarType),
+    Struct(StructSpec),
+    /// A struct passed by value, byte by byte.
     Bytes(Located<Vec<u8>>),
     /// A texture or surface over a buffer.
     Image(Box<ImageSpec>),

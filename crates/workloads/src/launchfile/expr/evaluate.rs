@@ -7,9 +7,9 @@ use crate::launchfile::diagnostics::Problem;
 use kit::text::counted;
 
 impl Expr {
-    /// Its value for one repetition and one element.
-    pub fn evaluate(&self, scope: &dyn Scope, round: u64, element: u64) -> Result<Number, Problem> {
-        Evaluation { scope, round, element }
+    /// Its value for one element. `rounds` are the repetitions so far of each loop that it is in, outermost first.
+    pub fn evaluate(&self, scope: &dyn Scope, rounds: &[u64], element: u64) -> Result<Number, Problem> {
+        Evaluation { scope, rounds, element }
             .node(&self.root)
             .map_err(|message| Problem::new(self.span.clone(), message))
     }
@@ -17,7 +17,7 @@ impl Expr {
 
 struct Evaluation<'a> {
     scope: &'a dyn Scope,
-    round: u64,
+    rounds: &'a [u64],
     element: u64,
 }
 
@@ -27,7 +27,8 @@ impl Evaluation<'_> {
             Node::Constant(number) => Ok(*number),
             Node::Value(slot) => Ok(self.scope.value(*slot)),
             Node::ElementIndex => Ok(Number::Int(self.element.into())),
-            Node::Round => Ok(Number::Int(self.round.into())),
+            Node::Round => Ok(Number::Int(self.rounds.last().copied().unwrap_or(0).into())),
+            Node::Counter(depth) => Ok(Number::Int(self.rounds.get(*depth).copied().unwrap_or(0).into())),
             Node::Length(buffer) => Ok(Number::Int(self.scope.length(*buffer).into())),
             Node::Sum(buffer) => self.sum(*buffer),
             Node::Element(buffer, index) => {

@@ -25,6 +25,8 @@ pub struct Names {
     pub element: bool,
     /// Whether `round`, the number of the repetition, has a meaning.
     pub round: bool,
+    /// The loops that the expression is in, outermost first: what each calls its number of rounds, if it does.
+    pub loops: Vec<Option<String>>,
 }
 
 /// The values of names while an expression is evaluated.
@@ -50,7 +52,10 @@ enum Node {
     Constant(Number),
     Value(usize),
     ElementIndex,
+    /// Repetitions of the innermost loop.
     Round,
+    /// Rounds of an outer loop, by its depth.
+    Counter(usize),
     Element(usize, Box<Node>),
     Length(usize),
     Sum(usize),
@@ -96,6 +101,39 @@ impl Expr {
         let steps = Node::Binary(Binary::Multiply, Box::new(Node::ElementIndex), Box::new(step.root));
         Self { span, root: Node::Binary(Binary::Add, Box::new(start.root), Box::new(steps)) }
     }
+
+    /// Whether its value differs from element to element.
+    pub fn uses_element(&self) -> bool {
+        let mut found = false;
+        self.root.visit(&mut |node| found |= matches!(node, Node::ElementIndex));
+        found
+    }
+
+    /// The buffers whose contents it reads, each once.
+    pub fn buffers(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.root.visit(&mut |node| match node {
+            Node::Element(buffer, _) | Node::Sum(buffer) => found.push(*buffer),
+            _ => {}
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+impl Node {
+    fn visit(&self, see: &mut dyn FnMut(&Node)) {
+        see(self);
+        match self {
+            Node::Element(_, inner) | Node::Unary(_, inner) => inner.visit(see),
+            Node::Binary(_, a, b) => [a, b].into_iter().for_each(|n| n.visit(see)),
+            Node::Choice(parts) => parts.iter().for_each(|n| n.visit(see)),
+            Node::Call(_, operands) => operands.iter().for_each(|n| n.visit(see)),
+            Node::Constant(_) | Node::Value(_) | Node::ElementIndex | Node::Round => {}
+            Node::Counter(_) | Node::Length(_) | Node::Sum(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -118,12 +156,18 @@ mod tests {
     }
 
     fn names() -> Names {
-        Names { values: vec!["n".into(), "a".into()], buffers: vec!["x".into()], element: true, round: true }
+        Names {
+            values: vec!["n".into(), "a".into()],
+            buffers: vec!["x".into()],
+            element: true,
+            round: true,
+            loops: vec![Some("outer".into()), None],
+        }
     }
 
     fn value(text: &str) -> Result<Number, String> {
         let expr = parse(text, 0, &names()).map_err(|p| format!("{:?} {}", p.span.unwrap(), p.message))?;
-        expr.evaluate(&Fixed, 3, 2).map_err(|p| p.message)
+        expr.evaluate(&Fixed, &[5, 3], 2).map_err(|p| p.message)
     }
 
     #[track_caller]
@@ -142,6 +186,7 @@ mod tests {
         check("0xff & 0x0f | 1 << 8", Number::Int(0x10f));
         check("2 * x[i] + x[0] + n", Number::Int(1040));
         check("len(x) + sum(x) + round", Number::Int(67));
+        check("10 * outer + round", Number::Int(53));
         check("ceil_div(n, 256)", Number::Int(4));
         check("min(n, 10) + max(a, 0)", Number::Float(10.5));
         check("i % 2 == 0 ? 1 : -1", Number::Int(1));
@@ -167,6 +212,15 @@ mod tests {
         check("12ab", "0..4 `12ab` is not a number");
         assert!(value(&"(".repeat(2_000)).unwrap_err().contains("nested too deeply"));
         assert!(value(&"-".repeat(2_000)).unwrap_err().contains("nested too deeply"));
+    }
+
+    #[test]
+    fn what_an_expression_reads() {
+        let expr = |text: &str| parse(text, 0, &names()).unwrap();
+        assert_eq!(expr("len(x) + n * round").buffers(), [0usize; 0]);
+        assert_eq!(expr("min(-x[0], n) > 1 ? sum(x) : 0").buffers(), [0]);
+        assert!(expr("x[0] ? 1 : -(2 * i)").uses_element());
+        assert!(!expr("x[0] + round + outer").uses_element());
     }
 
     proptest! {

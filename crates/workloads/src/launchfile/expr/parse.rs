@@ -186,6 +186,9 @@ impl<'a> Parser<'a> {
         if let Some(slot) = self.names.values.iter().position(|v| v == name) {
             return Ok(Node::Value(slot));
         }
+        if let Some(depth) = self.names.loops.iter().rposition(|l| l.as_deref() == Some(name)) {
+            return Ok(Node::Counter(depth));
+        }
         match name {
             "i" if self.names.element => Ok(Node::ElementIndex),
             "round" if self.names.round => Ok(Node::Round),
@@ -195,7 +198,8 @@ impl<'a> Parser<'a> {
             "i" => Err(self.problem(range, "`i`, the index of an element, has no meaning here")),
             "round" => Err(self.problem(range, "`round`, the number of the repetition, has no meaning here")),
             _ => {
-                let known: Vec<&String> = self.names.values.iter().chain(&self.names.buffers).collect();
+                let counters = self.names.loops.iter().flatten();
+                let known: Vec<&String> = self.names.values.iter().chain(&self.names.buffers).chain(counters).collect();
                 Err(self
                     .problem(range, format!("there is no value or buffer `{name}`{}", suggest::among(name, &known))))
             }

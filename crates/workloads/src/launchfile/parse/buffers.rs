@@ -1,16 +1,17 @@
 //! `[values]` and `[buffers]`.
 
-use super::{OnlyValues, Reader, Value, type_names};
+use super::{OnlyValues, Reader, Value, flatten, type_names};
 use crate::element::{Number, ScalarType};
 use crate::launchfile::diagnostics::Problem;
 use crate::launchfile::expr::{self, Expr};
-use crate::launchfile::model::{BufferSpec, Content, Distribution, Located};
+use crate::launchfile::model::{Address, BufferSpec, Content, Distribution, Element, Located, SymbolSpec};
 use crate::suggest;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 impl<'t> Reader<'t> {
-    pub(super) fn read_values(&mut self, value: Option<&Value<'t>>, overrides: &[(String, String)]) {
+    pub(super) fn read_values(&mut self, value: Option<&Value<'t>>) {
+        let overrides = &self.overrides.values;
         let empty = DeTable::new();
         let table = value.and_then(|v| self.table(v, "a table of named numbers")).unwrap_or(&empty);
         for (key, value) in table.iter() {
@@ -20,7 +21,7 @@ impl<'t> Reader<'t> {
             let number = match given {
                 Some((_, text)) => self.override_value(name, text),
                 None => self.expr(value).and_then(|expr| {
-                    let number = expr.evaluate(&OnlyValues(&self.values), 0, 0);
+                    let number = expr.evaluate(&OnlyValues(&self.values), &[], 0);
                     number.map_err(|problem| self.problems.push(problem)).ok()
                 }),
             };
@@ -35,47 +36,117 @@ impl<'t> Reader<'t> {
     }
 
     fn override_value(&mut self, name: &str, text: &str) -> Option<Number> {
-        let value = expr::parse(text, 0, &self.names).and_then(|expr| expr.evaluate(&OnlyValues(&self.values), 0, 0));
+        let value = expr::parse(text, 0, &self.names).and_then(|expr| expr.evaluate(&OnlyValues(&self.values), &[], 0));
         value.map_err(|p| self.problems.push(Problem::elsewhere(format!("setting {name}={text}: {}", p.message)))).ok()
     }
 
-    pub(super) fn read_buffers(&mut self, value: Option<&Value<'t>>) -> Vec<BufferSpec> {
-        let Some(table) = value.and_then(|v| self.table(v, "a table of buffers: [buffers.NAME]")) else {
-            return Vec::new();
-        };
+    /// Buffers, then symbols.
+    pub(super) fn read_buffers(&mut self, root: &DeTable<'t>) -> Vec<BufferSpec> {
+        const BUFFERS: (&str, &str) = ("buffers", "a table of buffers: [buffers.NAME]");
+        const SYMBOLS: (&str, &str) = ("symbols", "a table of variables: [symbols.NAME]");
+        let tables = [BUFFERS, SYMBOLS].map(|(key, wanted)| root.get(key).and_then(|v| self.table(v, wanted)));
+        // Addresses may be of buffers that follow.
+        self.all_buffers =
+            tables.iter().flatten().flat_map(|t| t.iter().map(|(key, _)| key.get_ref().to_string())).collect();
         let mut buffers = Vec::new();
-        for (key, value) in table.iter() {
-            let name = Located { item: key.get_ref().to_string(), span: key.span() };
-            self.new_name(&name.item, key.span());
-            let content = self.table(value, "a table with type, length and contents").map(|t| self.buffer(t, &name));
-            let (ty, length, content) = content.unwrap_or((None, None, Content::Zero));
-            self.names.buffers.push(name.item.clone());
-            buffers.push(BufferSpec { name, ty, length, content });
+        for (table, is_symbol) in tables.into_iter().zip([false, true]) {
+            for (key, value) in table.iter().flat_map(|table| table.iter()) {
+                let name = Located { item: key.get_ref().to_string(), span: key.span() };
+                self.new_name(&name.item, key.span());
+                let read = self.table(value, "a table with type, length and contents");
+                let symbol = is_symbol.then(|| self.symbol(read, &name)).flatten();
+                let content = read.map(|table| self.buffer(table, &name, is_symbol));
+                let (ty, length, content) = content.unwrap_or((None, None, Content::Zero));
+                self.names.buffers.push(name.item.clone());
+                buffers.push(BufferSpec { name, ty, length, content, symbol });
+            }
+            if !is_symbol {
+                self.symbols_from = buffers.len();
+            }
         }
         buffers
     }
 
-    fn buffer(&mut self, table: &DeTable<'t>, name: &Located<String>) -> (Option<ScalarType>, Option<Expr>, Content) {
-        const CONTENTS: &[&str] = &["zero", "fill", "formula", "iota", "values", "random", "file"];
-        let known = [&["type", "length"], CONTENTS].concat();
-        self.known_keys(table, &known, "a buffer");
+    /// Which variable a symbol is.
+    fn symbol(&mut self, table: Option<&DeTable<'t>>, name: &Located<String>) -> Option<SymbolSpec> {
+        let table = table?;
+        let module = self.module(table.get("module"), &name.span);
+        let own = table.get("name").map(|v| self.string(v, "the name of a variable in the module"));
+        let offset = table.get("offset").map(|v| self.expr(v));
+        Some(SymbolSpec {
+            module: module?,
+            name: flatten(own)?.unwrap_or_else(|| name.clone()),
+            offset: flatten(offset)?,
+        })
+    }
+
+    fn buffer(
+        &mut self,
+        table: &DeTable<'t>,
+        name: &Located<String>,
+        is_symbol: bool,
+    ) -> (Option<ScalarType>, Option<Expr>, Content) {
+        const CONTENTS: &[&str] = &["zero", "fill", "formula", "iota", "values", "struct", "address", "random", "file"];
+        let own: &[&str] = if is_symbol { &["module", "name", "offset"] } else { &[] };
+        let known = [&["type", "length"], CONTENTS, own].concat();
+        let what = if is_symbol { "a symbol" } else { "a buffer" };
+        self.known_keys(table, &known, what);
         let ty = table.get("type").and_then(|v| self.scalar_type(v));
         let length = table.get("length").and_then(|v| self.expr(v));
         let given: Vec<_> = table.iter().filter(|(key, _)| CONTENTS.contains(&&**key.get_ref())).collect();
         if let [_, (second, _), ..] = given[..] {
-            let message = format!("buffer `{}` has several contents: keep one of {}", name.item, CONTENTS.join(", "));
-            self.problem(second.span(), message);
+            let message = format!("{what} `{}` has several contents: keep one of {}", name.item, CONTENTS.join(", "));
+            self.problem(second.span(), message.trim_start_matches("a "));
         }
         let content = given.first().and_then(|(key, value)| self.content(key.get_ref(), value));
-        let knows_length = matches!(content, Some(Content::Values(_) | Content::File(_)));
+        let (ty, own_type) = match content {
+            Some(Content::Structs(_)) => (self.implied(table, ty, ScalarType::U8), true),
+            _ if table.contains_key("address") => (self.implied(table, ty, ScalarType::U64), true),
+            Some(Content::File(_)) => (ty, true),
+            _ => (ty, false),
+        };
+        let knows_length = is_symbol || matches!(content, Some(Content::Values(_) | Content::File(_)));
         if !table.contains_key("length") && !knows_length && given.len() <= 1 && self.no_problem_in(table) {
             self.problem(name.span.clone(), format!("buffer `{}` needs a length", name.item));
         }
-        let from_file = matches!(content, Some(Content::File(_)));
-        if !table.contains_key("type") && !from_file && self.no_problem_in(table) {
-            self.problem(name.span.clone(), format!("buffer `{}` needs a type: {}", name.item, type_names()));
+        if !table.contains_key("type") && !own_type && self.no_problem_in(table) {
+            let what = what.trim_start_matches("a ");
+            self.problem(name.span.clone(), format!("{what} `{}` needs a type: {}", name.item, type_names()));
         }
-        (ty, length, content.unwrap_or(Content::Zero))
+        let none = if is_symbol && given.is_empty() { Content::Kept } else { Content::Zero };
+        (ty, length, content.unwrap_or(none))
+    }
+
+    /// The type that contents have themselves.
+    fn implied(&mut self, table: &DeTable<'t>, given: Option<ScalarType>, ty: ScalarType) -> Option<ScalarType> {
+        if let Some(value) = table.get("type").filter(|_| given.is_some_and(|given| given != ty)) {
+            self.problem(value.span(), format!("the type of these contents is {}: leave it out", ty.name()));
+        }
+        Some(ty)
+    }
+
+    /// An array of numbers and addresses.
+    pub(super) fn elements(&mut self, value: &Value<'t>) -> Option<Vec<Element>> {
+        let DeValue::Array(array) = value.get_ref() else {
+            self.wrong_type(value, "an array of numbers");
+            return None;
+        };
+        let values: Vec<_> = array.iter().map(|v| self.element(v)).collect();
+        values.into_iter().collect()
+    }
+
+    /// A number or `{ address = "x", offset, when }`.
+    pub(super) fn element(&mut self, value: &Value<'t>) -> Option<Element> {
+        match value.get_ref() {
+            DeValue::Table(table) if table.contains_key("address") => {
+                self.address(table, "address", value.span()).map(Element::Address)
+            }
+            DeValue::Table(_) => {
+                self.wrong_type(value, "a number, an expression in quotes, or { address }");
+                None
+            }
+            _ => self.expr(value).map(Element::Number),
+        }
     }
 
     /// Whether a table was read without a problem: else a key that seems to be missing may be one
@@ -107,16 +178,18 @@ impl<'t> Reader<'t> {
             },
             "fill" | "formula" => self.element_expr(value).map(Content::Formula),
             "iota" => self.iota(value),
-            "values" => match value.get_ref() {
-                DeValue::Array(array) => {
-                    let values: Vec<_> = array.iter().map(|v| self.expr(v)).collect();
-                    values.into_iter().collect::<Option<_>>().map(Content::Values)
-                }
-                _ => {
-                    self.wrong_type(value, "an array of numbers");
-                    None
-                }
-            },
+            "values" => self.elements(value).map(Content::Values),
+            "struct" => {
+                let structure =
+                    self.with_names(|names| names.element = true, |reader| reader.structure(value, None, false));
+                structure.map(Content::Structs)
+            }
+            "address" => {
+                let name = self.string(value, "a buffer's name")?;
+                let buffer = self.any_buffer_named(&name.item, name.span)?;
+                let address = Address { buffer, offset: None, when: None, span: value.span() };
+                Some(Content::Values(vec![Element::Address(address)]))
+            }
             "random" => self.random(value),
             _ => self.string(value, "the path of a file").map(Content::File),
         }

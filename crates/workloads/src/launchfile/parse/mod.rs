@@ -1,25 +1,39 @@
 //! From TOML to the model: every key known, every name resolved, all problems at once.
 
+mod arguments;
 mod buffers;
-mod launches;
+mod outputs;
+mod steps;
 
 use super::diagnostics::Problem;
 use super::expr::{self, Expr, Names, Scope};
 use super::model::*;
+use super::overrides::Overrides;
 use crate::element::{Number, ScalarType};
 use crate::suggest;
 use kit::text::bounded;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 type Value<'t> = Spanned<DeValue<'t>>;
 
-/// Reads a launch file's text. `overrides` replace values: (name, expression).
-pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<LaunchFile, Vec<Problem>> {
+/// Reads a launch file's text.
+pub fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<LaunchFile, Vec<Problem>> {
     let (root, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { text, problems: Vec::new(), names: Names::default(), values: Vec::new() };
+    let mut reader = Reader {
+        path,
+        text,
+        overrides,
+        problems: Vec::new(),
+        names: Names::default(),
+        all_buffers: Vec::new(),
+        symbols_from: 0,
+        values: Vec::new(),
+        default_module: None,
+        modules: Vec::new(),
+    };
     if !errors.is_empty() {
         // The meaning of the rest is unknown.
         let problem =
@@ -27,7 +41,7 @@ pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<
         return Err(errors.into_iter().map(problem).collect());
     }
     let root = root.into_inner();
-    let file = reader.file(path, &root, overrides);
+    let file = reader.file(&root);
     match file {
         Some(file) if reader.problems.is_empty() => Ok(file),
         _ => Err(reader.problems),
@@ -50,52 +64,128 @@ impl Scope for OnlyValues<'_> {
 }
 
 struct Reader<'t> {
+    path: &'t Path,
     text: &'t str,
+    overrides: &'t Overrides,
     problems: Vec<Problem>,
     /// Values and buffers so far.
     names: Names,
+    /// Names of all buffers and symbols.
+    all_buffers: Vec<String>,
+    /// Index of the first symbol.
+    symbols_from: usize,
     values: Vec<Number>,
+    /// The module of launches and symbols that name none.
+    default_module: Option<ModuleSpec>,
+    modules: Vec<ModuleSpec>,
 }
 
 /// The most local memory of a thread.
 const MAX_STACK_BYTES: u32 = 512 << 10;
 
 impl<'t> Reader<'t> {
-    fn file(&mut self, path: &Path, root: &DeTable<'t>, overrides: &[(String, String)]) -> Option<LaunchFile> {
-        const KEYS: &[&str] =
-            &["description", "module", "seed", "stack_bytes", "values", "buffers", "launch", "output"];
+    fn file(&mut self, root: &DeTable<'t>) -> Option<LaunchFile> {
+        const KEYS: &[&str] = &[
+            "description",
+            "module",
+            "gpu",
+            "seed",
+            "stack_bytes",
+            "values",
+            "buffers",
+            "symbols",
+            "launch",
+            "set",
+            "loop",
+            "output",
+        ];
         self.known_keys(root, KEYS, "a launch file");
         let description = root.get("description").and_then(|v| self.string(v, "a text")).map(|s| s.item);
-        self.read_values(root.get("values"), overrides);
+        let gpu = root.get("gpu").map(|v| self.string(v, "the name of a GPU, or the path of a description"));
+        self.read_values(root.get("values"));
         let seed = root.get("seed").and_then(|v| self.whole_constant(v)).unwrap_or(0);
         let stack_bytes = root.get("stack_bytes").and_then(|v| self.stack_bytes(v));
-        let buffers = self.read_buffers(root.get("buffers"));
-        let default_module = root.get("module").and_then(|v| self.string(v, "the path of a PTX file"));
-        let mut modules = Vec::new();
-        let launches: Vec<Option<LaunchSpec>> = self
-            .tables(root, "launch")
-            .into_iter()
-            .map(|(table, span)| self.launch(table, span, default_module.as_ref(), &mut modules))
-            .collect();
-        if launches.is_empty() {
+        self.read_default_module(root.get("module"));
+        let buffers = self.read_buffers(root);
+        let steps = self.steps(root);
+        if ["launch", "loop"].iter().all(|key| !root.contains_key(*key)) {
             self.problems
                 .push(Problem::elsewhere("nothing is launched: add a [[launch]] table with kernel, grid and block"));
         }
         let outputs: Vec<Option<OutputSpec>> =
             self.tables(root, "output").into_iter().map(|(table, span)| self.output(table, span)).collect();
+        self.check_modules();
         Some(LaunchFile {
-            path: path.to_owned(),
+            path: self.path.to_owned(),
             text: self.text.to_owned(),
             description: description.unwrap_or_default(),
+            gpu: flatten(gpu)?,
             seed,
             stack_bytes,
             names: std::mem::take(&mut self.names),
             values: std::mem::take(&mut self.values),
             buffers,
-            modules,
-            launches: launches.into_iter().collect::<Option<_>>()?,
+            modules: std::mem::take(&mut self.modules),
+            steps: steps?,
             outputs: outputs.into_iter().collect::<Option<_>>()?,
         })
+    }
+
+    /// The module that launches have by default: the command line's, else that of `module`.
+    fn read_default_module(&mut self, value: Option<&Value<'t>>) {
+        let named = value.and_then(|v| self.string(v, "the path of a PTX file"));
+        let own = named.as_ref().map(|n| (self.overrides.module(&n.item), beside(self.path, &n.item)));
+        let own = own.map(|(given, own)| given.cloned().unwrap_or(own));
+        let path = self.overrides.default_module().cloned().or(own);
+        let name = named.as_ref().map_or_else(String::new, |n| n.item.clone());
+        self.default_module = path.map(|path| ModuleSpec { name, span: named.map(|n| n.span), path });
+    }
+
+    /// The module that `value` names, else the default; its index.
+    fn module(&mut self, value: Option<&Value<'t>>, span: &Range<usize>) -> Option<usize> {
+        let spec = match value {
+            Some(value) => {
+                let named = self.string(value, "the path of a PTX file")?;
+                let same = self.default_module.as_ref().filter(|module| module.name == named.item);
+                let path = self.overrides.module(&named.item).or_else(|| same.map(|module| &module.path));
+                let path = path.cloned().unwrap_or_else(|| beside(self.path, &named.item));
+                ModuleSpec { name: named.item, span: Some(named.span), path }
+            }
+            None => match &self.default_module {
+                Some(module) => module.clone(),
+                None => {
+                    let message = "no module: write `module = \"FILE.ptx\"` here or at the top of the file";
+                    self.problem(span.clone(), message);
+                    return None;
+                }
+            },
+        };
+        let known = self.modules.iter().position(|m| m.name == spec.name);
+        Some(known.unwrap_or_else(|| {
+            self.modules.push(spec);
+            self.modules.len() - 1
+        }))
+    }
+
+    /// Refuses a module of the command line that nothing uses.
+    fn check_modules(&mut self) {
+        let default = self.default_module.as_ref().map(|module| &*module.name);
+        for replaced in &self.overrides.modules {
+            let name = replaced.name.as_deref().or(default);
+            if self.modules.iter().any(|module| Some(&*module.name) == name) {
+                continue;
+            }
+            let known: Vec<&str> = self.modules.iter().map(|module| &*module.name).collect();
+            let message = match &replaced.name {
+                Some(name) => format!("there is no module `{name}` to replace{}", suggest::among(name, &known)),
+                None => format!(
+                    "--module {}: each launch names its module; say which, as in --module {}=FILE",
+                    replaced.path.display(),
+                    known.first().unwrap_or(&"NAME")
+                ),
+            };
+            self.problems.push(Problem::elsewhere(message));
+        }
     }
 
     fn problem(&mut self, span: Range<usize>, message: impl Into<String>) {
@@ -203,7 +293,7 @@ impl<'t> Reader<'t> {
 
     fn whole_constant(&mut self, value: &Value<'_>) -> Option<u64> {
         let expr = self.expr(value)?;
-        match expr.evaluate(&OnlyValues(&self.values), 0, 0) {
+        match expr.evaluate(&OnlyValues(&self.values), &[], 0) {
             Ok(Number::Int(i)) if u64::try_from(i).is_ok() => Some(i as u64),
             Ok(other) => {
                 self.problem(value.span(), format!("this must be a whole number from 0, not {other}"));
@@ -231,9 +321,48 @@ impl<'t> Reader<'t> {
             self.problem(span, format!("`{name}` cannot be a name: letters, digits and `_`, and no digit first"));
         } else if expr::is_reserved(name) {
             self.problem(span, format!("`{name}` has a meaning of its own in expressions: choose another name"));
-        } else if self.names.values.iter().chain(&self.names.buffers).any(|n| n == name) {
-            self.problem(span, format!("`{name}` is both a value and a buffer"));
+        } else if self.is_named(name) {
+            self.problem(span, format!("`{name}` is the name of something else too"));
         }
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        let Names { values, buffers, loops, .. } = &self.names;
+        values.iter().chain(buffers).chain(loops.iter().flatten()).any(|n| n == name)
+    }
+
+    /// A buffer or symbol, also of those that follow.
+    fn any_buffer_named(&mut self, name: &str, span: Range<usize>) -> Option<usize> {
+        let found = self.all_buffers.iter().position(|b| b == name);
+        if found.is_none() {
+            let advice = suggest::among(name, &self.all_buffers);
+            self.problem(span, format!("there is no buffer `{name}`{advice}"));
+        }
+        found
+    }
+
+    /// A buffer that is memory of its own.
+    fn memory_named(&mut self, name: &str, span: Range<usize>) -> Option<usize> {
+        let found = self.buffer_named(name, span.clone())?;
+        if found >= self.symbols_from {
+            self.problem(span, format!("`{name}` is a variable of the module, whose place is fixed"));
+            return None;
+        }
+        Some(found)
+    }
+
+    fn required<'v>(&mut self, table: &'v DeTable<'t>, key: &str, span: &Range<usize>) -> Option<&'v Value<'t>> {
+        let value = table.get(key);
+        if value.is_none() {
+            self.problem(self.header(span), format!("`{key}` is missing"));
+        }
+        value
+    }
+
+    /// The first line of a table: place enough for what concerns all of it.
+    fn header(&self, span: &Range<usize>) -> Range<usize> {
+        let line = self.text.get(span.clone()).and_then(|t| t.lines().next()).map_or(0, str::len);
+        span.start..span.start + line
     }
 
     fn buffer_named(&mut self, name: &str, span: Range<usize>) -> Option<usize> {
@@ -261,4 +390,9 @@ fn article(word: &str) -> &'static str {
 
 fn type_names() -> String {
     ScalarType::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// A path relative to the folder of the launch file at `file`.
+fn beside(file: &Path, path: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new("")).join(path)
 }

@@ -1,0 +1,149 @@
+//! Copies and fills.
+
+use crate::driver::{Driver, Wait};
+use crate::error::{Error, Result};
+use crate::memory::Place;
+use crate::timeline::{OpId, data};
+use crate::work::{At, Copy, Fill, Side, Work};
+
+/// What a program says of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It is host memory.
+    Host,
+    /// It is device memory.
+    Device,
+    /// It says nothing: the address does.
+    Nothing,
+}
+
+/// A side of a requested copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Place3d {
+    pub said: Said,
+    /// First byte.
+    pub address: u64,
+    /// Bytes from a row to the next.
+    pub pitch: u64,
+    /// Bytes from a slice to the next.
+    pub slice: u64,
+}
+
+impl Place3d {
+    /// Bytes that follow each other.
+    pub fn line(said: Said, address: u64, bytes: u64) -> Self {
+        Self { said, address, pitch: bytes, slice: bytes }
+    }
+
+    /// Bytes from the first to the last of a box; `None` if that is no number.
+    fn extent(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
+        let rows = self.pitch.checked_mul(height.checked_sub(1)?)?;
+        self.slice.checked_mul(depth.checked_sub(1)?)?.checked_add(rows)?.checked_add(width)
+    }
+}
+
+impl Driver {
+    /// Whether the memory at `address` is on `device` (or shared with it), as the program says or the address does.
+    fn is_device_side(&self, device: usize, place: &Place3d) -> bool {
+        match self.find(place.address) {
+            Some((_, allocation)) => allocation.device == device,
+            // Variables of modules are no allocations.
+            None => place.said == Said::Device || (place.said == Said::Nothing && is_variable(place.address)),
+        }
+    }
+
+    fn side(&mut self, device: usize, place: &Place3d, size: [u64; 3]) -> Result<Side> {
+        let extent = place.extent(size).ok_or(Error::INVALID_VALUE)?;
+        let at = if self.is_device_side(device, place) {
+            if !self.is_on_device(device, place.address, extent) {
+                return Err(Error::INVALID_VALUE);
+            }
+            At::Device(place.address)
+        } else {
+            let mut byte = [0];
+            let last = place.address.checked_add(extent - 1).ok_or(Error::INVALID_VALUE)?;
+            if place.said == Said::Device
+                || !self.host.read(place.address, &mut byte)
+                || !self.host.read(last, &mut byte)
+            {
+                return Err(Error::INVALID_VALUE);
+            }
+            At::Host(place.address)
+        };
+        Ok(Side { at, pitch: place.pitch, slice: place.slice })
+    }
+
+    /// Requests a copy of a box of `size` (bytes, rows, slices). A copy that the host does not wait for takes
+    /// pageable memory with it at once.
+    ///
+    /// # Errors
+    /// Memory is missing on one side, or it is no stream.
+    pub fn copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3], stream: u64, wait: bool) -> Result<Wait> {
+        let device = self.stream_device(stream)?;
+        if size.contains(&0) {
+            return Ok(Wait::Nothing);
+        }
+        let (mut from, to) = (self.side(device, &from, size)?, self.side(device, &to, size)?);
+        let to_pageable = matches!(to.at, At::Host(_));
+        if let (At::Host(address), false, false) = (&from.at, wait, to_pageable) {
+            from = self.snapshot(*address, &from, size)?;
+        }
+        let [width, height, depth] = size;
+        let within = matches!((&from.at, &to.at), (At::Device(_), At::Device(_)));
+        let op = self.request(stream, Work::Copy(Copy { from, to, width, height, depth }), &[])?;
+        Ok(if to_pageable || (wait && !within) { Wait::Op(device, op) } else { Wait::Nothing })
+    }
+
+    /// The contents of a box of host memory, packed.
+    fn snapshot(&self, address: u64, side: &Side, [width, height, depth]: [u64; 3]) -> Result<Side> {
+        let mut bytes = vec![0; (width * height * depth) as usize];
+        let from = Side { at: At::Host(address), ..side.clone() };
+        let packed = Side { at: At::Host(0), pitch: width, slice: width * height };
+        let copy = Copy { from, to: packed.clone(), width, height, depth };
+        for (offset, to, count) in copy.spans() {
+            if !self.host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
+                return Err(Error::INVALID_VALUE);
+            }
+        }
+        Ok(Side { at: data(bytes), ..packed })
+    }
+
+    /// Requests a fill of `height` rows of `count` units of a pattern.
+    ///
+    /// # Errors
+    /// Memory is missing, or it is no stream.
+    pub fn fill(
+        &mut self,
+        address: u64,
+        pitch: u64,
+        (pattern, unit): (u32, u64),
+        [count, height]: [u64; 2],
+        stream: u64,
+    ) -> Result<Option<OpId>> {
+        let device = self.stream_device(stream)?;
+        if count == 0 || height == 0 {
+            return Ok(None);
+        }
+        let width = count.checked_mul(unit).ok_or(Error::INVALID_VALUE)?;
+        let place = Place3d { said: Said::Device, address, pitch, slice: 0 };
+        let extent = place.extent([width, height, 1]).ok_or(Error::INVALID_VALUE)?;
+        if !address.is_multiple_of(unit) || !self.is_on_device(device, address, extent) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let fill = Fill { address, pitch, pattern: pattern.to_le_bytes(), unit, width, height };
+        self.request(stream, Work::Fill(fill), &[]).map(Some)
+    }
+
+    /// What a call that fills memory waits for: only host memory is seen by the program itself.
+    pub fn fill_wait(&mut self, address: u64, op: Option<OpId>, stream: u64) -> Result<Wait> {
+        let device = self.stream_device(stream)?;
+        let shared = self.find(address).is_some_and(|(_, a)| a.place != Place::Device);
+        Ok(op.filter(|_| shared).map_or(Wait::Nothing, |op| Wait::Op(device, op)))
+    }
+}
+
+/// Whether an address may be one of a module's variables.
+fn is_variable(address: u64) -> bool {
+    (0x10_0000_0000..0x60_0000_0000).contains(&address)
+}

@@ -1,0 +1,501 @@
+//! The driver: devices, contexts, and waiting for operations.
+
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::handles::{Handles, Kind};
+use crate::host::Host;
+use crate::launch::Function;
+use crate::link::Link;
+use crate::memory::{Allocation, Shared};
+use crate::module::Module;
+use crate::report::Notes;
+use crate::settings::Settings;
+use crate::stream::{Stream, Streams};
+use crate::timeline::{OpId, Ran, Timeline, Until};
+use crate::work::Call;
+use isa::{Fault, FaultKind};
+use lab::{Monitor, Progress, Setup, SimulatedDevice};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use workloads::DeviceError;
+use workloads::device::ModuleId;
+
+thread_local! {
+    /// The current contexts of a thread, the last one on top.
+    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A device of the program.
+pub struct Device {
+    /// GPU, core and choices.
+    pub setup: Setup,
+    /// The simulated GPU, from its first use.
+    pub(crate) timeline: Option<Timeline>,
+    /// The primary context while it is retained.
+    primary: Option<u64>,
+    retained: u32,
+    primary_flags: u32,
+    pub(crate) streams: Streams,
+    pub(crate) shared: Shared,
+    /// Modules that the program has unloaded, by a hash of their contents.
+    pub(crate) unloaded: HashMap<u64, ModuleId>,
+}
+
+/// A context.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Context {
+    pub device: usize,
+    pub primary: bool,
+    pub flags: u32,
+    /// A fault of a kernel: every later call fails with it.
+    pub broken: Option<Error>,
+    /// Limits that the program has set, by number.
+    pub limits: BTreeMap<u32, u64>,
+    /// Preference of caches that the program has set.
+    pub cache_config: u32,
+    /// Preference of shared memory banks that the program has set.
+    pub shared_config: u32,
+}
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Nothing,
+    /// An operation of a device.
+    Op(usize, OpId),
+    /// All operations of a device.
+    Device(usize),
+    /// An operation, or a microsecond.
+    Query(usize, OpId),
+}
+
+/// CUDA's driver.
+pub struct Driver {
+    pub(crate) host: Box<dyn Host>,
+    /// What the user asks for.
+    pub settings: Settings,
+    initialised: bool,
+    /// The devices, by ordinal.
+    pub devices: Vec<Device>,
+    pub(crate) contexts: Handles<Context>,
+    pub(crate) modules: Handles<Module>,
+    pub(crate) functions: Handles<Function>,
+    pub(crate) streams: Handles<Stream>,
+    pub(crate) events: Handles<Event>,
+    /// By address.
+    pub(crate) allocations: BTreeMap<u64, Allocation>,
+    /// Next number of an allocation.
+    pub(crate) next_allocation: u64,
+    /// What the report has beside the figures of the devices.
+    pub notes: Notes,
+}
+
+/// Ends a simulation when the user asks for it.
+struct Stoppable;
+
+impl Monitor for Stoppable {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        if kit::stop::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Driver {
+    /// A driver for the devices of `settings` in the process `host`.
+    pub fn new(settings: Settings, host: Box<dyn Host>) -> Self {
+        let devices = settings.devices.iter().map(|setup| Device {
+            setup: setup.clone(),
+            timeline: None,
+            primary: None,
+            retained: 0,
+            primary_flags: 0,
+            streams: Streams::default(),
+            shared: Shared::default(),
+            unloaded: HashMap::new(),
+        });
+        Self {
+            devices: devices.collect(),
+            host,
+            settings,
+            initialised: false,
+            contexts: Handles::new(Kind::Context),
+            modules: Handles::new(Kind::Module),
+            functions: Handles::new(Kind::Function),
+            streams: Handles::new(Kind::Stream),
+            events: Handles::new(Kind::Event),
+            allocations: BTreeMap::new(),
+            next_allocation: 1,
+            notes: Notes::default(),
+        }
+    }
+
+    /// The process.
+    pub fn host(&self) -> &dyn Host {
+        &*self.host
+    }
+
+    /// `cuInit`.
+    ///
+    /// # Errors
+    /// There are no devices, or flags are set.
+    pub fn init(&mut self, flags: u32) -> Result<()> {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        if self.devices.is_empty() {
+            return Err(Error::NO_DEVICE);
+        }
+        self.initialised = true;
+        Ok(())
+    }
+
+    /// Whether `cuInit` has been called.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check_initialised(&self) -> Result<()> {
+        if self.initialised { Ok(()) } else { Err(Error::NOT_INITIALIZED) }
+    }
+
+    /// The device of an ordinal.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn device(&self, ordinal: i32) -> Result<&Device> {
+        self.check_initialised()?;
+        usize::try_from(ordinal).ok().and_then(|i| self.devices.get(i)).ok_or(Error::INVALID_DEVICE)
+    }
+
+    fn index_of(&self, ordinal: i32) -> Result<usize> {
+        self.device(ordinal).map(|_| ordinal as usize)
+    }
+
+    // Contexts.
+
+    /// Creates a context and makes it current.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn context_create(&mut self, ordinal: i32, flags: u32) -> Result<u64> {
+        let device = self.index_of(ordinal)?;
+        let context = self.contexts.add(Context::of(device, false, flags));
+        push(context);
+        Ok(context)
+    }
+
+    /// Destroys a context and what belongs to it.
+    ///
+    /// # Errors
+    /// It is no context, or a primary one.
+    pub fn context_destroy(&mut self, context: u64) -> Result<()> {
+        if self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?.primary {
+            return Err(Error::INVALID_CONTEXT);
+        }
+        self.release_objects(context);
+        let _ = self.contexts.remove(context);
+        CURRENT.with_borrow_mut(|stack| stack.retain(|&c| c != context));
+        Ok(())
+    }
+
+    /// Everything that was made in a context is gone.
+    fn release_objects(&mut self, context: u64) {
+        let modules: Vec<u64> =
+            self.modules.iter().filter(|(_, m)| m.context == context).map(|(handle, _)| handle).collect();
+        modules.into_iter().for_each(|module| {
+            let _ = self.unload(module);
+        });
+        let addresses: Vec<u64> =
+            self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();
+        addresses.into_iter().for_each(|address| self.release(address));
+        self.streams.retain(|stream| stream.context != context);
+        self.events.retain(|event| event.context != context);
+    }
+
+    /// The primary context of a device, retained once more.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn primary_retain(&mut self, ordinal: i32) -> Result<u64> {
+        let index = self.index_of(ordinal)?;
+        let flags = self.devices[index].primary_flags;
+        let context = match self.devices[index].primary {
+            Some(context) => context,
+            None => self.contexts.add(Context::of(index, true, flags)),
+        };
+        self.devices[index].primary = Some(context);
+        self.devices[index].retained += 1;
+        Ok(context)
+    }
+
+    /// Releases the primary context of a device; after the last release its objects are gone.
+    ///
+    /// # Errors
+    /// It is not retained.
+    pub fn primary_release(&mut self, ordinal: i32) -> Result<()> {
+        let index = self.index_of(ordinal)?;
+        if self.devices[index].retained == 0 {
+            return Err(Error::INVALID_CONTEXT);
+        }
+        self.devices[index].retained -= 1;
+        if self.devices[index].retained == 0 { self.primary_reset(ordinal) } else { Ok(()) }
+    }
+
+    /// Destroys what belongs to the primary context of a device. Its faults are forgotten.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn primary_reset(&mut self, ordinal: i32) -> Result<()> {
+        let index = self.index_of(ordinal)?;
+        if let Some(context) = self.devices[index].primary {
+            self.release_objects(context);
+            let broken = self.contexts.get(context).is_ok_and(|c| c.broken.is_some());
+            if broken {
+                self.retire(index);
+            }
+            if self.devices[index].retained == 0 {
+                self.devices[index].primary = None;
+                let _ = self.contexts.remove(context);
+                CURRENT.with_borrow_mut(|stack| stack.retain(|&c| c != context));
+            } else if let Ok(context) = self.contexts.get_mut(context) {
+                *context = Context::of(index, true, context.flags);
+            }
+        }
+        Ok(())
+    }
+
+    /// Flags and whether the primary context of a device is retained.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn primary_state(&self, ordinal: i32) -> Result<(u32, bool)> {
+        let device = self.device(ordinal)?;
+        Ok((device.primary_flags, device.primary.is_some()))
+    }
+
+    /// Sets the flags of the primary context of a device.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn primary_set_flags(&mut self, ordinal: i32, flags: u32) -> Result<()> {
+        let index = self.index_of(ordinal)?;
+        self.devices[index].primary_flags = flags;
+        Ok(())
+    }
+
+    /// The current context of the thread; 0 if there is none.
+    pub fn current(&self) -> u64 {
+        current().unwrap_or(0)
+    }
+
+    /// Makes a context current in place of the present one; 0 takes that away.
+    ///
+    /// # Errors
+    /// It is no context.
+    pub fn set_current(&self, context: u64) -> Result<()> {
+        self.check_initialised()?;
+        if context != 0 {
+            self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
+        }
+        CURRENT.with_borrow_mut(|stack| {
+            stack.pop();
+            stack.extend((context != 0).then_some(context));
+        });
+        Ok(())
+    }
+
+    /// Makes a context current above the present one.
+    ///
+    /// # Errors
+    /// It is no context.
+    pub fn push_current(&self, context: u64) -> Result<()> {
+        self.check_initialised()?;
+        self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
+        push(context);
+        Ok(())
+    }
+
+    /// Takes the current context away; returns it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn pop_current(&self) -> Result<u64> {
+        self.check_initialised()?;
+        CURRENT.with_borrow_mut(Vec::pop).ok_or(Error::INVALID_CONTEXT)
+    }
+
+    /// A context.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn context(&self, context: u64) -> Result<&Context> {
+        self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)
+    }
+
+    /// The current context.
+    ///
+    /// # Errors
+    /// There is none, or a kernel failed in it.
+    pub fn context_here(&mut self) -> Result<(u64, &mut Context)> {
+        self.check_initialised()?;
+        let handle = current().ok_or(Error::INVALID_CONTEXT)?;
+        let context = self.contexts.get_mut(handle).map_err(|_| Error::CONTEXT_IS_DESTROYED)?;
+        match context.broken {
+            Some(error) => Err(error),
+            None => Ok((handle, context)),
+        }
+    }
+
+    /// The device of the current context.
+    ///
+    /// # Errors
+    /// As [`Driver::context_here`].
+    pub fn device_here(&mut self) -> Result<usize> {
+        self.context_here().map(|(_, context)| context.device)
+    }
+
+    // The simulated GPU.
+
+    /// The operations of a device; the simulated GPU is made at the first use.
+    pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
+        let Self { devices, host, .. } = self;
+        let device = &mut devices[device];
+        if device.timeline.is_none() {
+            match SimulatedDevice::watched(&device.setup, Box::new(Stoppable)) {
+                Ok(simulated) => device.timeline = Some(Timeline::new(simulated, Link::of(&device.setup.gpu))),
+                Err(problem) => {
+                    host.message(&problem.to_string());
+                    return Err(Error::DEVICE_UNAVAILABLE);
+                }
+            }
+        }
+        device.timeline.as_mut().ok_or(Error::DEVICE_UNAVAILABLE)
+    }
+
+    /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
+    pub(crate) fn retire(&mut self, device: usize) {
+        if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.notes.retire(device, &mut timeline);
+        }
+    }
+
+    /// Lets the simulation run. Returns a function of the host program that has to be called before the wait
+    /// continues, then [`Driver::called`].
+    ///
+    /// # Errors
+    /// A kernel failed: the contexts of the device are broken.
+    pub fn wait(&mut self, wait: Wait) -> Result<Option<(usize, OpId, Call)>> {
+        let (device, until) = match wait {
+            Wait::Nothing => return Ok(None),
+            Wait::Op(device, op) => (device, Until::Done(op)),
+            Wait::Device(device) => (device, Until::AllDone),
+            Wait::Query(device, op) => {
+                let microsecond = self.devices[device].setup.gpu.clocks.core_mhz.ceil() as u64;
+                (device, Until::DoneOr(op, self.timeline(device)?.now() + microsecond))
+            }
+        };
+        if self.devices[device].timeline.is_none() {
+            return Ok(None);
+        }
+        let host = std::mem::replace(&mut self.host, Box::new(Nobody));
+        let ran = self.timeline(device).map(|timeline| timeline.run(until, &*host));
+        self.host = host;
+        match ran? {
+            Ok(Ran::Done) => Ok(None),
+            Ok(Ran::Call(op, call)) => Ok(Some((device, op, call))),
+            Ok(Ran::Stuck) => Err(self.fail(device, &DeviceError::Deadlock("operations wait for each other".into()))),
+            Err(problem) => Err(self.fail(device, &problem)),
+        }
+    }
+
+    /// A call that [`Driver::wait`] has asked for was made.
+    pub fn called(&mut self, device: usize, op: OpId) {
+        if let Some(timeline) = &mut self.devices[device].timeline {
+            timeline.called(op);
+        }
+    }
+
+    /// A device on which functions of the host program wait to be called.
+    pub fn device_with_calls(&self) -> Option<usize> {
+        self.devices.iter().position(|device| device.timeline.as_ref().is_some_and(Timeline::has_calls))
+    }
+
+    /// Whether an operation has ended.
+    pub(crate) fn is_done(&self, device: usize, op: OpId) -> bool {
+        self.devices[device].timeline.as_ref().is_none_or(|timeline| timeline.is_done(op))
+    }
+
+    /// Notes a failure on a device: its contexts are broken. Returns the error code.
+    pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
+        let error = code_of(problem);
+        self.host.message(&problem.to_string());
+        self.notes.failures.push(problem.to_string());
+        if let Some(timeline) = &mut self.devices[device].timeline {
+            timeline.abandon();
+        }
+        let broken: Vec<u64> = self.contexts.iter().filter(|(_, c)| c.device == device).map(|(c, _)| c).collect();
+        for context in broken {
+            if let Ok(context) = self.contexts.get_mut(context) {
+                context.broken = Some(error);
+            }
+        }
+        error
+    }
+}
+
+impl Context {
+    fn of(device: usize, primary: bool, flags: u32) -> Self {
+        let limits = BTreeMap::new();
+        Self { device, primary, flags, broken: None, limits, cache_config: 0, shared_config: 0 }
+    }
+}
+
+/// The process while the driver lets the simulation run, which has the real one.
+struct Nobody;
+
+impl Host for Nobody {
+    fn read(&self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+    fn write(&self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+    fn map(&self, _: u64, _: u64) -> bool {
+        false
+    }
+    fn unmap(&self, _: u64, _: u64) {}
+    fn print(&self, _: &str) {}
+    fn message(&self, _: &str) {}
+}
+
+fn current() -> Option<u64> {
+    CURRENT.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
+}
+
+fn push(context: u64) {
+    CURRENT.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// The error code of a failure on the device.
+fn code_of(problem: &DeviceError) -> Error {
+    match problem {
+        DeviceError::Fault(fault) => code_of_fault(fault),
+        DeviceError::Deadlock(_) => Error::LAUNCH_TIMEOUT,
+        DeviceError::Shape { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
+        DeviceError::OutOfMemory { .. } => Error::OUT_OF_MEMORY,
+        _ => Error::LAUNCH_FAILED,
+    }
+}
+
+fn code_of_fault(fault: &Fault) -> Error {
+    match fault.kind {
+        FaultKind::IllegalAddress => Error::ILLEGAL_ADDRESS,
+        FaultKind::MisalignedAddress => Error::MISALIGNED_ADDRESS,
+        FaultKind::Assert => Error::ASSERT,
+        FaultKind::IllegalInstruction => Error::ILLEGAL_INSTRUCTION,
+        FaultKind::InvalidPc => Error::INVALID_PC,
+        FaultKind::StackOverflow => Error::HARDWARE_STACK_ERROR,
+        FaultKind::Trap | FaultKind::Other => Error::LAUNCH_FAILED,
+    }
+}

@@ -1,0 +1,118 @@
+//! Events: points in streams, with simulated time.
+
+use crate::driver::{Driver, Wait};
+use crate::error::{Error, Result};
+use crate::timeline::OpId;
+use crate::work::{Stamp, Work};
+
+/// An event.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Event {
+    pub context: u64,
+    pub device: usize,
+    pub flags: u32,
+    /// Where it was recorded last: the operation and its time.
+    pub recorded: Option<(OpId, Stamp)>,
+}
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: u32 = 2;
+/// All flags that there are.
+const FLAGS: u32 = 7;
+
+impl Driver {
+    /// Creates an event.
+    ///
+    /// # Errors
+    /// There is no context, or flags are unknown.
+    pub fn event_create(&mut self, flags: u32) -> Result<u64> {
+        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        if flags & !FLAGS != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        Ok(self.events.add(Event { context, device, flags, recorded: None }))
+    }
+
+    /// Destroys an event.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn event_destroy(&mut self, event: u64) -> Result<()> {
+        self.events.remove(event).map(|_| ())
+    }
+
+    /// Records an event in a stream.
+    ///
+    /// # Errors
+    /// Either is none, or they belong to different devices.
+    pub fn event_record(&mut self, event: u64, stream: u64) -> Result<()> {
+        let device = self.stream_device(stream)?;
+        if self.events.get(event)?.device != device {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let stamp = Stamp::default();
+        let op = self.request(stream, Work::Record(stamp.clone()), &[])?;
+        self.events.get_mut(event)?.recorded = Some((op, stamp));
+        Ok(())
+    }
+
+    /// Lets later work of a stream wait for an event.
+    ///
+    /// # Errors
+    /// Either is none.
+    pub fn stream_wait_event(&mut self, stream: u64, event: u64) -> Result<()> {
+        let (of_event, recorded) = self.events.get(event).map(|e| (e.device, e.recorded.clone()))?;
+        let device = self.stream_device(stream)?;
+        let Some((op, _)) = recorded else { return Ok(()) };
+        if of_event == device {
+            self.request(stream, Work::Nothing, &[op])?;
+        } else {
+            // Devices have no common time: the other one runs up to the event first.
+            while self.wait(Wait::Op(of_event, op))?.is_some_and(|(d, op, _)| {
+                self.called(d, op);
+                true
+            }) {}
+        }
+        Ok(())
+    }
+
+    /// What a query or a wait for an event waits for.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn event_wait(&self, event: u64, only_ask: bool) -> Result<Wait> {
+        let event = self.events.get(event)?;
+        Ok(match event.recorded {
+            Some((op, _)) if only_ask => Wait::Query(event.device, op),
+            Some((op, _)) => Wait::Op(event.device, op),
+            None => Wait::Nothing,
+        })
+    }
+
+    /// Whether an event has happened, or was never recorded.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn event_happened(&self, event: u64) -> Result<bool> {
+        let event = self.events.get(event)?;
+        Ok(event.recorded.as_ref().is_none_or(|&(op, _)| self.is_done(event.device, op)))
+    }
+
+    /// Milliseconds between two events.
+    ///
+    /// # Errors
+    /// Either is none, has no time, or has not happened.
+    pub fn event_elapsed(&self, start: u64, end: u64) -> Result<f32> {
+        let (start, end) = (self.events.get(start)?, self.events.get(end)?);
+        if start.device != end.device || (start.flags | end.flags) & DISABLE_TIMING != 0 {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let (Some((_, from)), Some((_, to))) = (&start.recorded, &end.recorded) else {
+            return Err(Error::INVALID_HANDLE);
+        };
+        let (Some(from), Some(to)) = (from.cycles(), to.cycles()) else { return Err(Error::NOT_READY) };
+        let mhz = self.devices[start.device].setup.gpu.clocks.core_mhz;
+        Ok(((to as f64 - from as f64) / (mhz * 1e3)) as f32)
+    }
+}

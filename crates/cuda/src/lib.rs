@@ -1,0 +1,42 @@
+//! CUDA's driver over the simulated GPU: devices, contexts, modules, memory, streams, events, graphs. Safe Rust;
+//! `warpwright-libcuda` is its C boundary.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `error`, `handles`, `host` | error codes, handles of objects, what is needed of the process |
+//! | `settings` | what the user asks for |
+//! | `properties`, `link` | what a device says of itself, time of transfers |
+//! | `work`, `timeline`, `shared` | operations, and their order in simulated time; memory that device and host share |
+//! | `driver` | devices, contexts, and waiting |
+//! | `module`, `launch`, `memory`, `copy`, `stream`, `event` | the families of the API |
+//! | `report` | the report of a program |
+//!
+//! 1. The time of the host program is not simulated: it takes none.
+//! 2. Operations run when the program waits: for a stream, an event or a device, or in a call that waits by its
+//!    nature. A query of what has not ended lets a microsecond of simulated time pass.
+//! 3. Device and host see each other's stores to shared memory only between operations ([`shared`]).
+//! 4. Arrays are stored row by row ([`exec::image`]).
+#![warn(missing_docs)]
+
+pub mod copy;
+mod driver;
+mod error;
+pub mod event;
+pub mod handles;
+mod host;
+pub mod launch;
+pub mod link;
+pub mod memory;
+pub mod module;
+pub mod properties;
+pub mod report;
+pub mod settings;
+pub mod shared;
+pub mod stream;
+pub mod timeline;
+pub mod work;
+
+pub use driver::{Context, Device, Driver, Wait};
+pub use error::{Error, Result};
+pub use host::{Host, PAGE_BYTES, read_text};
+pub use settings::Settings;

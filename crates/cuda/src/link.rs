@@ -1,0 +1,76 @@
+//! The time of transfers: a link to the host, and copies within device memory.
+
+use config::GpuConfig;
+
+/// Kinds of transfers, each with an engine that carries out one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Direction {
+    ToDevice,
+    ToHost,
+    /// Within device memory: copies and fills.
+    Within,
+}
+
+impl Direction {
+    /// Number of directions.
+    pub const COUNT: usize = 3;
+
+    /// Name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ToDevice => "host to device",
+            Self::ToHost => "device to host",
+            Self::Within => "within the device",
+        }
+    }
+
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [Self::ToDevice, Self::ToHost, Self::Within];
+}
+
+/// A transfer takes a latency and then its bytes over a bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    core_hz: f64,
+    /// Bytes per second to and from the host.
+    host_bandwidth: f64,
+    /// Bytes per second within device memory, reads and writes counted once.
+    device_bandwidth: f64,
+    /// Seconds of a transfer without its bytes.
+    latency: f64,
+}
+
+/// Seconds that a copy takes beside its bytes: about 10 microseconds between request and completion of a small copy
+/// (a guess, of the order that vendors' bandwidth tests show for copies of 4 KiB).
+const LATENCY_SECONDS: f64 = 10e-6;
+/// Bytes per second over PCI Express 3.0 with 16 lanes: 15.75 GB/s raw, of which bandwidth tests with pinned memory
+/// show 12 to 13.
+const HOST_BANDWIDTH: f64 = 12.0e9;
+
+impl Link {
+    /// The link of a GPU.
+    pub fn of(gpu: &GpuConfig) -> Self {
+        Self {
+            core_hz: gpu.clocks.core_mhz * 1e6,
+            host_bandwidth: HOST_BANDWIDTH,
+            // Each byte is read and written.
+            device_bandwidth: crate::properties::dram_bytes_per_second(gpu) / 2.0,
+            latency: LATENCY_SECONDS,
+        }
+    }
+
+    /// Core cycles per second.
+    pub fn core_hz(&self) -> f64 {
+        self.core_hz
+    }
+
+    /// Core cycles of a transfer of `bytes`.
+    pub fn cycles(&self, direction: Direction, bytes: u64) -> u64 {
+        let (latency, bandwidth) = match direction {
+            Direction::ToDevice | Direction::ToHost => (self.latency, self.host_bandwidth),
+            Direction::Within => (self.latency / 4.0, self.device_bandwidth),
+        };
+        ((latency + bytes as f64 / bandwidth) * self.core_hz).ceil() as u64
+    }
+}

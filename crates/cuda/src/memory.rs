@@ -1,0 +1,234 @@
+//! Memory of programs: on the device, page-locked and managed.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::host::PAGE_BYTES;
+use exec::MemoryError;
+
+/// What memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Device memory.
+    Device,
+    /// Page-locked host memory.
+    Host,
+    /// Managed memory.
+    Managed,
+    /// Host memory that the program has registered; its own address, which is not that on the device.
+    Registered(u64),
+}
+
+/// A piece of memory that the program has allocated.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Allocation {
+    pub bytes: u64,
+    pub place: Place,
+    pub context: u64,
+    pub device: usize,
+    /// Unique number.
+    pub id: u64,
+    pub flags: u32,
+}
+
+/// First address of memory that device and host share, and the first beyond it. Devices have 8 GiB each.
+const SHARED_BASE: u64 = 0x60_0000_0000;
+const SHARED_BYTES: u64 = 0x10_0000_0000;
+
+/// The addresses of a device's shared memory.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// Bytes given out.
+    used: u64,
+    /// Ranges that were given back: address and bytes.
+    free: Vec<(u64, u64)>,
+}
+
+impl Shared {
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        if let Some(at) = self.free.iter().position(|&(_, free)| free == bytes) {
+            return Some(self.free.remove(at).0);
+        }
+        let address = SHARED_BASE + self.used;
+        // A page stays free after each range, so that no two are adjacent.
+        self.used = self.used.checked_add(bytes + PAGE_BYTES).filter(|&used| used <= SHARED_BYTES)?;
+        Some(address)
+    }
+
+    fn give_back(&mut self, address: u64, bytes: u64) {
+        self.free.push((address, bytes));
+    }
+}
+
+/// Alignment of rows of pitched memory.
+pub const PITCH_ALIGNMENT: u64 = 512;
+
+fn code_of(error: &MemoryError) -> Error {
+    match error {
+        MemoryError::Full { .. } => Error::OUT_OF_MEMORY,
+        _ => Error::INVALID_VALUE,
+    }
+}
+
+impl Driver {
+    /// Allocates device memory.
+    ///
+    /// # Errors
+    /// No bytes, no context, or not enough memory.
+    pub fn mem_alloc(&mut self, bytes: u64) -> Result<u64> {
+        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        if bytes == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let id = self.next_allocation;
+        let memory = self.timeline(device)?.device.memory();
+        let address = memory.allocate(format!("allocation {id}"), bytes).map_err(|e| code_of(&e))?;
+        self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
+        Ok(address)
+    }
+
+    fn note(&mut self, address: u64, allocation: Allocation) {
+        self.next_allocation += 1;
+        self.allocations.insert(address, allocation);
+    }
+
+    /// Allocates `height` rows of at least `width` bytes; returns address and pitch.
+    ///
+    /// # Errors
+    /// As [`Driver::mem_alloc`].
+    pub fn mem_alloc_pitch(&mut self, width: u64, height: u64) -> Result<(u64, u64)> {
+        let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(Error::INVALID_VALUE)?;
+        let bytes = pitch.checked_mul(height).ok_or(Error::OUT_OF_MEMORY)?;
+        Ok((self.mem_alloc(bytes)?, pitch))
+    }
+
+    /// Allocates memory that device and host share.
+    ///
+    /// # Errors
+    /// As [`Driver::mem_alloc`].
+    pub fn mem_alloc_shared(&mut self, bytes: u64, place: Place, flags: u32) -> Result<u64> {
+        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        if bytes == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let whole = bytes.checked_next_multiple_of(PAGE_BYTES).ok_or(Error::OUT_OF_MEMORY)?;
+        let address = self.devices[device].shared.take(whole).ok_or(Error::OUT_OF_MEMORY)?;
+        let of_host = if let Place::Registered(of_host) = place { of_host } else { address };
+        if of_host == address && !self.host.map(address, whole) {
+            return Err(Error::OUT_OF_MEMORY);
+        }
+        let id = self.next_allocation;
+        let timeline = self.timeline(device)?;
+        timeline
+            .device
+            .memory()
+            .place(format!("shared allocation {id}"), address, bytes, false)
+            .map_err(|e| code_of(&e))?;
+        timeline.regions.add(address, of_host, bytes);
+        self.note(address, Allocation { bytes, place, context, device, id, flags });
+        Ok(address)
+    }
+
+    /// Makes host memory known to the device.
+    ///
+    /// # Errors
+    /// It does not exist, or is known already.
+    pub fn host_register(&mut self, address: u64, bytes: u64, flags: u32) -> Result<()> {
+        self.context_here()?;
+        let mut byte = [0];
+        if bytes == 0 || !self.host.read(address, &mut byte) || !self.host.read(address + bytes - 1, &mut byte) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if self.registered(address).is_some() || self.find(address).is_some() {
+            return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        self.mem_alloc_shared(bytes, Place::Registered(address), flags).map(|_| ())
+    }
+
+    /// Takes that back.
+    ///
+    /// # Errors
+    /// It is not known.
+    pub fn host_unregister(&mut self, address: u64) -> Result<()> {
+        let of_device = self
+            .allocations
+            .iter()
+            .find(|(_, a)| a.place == Place::Registered(address))
+            .map(|(&of_device, _)| of_device)
+            .ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
+        self.release(of_device);
+        Ok(())
+    }
+
+    /// The registered memory around the host's `address`: its address on the device.
+    fn registered(&self, address: u64) -> Option<u64> {
+        self.allocations.iter().find_map(|(&of_device, a)| match a.place {
+            Place::Registered(start) if address.wrapping_sub(start) < a.bytes => Some(of_device + (address - start)),
+            _ => None,
+        })
+    }
+
+    /// The address on the device of page-locked or registered host memory.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn host_device_pointer(&mut self, address: u64) -> Result<u64> {
+        self.context_here()?;
+        match self.find(address) {
+            Some((_, allocation)) if allocation.place != Place::Device => Ok(address),
+            _ => self.registered(address).ok_or(Error::INVALID_VALUE),
+        }
+    }
+
+    /// The allocation that contains `address`, with its first address.
+    pub fn find(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let (&start, allocation) = self.allocations.range(..=address).next_back()?;
+        (address - start < allocation.bytes).then_some((start, allocation))
+    }
+
+    /// The device whose work must have ended before the memory at `address` is freed or not registered any more.
+    ///
+    /// # Errors
+    /// No allocation of a kind that `is_kind` accepts starts there.
+    pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
+        let registered = |a: &&Allocation| a.place == Place::Registered(address);
+        let allocation = self.allocations.get(&address).or_else(|| self.allocations.values().find(registered));
+        allocation.filter(|a| is_kind(a.place)).map(|a| a.device).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Frees the allocation that starts at `address`.
+    pub fn release(&mut self, address: u64) {
+        let Some(allocation) = self.allocations.remove(&address) else { return };
+        if let Some(timeline) = &mut self.devices[allocation.device].timeline {
+            let _ = timeline.device.memory().free(address);
+            timeline.regions.remove(address);
+        }
+        if allocation.place != Place::Device {
+            let whole = allocation.bytes.next_multiple_of(PAGE_BYTES);
+            if !matches!(allocation.place, Place::Registered(_)) {
+                self.host.unmap(address, whole);
+            }
+            self.devices[allocation.device].shared.give_back(address, whole);
+        }
+    }
+
+    /// Bytes of device memory that are free, and all of them.
+    ///
+    /// # Errors
+    /// There is no context.
+    pub fn mem_info(&mut self) -> Result<(u64, u64)> {
+        let device = self.device_here()?;
+        let total = crate::properties::memory_bytes(&self.devices[device].setup.gpu);
+        let used: u64 = self.allocations.values().filter(|a| a.device == device).map(|a| a.bytes).sum();
+        Ok((total.saturating_sub(used), total))
+    }
+
+    /// Whether `bytes` from `address` are within one piece of memory of a device.
+    pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
+        let Ok(timeline) = self.timeline(device) else { return false };
+        let all = timeline.device.memory().allocations();
+        let Some(index) = all.partition_point(|a| a.base <= address).checked_sub(1) else { return false };
+        let offset = address - all[index].base;
+        !all[index].freed && offset < all[index].bytes && bytes <= all[index].bytes - offset
+    }
+}

@@ -1,0 +1,209 @@
+//! Modules: PTX, cubins and fat binaries.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::host::read_text;
+use crate::launch::Function;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use workloads::DeviceError;
+use workloads::device::{Device as _, ModuleCode, ModuleId, ModuleSource};
+
+/// A module of the program.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Module {
+    pub context: u64,
+    pub device: usize,
+    /// The module on the simulated device.
+    pub loaded: ModuleId,
+    /// What it was loaded from.
+    pub contents: u64,
+    /// Handles of its functions, by name.
+    pub functions: BTreeMap<String, u64>,
+}
+
+/// First bytes of the wrapper in which compilers put fat binaries (public `fatbinary_section.h`).
+const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+/// First bytes of a file of machine code.
+const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
+/// Maximum size of an image.
+const MOST_IMAGE_BYTES: u64 = 1 << 30;
+
+impl Driver {
+    fn host_u32(&self, address: u64) -> Result<u32> {
+        let mut bytes = [0; 4];
+        if self.host.read(address, &mut bytes) { Ok(u32::from_le_bytes(bytes)) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn host_u64(&self, address: u64) -> Result<u64> {
+        let mut bytes = [0; 8];
+        if self.host.read(address, &mut bytes) { Ok(u64::from_le_bytes(bytes)) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    /// The image at `address` of host memory: fat binary, wrapper of one, cubin, or PTX. Its size is in it.
+    ///
+    /// # Errors
+    /// There is no memory, or it is none of these.
+    pub fn read_image(&self, address: u64) -> Result<Vec<u8>> {
+        let magic = self.host_u32(address)?;
+        let bytes = match magic {
+            WRAPPER_MAGIC => return self.read_image(self.host_u64(address + 8)?),
+            sass::fatbin::MAGIC => {
+                let header = u64::from(self.host_u32(address + 4)? >> 16);
+                header.checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
+            }
+            _ if magic.to_le_bytes() == ELF_MAGIC => self.elf_bytes(address)?,
+            _ => return read_text(&*self.host, address).ok_or(Error::INVALID_VALUE),
+        };
+        if bytes > MOST_IMAGE_BYTES {
+            return Err(Error::INVALID_IMAGE);
+        }
+        let mut image = vec![0; bytes as usize];
+        if self.host.read(address, &mut image) { Ok(image) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    /// Size of an ELF file of 64 bits: to the end of its last part.
+    fn elf_bytes(&self, address: u64) -> Result<u64> {
+        let mut header = [0; 64];
+        if !self.host.read(address, &mut header) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let long = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap_or_default());
+        let short = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+        let (segments, sections) = (long(32), long(40));
+        let tables = [segments.saturating_add(short(54) * short(56)), sections.saturating_add(short(58) * short(60))];
+        let mut end = tables[0].max(tables[1]);
+        if end > MOST_IMAGE_BYTES {
+            return Err(Error::INVALID_IMAGE);
+        }
+        for section in 0..short(60) {
+            let at = address + sections + section * short(58);
+            // Sections of kind 8 take no room in the file.
+            if self.host_u32(at + 4)? != 8 {
+                end = end.max(self.host_u64(at + 24)?.saturating_add(self.host_u64(at + 32)?));
+            }
+        }
+        Ok(end)
+    }
+
+    /// Loads a module from an image.
+    ///
+    /// # Errors
+    /// The image is damaged, or has nothing for the device.
+    pub fn load(&mut self, image: &[u8]) -> Result<u64> {
+        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let mut hasher = DefaultHasher::new();
+        image.hash(&mut hasher);
+        let contents = hasher.finish();
+        let loaded = match self.devices[device].unloaded.remove(&contents) {
+            Some(kept) => {
+                self.timeline(device)?.device.place(kept).map_err(|_| Error::OUT_OF_MEMORY)?;
+                kept
+            }
+            None => self.load_new(device, image, &format!("module {contents:016x}"))?,
+        };
+        Ok(self.modules.add(Module { context, device, loaded, contents, functions: BTreeMap::new() }))
+    }
+
+    fn load_new(&mut self, device: usize, image: &[u8], name: &str) -> Result<ModuleId> {
+        let sm = self.devices[device].setup.gpu.sm_version;
+        let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
+        let code = match text {
+            Some(text) if !image.starts_with(&ELF_MAGIC) => ModuleCode::Ptx(text),
+            _ => ModuleCode::Binary(image),
+        };
+        let loaded = self.timeline(device)?.device.load_module(&ModuleSource { name, code });
+        loaded.map_err(|problem| {
+            self.host.message(&problem.to_string());
+            match (problem, code) {
+                (DeviceError::Module(_), ModuleCode::Ptx(_)) => Error::INVALID_PTX,
+                (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
+                (DeviceError::Module(_), ModuleCode::Binary(_)) => Error::INVALID_IMAGE,
+                _ => Error::OUT_OF_MEMORY,
+            }
+        })
+    }
+
+    /// A module.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn module(&self, module: u64) -> Result<&Module> {
+        self.modules.get(module)
+    }
+
+    /// Unloads a module. It is kept for the case that the same contents are loaded again.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn unload(&mut self, module: u64) -> Result<()> {
+        let module = self.modules.remove(module)?;
+        for function in module.functions.values() {
+            let _ = self.functions.remove(*function);
+        }
+        let device = &mut self.devices[module.device];
+        if let Some(timeline) = &mut device.timeline
+            && timeline.device.withdraw(module.loaded).is_ok()
+        {
+            device.unloaded.insert(module.contents, module.loaded);
+        }
+        Ok(())
+    }
+
+    /// The function `name` of a module.
+    ///
+    /// # Errors
+    /// There is none, or it cannot run.
+    pub fn function(&mut self, handle: u64, name: &str) -> Result<u64> {
+        let module = self.modules.get(handle)?;
+        if let Some(&function) = module.functions.get(name) {
+            return Ok(function);
+        }
+        let (device, loaded) = (module.device, module.loaded);
+        let simulated = &self.timeline(device)?.device;
+        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let kernel = loaded.module.kernels.iter().find(|kernel| kernel.name() == name).cloned();
+        let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
+        let Some(kernel) = kernel else {
+            let Some(why) = refused else { return Err(Error::NOT_FOUND) };
+            self.host.message(&format!("kernel `{name}` cannot run:\n{why}"));
+            self.notes.failures.push(format!("kernel `{name}` cannot run: {why}"));
+            return Err(Error::NOT_SUPPORTED);
+        };
+        let function = self.functions.add(Function::new(handle, device, kernel));
+        self.modules.get_mut(handle)?.functions.insert(name.to_owned(), function);
+        Ok(function)
+    }
+
+    /// Names of the functions of a module.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn function_names(&mut self, handle: u64) -> Result<Vec<String>> {
+        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
+        let simulated = &self.timeline(device)?.device;
+        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let refused = loaded.rejected.iter().map(|kernel| kernel.name.clone());
+        Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).chain(refused).collect())
+    }
+
+    /// Address and size of the variable `name` of a module.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn variable(&mut self, handle: u64, name: &str) -> Result<(u64, u64)> {
+        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
+        let simulated = &self.timeline(device)?.device;
+        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let variable = loaded.module.variable(name).ok_or(Error::NOT_FOUND)?;
+        Ok((variable.address, variable.bytes))
+    }
+}
+
+/// Whether an image has code for a GPU; a damaged one counts as one that has.
+fn has_code(image: &[u8], sm: u32) -> bool {
+    let Ok(entries) = sass::fatbin::entries(image) else { return true };
+    let is_ptx = |entry: &sass::fatbin::Entry<'_>| entry.kind == sass::fatbin::Kind::Ptx && entry.sm <= sm;
+    entries.iter().any(is_ptx) || sass::fatbin::select(&entries, sm).is_some()
+}

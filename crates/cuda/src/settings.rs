@@ -1,0 +1,205 @@
+//! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
+
+use crate::host::Host;
+use lab::Setup;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// Which kernels run on the simulated cores. The others are executed without time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// All of them.
+    #[default]
+    All,
+    /// None of them.
+    None,
+    /// Those of these names, as in the source or mangled.
+    Kernels(Vec<String>),
+}
+
+impl Time {
+    /// Reads `all`, `none` or `kernels=NAME,NAME`.
+    ///
+    /// # Errors
+    /// It is none of these.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let list =
+            |names: &str| names.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect();
+        match text.split_once('=') {
+            None if text == "all" => Ok(Self::All),
+            None if text == "none" => Ok(Self::None),
+            Some(("kernels", names)) => {
+                let names: Vec<String> = list(names);
+                if names.is_empty() { Err("`kernels=` names no kernel".to_owned()) } else { Ok(Self::Kernels(names)) }
+            }
+            _ => Err(format!("`{}` is none of all, none, kernels=NAME,NAME", kit::text::excerpt(text))),
+        }
+    }
+
+    /// Whether the kernel `name` (mangled or not) runs on the simulated cores.
+    pub fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Kernels(names) => names.iter().any(|n| n == name || exec::plain_name(name) == Some(n)),
+        }
+    }
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The devices, each with its core design.
+    pub devices: Vec<Setup>,
+    /// Which kernels are timed.
+    pub time: Time,
+    /// Folder for report, JSON and power.
+    pub out: Option<PathBuf>,
+    /// File for the report as JSON.
+    pub json: Option<PathBuf>,
+    /// No report on standard error.
+    pub quiet: bool,
+}
+
+/// The variables, each with what it means: `warpwright exec --help` and the documentation list them.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("WARPWRIGHT_GPU", "GPU, or several between commas: built-in ones or paths of descriptions"),
+    ("WARPWRIGHT_CORE", "core design"),
+    ("WARPWRIGHT_SCHEDULER", "warp scheduler"),
+    ("WARPWRIGHT_SET", "values of the GPU description, between semicolons: KEY=VALUE;KEY=VALUE"),
+    ("WARPWRIGHT_TIME", "kernels that are timed: all, none, kernels=NAME,NAME"),
+    ("WARPWRIGHT_OUT", "folder for report.txt, report.json and power.csv"),
+    ("WARPWRIGHT_JSON", "file for the report as JSON"),
+    ("WARPWRIGHT_QUIET", "1: no report on standard error"),
+    ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
+    ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
+    ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
+    ("WARPWRIGHT_POWER_INTERVAL", "core cycles between two points of power over time"),
+    ("CUDA_VISIBLE_DEVICES", "devices that the program sees, by number"),
+];
+
+/// Cycles after which warps that only repeat themselves count as a livelock.
+const LIVELOCK_CYCLES: u64 = 1_000_000;
+
+impl Settings {
+    /// Reads the settings; `get` gives the value of a variable.
+    ///
+    /// # Errors
+    /// A variable has no meaning: all problems.
+    pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut problems = Vec::new();
+        let text = |name: &str| get(name).filter(|value| !value.trim().is_empty());
+        let flag = |name: &str| text(name).is_some_and(|value| value != "0");
+        let mut number = |name: &str| {
+            let value = text(name)?;
+            let number = value.trim().replace('_', "").parse::<u64>().ok();
+            if number.is_none() {
+                problems.push(format!("{name} is `{}`; it must be a whole number", kit::text::excerpt(&value)));
+            }
+            number
+        };
+        let max_cycles = number("WARPWRIGHT_MAX_CYCLES");
+        let livelock = number("WARPWRIGHT_LIVELOCK_CYCLES").unwrap_or(LIVELOCK_CYCLES);
+        let power_interval = number("WARPWRIGHT_POWER_INTERVAL").and_then(NonZeroU64::new);
+        let core = text("WARPWRIGHT_CORE").unwrap_or_else(|| "inorder".to_owned());
+        if let Err(problem) = lab::check_core(&core) {
+            problems.push(format!("WARPWRIGHT_CORE: {problem}"));
+        }
+        let scheduler = text("WARPWRIGHT_SCHEDULER");
+        if let Some(Err(problem)) = scheduler.as_deref().map(lab::check_scheduler) {
+            problems.push(format!("WARPWRIGHT_SCHEDULER: {problem}"));
+        }
+        let sets: Vec<String> = text("WARPWRIGHT_SET")
+            .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
+            .unwrap_or_default();
+        let time = Time::parse(&text("WARPWRIGHT_TIME").unwrap_or_else(|| "all".to_owned()));
+        let time = time.unwrap_or_else(|problem| {
+            problems.push(format!("WARPWRIGHT_TIME: {problem}"));
+            Time::All
+        });
+        let gpus = text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
+        let mut devices = Vec::new();
+        for name in gpus.split(',').map(str::trim) {
+            match config::load_with(Path::new(name), &sets) {
+                Ok(gpu) => devices.push(Setup {
+                    core: core.clone(),
+                    scheduler: scheduler.clone(),
+                    settings: sets.clone(),
+                    max_cycles,
+                    livelock_cycles: NonZeroU64::new(livelock),
+                    audit: flag("WARPWRIGHT_AUDIT"),
+                    power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
+                    ..Setup::new(gpu)
+                }),
+                Err(problem) => problems.push(format!("WARPWRIGHT_GPU: {problem}")),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems.join("\n"));
+        }
+        let path = |name: &str| text(name).map(PathBuf::from);
+        Ok(Self {
+            devices: visible(devices, get("CUDA_VISIBLE_DEVICES").as_deref()),
+            time,
+            out: path("WARPWRIGHT_OUT"),
+            json: path("WARPWRIGHT_JSON"),
+            quiet: flag("WARPWRIGHT_QUIET"),
+        })
+    }
+
+    /// As [`Settings::read`], from the variables of the process. Problems are reported to the user, and leave a process
+    /// without devices.
+    pub fn from_environment(host: &dyn Host) -> Self {
+        Self::read(&|name| std::env::var(name).ok()).unwrap_or_else(|problems| {
+            host.message(&format!("{problems}\nno device is simulated"));
+            Self { devices: Vec::new(), time: Time::All, out: None, json: None, quiet: true }
+        })
+    }
+}
+
+/// The devices that a list of numbers lets a program see: up to the first number that is none.
+fn visible(devices: Vec<Setup>, list: Option<&str>) -> Vec<Setup> {
+    let Some(list) = list else { return devices };
+    let mut seen = Vec::new();
+    for entry in list.split(',') {
+        match entry.trim().parse::<usize>() {
+            Ok(number) if number < devices.len() && !seen.contains(&number) => seen.push(number),
+            _ => break,
+        }
+    }
+    seen.into_iter().map(|number| devices[number].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        Settings::read(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn variables_choose_devices_and_kernels() {
+        let settings = read(&[
+            ("WARPWRIGHT_GPU", "v100,rtx2060s"),
+            ("WARPWRIGHT_CORE", "ghost"),
+            ("WARPWRIGHT_TIME", "kernels=add, mul"),
+            ("WARPWRIGHT_SET", "sm_count=4"),
+            ("CUDA_VISIBLE_DEVICES", "1,0,7,0"),
+        ]);
+        let settings = settings.unwrap();
+        let names: Vec<&str> = settings.devices.iter().map(|d| &*d.gpu.name).collect();
+        assert_eq!(names, ["rtx2060s", "v100"]);
+        assert_eq!((settings.devices[0].gpu.sm_count, &*settings.devices[0].core), (4, "ghost"));
+        assert!(settings.time.includes("_Z3addPf") && settings.time.includes("mul") && !settings.time.includes("sub"));
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_at_once() {
+        let problems = read(&[("WARPWRIGHT_GPU", "rtx2060"), ("WARPWRIGHT_CORE", "gost"), ("WARPWRIGHT_TIME", "some")]);
+        let problems = problems.unwrap_err();
+        for name in ["WARPWRIGHT_GPU", "WARPWRIGHT_CORE", "WARPWRIGHT_TIME"] {
+            assert!(problems.contains(name), "{problems}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Operations of a device in simulated time.
+//!
+//! An operation begins when those that it depends on have ended: streams and graphs are only such dependences.
+//! Kernels run on the simulated cores; transfers take the time of a [`Link`], one after the other in each direction;
+//! everything else takes none. The time of the host program is not simulated: all that it requests between two waits
+//! is requested at the same time.
+//!
+//! The clock of the cores runs only while kernels do. Time in which only transfers run is added to it.
+
+use crate::host::Host;
+use crate::link::{Direction, Link};
+use crate::shared::Regions;
+use crate::work::{At, Call, Copy, Fill, Work};
+use kit::NEVER;
+use lab::SimulatedDevice;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use workloads::DeviceError;
+
+/// An operation of a device, by the order of requests.
+pub type OpId = u64;
+
+/// An operation that has not ended.
+struct Op {
+    work: Work,
+    /// Operations before it that have not ended.
+    waits_for: usize,
+    /// Operations that wait for it.
+    holds: Vec<OpId>,
+    /// Lower numbers go first.
+    priority: i32,
+}
+
+/// A transfer on its way.
+struct Transfer {
+    op: OpId,
+    end: u64,
+    work: Work,
+}
+
+/// What transfers of a direction amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Moved {
+    pub transfers: u64,
+    pub bytes: u64,
+    /// Core cycles, each transfer by itself.
+    pub cycles: u64,
+}
+
+/// Kernels of one name that were executed without time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Untimed {
+    pub launches: u64,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+}
+
+/// Why [`Timeline::run`] has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// What was waited for has ended.
+    Done,
+    /// A function of the host program is to be called, then [`Timeline::called`], then [`Timeline::run`] again.
+    Call(OpId, Call),
+    /// Nothing can continue.
+    Stuck,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The end of all operations.
+    AllDone,
+    /// The end of an operation.
+    Done(OpId),
+    /// The end of an operation, or a time in core cycles.
+    DoneOr(OpId, u64),
+}
+
+/// A device with its operations.
+pub struct Timeline {
+    /// The simulated GPU.
+    pub device: SimulatedDevice<'static>,
+    /// Memory that device and host share.
+    pub regions: Regions,
+    link: Link,
+    next: OpId,
+    ops: BTreeMap<OpId, Op>,
+    /// Operations that wait for nothing, by priority.
+    ready: BTreeSet<(i32, OpId)>,
+    /// Operations of launches on the cores, by the number of the launch.
+    launched: BTreeMap<u32, OpId>,
+    transfers: Vec<Transfer>,
+    /// When the engine of each direction is free.
+    free_at: [u64; Direction::COUNT],
+    /// Cycles in which no kernel ran.
+    idle: u64,
+    moved: [Moved; Direction::COUNT],
+    untimed: BTreeMap<String, Untimed>,
+}
+
+impl Timeline {
+    /// A device on which nothing was requested.
+    pub fn new(device: SimulatedDevice<'static>, link: Link) -> Self {
+        Self {
+            device,
+            regions: Regions::default(),
+            link,
+            next: 1,
+            ops: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            launched: BTreeMap::new(),
+            transfers: Vec::new(),
+            free_at: [0; Direction::COUNT],
+            idle: 0,
+            moved: [Moved::default(); Direction::COUNT],
+            untimed: BTreeMap::new(),
+        }
+    }
+
+    /// Core cycles since the start, transfers included.
+    pub fn now(&self) -> u64 {
+        self.device.now() + self.idle
+    }
+
+    /// Core cycles per second.
+    pub fn core_hz(&self) -> f64 {
+        self.link.core_hz()
+    }
+
+    /// Transfers so far, by direction.
+    pub fn moved(&self) -> &[Moved; Direction::COUNT] {
+        &self.moved
+    }
+
+    /// Kernels that were executed without time, by name.
+    pub fn untimed(&self) -> &BTreeMap<String, Untimed> {
+        &self.untimed
+    }
+
+    /// Requests `work` after the operations `after`, some of which may have ended.
+    pub fn request(&mut self, work: Work, after: &[OpId], priority: i32) -> OpId {
+        let id = self.next;
+        self.next += 1;
+        let mut waits_for = 0;
+        for (i, before) in after.iter().enumerate() {
+            if !after[..i].contains(before)
+                && let Some(op) = self.ops.get_mut(before)
+            {
+                op.holds.push(id);
+                waits_for += 1;
+            }
+        }
+        if waits_for == 0 {
+            self.ready.insert((priority, id));
+        }
+        self.ops.insert(id, Op { work, waits_for, holds: Vec::new(), priority });
+        id
+    }
+
+    /// Whether an operation has ended.
+    pub fn is_done(&self, op: OpId) -> bool {
+        !self.ops.contains_key(&op)
+    }
+
+    /// Operations that have not ended.
+    pub fn pending(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether functions of the host program wait to be called.
+    pub fn has_calls(&self) -> bool {
+        self.ops.values().any(|op| matches!(op.work, Work::Call(_)))
+    }
+
+    /// Drops all operations, after a fault.
+    pub fn abandon(&mut self) {
+        self.ops.clear();
+        self.ready.clear();
+        self.launched.clear();
+        self.transfers.clear();
+    }
+
+    /// Simulates until `until`.
+    ///
+    /// # Errors
+    /// A kernel failed, or the user interrupted it.
+    pub fn run(&mut self, until: Until, host: &dyn Host) -> Result<Ran, DeviceError> {
+        if self.met(until) {
+            return Ok(Ran::Done);
+        }
+        self.regions.bring_in(self.device.memory(), host);
+        let ran = self.run_with_shared_memory(until, host);
+        self.regions.bring_out(self.device.memory(), host);
+        self.print(host);
+        ran
+    }
+
+    fn print(&mut self, host: &dyn Host) {
+        let text = self.device.take_output();
+        if !text.is_empty() {
+            host.print(&text);
+        }
+    }
+
+    fn run_with_shared_memory(&mut self, until: Until, host: &dyn Host) -> Result<Ran, DeviceError> {
+        loop {
+            if let Some((op, call)) = self.start_ready(host)? {
+                return Ok(Ran::Call(op, call));
+            }
+            if self.met(until) {
+                return Ok(Ran::Done);
+            }
+            let limit = if let Until::DoneOr(_, limit) = until { limit } else { NEVER };
+            if !self.progress(limit, host)? {
+                return Ok(Ran::Stuck);
+            }
+        }
+    }
+
+    fn met(&self, until: Until) -> bool {
+        match until {
+            Until::AllDone => self.ops.is_empty(),
+            Until::Done(op) => self.is_done(op),
+            Until::DoneOr(op, limit) => self.is_done(op) || self.now() >= limit,
+        }
+    }
+
+    /// Begins what can begin. Returns a call that the host has to make.
+    fn start_ready(&mut self, host: &dyn Host) -> Result<Option<(OpId, Call)>, DeviceError> {
+        while let Some((_, op)) = self.ready.pop_first() {
+            let work = self.ops[&op].work.clone();
+            match work {
+                Work::Launch(launch) if launch.timed => {
+                    let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
+                    self.launched.insert(number, op);
+                }
+                Work::Launch(launch) => {
+                    let counted = self.device.execute(&launch.live)?;
+                    let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
+                    sum.launches += 1;
+                    sum.warp_instructions += counted.warp_instructions;
+                    sum.thread_instructions += counted.thread_instructions;
+                    self.end(op);
+                }
+                Work::Copy(ref copy) => match direction(copy) {
+                    Some(way) => self.transfer(op, way, copy.bytes(), work),
+                    None => {
+                        self.carry_out(&work, host)?;
+                        self.end(op);
+                    }
+                },
+                Work::Fill(fill) => self.transfer(op, Direction::Within, fill.width * fill.height, work),
+                Work::Record(stamp) => {
+                    stamp.set(self.now());
+                    self.end(op);
+                }
+                Work::Call(call) => return Ok(Some((op, call))),
+                Work::Nothing => self.end(op),
+            }
+        }
+        Ok(None)
+    }
+
+    fn transfer(&mut self, op: OpId, way: Direction, bytes: u64, work: Work) {
+        let (engine, cycles) = (way as usize, self.link.cycles(way, bytes));
+        let end = self.now().max(self.free_at[engine]) + cycles;
+        self.free_at[engine] = end;
+        let moved = &mut self.moved[engine];
+        *moved = Moved { transfers: moved.transfers + 1, bytes: moved.bytes + bytes, cycles: moved.cycles + cycles };
+        self.transfers.push(Transfer { op, end, work });
+    }
+
+    /// Simulates to the next end of a kernel or transfer, at most to `limit`. False if nothing is on its way.
+    fn progress(&mut self, limit: u64, host: &dyn Host) -> Result<bool, DeviceError> {
+        let next = self.transfers.iter().map(|transfer| transfer.end).min();
+        let stop = next.unwrap_or(NEVER).min(limit);
+        if self.launched.is_empty() {
+            if next.is_none() {
+                return Ok(false);
+            }
+            self.idle += stop.saturating_sub(self.now());
+        } else {
+            let stop = if stop == NEVER { NEVER } else { stop - self.idle };
+            for number in self.device.run_to_next_end(stop)? {
+                if let Some(op) = self.launched.remove(&number) {
+                    self.end(op);
+                }
+            }
+        }
+        let now = self.now();
+        while let Some(at) = self.transfers.iter().position(|transfer| transfer.end <= now) {
+            let Transfer { op, work, .. } = self.transfers.remove(at);
+            self.carry_out(&work, host)?;
+            self.end(op);
+        }
+        Ok(true)
+    }
+
+    /// The host has made a call.
+    pub fn called(&mut self, op: OpId) {
+        self.end(op);
+    }
+
+    fn end(&mut self, id: OpId) {
+        let Some(op) = self.ops.remove(&id) else { return };
+        for next in op.holds {
+            if let Some(waiting) = self.ops.get_mut(&next) {
+                waiting.waits_for -= 1;
+                if waiting.waits_for == 0 {
+                    self.ready.insert((waiting.priority, next));
+                }
+            }
+        }
+    }
+
+    /// Moves the bytes of a copy or fill.
+    fn carry_out(&mut self, work: &Work, host: &dyn Host) -> Result<(), DeviceError> {
+        match work {
+            Work::Copy(copy) => self.copy(copy, host),
+            Work::Fill(fill) => self.fill(fill),
+            _ => Ok(()),
+        }
+    }
+
+    fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
+        for (from, to, bytes) in copy.spans() {
+            let mut done = 0;
+            while done < bytes {
+                let now = (bytes - done).min(MOST_PIECE_BYTES);
+                let piece = self.read(&copy.from.at, from + done, now, host)?;
+                self.write(&copy.to.at, to + done, &piece, host)?;
+                done += now;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
+        let mut piece = vec![0; bytes as usize];
+        match at {
+            At::Device(address) => {
+                self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
+            }
+            At::Host(address) if host.read(address + offset, &mut piece) => {}
+            At::Host(address) => return Err(unmapped("read", address + offset)),
+            At::Data(data) => piece.copy_from_slice(&data[offset as usize..][..bytes as usize]),
+        }
+        Ok(piece)
+    }
+
+    fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<(), DeviceError> {
+        match at {
+            At::Device(address) => {
+                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
+                self.device.copied_to_device(address + offset, piece.len() as u64);
+            }
+            At::Host(address) if host.write(address + offset, piece) => {}
+            At::Host(address) => return Err(unmapped("written", address + offset)),
+            At::Data(_) => {}
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
+        let unit = fill.unit as usize;
+        let piece: Vec<u8> = fill.pattern[..unit].iter().copied().cycle().take(MOST_PIECE_BYTES as usize).collect();
+        for row in 0..fill.height {
+            let mut at = 0;
+            while at < fill.width {
+                let now = (fill.width - at).min(MOST_PIECE_BYTES);
+                let address = fill.address + row * fill.pitch + at;
+                self.device.memory().write(address, &piece[..now as usize]).map_err(|error| other(&error))?;
+                self.device.copied_to_device(address, now);
+                at += now;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are moved at once; a multiple of 4.
+const MOST_PIECE_BYTES: u64 = 1 << 20;
+
+fn other(error: &exec::MemoryError) -> DeviceError {
+    DeviceError::Other(error.to_string())
+}
+
+fn unmapped(done: &str, address: u64) -> DeviceError {
+    DeviceError::Other(format!("host memory at {address:#x} cannot be {done}"))
+}
+
+/// The engine of a copy; none within the host.
+fn direction(copy: &Copy) -> Option<Direction> {
+    match (&copy.from.at, &copy.to.at) {
+        (At::Device(_), At::Device(_)) => Some(Direction::Within),
+        (_, At::Device(_)) => Some(Direction::ToDevice),
+        (At::Device(_), _) => Some(Direction::ToHost),
+        _ => None,
+    }
+}
+
+/// Data that is kept for a copy.
+pub(crate) fn data(bytes: Vec<u8>) -> At {
+    At::Data(Arc::from(bytes))
+}

@@ -1,0 +1,152 @@
+//! What streams and graphs consist of: launches, copies, fills, records of events, calls of host functions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workloads::device::ThreadRegisters;
+
+/// When an event happened, in core cycles of its device since its start.
+#[derive(Clone, Debug, Default)]
+pub struct Stamp(Arc<AtomicU64>);
+
+impl Stamp {
+    /// When it happened; `None` if it has not.
+    pub fn cycles(&self) -> Option<u64> {
+        self.0.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    pub(crate) fn set(&self, cycles: u64) {
+        self.0.store(cycles + 1, Ordering::Release);
+    }
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Debug)]
+pub struct KernelLaunch {
+    /// Kernel, grid, arguments.
+    pub live: exec::Launch,
+    /// Registers per thread.
+    pub registers: ThreadRegisters,
+    /// Whether it runs on the simulated cores. Otherwise it is executed without time.
+    pub timed: bool,
+}
+
+/// Where a side of a copy is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Device memory, or memory that device and host share.
+    Device(u64),
+    /// Memory of the process.
+    Host(u64),
+    /// Contents that were taken when the copy was requested.
+    Data(Arc<[u8]>),
+}
+
+/// A side of a copy: rows, and slices of rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// First byte.
+    pub at: At,
+    /// Bytes from a row to the next.
+    pub pitch: u64,
+    /// Bytes from a slice to the next.
+    pub slice: u64,
+}
+
+/// A copy of a box of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Copy {
+    pub from: Side,
+    pub to: Side,
+    /// In bytes.
+    pub width: u64,
+    /// In rows.
+    pub height: u64,
+    /// In slices.
+    pub depth: u64,
+}
+
+impl Copy {
+    /// A copy of `bytes` that follow each other.
+    pub fn line(from: At, to: At, bytes: u64) -> Self {
+        let side = |at| Side { at, pitch: bytes, slice: bytes };
+        Self { from: side(from), to: side(to), width: bytes, height: 1, depth: 1 }
+    }
+
+    /// Bytes that it moves.
+    pub fn bytes(&self) -> u64 {
+        self.width * self.height * self.depth
+    }
+
+    /// The spans of which it consists: offsets on both sides, and bytes. Rows that follow each other on both sides
+    /// are one span.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (u64, u64, u64)> + use<> {
+        let Self { width, height, depth, .. } = *self;
+        let (from, to) = ([self.from.pitch, self.from.slice], [self.to.pitch, self.to.slice]);
+        let whole_rows = height == 1 || (from[0] == width && to[0] == width);
+        let (span, rows) = if whole_rows { (width * height, 1) } else { (width, height) };
+        let empty = self.bytes() == 0;
+        (0..if empty { 0 } else { depth })
+            .flat_map(move |z| (0..rows).map(move |y| (from[0] * y + from[1] * z, to[0] * y + to[1] * z, span)))
+    }
+}
+
+/// A box of device memory that is filled with a pattern of 1, 2 or 4 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Fill {
+    pub address: u64,
+    /// Bytes from a row to the next.
+    pub pitch: u64,
+    pub pattern: [u8; 4],
+    /// Bytes of the pattern: 1, 2 or 4.
+    pub unit: u64,
+    /// In bytes.
+    pub width: u64,
+    /// In rows.
+    pub height: u64,
+}
+
+/// A function of the host program with its argument, as numbers: the C boundary calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Call {
+    pub function: u64,
+    pub argument: u64,
+    /// The stream that a callback of a stream is told; `None` for functions that take their argument only.
+    pub stream: Option<u64>,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Runs a kernel.
+    Launch(Arc<KernelLaunch>),
+    /// Copies memory.
+    Copy(Copy),
+    /// Fills memory.
+    Fill(Fill),
+    /// Notes the time.
+    Record(Stamp),
+    /// Calls a function of the host program.
+    Call(Call),
+    /// Nothing: other operations wait for it.
+    Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_follow_each_other_are_one_span() {
+        let line = Copy::line(At::Host(0), At::Device(0), 100);
+        assert_eq!(line.spans().collect::<Vec<_>>(), [(0, 0, 100)]);
+        let side = |pitch, slice| Side { at: At::Host(0), pitch, slice };
+        let boxed = Copy { from: side(8, 32), to: side(16, 64), width: 8, height: 2, depth: 2 };
+        assert_eq!(boxed.spans().collect::<Vec<_>>(), [(0, 0, 8), (8, 16, 8), (32, 64, 8), (40, 80, 8)]);
+        let packed = Copy { from: side(8, 16), to: side(8, 16), ..boxed };
+        assert_eq!(packed.spans().collect::<Vec<_>>(), [(0, 0, 16), (16, 16, 16)]);
+        assert_eq!(Copy::line(At::Host(0), At::Device(0), 0).spans().count(), 0);
+    }
+}

@@ -1,0 +1,132 @@
+//! Contexts.
+
+use crate::api;
+use crate::call::{put, put_if};
+use driver::{Error, Wait};
+
+api! {
+    fn cuDevicePrimaryCtxRetain(context: u64, device: i32) |driver| {
+        let handle = driver.primary_retain(device)?;
+        put(driver, context, handle)
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(device: i32) = cuDevicePrimaryCtxRelease |driver| { driver.primary_release(device) }
+
+    fn cuDevicePrimaryCtxReset_v2(device: i32) = cuDevicePrimaryCtxReset |driver| { driver.primary_reset(device) }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) = cuDevicePrimaryCtxSetFlags |driver| {
+        driver.primary_set_flags(device, flags)
+    }
+
+    fn cuDevicePrimaryCtxGetState(device: i32, flags: u64, active: u64) |driver| {
+        let (set, is_active) = driver.primary_state(device)?;
+        put_if(driver, flags, set)?;
+        put_if(driver, active, i32::from(is_active))
+    }
+
+    fn cuCtxCreate_v2(context: u64, flags: u32, device: i32) |driver| {
+        if context == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = driver.context_create(device, flags)?;
+        put(driver, context, handle)
+    }
+
+    fn cuCtxCreate_v3(context: u64, _affinities: u64, count: i32, flags: u32, device: i32) |driver| {
+        if context == 0 || count != 0 {
+            return Err(if context == 0 { Error::INVALID_VALUE } else { Error::UNSUPPORTED_EXEC_AFFINITY });
+        }
+        let handle = driver.context_create(device, flags)?;
+        put(driver, context, handle)
+    }
+
+    fn cuCtxCreate_v4(context: u64, parameters: u64, flags: u32, device: i32) |driver| {
+        if context == 0 || parameters != 0 {
+            return Err(if context == 0 { Error::INVALID_VALUE } else { Error::NOT_SUPPORTED });
+        }
+        let handle = driver.context_create(device, flags)?;
+        put(driver, context, handle)
+    }
+
+    fn cuCtxDestroy_v2(context: u64) = cuCtxDestroy |driver| { driver.context_destroy(context) }
+
+    fn cuCtxGetCurrent(context: u64) |driver| {
+        driver.check_initialised()?;
+        put(driver, context, driver.current())
+    }
+
+    fn cuCtxSetCurrent(context: u64) |driver| { driver.set_current(context) }
+
+    fn cuCtxPushCurrent_v2(context: u64) = cuCtxPushCurrent |driver| { driver.push_current(context) }
+
+    fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent |driver| {
+        let handle = driver.pop_current()?;
+        put_if(driver, context, handle)
+    }
+
+    fn cuCtxGetDevice(device: u64) |driver| {
+        let index = driver.device_here()?;
+        put(driver, device, index as i32)
+    }
+
+    fn cuCtxGetFlags(flags: u64) |driver| {
+        let set = driver.context_here()?.1.flags;
+        put(driver, flags, set)
+    }
+
+    fn cuCtxSetFlags(flags: u32) |driver| {
+        driver.context_here()?.1.flags = flags;
+        Ok(())
+    }
+
+    fn cuCtxGetId(context: u64, id: u64) |driver| {
+        let handle = if context == 0 { driver.context_here()?.0 } else { context };
+        driver.context(handle)?;
+        put(driver, id, handle & 0xff_ffff_ffff)
+    }
+
+    fn cuCtxGetApiVersion(context: u64, version: u64) |driver| {
+        if context != 0 {
+            driver.context(context)?;
+        }
+        put(driver, version, 3020)
+    }
+
+    fn cuCtxSynchronize() |driver| { driver.device_here().map(Wait::Device) }
+
+    fn cuCtxGetCacheConfig(config: u64) |driver| {
+        let set = driver.context_here()?.1.cache_config;
+        put(driver, config, set)
+    }
+
+    fn cuCtxSetCacheConfig(config: u32) |driver| {
+        driver.context_here()?.1.cache_config = config;
+        Ok(())
+    }
+
+    fn cuCtxGetSharedMemConfig(config: u64) |driver| {
+        let set = driver.context_here()?.1.shared_config;
+        put(driver, config, set)
+    }
+
+    fn cuCtxSetSharedMemConfig(config: u32) |driver| {
+        driver.context_here()?.1.shared_config = config;
+        Ok(())
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: u64, greatest: u64) |driver| {
+        driver.context_here()?;
+        let (high, low) = driver::stream::PRIORITIES;
+        put_if(driver, least, low)?;
+        put_if(driver, greatest, high)
+    }
+
+    fn cuCtxGetLimit(value: u64, limit: u32) |driver| {
+        let set = driver.limit(limit)?;
+        put(driver, value, set)
+    }
+
+    fn cuCtxSetLimit(limit: u32, value: u64) |driver| { driver.set_limit(limit, value) }
+
+    fn cuCtxResetPersistingL2Cache() |driver| { driver.context_here().map(|_| ()) }
+}

@@ -1,0 +1,110 @@
+//! Launches and occupancy.
+
+use crate::api;
+use crate::call::{get, get_u32, get_u64, put, put_if};
+use driver::launch::{Arguments, Request};
+use driver::{Driver, Error, Result};
+
+/// Kinds of entries of a list of further arguments (`CU_LAUNCH_PARAM_*`).
+const END: u64 = 0;
+const POINTER: u64 = 1;
+const SIZE: u64 = 2;
+
+/// Where the arguments of a launch are.
+pub fn arguments(driver: &Driver, each: u64, extra: u64) -> Result<Arguments> {
+    match (each, extra) {
+        (0, 0) => Ok(Arguments::None),
+        (_, 0) => Ok(Arguments::Each(each)),
+        (0, _) => {
+            let (mut start, mut bytes) = (0, 0);
+            // No list has more than a few entries.
+            for entry in 0..16 {
+                let value = |driver| get_u64(driver, extra + 16 * entry + 8);
+                match get_u64(driver, extra + 16 * entry)? {
+                    END => return Ok(Arguments::Packed(start, bytes)),
+                    POINTER => start = value(driver)?,
+                    SIZE => bytes = get_u64(driver, value(driver)?)?,
+                    _ => break,
+                }
+            }
+            Err(Error::INVALID_VALUE)
+        }
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+/// Cooperative launches among the attributes of `CUlaunchConfig`.
+const ATTRIBUTE_COOPERATIVE: u32 = 2;
+/// Bytes of a launch attribute: kind, padding, value of 64 bytes.
+const ATTRIBUTE_BYTES: u64 = 72;
+
+/// Launches as a `CUlaunchConfig` says: grid, block, shared bytes (7 numbers of 32 bits), stream, attributes, their
+/// number.
+pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, extra: u64) -> Result<()> {
+    let words: [u8; 28] = get(driver, config)?;
+    let word = |i: usize| u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]]);
+    let (stream, attributes) = (get_u64(driver, config + 32)?, get_u64(driver, config + 40)?);
+    let count = u64::from(get_u32(driver, config + 48)?);
+    let mut cooperative = false;
+    for i in 0..count {
+        let attribute = attributes + i * ATTRIBUTE_BYTES;
+        if get_u32(driver, attribute)? == ATTRIBUTE_COOPERATIVE {
+            cooperative = get_u32(driver, attribute + 8)? != 0;
+        }
+    }
+    let arguments = arguments(driver, each, extra)?;
+    driver.launch(&Request {
+        function,
+        grid: [word(0), word(1), word(2)],
+        block: [word(3), word(4), word(5)],
+        shared_bytes: word(6),
+        stream,
+        arguments,
+        cooperative,
+    })
+}
+
+api! {
+    fn cuLaunchKernel(
+        function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: u64, each: u64, extra: u64,
+    ) |driver| {
+        driver.context_here()?;
+        let arguments = arguments(driver, each, extra)?;
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: u64, each: u64,
+    ) |driver| {
+        driver.context_here()?;
+        let arguments = arguments(driver, each, 0)?;
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
+    }
+
+    fn cuLaunchKernelEx(config: u64, function: u64, each: u64, extra: u64) |driver| {
+        driver.context_here()?;
+        launch_ex(driver, config, function, each, extra)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: u64, function: u64, threads: i32, shared: u64) |driver| {
+        let ctas = driver.occupancy(function, u32::try_from(threads).unwrap_or(0), shared as u32)?;
+        put(driver, blocks, ctas as i32)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks: u64, function: u64, threads: i32, shared: u64, _flags: u32,
+    ) |driver| {
+        let ctas = driver.occupancy(function, u32::try_from(threads).unwrap_or(0), shared as u32)?;
+        put(driver, blocks, ctas as i32)
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: u64, function: u64, blocks: i32, threads: i32) |driver| {
+        let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
+        let available = driver.available_shared(function, blocks, threads)?;
+        put_if(driver, bytes, u64::from(available))
+    }
+}

@@ -1,0 +1,199 @@
+//! Memory in one dimension: allocation, copies, fills, what an address is.
+
+use crate::api;
+use crate::call::{put, put_if};
+use driver::copy::{Place3d, Said};
+use driver::memory::Place;
+use driver::{Driver, Error, Result, Wait};
+
+fn copy(driver: &mut Driver, to: (Said, u64), from: (Said, u64), bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
+    let place = |(said, address)| Place3d::line(said, address, bytes);
+    driver.copy(place(to), place(from), [bytes, 1, 1], stream, wait)
+}
+
+fn fill(driver: &mut Driver, address: u64, pattern: (u32, u64), count: u64, stream: u64, wait: bool) -> Result<Wait> {
+    let op = driver.fill(address, 0, pattern, [count, 1], stream)?;
+    if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
+}
+
+fn fill_rows(
+    driver: &mut Driver,
+    (address, pitch): (u64, u64),
+    pattern: (u32, u64),
+    size: [u64; 2],
+    stream: u64,
+    wait: bool,
+) -> Result<Wait> {
+    let op = driver.fill(address, pitch, pattern, size, stream)?;
+    if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
+}
+
+use Said::{Device, Host, Nothing};
+
+api! {
+    fn cuMemGetInfo_v2(free: u64, total: u64) |driver| {
+        let (is_free, all) = driver.mem_info()?;
+        put_if(driver, free, is_free)?;
+        put_if(driver, total, all)
+    }
+
+    fn cuMemAlloc_v2(pointer: u64, bytes: u64) |driver| {
+        if pointer == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.mem_alloc(bytes)?;
+        put(driver, pointer, address)
+    }
+
+    fn cuMemAllocPitch_v2(pointer: u64, pitch: u64, width: u64, height: u64, _element: u32) |driver| {
+        if pointer == 0 || pitch == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let (address, bytes) = driver.mem_alloc_pitch(width, height)?;
+        put(driver, pointer, address)?;
+        put(driver, pitch, bytes)
+    }
+
+    fn cuMemAllocManaged(pointer: u64, bytes: u64, flags: u32) |driver| {
+        if pointer == 0 || !matches!(flags, 1 | 2) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.mem_alloc_shared(bytes, Place::Managed, flags)?;
+        put(driver, pointer, address)
+    }
+
+    fn cuMemAllocHost_v2(pointer: u64, bytes: u64) |driver| {
+        if pointer == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.mem_alloc_shared(bytes, Place::Host, 0)?;
+        put(driver, pointer, address)
+    }
+
+    fn cuMemHostAlloc(pointer: u64, bytes: u64, flags: u32) |driver| {
+        if pointer == 0 || flags > 7 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.mem_alloc_shared(bytes, Place::Host, flags)?;
+        put(driver, pointer, address)
+    }
+
+    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) |driver| { driver.host_register(address, bytes, flags) }
+
+    fn cuMemHostGetDevicePointer_v2(pointer: u64, address: u64, flags: u32) |driver| {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let of_device = driver.host_device_pointer(address)?;
+        put(driver, pointer, of_device)
+    }
+
+    fn cuMemHostGetFlags(flags: u64, address: u64) |driver| {
+        let (_, allocation) = driver.find(address).ok_or(Error::INVALID_VALUE)?;
+        // Portable and mapped, as with unified addresses.
+        put(driver, flags, allocation.flags | 3)
+    }
+
+    fn cuMemGetAddressRange_v2(base: u64, bytes: u64, address: u64) |driver| {
+        driver.context_here()?;
+        let (start, allocation) = driver.find(address).ok_or(Error::NOT_FOUND)?;
+        put_if(driver, base, start)?;
+        put_if(driver, bytes, allocation.bytes)
+    }
+
+    fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: u64) = cuMemcpyHtoD_v2_ptds |driver| {
+        copy(driver, (Device, to), (Host, from), bytes, 0, true)
+    }
+    fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: u64) = cuMemcpyDtoH_v2_ptds |driver| {
+        copy(driver, (Host, to), (Device, from), bytes, 0, true)
+    }
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: u64) = cuMemcpyDtoD_v2_ptds |driver| {
+        copy(driver, (Device, to), (Device, from), bytes, 0, true)
+    }
+    fn cuMemcpy(to: u64, from: u64, bytes: u64) = cuMemcpy_ptds |driver| {
+        copy(driver, (Nothing, to), (Nothing, from), bytes, 0, true)
+    }
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+        copy(driver, (Device, to), (Host, from), bytes, stream, false)
+    }
+    fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+        copy(driver, (Host, to), (Device, from), bytes, stream, false)
+    }
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+        copy(driver, (Device, to), (Device, from), bytes, stream, false)
+    }
+    fn cuMemcpyAsync(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+        copy(driver, (Nothing, to), (Nothing, from), bytes, stream, false)
+    }
+
+    fn cuMemsetD8_v2(address: u64, value: u8, count: u64) |driver| {
+        fill(driver, address, (value.into(), 1), count, 0, true)
+    }
+    fn cuMemsetD16_v2(address: u64, value: u16, count: u64) |driver| {
+        fill(driver, address, (value.into(), 2), count, 0, true)
+    }
+    fn cuMemsetD32_v2(address: u64, value: u32, count: u64) |driver| {
+        fill(driver, address, (value, 4), count, 0, true)
+    }
+    fn cuMemsetD8Async(address: u64, value: u8, count: u64, stream: u64) |driver| {
+        fill(driver, address, (value.into(), 1), count, stream, false)
+    }
+    fn cuMemsetD16Async(address: u64, value: u16, count: u64, stream: u64) |driver| {
+        fill(driver, address, (value.into(), 2), count, stream, false)
+    }
+    fn cuMemsetD32Async(address: u64, value: u32, count: u64, stream: u64) |driver| {
+        fill(driver, address, (value, 4), count, stream, false)
+    }
+    fn cuMemsetD2D8_v2(address: u64, pitch: u64, value: u8, width: u64, height: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value.into(), 1), [width, height], 0, true)
+    }
+    fn cuMemsetD2D16_v2(address: u64, pitch: u64, value: u16, width: u64, height: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value.into(), 2), [width, height], 0, true)
+    }
+    fn cuMemsetD2D32_v2(address: u64, pitch: u64, value: u32, width: u64, height: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value, 4), [width, height], 0, true)
+    }
+    fn cuMemsetD2D8Async(address: u64, pitch: u64, value: u8, width: u64, height: u64, stream: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value.into(), 1), [width, height], stream, false)
+    }
+    fn cuMemsetD2D16Async(address: u64, pitch: u64, value: u16, width: u64, height: u64, stream: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value.into(), 2), [width, height], stream, false)
+    }
+    fn cuMemsetD2D32Async(address: u64, pitch: u64, value: u32, width: u64, height: u64, stream: u64) |driver| {
+        fill_rows(driver, (address, pitch), (value, 4), [width, height], stream, false)
+    }
+}
+
+/// Frees after the work of the device has ended: it may use the memory.
+macro_rules! free {
+    ($($name:ident($address:ident: $kinds:pat) $release:expr;)*) => {$(
+        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($address: u64) -> u32 {
+            use $crate::call::{finish, guarded, with};
+            guarded(stringify!($name), || {
+                if $address == 0 {
+                    return Ok(());
+                }
+                let device = with(|driver| {
+                    driver.context_here()?;
+                    driver.mem_owner_of($address, |place| matches!(place, $kinds))
+                })?;
+                finish(Wait::Device(device))?;
+                with(|driver| ($release)(driver, $address))
+            })
+        }
+    )*};
+}
+
+free! {
+    cuMemFree_v2(address: Place::Device | Place::Managed) |driver: &mut Driver, address| {
+        driver.release(address);
+        Ok(())
+    };
+    cuMemFreeHost(address: Place::Host) |driver: &mut Driver, address| {
+        driver.release(address);
+        Ok(())
+    };
+    cuMemHostUnregister(address: Place::Registered(_)) |driver: &mut Driver, address| driver.host_unregister(address);
+}

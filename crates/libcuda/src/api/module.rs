@@ -1,0 +1,144 @@
+//! Modules, libraries, functions.
+
+use crate::api;
+use crate::call::{get_text, put, put_if};
+use driver::{Driver, Error, Result};
+
+fn load(driver: &mut Driver, handle: u64, image: u64) -> Result<()> {
+    if handle == 0 || image == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    driver.context_here()?;
+    let image = driver.read_image(image)?;
+    let module = driver.load(&image)?;
+    put(driver, handle, module)
+}
+
+fn load_file(driver: &mut Driver, handle: u64, path: u64) -> Result<()> {
+    if handle == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let path = get_text(driver, path)?;
+    let image = std::fs::read(path).map_err(|_| Error::FILE_NOT_FOUND)?;
+    let module = driver.load(&image)?;
+    put(driver, handle, module)
+}
+
+api! {
+    fn cuModuleLoad(module: u64, path: u64) |driver| { load_file(driver, module, path) }
+
+    fn cuModuleLoadData(module: u64, image: u64) |driver| { load(driver, module, image) }
+
+    fn cuModuleLoadDataEx(module: u64, image: u64, _count: u32, _options: u64, _values: u64) |driver| {
+        load(driver, module, image)
+    }
+
+    fn cuModuleLoadFatBinary(module: u64, image: u64) |driver| { load(driver, module, image) }
+
+    fn cuModuleUnload(module: u64) |driver| { driver.unload(module) }
+
+    fn cuModuleGetLoadingMode(mode: u64) |driver| { put(driver, mode, 2) }
+
+    fn cuModuleGetFunction(function: u64, module: u64, name: u64) |driver| {
+        let name = get_text(driver, name)?;
+        let handle = driver.function(module, &name)?;
+        put(driver, function, handle)
+    }
+
+    fn cuModuleGetFunctionCount(count: u64, module: u64) |driver| {
+        let names = driver.function_names(module)?;
+        put(driver, count, names.len() as u32)
+    }
+
+    fn cuModuleGetGlobal_v2(address: u64, bytes: u64, module: u64, name: u64) |driver| {
+        let name = get_text(driver, name)?;
+        let (start, size) = driver.variable(module, &name)?;
+        put_if(driver, address, start)?;
+        put_if(driver, bytes, size)
+    }
+
+    fn cuLibraryLoadData(
+        library: u64, image: u64, _jit: u64, _jit_values: u64, _jit_count: u32, _options: u64, _values: u64, _count: u32,
+    ) |driver| {
+        load(driver, library, image)
+    }
+
+    fn cuLibraryLoadFromFile(
+        library: u64, path: u64, _jit: u64, _jit_values: u64, _jit_count: u32, _options: u64, _values: u64, _count: u32,
+    ) |driver| {
+        load_file(driver, library, path)
+    }
+
+    fn cuLibraryUnload(library: u64) |driver| { driver.unload(library) }
+
+    fn cuLibraryGetKernel(kernel: u64, library: u64, name: u64) |driver| {
+        let name = get_text(driver, name)?;
+        let handle = driver.function(library, &name)?;
+        put(driver, kernel, handle)
+    }
+
+    fn cuLibraryGetKernelCount(count: u64, library: u64) |driver| {
+        let names = driver.function_names(library)?;
+        put(driver, count, names.len() as u32)
+    }
+
+    fn cuLibraryGetModule(module: u64, library: u64) |driver| {
+        driver.module(library)?;
+        put(driver, module, library)
+    }
+
+    fn cuLibraryGetGlobal(address: u64, bytes: u64, library: u64, name: u64) |driver| {
+        let name = get_text(driver, name)?;
+        let (start, size) = driver.variable(library, &name)?;
+        put_if(driver, address, start)?;
+        put_if(driver, bytes, size)
+    }
+
+    fn cuKernelGetFunction(function: u64, kernel: u64) |driver| {
+        driver.function_of(kernel)?;
+        put(driver, function, kernel)
+    }
+
+    fn cuKernelGetLibrary(library: u64, kernel: u64) |driver| {
+        let module = driver.function_of(kernel)?.module;
+        put(driver, library, module)
+    }
+
+    fn cuFuncGetModule(module: u64, function: u64) |driver| {
+        let of = driver.function_of(function)?.module;
+        put(driver, module, of)
+    }
+
+    fn cuFuncLoad(function: u64) |driver| { driver.function_of(function).map(|_| ()) }
+
+    fn cuFuncIsLoaded(state: u64, function: u64) |driver| {
+        driver.function_of(function)?;
+        put(driver, state, 1)
+    }
+
+    fn cuFuncGetAttribute(value: u64, attribute: i32, function: u64) |driver| {
+        let number = driver.function_attribute(function, attribute)?;
+        put(driver, value, number)
+    }
+
+    fn cuFuncSetAttribute(function: u64, attribute: i32, value: i32) |driver| {
+        driver.set_function_attribute(function, attribute, value)
+    }
+
+    fn cuFuncSetCacheConfig(function: u64, _config: u32) |driver| { driver.function_of(function).map(|_| ()) }
+
+    fn cuFuncSetSharedMemConfig(function: u64, _config: u32) |driver| { driver.function_of(function).map(|_| ()) }
+
+    fn cuKernelGetAttribute(value: u64, attribute: i32, kernel: u64, _device: i32) |driver| {
+        let number = driver.function_attribute(kernel, attribute)?;
+        put(driver, value, number)
+    }
+
+    fn cuKernelSetAttribute(attribute: i32, value: i32, kernel: u64, _device: i32) |driver| {
+        driver.set_function_attribute(kernel, attribute, value)
+    }
+
+    fn cuKernelSetCacheConfig(kernel: u64, _config: u32, _device: i32) |driver| {
+        driver.function_of(kernel).map(|_| ())
+    }
+}

@@ -1,0 +1,117 @@
+//! Streams, events, calls of host functions.
+
+use crate::api;
+use crate::call::{finish, guarded, put, put_if, with};
+use driver::work::Call;
+use driver::{Driver, Error, Result};
+
+fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result<()> {
+    if stream == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let handle = driver.stream_create(flags, priority)?;
+    put(driver, stream, handle)
+}
+
+api! {
+    fn cuStreamCreate(stream: u64, flags: u32) |driver| { create(driver, stream, flags, 0) }
+
+    fn cuStreamCreateWithPriority(stream: u64, flags: u32, priority: i32) |driver| {
+        create(driver, stream, flags, priority)
+    }
+
+    fn cuStreamDestroy_v2(stream: u64) = cuStreamDestroy |driver| { driver.stream_destroy(stream) }
+
+    fn cuStreamSynchronize(stream: u64) |driver| { driver.stream_wait(stream, false) }
+
+    fn cuStreamGetPriority(stream: u64, priority: u64) |driver| {
+        let (_, value, _) = driver.stream_facts(stream)?;
+        put(driver, priority, value)
+    }
+
+    fn cuStreamGetFlags(stream: u64, flags: u64) |driver| {
+        let (value, _, _) = driver.stream_facts(stream)?;
+        put(driver, flags, value)
+    }
+
+    fn cuStreamGetId(stream: u64, id: u64) |driver| {
+        let (_, _, value) = driver.stream_facts(stream)?;
+        put(driver, id, value)
+    }
+
+    fn cuStreamGetDevice(stream: u64, device: u64) |driver| {
+        let index = driver.stream_device(stream)?;
+        put(driver, device, index as i32)
+    }
+
+    fn cuStreamGetCtx(stream: u64, context: u64) |driver| {
+        let here = driver.context_here()?.0;
+        let of = driver.stream(stream).map_or(here, |stream| stream.context);
+        put(driver, context, of)
+    }
+
+    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: u32) |driver| { driver.stream_wait_event(stream, event) }
+
+    fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) |driver| {
+        if function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.call_host(stream, Call { function, argument, stream: None })
+    }
+
+    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) |driver| {
+        if function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.call_host(stream, Call { function, argument, stream: Some(stream) })
+    }
+
+    fn cuEventCreate(event: u64, flags: u32) |driver| {
+        if event == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = driver.event_create(flags)?;
+        put(driver, event, handle)
+    }
+
+    fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
+
+    fn cuEventRecord(event: u64, stream: u64) |driver| { driver.event_record(event, stream) }
+
+    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: u32) |driver| { driver.event_record(event, stream) }
+
+    fn cuEventSynchronize(event: u64) |driver| {
+        driver.context_here()?;
+        driver.event_wait(event, false)
+    }
+
+    fn cuEventElapsedTime(milliseconds: u64, start: u64, end: u64) = cuEventElapsedTime_v2 |driver| {
+        driver.context_here()?;
+        let time = driver.event_elapsed(start, end)?;
+        put_if(driver, milliseconds, time)
+    }
+}
+
+#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamQuery(stream: u64) -> u32 {
+    guarded("cuStreamQuery", || {
+        finish(with(|driver| driver.stream_wait(stream, true))?)?;
+        let idle = with(|driver| driver.stream_idle(stream))?;
+        if idle { Ok(()) } else { Err(Error::NOT_READY) }
+    })
+}
+
+#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventQuery(event: u64) -> u32 {
+    guarded("cuEventQuery", || {
+        let wait = with(|driver| {
+            driver.context_here()?;
+            driver.event_wait(event, true)
+        })?;
+        finish(wait)?;
+        let happened = with(|driver| driver.event_happened(event))?;
+        if happened { Ok(()) } else { Err(Error::NOT_READY) }
+    })
+}

@@ -1,0 +1,21 @@
+//! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`driver`]; here addresses become values.
+//!
+//! `unsafe` is in `process` (memory of the process, its standard output, signals) and nowhere else: functions take
+//! addresses as numbers and read and write what is there through [`driver::Host`], which finds out wrong ones.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `process` | the process around the driver |
+//! | `call` | what every function does: lock, errors, waiting |
+//! | `exit`, `text` | the report at the end, at Ctrl-C |
+//! | `api` | the functions, by family |
+#![allow(non_snake_case, reason = "the names are those of CUDA's API")]
+#![allow(clippy::missing_safety_doc, reason = "the functions are those of CUDA's API")]
+#![allow(clippy::too_many_arguments, reason = "the functions are those of CUDA's API")]
+#![allow(missing_docs, reason = "CUDA's API reference describes the functions")]
+
+pub mod api;
+mod call;
+mod exit;
+mod process;
+mod text;

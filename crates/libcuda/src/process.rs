@@ -1,0 +1,205 @@
+//! The process around the driver.
+#![allow(unsafe_code, reason = "the boundary to the C library and to the program's memory")]
+
+use driver::Host;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// The process that the library is loaded in.
+pub struct Process;
+
+unsafe extern "C" {
+    /// The C library's standard output: what the program prints itself goes through it too.
+    static stdout: *mut libc::FILE;
+}
+
+/// Copies between this process and itself by the operating system, which finds out wrong addresses.
+fn copy(mine: *mut c_void, theirs: u64, bytes: usize, to_mine: bool) -> bool {
+    let here = libc::iovec { iov_base: mine, iov_len: bytes };
+    let there = libc::iovec { iov_base: theirs as usize as *mut c_void, iov_len: bytes };
+    // SAFETY: `mine` is memory of the caller of at least `bytes` bytes, to be written to if `to_mine`; the system
+    // checks `theirs`.
+    let copied = unsafe {
+        let pid = libc::getpid();
+        if to_mine {
+            libc::process_vm_readv(pid, &raw const here, 1, &raw const there, 1, 0)
+        } else {
+            libc::process_vm_writev(pid, &raw const here, 1, &raw const there, 1, 0)
+        }
+    };
+    copied == bytes as isize
+}
+
+/// Whether the system lets a process copy from itself; some containers do not.
+fn may_copy() -> bool {
+    static ASKED: AtomicI32 = AtomicI32::new(-1);
+    match ASKED.load(Ordering::Relaxed) {
+        -1 => {
+            let (mut to, from) = ([0u8], [1u8]);
+            let may = copy(to.as_mut_ptr().cast(), from.as_ptr() as u64, 1, true);
+            ASKED.store(i32::from(may), Ordering::Relaxed);
+            may
+        }
+        known => known == 1,
+    }
+}
+
+impl Host for Process {
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        if address == 0 {
+            return false;
+        }
+        if may_copy() {
+            return copy(out.as_mut_ptr().cast(), address, out.len(), true);
+        }
+        // SAFETY: the program says that this memory exists; nothing here can find out.
+        unsafe { std::ptr::copy_nonoverlapping(address as usize as *const u8, out.as_mut_ptr(), out.len()) };
+        true
+    }
+
+    fn write(&self, address: u64, data: &[u8]) -> bool {
+        if address == 0 {
+            return false;
+        }
+        if may_copy() {
+            return copy(data.as_ptr().cast_mut().cast(), address, data.len(), false);
+        }
+        // SAFETY: the program says that this memory exists; nothing here can find out.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address as usize as *mut u8, data.len()) };
+        true
+    }
+
+    fn map(&self, address: u64, bytes: u64) -> bool {
+        let wanted = address as usize as *mut c_void;
+        // SAFETY: the range is given up again if something is there already.
+        let got = unsafe {
+            libc::mmap(
+                wanted,
+                bytes as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+                -1,
+                0,
+            )
+        };
+        if got == wanted {
+            return true;
+        }
+        if got != libc::MAP_FAILED {
+            // SAFETY: the system has just given this range.
+            unsafe { libc::munmap(got, bytes as usize) };
+        }
+        false
+    }
+
+    fn unmap(&self, address: u64, bytes: u64) {
+        // SAFETY: `map` has given this range, and the program has given it back.
+        unsafe { libc::munmap(address as usize as *mut c_void, bytes as usize) };
+    }
+
+    fn print(&self, text: &str) {
+        // SAFETY: `stdout` is an open stream while the program runs, and the text has this length.
+        unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+    }
+
+    fn message(&self, text: &str) {
+        message(text);
+    }
+}
+
+/// Writes a message to the user to standard error.
+pub fn message(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "warpwright: {text}");
+}
+
+/// The process, by number: a child that `fork` has made has another one.
+pub fn number() -> i32 {
+    // SAFETY: it has no conditions.
+    unsafe { libc::getpid() }
+}
+
+/// Calls a function of the program with one argument.
+pub fn call_function(function: u64, argument: u64) {
+    if function == 0 {
+        return;
+    }
+    // SAFETY: the program has given this address as that of such a function (`CUhostFn`).
+    let function: extern "C" fn(u64) = unsafe { std::mem::transmute(function as usize) };
+    function(argument);
+}
+
+/// Calls a function of the program for a stream (`CUstreamCallback`).
+pub fn call_callback(function: u64, stream: u64, status: u32, argument: u64) {
+    if function == 0 {
+        return;
+    }
+    // SAFETY: the program has given this address as that of such a function (`CUstreamCallback`).
+    let function: extern "C" fn(u64, u32, u64) = unsafe { std::mem::transmute(function as usize) };
+    function(stream, status, argument);
+}
+
+/// Calls `at_exit` when the program ends in an orderly way.
+pub fn at_exit(at_exit: extern "C" fn()) {
+    // SAFETY: the function is one of this library, which is not unloaded (`stay`).
+    unsafe { libc::atexit(at_exit) };
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(_: i32) {
+    STOP.store(true, Ordering::Relaxed);
+}
+
+/// Whether the user has asked the process to end, and nobody else listens.
+pub fn asked_to_stop() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// Listens to Ctrl-C and requests to terminate, unless the program does itself.
+pub fn listen() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the structures are complete, and the handler only sets a flag.
+        unsafe {
+            let mut present: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(signal, std::ptr::null(), &raw mut present) != 0 || present.sa_sigaction != libc::SIG_DFL
+            {
+                continue;
+            }
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            ours.sa_sigaction = on_signal as extern "C" fn(i32) as usize;
+            ours.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &raw const ours, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Ends the process at once, with what it has printed.
+pub fn leave(status: i32) -> ! {
+    // SAFETY: nothing of this library runs after it.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(status)
+    }
+}
+
+/// The address of one of this library's functions, by name; 0 if there is none.
+pub fn own_function(name: &str) -> u64 {
+    let Ok(name) = std::ffi::CString::new(name) else { return 0 };
+    static LIBRARY: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    let library = *LIBRARY.get_or_init(|| {
+        // SAFETY: `dladdr` fills the structure, whose path is a text; the library is open already.
+        unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            if libc::dladdr(on_signal as *const c_void, &raw mut info) == 0 {
+                return 0;
+            }
+            libc::dlopen(info.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) as usize
+        }
+    });
+    if library == 0 {
+        return 0;
+    }
+    // SAFETY: the library is open, and the name is a text.
+    unsafe { libc::dlsym(library as *mut c_void, name.as_ptr()) as u64 }
+}
