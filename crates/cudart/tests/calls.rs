@@ -141,8 +141,7 @@ pub struct Binary {
 impl Binary {
     pub fn register() -> Self {
         let image: &'static mut [u64; 2] = Box::leak(Box::new([0xba55_ed50, 0]));
-        let wrapper: &'static mut [u64; 3] =
-            Box::leak(Box::new([0x0001_4662_43b1_u64, at(image) as u64, 0]));
+        let wrapper: &'static mut [u64; 3] = Box::leak(Box::new([0x0001_4662_43b1_u64, at(image) as u64, 0]));
         // Magic and version are two halves of the first word.
         wrapper[0] = 0x4662_43b1 | 1 << 32;
         Self { handle: __cudaRegisterFatBinary(at(wrapper)) }

@@ -1,6 +1,6 @@
 //! Registration of kernels, configurations and launches.
 
-use crate::calls::{self, *};
+use crate::calls::*;
 use crate::serial;
 
 const ONE: Dim3 = Dim3(1, 1, 1);
@@ -40,12 +40,7 @@ fn configurations_are_a_stack() {
     let pop = || {
         let (mut grid, mut block) = (Dim3(0, 0, 0), Dim3(0, 0, 0));
         let (mut shared, mut stream) = (0_usize, 99_usize);
-        let code = __cudaPopCallConfiguration(
-            at(&mut grid),
-            at(&mut block),
-            at(&mut shared),
-            at(&mut stream),
-        );
+        let code = __cudaPopCallConfiguration(at(&mut grid), at(&mut block), at(&mut shared), at(&mut stream));
         (code, grid.0, shared, stream)
     };
     assert_eq!(pop(), (0, 20, 8, 5));
@@ -130,7 +125,7 @@ fn attributes_of_a_kernel_have_the_layout_of_the_version() {
 #[test]
 fn registrations_with_bad_addresses_are_reported_by_their_use() {
     let _serial = serial();
-    let binary = calls::__cudaRegisterFatBinary(8);
+    let binary = __cudaRegisterFatBinary(8);
     for name in [0, 8, usize::MAX] {
         __cudaRegisterFunction(binary, 0x7000, 0, name, -1, 0, 0, 0, 0, 0);
     }

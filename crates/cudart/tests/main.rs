@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "C functions are called, and a driver is one")]
 #![allow(non_snake_case, reason = "functions have the names of their C declarations")]
+#![allow(clippy::too_many_arguments, reason = "functions have the arguments of C's")]
 #![allow(missing_docs, reason = "a test program")]
 
 mod calls;
