@@ -2,8 +2,10 @@
 
 use crate::call::{finish, is_own_process, lock, try_lock};
 use crate::process::{self, message};
+use crate::text;
 use driver::report::ProgramReport;
 use driver::{Settings, Wait};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -62,9 +64,21 @@ fn write(settings: &Settings, report: &ProgramReport) {
     if let Some(path) = &settings.json {
         save(path, &json);
     }
+    let text = text::render(report);
     if let Some(folder) = &settings.out {
         let _ = std::fs::create_dir_all(folder);
         save(&folder.join("report.json"), &json);
+        save(&folder.join("report.txt"), anstream::adapter::strip_str(&text).to_string().as_bytes());
+        let series = report.devices.iter().filter_map(|device| device.report.power.as_ref());
+        for (number, series) in series.enumerate() {
+            let name = if number == 0 { "power.csv".to_owned() } else { format!("power{number}.csv") };
+            save(&folder.join(name), series.csv().as_bytes());
+        }
+    }
+    if !settings.quiet {
+        let mut out = anstream::stderr().lock();
+        // A closed standard error leaves no place for the report.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Figures of the scalar path of a scalar-vector core as text.
 
-use super::number;
-use super::style::{BAD, HEADING, styled};
-use super::summary;
+use crate::number;
+use crate::style::{BAD, HEADING, styled};
+use crate::summary;
 use lab::Stats;
 
 /// A few lines on the whole run; nothing if the core has no scalar path.

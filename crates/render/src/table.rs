@@ -1,7 +1,7 @@
 //! Tables of aligned columns.
 
-use super::style::{HEADING, styled};
-use super::wrap::{WIDTH, width};
+use crate::style::{HEADING, styled};
+use crate::wrap::{WIDTH, width};
 use kit::text::middle_cut;
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,14 +1,14 @@
 //! The report of a run as text.
 
-use super::energy;
-use super::number;
-use super::scalar;
-use super::slots;
-use super::statistics;
-use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
-use super::summary;
-use super::table::{Align, Table};
-use super::wrap::wrapped;
+use crate::energy;
+use crate::number;
+use crate::scalar;
+use crate::slots;
+use crate::statistics;
+use crate::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
+use crate::summary;
+use crate::table::{Align, Table};
+use crate::wrap::wrapped;
 use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
 use workloads::Form;
@@ -287,7 +287,7 @@ pub fn program(version: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::sample;
+    use crate::sample;
     use lab::CheckResult;
 
     fn text(report: &Report, detail: Detail) -> String {

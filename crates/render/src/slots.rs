@@ -1,7 +1,7 @@
 //! The use of issue slots as bars.
 
-use super::number;
-use super::style::{FAINT, HEADING, styled};
+use crate::number;
+use crate::style::{FAINT, HEADING, styled};
 use lab::Stats;
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! Energy and power of a run as text.
 
-use super::number;
-use super::style::{FAINT, HEADING, WARNING, styled};
-use super::table::{Align, Table};
+use crate::number;
+use crate::style::{FAINT, HEADING, WARNING, styled};
+use crate::table::{Align, Table};
 use energy::Component;
 use lab::{Report, Stats};
 
@@ -115,7 +115,7 @@ fn kernels(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::sample;
+    use crate::sample;
 
     #[test]
     fn golden() {

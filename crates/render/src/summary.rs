@@ -9,9 +9,11 @@ pub const LAUNCH_CYCLES: &str = "launch_cycles";
 pub const TOTAL_CYCLES: &str = "total_cycles";
 /// The cycles of kernels at the core clock, in microseconds: for comparing GPUs of different clocks.
 pub const TIME: &str = "time";
+/// Instructions of warps.
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
 pub const IPC: &str = "ipc";
+/// Instructions of threads.
 pub const THREAD_INSTRUCTIONS: &str = "thread_instructions";
 /// Of cores that are fabrics, the share of configuration in their time.
 pub const CONFIGURATION: &str = "design.fabric.configuration_share";
@@ -58,12 +60,11 @@ pub const MEMORY: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::slots;
-    use crate::simulator;
+    use crate::slots;
 
     #[test]
     fn every_name_is_in_the_schema() {
-        let known = simulator::schema();
+        let known = lab::schema();
         let caches =
             CACHES.iter().flat_map(|(_, part)| CACHE_FIGURES.iter().map(move |(_, last)| format!("{part}.{last}")));
         let names = TOTALS.iter().chain(MEMORY).map(|(_, name)| (*name).to_owned()).chain(caches);

@@ -1,8 +1,8 @@
 //! All statistics, in groups by the first part of their names.
 
-use super::number;
-use super::style::{FAINT, HEADING, styled};
-use super::table::{Align, Table};
+use crate::number;
+use crate::style::{FAINT, HEADING, styled};
+use crate::table::{Align, Table};
 use lab::{StatInfo, Stats};
 
 /// The group of a statistic: the part of its name before the first dot.

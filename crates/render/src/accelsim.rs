@@ -3,7 +3,7 @@
 //! One block per kernel launch, in the form `name = value`, as GPGPU-Sim prints after each kernel.
 //! Where a name has no equivalent here it is left out; `docs/cli.md` gives the meaning of each.
 
-use super::summary;
+use crate::summary;
 use lab::{KernelReport, Report, Stats};
 use std::fmt::Write as _;
 
@@ -81,8 +81,7 @@ fn simulation(out: &mut String, report: &Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::sample;
-    use crate::simulator;
+    use crate::sample;
 
     #[test]
     fn golden() {
@@ -91,7 +90,7 @@ mod tests {
 
     #[test]
     fn every_statistic_named_here_exists() {
-        let known = simulator::schema();
+        let known = lab::schema();
         let ours = NAMES.iter().flat_map(|(_, ours)| ours.iter().copied()).chain([CYCLES, INSTRUCTIONS, OCCUPANCY]);
         let missing: Vec<_> = ours.filter(|n| !known.iter().any(|s| s.name == *n)).collect();
         assert!(missing.is_empty(), "not in the schema: {missing:?}");
