@@ -1,7 +1,8 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
+use crate::heap::Heap;
 use crate::image::{ImageError, Images};
-use crate::kernel::LoadedModule;
+use crate::kernel::{ImageReference, LoadedModule};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError};
 use isa::{Image, KernelId};
@@ -29,6 +30,7 @@ pub struct DeviceState {
     pub gpu: GpuFacts,
     /// Output of kernels that has not been taken yet.
     pub output: String,
+    heap: Heap,
     images: Images,
     launches: Vec<Option<Launch>>,
 }
@@ -44,7 +46,18 @@ impl DeviceState {
     /// # Errors
     /// If the memory is full or another module occupies the addresses.
     pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
-        module.place(&mut self.memory)
+        module.place(&mut self.memory)?;
+        module.references.iter().try_for_each(|reference| self.bind(reference, None))
+    }
+
+    /// Binds a texture or surface reference to the image of `handle`, or to none, for later launches. A kernel
+    /// that uses a reference without an image faults.
+    ///
+    /// # Errors
+    /// If the reference's module is not loaded.
+    pub fn bind(&mut self, reference: &ImageReference, handle: Option<u64>) -> Result<(), MemoryError> {
+        let handle = handle.unwrap_or_else(|| self.images.unbound(reference));
+        self.memory.write(reference.address, &handle.to_le_bytes())
     }
 
     /// Registers a texture or surface and returns the handle that kernels take.
@@ -53,6 +66,17 @@ impl DeviceState {
     /// If the description is impossible, or the memory is not allocated.
     pub fn add_image(&mut self, image: Image) -> Result<u64, ImageError> {
         self.images.add(image, &self.memory)
+    }
+
+    /// Sets the size of the heap of kernels (`cudaLimitMallocHeapSize`). Returns false, and changes nothing, once
+    /// a kernel has used the heap.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        self.heap.resize(bytes)
+    }
+
+    /// Size of the heap of kernels in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        self.heap.bytes()
     }
 
     /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
@@ -84,8 +108,8 @@ impl DeviceState {
     #[inline]
     pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, images, gpu, .. } = self;
-        Parts { memory, output, images, launch, gpu: *gpu }
+        let Self { memory, output, heap, images, gpu, .. } = self;
+        Parts { memory, output, heap, images, launch, gpu: *gpu }
     }
 }
 
@@ -99,6 +123,7 @@ impl AsMut<Self> for DeviceState {
 pub(crate) struct Parts<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,
+    pub heap: &'a mut Heap,
     pub images: &'a Images,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
