@@ -16,7 +16,7 @@ use crate::work::Call;
 use isa::{Fault, FaultKind};
 use lab::{Monitor, Progress, Setup, SimulatedDevice};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use workloads::DeviceError;
 use workloads::device::ModuleId;
@@ -89,6 +89,8 @@ pub struct Driver {
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// Next number of an allocation.
     pub(crate) next_allocation: u64,
+    /// Pages of host memory under managed variables of modules.
+    pub(crate) variable_pages: BTreeSet<u64>,
     /// What the report has beside the figures of the devices.
     pub notes: Notes,
 }
@@ -127,6 +129,7 @@ impl Driver {
             events: Handles::new(Kind::Event),
             allocations: BTreeMap::new(),
             next_allocation: 1,
+            variable_pages: BTreeSet::new(),
             notes: Notes::default(),
         }
     }
@@ -376,6 +379,7 @@ impl Driver {
     /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.devices[device].unloaded.clear();
             self.notes.retire(device, &mut timeline);
         }
     }

@@ -11,6 +11,7 @@ use crate::host::Host;
 use crate::link::{Direction, Link};
 use crate::shared::Regions;
 use crate::work::{At, Call, Copy, Fill, Work};
+use exec::memory::Fill as Element;
 use kit::NEVER;
 use lab::SimulatedDevice;
 use std::collections::{BTreeMap, BTreeSet};
@@ -327,6 +328,11 @@ impl Timeline {
 
     fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
         for (from, to, bytes) in copy.spans() {
+            if let (At::Device(source), At::Device(target)) = (&copy.from.at, &copy.to.at) {
+                self.device.memory().copy(source + from, target + to, bytes).map_err(|error| other(&error))?;
+                self.device.copied_to_device(target + to, bytes);
+                continue;
+            }
             let mut done = 0;
             while done < bytes {
                 let now = (bytes - done).min(MOST_PIECE_BYTES);
@@ -365,23 +371,22 @@ impl Timeline {
     }
 
     fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
-        let unit = fill.unit as usize;
-        let piece: Vec<u8> = fill.pattern[..unit].iter().copied().cycle().take(MOST_PIECE_BYTES as usize).collect();
+        let [a, b, ..] = fill.pattern;
+        let element = match fill.unit {
+            1 => Element::Byte(a),
+            2 => Element::Half(u16::from_le_bytes([a, b])),
+            _ => Element::Word(u32::from_le_bytes(fill.pattern)),
+        };
         for row in 0..fill.height {
-            let mut at = 0;
-            while at < fill.width {
-                let now = (fill.width - at).min(MOST_PIECE_BYTES);
-                let address = fill.address + row * fill.pitch + at;
-                self.device.memory().write(address, &piece[..now as usize]).map_err(|error| other(&error))?;
-                self.device.copied_to_device(address, now);
-                at += now;
-            }
+            let address = fill.address + row * fill.pitch;
+            self.device.memory().fill(address, element, fill.width).map_err(|error| other(&error))?;
+            self.device.copied_to_device(address, fill.width);
         }
         Ok(())
     }
 }
 
-/// Bytes that are moved at once; a multiple of 4.
+/// Bytes that are moved at once.
 const MOST_PIECE_BYTES: u64 = 1 << 20;
 
 fn other(error: &exec::MemoryError) -> DeviceError {

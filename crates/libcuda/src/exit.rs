@@ -7,6 +7,7 @@ use driver::report::ProgramReport;
 use driver::{Settings, Wait};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -39,11 +40,14 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Writes the report, once.
+/// Writes the report, once. Returns when it is written.
 fn conclude() {
-    if FINISHED.swap(true, Ordering::SeqCst) {
-        return;
-    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(write_report);
+}
+
+fn write_report() {
+    FINISHED.store(true, Ordering::Relaxed);
     let Some(mut driver) = lock().take() else { return };
     let settings = driver.settings.clone();
     let report = driver.finish();
