@@ -38,6 +38,8 @@ pub struct Device {
     primary_flags: u32,
     pub(crate) streams: Streams,
     pub(crate) shared: Shared,
+    /// Address of the workspace of cooperative launches, once there was one.
+    pub(crate) workspace: Option<u64>,
     /// Modules that the program has unloaded, by a hash of their contents.
     pub(crate) unloaded: HashMap<u64, ModuleId>,
 }
@@ -115,6 +117,7 @@ impl Driver {
             primary_flags: 0,
             streams: Streams::default(),
             shared: Shared::default(),
+            workspace: None,
             unloaded: HashMap::new(),
         });
         Self {
@@ -380,6 +383,7 @@ impl Driver {
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
             self.devices[device].unloaded.clear();
+            self.devices[device].workspace = None;
             self.notes.retire(device, &mut timeline);
         }
     }

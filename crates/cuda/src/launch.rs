@@ -102,7 +102,7 @@ impl Driver {
         }
         let args = self.arguments(&kernel, request.arguments)?;
         let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
-        let live = live.map_err(|problem| {
+        let mut live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
             Error::INVALID_VALUE
         })?;
@@ -116,9 +116,24 @@ impl Driver {
         if request.cooperative && live.grid.volume() > self.resident_ctas(device, &live) {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
+        if request.cooperative {
+            live.set_workspace(self.workspace(device)?);
+        }
         // CTAs that wait for each other cannot be executed one after another.
         let timed = request.cooperative || self.settings.time.includes(kernel.name());
         Ok(Arc::new(KernelLaunch { live, registers: ThreadRegisters::Estimated, timed }))
+    }
+
+    /// The words with which the CTAs of cooperative launches of a device count arrivals.
+    fn workspace(&mut self, device: usize) -> Result<u64> {
+        if let Some(workspace) = self.devices[device].workspace {
+            return Ok(workspace);
+        }
+        let memory = self.timeline(device)?.device.memory();
+        let workspace = memory.allocate("workspace of cooperative launches", Launch::WORKSPACE_BYTES);
+        let workspace = workspace.map_err(|_| Error::OUT_OF_MEMORY)?;
+        self.devices[device].workspace = Some(workspace);
+        Ok(workspace)
     }
 
     /// CTAs of a launch that are on the GPU at the same time.
