@@ -1,1 +1,4 @@
+//! Tests of the C boundary, in the built library.
 
+mod library;
+mod symbols;
