@@ -29,7 +29,7 @@ impl Driver {
         let gpu = &self.device(ordinal)?.setup.gpu;
         let sm = gpu.sm_version as i32;
         Ok(match attribute {
-            1 | 2 | 3 => 1024,
+            1..=3 => 1024,
             4 => 64,
             5 => i32::MAX,
             6 | 7 => 65535,

@@ -341,7 +341,9 @@ impl Timeline {
     fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
         let mut piece = vec![0; bytes as usize];
         match at {
-            At::Device(address) => self.device.memory().read(address + offset, &mut piece).map_err(other)?,
+            At::Device(address) => {
+                self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
+            }
             At::Host(address) if host.read(address + offset, &mut piece) => {}
             At::Host(address) => return Err(unmapped("read", address + offset)),
             At::Data(data) => piece.copy_from_slice(&data[offset as usize..][..bytes as usize]),
@@ -352,7 +354,7 @@ impl Timeline {
     fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<(), DeviceError> {
         match at {
             At::Device(address) => {
-                self.device.memory().write(address + offset, piece).map_err(other)?;
+                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
                 self.device.copied_to_device(address + offset, piece.len() as u64);
             }
             At::Host(address) if host.write(address + offset, piece) => {}
@@ -370,7 +372,7 @@ impl Timeline {
             while at < fill.width {
                 let now = (fill.width - at).min(MOST_PIECE_BYTES);
                 let address = fill.address + row * fill.pitch + at;
-                self.device.memory().write(address, &piece[..now as usize]).map_err(other)?;
+                self.device.memory().write(address, &piece[..now as usize]).map_err(|error| other(&error))?;
                 self.device.copied_to_device(address, now);
                 at += now;
             }
@@ -382,7 +384,7 @@ impl Timeline {
 /// Bytes that are moved at once; a multiple of 4.
 const MOST_PIECE_BYTES: u64 = 1 << 20;
 
-fn other(error: exec::MemoryError) -> DeviceError {
+fn other(error: &exec::MemoryError) -> DeviceError {
     DeviceError::Other(error.to_string())
 }
 

@@ -2,8 +2,10 @@
 
 use crate::call::{finish, is_own_process, lock, try_lock};
 use crate::process::{self, message};
+use crate::text;
 use driver::report::ProgramReport;
 use driver::{Settings, Wait};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -52,6 +54,15 @@ fn conclude() {
     }
 }
 
+/// Ends the process with a report if the user has asked for that.
+pub fn leave_if_asked() {
+    if process::asked_to_stop() {
+        kit::stop::request();
+        conclude();
+        process::leave(INTERRUPTED);
+    }
+}
+
 fn write(settings: &Settings, report: &ProgramReport) {
     let json = serde_json::to_vec_pretty(report).unwrap_or_default();
     let save = |path: &Path, contents: &[u8]| {
@@ -62,9 +73,21 @@ fn write(settings: &Settings, report: &ProgramReport) {
     if let Some(path) = &settings.json {
         save(path, &json);
     }
+    let text = text::render(report);
     if let Some(folder) = &settings.out {
         let _ = std::fs::create_dir_all(folder);
         save(&folder.join("report.json"), &json);
+        save(&folder.join("report.txt"), anstream::adapter::strip_str(&text).to_string().as_bytes());
+        let series = report.devices.iter().filter_map(|device| device.report.power.as_ref());
+        for (number, series) in series.enumerate() {
+            let name = if number == 0 { "power.csv".to_owned() } else { format!("power{number}.csv") };
+            save(&folder.join(name), series.csv().as_bytes());
+        }
+    }
+    if !settings.quiet {
+        let mut out = anstream::stderr().lock();
+        // A closed standard error leaves no place for the report.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -78,10 +101,10 @@ fn watch() {
             return;
         }
         if process::asked_to_stop() {
+            // A simulation that runs ends soon, and its thread the process.
             kit::stop::request();
-            conclude();
-            process::leave(INTERRUPTED);
         }
+        leave_if_asked();
         let calls = CALLS.load(Ordering::Relaxed);
         if calls != seen {
             seen = calls;

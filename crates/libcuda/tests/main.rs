@@ -1,4 +1,5 @@
-//! Tests of the C boundary, in the built library.
+//! Tests of the driver library.
 
 mod library;
+mod programs;
 mod symbols;
