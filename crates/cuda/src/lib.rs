@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 pub mod copy;
+pub mod default_stream;
 mod driver;
 mod error;
 pub mod event;

@@ -1,5 +1,6 @@
 //! Streams: operations that follow each other.
 
+use crate::default_stream::meant;
 use crate::driver::{Driver, Wait};
 use crate::error::{Error, Result};
 use crate::timeline::OpId;
@@ -86,7 +87,7 @@ impl Driver {
     /// # Errors
     /// It is none.
     pub fn stream_facts(&self, stream: u64) -> Result<(u32, i32, u64)> {
-        match stream {
+        match meant(stream) {
             0 | LEGACY => Ok((0, 0, LEGACY)),
             PER_THREAD => Ok((0, 0, PER_THREAD)),
             _ => self.streams.get(stream).map(|s| (s.flags, s.priority, s.id)),
@@ -98,6 +99,7 @@ impl Driver {
     /// # Errors
     /// It is no stream, or there is no context.
     pub(crate) fn request(&mut self, stream: u64, work: Work, also: &[OpId]) -> Result<OpId> {
+        let stream = meant(stream);
         let device = self.stream_device(stream)?;
         let thread = std::thread::current().id();
         let defaults = &self.devices[device].streams;
@@ -135,6 +137,7 @@ impl Driver {
 
     /// The last operation of a stream.
     fn tail(&mut self, stream: u64) -> Result<(usize, Option<OpId>)> {
+        let stream = meant(stream);
         let device = self.stream_device(stream)?;
         let defaults = &self.devices[device].streams;
         let tail = match stream {
@@ -150,6 +153,7 @@ impl Driver {
     /// # Errors
     /// It is none, or there is no context.
     pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
+        let stream = meant(stream);
         // A wait for the legacy stream is one for all streams that block.
         let (device, tail) = if stream <= LEGACY {
             let op = self.request(stream, Work::Nothing, &[])?;
