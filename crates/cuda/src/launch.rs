@@ -69,23 +69,20 @@ impl Driver {
     }
 
     /// The bytes of each argument.
-    fn arguments(&self, kernel: &Kernel, arguments: Arguments) -> Result<Vec<Arg>> {
+    fn arguments(&self, kernel: &Kernel, arguments: Arguments) -> Result<Vec<Vec<u8>>> {
         let read = |address: u64, bytes: usize| {
             let mut value = vec![0; bytes];
             if self.host.read(address, &mut value) { Ok(value) } else { Err(Error::INVALID_VALUE) }
         };
-        let each = kernel.params.iter().enumerate().map(|(i, param)| {
-            let value = match arguments {
-                Arguments::Each(list) => {
-                    let address = read(list + 8 * i as u64, 8)?;
-                    read(u64::from_le_bytes(address.try_into().unwrap_or_default()), param.bytes as usize)?
-                }
-                Arguments::Packed(start, bytes) if u64::from(param.offset + param.bytes) <= bytes => {
-                    read(start + u64::from(param.offset), param.bytes as usize)?
-                }
-                Arguments::Packed(..) | Arguments::None => return Err(Error::INVALID_VALUE),
-            };
-            Ok(Arg::Bytes(value))
+        let each = kernel.params.iter().enumerate().map(|(i, param)| match arguments {
+            Arguments::Each(list) => {
+                let address = read(list + 8 * i as u64, 8)?;
+                read(u64::from_le_bytes(address.try_into().unwrap_or_default()), param.bytes as usize)
+            }
+            Arguments::Packed(start, bytes) if u64::from(param.offset + param.bytes) <= bytes => {
+                read(start + u64::from(param.offset), param.bytes as usize)
+            }
+            Arguments::Packed(..) | Arguments::None => Err(Error::INVALID_VALUE),
         });
         each.collect()
     }
@@ -100,7 +97,8 @@ impl Driver {
         if request.shared_bytes > max_dynamic_shared {
             return Err(Error::INVALID_VALUE);
         }
-        let args = self.arguments(&kernel, request.arguments)?;
+        let values = self.arguments(&kernel, request.arguments)?;
+        let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
         let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
         let mut live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
@@ -121,7 +119,9 @@ impl Driver {
         }
         // CTAs that wait for each other cannot be executed one after another.
         let timed = request.cooperative || self.settings.time.includes(kernel.name());
-        Ok(Arc::new(KernelLaunch { live, registers: ThreadRegisters::Estimated, timed }))
+        let Request { function, cooperative, .. } = *request;
+        let registers = ThreadRegisters::Estimated;
+        Ok(Arc::new(KernelLaunch { live, registers, timed, function, args: values, cooperative }))
     }
 
     /// The words with which the CTAs of cooperative launches of a device count arrivals.

@@ -1,6 +1,6 @@
 //! The end of a program: the report, Ctrl-C, and functions of the program that nobody waits for.
 
-use crate::call::{finish, is_own_process, lock, try_lock};
+use crate::call::{is_own_process, lock, proceed, try_lock};
 use crate::process::{self, message};
 use crate::text;
 use driver::report::ProgramReport;
@@ -116,7 +116,7 @@ fn watch() {
         }
         let waiting = try_lock().and_then(|driver| driver.as_ref()?.device_with_calls());
         if let Some(device) = waiting {
-            let _ = finish(Wait::Device(device));
+            let _ = proceed(Wait::Device(device));
             seen = CALLS.load(Ordering::Relaxed);
         }
     }
