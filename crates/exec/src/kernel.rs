@@ -1,7 +1,7 @@
 //! A loaded module: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine_code::{LaunchWord, MachineCode};
+use crate::machine_code::{LaunchWord, MachineCode, WordSource};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::operand::{reads, walks, writes};
@@ -260,6 +260,13 @@ impl Kernel {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
     }
 
+    /// Whether an address in `range` is among its constants, or a word of it among those that a launch reads.
+    pub(crate) fn refers_to(&self, range: std::ops::Range<u64>) -> bool {
+        let address = |pair: &[Column]| u64::from(pair[0][0]) | u64::from(pair[1][0]) << 32;
+        let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
+        self.constants.windows(2).any(|pair| range.contains(&address(pair))) || self.launch_words.iter().any(is_word)
+    }
+
     /// The function that contains instruction `pc`; functions are stored one after the other.
     pub(crate) fn function_of(&self, pc: u32) -> &CalledFunction {
         let index = self.functions.partition_point(|f| f.entry <= pc);
@@ -300,6 +307,8 @@ pub struct LoadedVariable {
     pub bytes: u64,
     /// A `.const` variable, which kernels may not write.
     pub constant: bool,
+    /// It is in managed memory, which the host program accesses too.
+    pub managed: bool,
     /// Initial contents of the first bytes; the rest is zero.
     pub init: Vec<u8>,
 }
@@ -323,7 +332,7 @@ impl ImageReference {
     /// The variable that holds the handle.
     pub fn variable(&self) -> LoadedVariable {
         let (name, address) = (format!("(handle of {})", self.name), self.address);
-        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, init: Vec::new() }
+        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, managed: false, init: Vec::new() }
     }
 }
 
