@@ -1,7 +1,7 @@
 //! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
-use lab::Setup;
+use lab::{OutOfBounds, Setup};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +74,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
+    ("WARPWRIGHT_CHECK_MEMORY", "1: checks memory accesses for reads of unwritten memory and for races"),
+    ("WARPWRIGHT_OUT_OF_BOUNDS", "what accesses outside allocations are: error, warn, allow"),
     ("WARPWRIGHT_POWER_INTERVAL", "core cycles between two points of power over time"),
     ("CUDA_VISIBLE_DEVICES", "devices that the program sees, by number"),
 ];
@@ -117,6 +119,11 @@ impl Settings {
             problems.push(format!("WARPWRIGHT_TIME: {problem}"));
             Time::All
         });
+        let policy = text("WARPWRIGHT_OUT_OF_BOUNDS").map_or(Ok(OutOfBounds::default()), |name| name.trim().parse());
+        let out_of_bounds = policy.unwrap_or_else(|problem| {
+            problems.push(format!("WARPWRIGHT_OUT_OF_BOUNDS: {problem}"));
+            OutOfBounds::default()
+        });
         let gpus = text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
         let mut devices = Vec::new();
         for name in gpus.split(',').map(str::trim) {
@@ -128,6 +135,8 @@ impl Settings {
                     max_cycles,
                     livelock_cycles: NonZeroU64::new(livelock),
                     audit: flag("WARPWRIGHT_AUDIT"),
+                    check_memory: flag("WARPWRIGHT_CHECK_MEMORY"),
+                    out_of_bounds,
                     power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
                     ..Setup::new(gpu)
                 }),

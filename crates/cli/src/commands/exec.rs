@@ -3,7 +3,8 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
-use crate::options::Settings;
+use crate::options::{Bounds, Settings};
+use lab::OutOfBounds;
 use crate::output;
 use crate::program;
 use driver::settings::Time;
@@ -48,6 +49,11 @@ pub struct Args {
     /// Check each instruction against the program order of its warp (hazard auditor)
     #[arg(long)]
     audit: bool,
+    /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory
+    #[arg(long)]
+    check_memory: bool,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Core cycles between two points of power over time, for power.csv of --out
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
@@ -124,6 +130,9 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     add("WARPWRIGHT_MAX_CYCLES", args.max_cycles.map(|number| number.to_string().into()));
     add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
     add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
+    add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));
+    let policy = OutOfBounds::CHOICES.iter().find(|choice| choice.1 == args.bounds.policy());
+    add("WARPWRIGHT_OUT_OF_BOUNDS", policy.map(|choice| choice.0.into()));
     add("WARPWRIGHT_QUIET", args.quiet.then(|| "1".into()));
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder)
