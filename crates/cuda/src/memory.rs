@@ -226,7 +226,6 @@ impl Driver {
     /// Whether `bytes` from `address` are within one piece of memory of a device.
     pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
         let Ok(timeline) = self.timeline(device) else { return false };
-        let allocation = timeline.device.memory().allocation_of(address);
-        allocation.is_some_and(|a| bytes <= a.end() - address)
+        timeline.device.memory().allocation_of(address).is_some_and(|a| bytes <= a.bytes - (address - a.base))
     }
 }

@@ -1,8 +1,9 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
 use crate::check::{Findings, Watch};
+use crate::heap::Heap;
 use crate::image::{ImageError, Images};
-use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
+use crate::kernel::{ImageReference, Kernel, LoadedModule, LoadedVariable, plain_name};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};
@@ -43,6 +44,7 @@ pub struct DeviceState {
     pub gpu: GpuFacts,
     /// Output of kernels that has not been taken yet.
     pub output: String,
+    heap: Heap,
     images: Images,
     launches: Vec<Option<Launch>>,
     /// Constants that nobody has set.
@@ -83,7 +85,7 @@ impl DeviceState {
             let writes = self.memory.allocation_of(v.address).map_or(0, |a| a.host_writes);
             self.unset.push(UnsetConstant { name: v.name.clone(), address: v.address, bytes: v.bytes, writes });
         }
-        Ok(())
+        module.references.iter().try_for_each(|reference| self.bind(reference, None))
     }
 
     /// What readers of a report should know: kernels that read constants that nobody has set.
@@ -109,12 +111,33 @@ impl DeviceState {
         }
     }
 
+    /// Binds a texture or surface reference to the image of `handle`, or to none, for later launches. A kernel
+    /// that uses a reference without an image faults.
+    ///
+    /// # Errors
+    /// If the reference's module is not loaded.
+    pub fn bind(&mut self, reference: &ImageReference, handle: Option<u64>) -> Result<(), MemoryError> {
+        let handle = handle.unwrap_or_else(|| self.images.unbound(reference));
+        self.memory.write(reference.address, &handle.to_le_bytes())
+    }
+
     /// Registers a texture or surface and returns the handle that kernels take.
     ///
     /// # Errors
     /// If the description is impossible, or the memory is not allocated.
     pub fn add_image(&mut self, image: Image) -> Result<u64, ImageError> {
         self.images.add(image, &self.memory)
+    }
+
+    /// Sets the size of the heap of kernels (`cudaLimitMallocHeapSize`). Returns false, and changes nothing, once
+    /// a kernel has used the heap.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        self.heap.resize(bytes)
+    }
+
+    /// Size of the heap of kernels in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        self.heap.bytes()
     }
 
     /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
@@ -153,8 +176,8 @@ impl DeviceState {
     #[inline]
     pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, images, gpu, watch, .. } = self;
-        Parts { memory, output, images, launch, gpu: *gpu, watch }
+        let Self { memory, output, heap, images, gpu, watch, .. } = self;
+        Parts { memory, output, heap, images, launch, gpu: *gpu, watch }
     }
 }
 
@@ -168,6 +191,7 @@ impl AsMut<Self> for DeviceState {
 pub(crate) struct Parts<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,
+    pub heap: &'a mut Heap,
     pub images: &'a Images,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,

@@ -173,13 +173,14 @@ impl LiveStream {
         before(warp);
         out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
-        let Parts { memory, output, images, launch, gpu, watch } = shared.split(warp.launch);
+        let Parts { memory, output, heap, images, launch, gpu, watch } = shared.split(warp.launch);
         // A launch exists as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
             memory,
             images,
             output,
+            heap,
             shared: &mut cta.shared,
             reductions: &mut cta.reductions,
             launch,

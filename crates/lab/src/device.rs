@@ -347,6 +347,11 @@ impl Device for SimulatedDevice<'_> {
         self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
     }
 
+    fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
+        _ = (module, object);
+        Err(DeviceError::UnknownReference { name: name.to_owned(), known: Vec::new() })
+    }
+
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         self.run_to(MOST_PENDING - 1)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();

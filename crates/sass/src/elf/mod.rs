@@ -199,6 +199,10 @@ pub enum RelocationKind {
     High32,
     /// An address as the target of a jump.
     JumpTarget,
+    /// The handle of the image that a texture reference is bound to, a word.
+    TextureHandle,
+    /// The same for a surface reference.
+    SurfaceHandle,
     /// Another kind, by its number.
     Other(u32),
 }

@@ -189,6 +189,8 @@ fn read_relocations<'a>(
                 kind: match kind {
                     // The generic address of a variable is its address.
                     0x02 | 0x04 => RelocationKind::Address64,
+                    0x06 => RelocationKind::TextureHandle,
+                    0x34 => RelocationKind::SurfaceHandle,
                     0x38 => RelocationKind::Low32,
                     0x39 => RelocationKind::High32,
                     0x3a | 0x4b => RelocationKind::JumpTarget,
