@@ -1,8 +1,7 @@
 //! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
-use exec::memory::OutOfBounds;
-use lab::Setup;
+use lab::{OutOfBounds, Setup};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -76,6 +75,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
     ("WARPWRIGHT_OUT_OF_BOUNDS", "accesses of kernels outside allocations: error, warn (default), allow"),
+    ("WARPWRIGHT_CHECK_MEMORY", "1: checks reads of memory that was never written, and races"),
     ("WARPWRIGHT_CHECK_MEMORY", "1: checks reads of memory that was never written, and races"),
     ("WARPWRIGHT_POWER_INTERVAL", "core cycles between two points of power over time"),
     ("CUDA_VISIBLE_DEVICES", "devices that the program sees, by number"),

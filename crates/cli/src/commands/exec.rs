@@ -8,7 +8,7 @@ use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
 use driver::settings::Time;
-use exec::memory::OutOfBounds;
+use lab::OutOfBounds;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::os::unix::process::ExitStatusExt;
