@@ -51,7 +51,7 @@ impl Driver {
         let magic = self.host_u32(address)?;
         let bytes = match magic {
             WRAPPER_MAGIC => return self.read_image(self.host_u64(address + 8)?),
-            sass::fatbin::MAGIC => {
+            fatbin::MAGIC => {
                 let header = u64::from(self.host_u32(address + 4)? >> 16);
                 header.checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
             }
