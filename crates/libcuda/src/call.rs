@@ -2,9 +2,10 @@
 
 use crate::process::{self, Process};
 use crate::{exit, process::message};
-use driver::{Driver, Error, Result, Settings, Wait};
+use driver::{Driver, Error, Result, Settings, Step, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The driver, and the number of the process that it belongs to.
 struct Global {
@@ -57,8 +58,9 @@ impl Outcome for Wait {
 /// Carries out a function of the API; returns its `CUresult`.
 pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Result<O>) -> u32 {
     guarded(name, || {
-        let wait = with(body)?.wait();
-        finish(wait)
+        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.backlog())))?;
+        finish(wait)?;
+        finish(room)
     })
 }
 
@@ -83,14 +85,29 @@ pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
     }
 }
 
+/// Time between two looks at what another thread has to do first.
+const LOOK_EVERY: Duration = Duration::from_micros(50);
+
 /// Waits; functions of the program are called without the lock.
 pub fn finish(wait: Wait) -> Result<()> {
+    while !proceed(wait)? {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}
+
+/// Waits as long as this thread can do something about it. Returns whether the wait is over.
+pub fn proceed(wait: Wait) -> Result<bool> {
     loop {
         let waited = with(|driver| driver.wait(wait));
         if waited.is_err() {
             exit::leave_if_asked();
         }
-        let Some((device, op, call)) = waited? else { return Ok(()) };
+        let (device, op, call) = match waited? {
+            Step::Done => return Ok(true),
+            Step::Elsewhere => return Ok(false),
+            Step::Call(device, op, call) => (device, op, call),
+        };
         match call.stream {
             Some(stream) => process::call_callback(call.function, stream, 0, call.argument),
             None => process::call_function(call.function, call.argument),

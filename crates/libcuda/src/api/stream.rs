@@ -5,6 +5,9 @@ use crate::call::{finish, guarded, put, put_if, with};
 use driver::work::Call;
 use driver::{Driver, Error, Result};
 
+/// `CU_EVENT_WAIT_EXTERNAL` and `CU_EVENT_RECORD_EXTERNAL`.
+const EXTERNAL: u32 = 1;
+
 fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result<()> {
     if stream == 0 {
         return Err(Error::INVALID_VALUE);
@@ -50,7 +53,9 @@ api! {
         put(driver, context, of)
     }
 
-    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: u32) per_thread |driver| { driver.stream_wait_event(stream, event) }
+    fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) per_thread |driver| {
+        driver.stream_wait_event(stream, event, flags == EXTERNAL)
+    }
 
     fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) per_thread |driver| {
         if function == 0 {
@@ -76,9 +81,11 @@ api! {
 
     fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
 
-    fn cuEventRecord(event: u64, stream: u64) per_thread |driver| { driver.event_record(event, stream) }
+    fn cuEventRecord(event: u64, stream: u64) per_thread |driver| { driver.event_record(event, stream, false) }
 
-    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: u32) per_thread |driver| { driver.event_record(event, stream) }
+    fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) per_thread |driver| {
+        driver.event_record(event, stream, flags == EXTERNAL)
+    }
 
     fn cuEventSynchronize(event: u64) |driver| {
         driver.context_here()?;

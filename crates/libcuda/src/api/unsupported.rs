@@ -479,7 +479,6 @@ crate::unsupported! {
     cuStreamGetGreenCtx
     cuStreamIsCapturing
     cuStreamIsCapturing_ptsz
-    cuStreamQuery_ptsz
     cuStreamSetAttribute
     cuStreamSetAttribute_ptsz
     cuStreamUpdateCaptureDependencies
