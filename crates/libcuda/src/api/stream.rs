@@ -13,6 +13,11 @@ fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result
     put(driver, stream, handle)
 }
 
+/// Whether flags ask for a node of its own in a capture (`CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`).
+fn external(flags: u32) -> Result<bool> {
+    if flags <= 1 { Ok(flags == 1) } else { Err(Error::INVALID_VALUE) }
+}
+
 api! {
     fn cuStreamCreate(stream: u64, flags: u32) |driver| { create(driver, stream, flags, 0) }
 
@@ -50,7 +55,9 @@ api! {
         put(driver, context, of)
     }
 
-    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: u32) |driver| { driver.stream_wait_event(stream, event) }
+    fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) |driver| {
+        driver.stream_wait_event(stream, event, external(flags)?)
+    }
 
     fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) |driver| {
         if function == 0 {
@@ -76,9 +83,11 @@ api! {
 
     fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
 
-    fn cuEventRecord(event: u64, stream: u64) |driver| { driver.event_record(event, stream) }
+    fn cuEventRecord(event: u64, stream: u64) |driver| { driver.event_record(event, stream, false) }
 
-    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: u32) |driver| { driver.event_record(event, stream) }
+    fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) |driver| {
+        driver.event_record(event, stream, external(flags)?)
+    }
 
     fn cuEventSynchronize(event: u64) |driver| {
         driver.context_here()?;
