@@ -13,6 +13,8 @@ pub enum Exit {
     BadInput,
     /// The user has interrupted the command.
     Interrupted,
+    /// As another program did.
+    Of(u8),
 }
 
 impl Exit {
@@ -24,6 +26,7 @@ impl Exit {
             Exit::BadInput => 2,
             // 128 + SIGINT, as shells have it.
             Exit::Interrupted => 130,
+            Exit::Of(status) => status,
         }
     }
 }

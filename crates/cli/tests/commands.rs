@@ -362,7 +362,7 @@ fn an_imported_configuration_can_be_run() {
 
 #[test]
 fn the_examples_run() {
-    for file in ["saxpy.toml", "bitonic.toml", "jacobi.toml"] {
+    for file in ["saxpy.toml", "bitonic.toml", "jacobi.toml", "bfs.toml", "convolution.toml", "lists.toml"] {
         let path = root().join("examples/launch").join(file);
         let text = succeed(&["run", path.to_str().unwrap()]);
         assert!(text.contains("correct"), "{file}: {text}");
@@ -370,6 +370,46 @@ fn the_examples_run() {
     let path = root().join("examples/launch/saxpy.toml");
     let report = json(&succeed(&["run", path.to_str().unwrap(), "--param", "n=100", "--json"]));
     assert_eq!(report["kernels"][0]["grid"][0], 1);
+}
+
+#[test]
+fn a_launch_files_gpu_and_module_are_replaced() {
+    let folder = root().join("examples/launch");
+    let launch = folder.join("convolution.toml");
+    let launch = launch.to_str().unwrap();
+    let cubin = folder.join("cubin/sm_75/convolution.cubin");
+    let cubin = cubin.to_str().unwrap();
+    let machine_code = json(&succeed(&["run", launch, "--module", cubin, "--json"]));
+    let on = |report: &Value| (report["gpu"].as_str().unwrap().to_owned(), report["kernels"][0]["code"].clone());
+    assert_eq!(on(&machine_code), ("rtx2060s".into(), "sass".into()));
+    assert_eq!(machine_code["check"]["passed"], true);
+    let named = format!("convolution.ptx={cubin}");
+    assert_eq!(json(&succeed(&["run", launch, "--module", &named, "--json"]))["total"], machine_code["total"]);
+    let given = json(&succeed(&["run", launch, "--gpu", "v100", "--json"]));
+    assert_eq!(on(&given), ("v100".into(), "ptx".into()));
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(launch).unwrap().replace("rtx2060s", "rtx3070");
+    let ptx = std::fs::read(launch.replace(".toml", ".ptx")).unwrap();
+    std::fs::write(folder.path().join("convolution.ptx"), ptx).unwrap();
+    let other = folder.path().join("other.toml");
+    std::fs::write(&other, &text).unwrap();
+    let other = other.to_str().unwrap();
+    assert_eq!(json(&succeed(&["run", other, "--json"]))["gpu"], "rtx3070");
+    assert_eq!(json(&succeed(&["compare", other, "--json"]))["columns"][0]["gpu"], "rtx3070");
+    let both = run(&["compare", other, launch]);
+    assert!(both.status == 2 && both.stderr.contains("name different GPUs"), "{}", both.stderr);
+    std::fs::write(other, text.replace("rtx3070", "rtx3071")).unwrap();
+    let unknown = run(&["run", other]);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.stderr.contains("other.toml:3:7: ") && unknown.stderr.contains("`rtx3070`"), "{}", unknown.stderr);
+    for (args, says) in [
+        (["run", "vectoradd", "--module", "x.ptx"], "--module is for launch files"),
+        (["run", launch, "--module", "y.ptx=x.ptx"], "there is no module `y.ptx` to replace"),
+        (["run", launch, "--module", "=x.ptx"], "expected FILE or NAME=FILE"),
+    ] {
+        let refused = run(&args);
+        assert!(refused.status == 2 && refused.stderr.contains(says), "{args:?}: {}", refused.stderr);
+    }
 }
 
 #[test]

@@ -187,9 +187,7 @@ impl Driver {
         let forbids = |capture: &Capture| match mode {
             Mode::Relaxed => false,
             Mode::ThreadLocal => capture.thread == thread && capture.mode != Mode::Relaxed,
-            Mode::Global => {
-                capture.mode == Mode::Global || (capture.thread == thread && capture.mode != Mode::Relaxed)
-            }
+            Mode::Global => capture.mode == Mode::Global || (capture.thread == thread && capture.mode != Mode::Relaxed),
         };
         let is_forbidden = self.captures.list.iter().any(forbids);
         self.captures.invalidate(forbids);

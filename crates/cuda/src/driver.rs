@@ -9,8 +9,8 @@ use crate::handles::{Handles, Kind};
 use crate::host::Host;
 use crate::launch::Function;
 use crate::link::Link;
-use crate::memory::{Allocation, Shared};
 use crate::linker::Linker;
+use crate::memory::{Allocation, Shared};
 use crate::module::Module;
 use crate::pool::Pool;
 use crate::report::Notes;
@@ -21,7 +21,7 @@ use crate::work::Call;
 use isa::{Fault, FaultKind};
 use lab::{Monitor, Progress, Setup, SimulatedDevice};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use workloads::DeviceError;
 use workloads::device::ModuleId;
@@ -43,6 +43,8 @@ pub struct Device {
     primary_flags: u32,
     pub(crate) streams: Streams,
     pub(crate) shared: Shared,
+    /// Address of the workspace of cooperative launches, once there was one.
+    pub(crate) workspace: Option<u64>,
     /// Modules that the program has unloaded, by a hash of their contents.
     pub(crate) unloaded: HashMap<u64, ModuleId>,
     /// The pool that the device has by itself, from its first use, and the one that the program has chosen.
@@ -125,6 +127,8 @@ pub struct Driver {
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// Next number of an allocation.
     pub(crate) next_allocation: u64,
+    /// Pages of host memory under managed variables of modules.
+    pub(crate) variable_pages: BTreeSet<u64>,
     /// What the report has beside the figures of the devices.
     pub notes: Notes,
 }
@@ -149,6 +153,7 @@ impl Driver {
             primary_flags: 0,
             streams: Streams::default(),
             shared: Shared::default(),
+            workspace: None,
             unloaded: HashMap::new(),
             default_pool: None,
             pool: None,
@@ -174,6 +179,7 @@ impl Driver {
             graph_memory: BTreeMap::new(),
             allocations: BTreeMap::new(),
             next_allocation: 1,
+            variable_pages: BTreeSet::new(),
             notes: Notes::default(),
         }
     }
@@ -430,6 +436,8 @@ impl Driver {
     /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.devices[device].unloaded.clear();
+            self.devices[device].workspace = None;
             self.notes.retire(device, &mut timeline);
         }
     }

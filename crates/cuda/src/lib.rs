@@ -20,6 +20,7 @@
 
 pub mod capture;
 pub mod copy;
+pub mod default_stream;
 mod driver;
 mod error;
 pub mod event;

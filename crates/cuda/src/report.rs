@@ -109,6 +109,7 @@ impl Driver {
             // A function of the host program is not called any more.
             let result = timeline.run(Until::AllDone, &*self.host);
             if let Err(problem) = result {
+                self.host.message(&problem.to_string());
                 self.notes.failures.push(problem.to_string());
             }
             devices.push(of_device(index, &mut timeline));

@@ -1,5 +1,6 @@
 //! Streams: operations that follow each other.
 
+use crate::default_stream::meant;
 use crate::driver::{Driver, Wait};
 use crate::error::{Error, Result};
 use crate::timeline::OpId;
@@ -115,7 +116,7 @@ impl Driver {
     /// The stream that a handle means, and its device.
     pub(crate) fn key_of(&mut self, stream: u64) -> Result<(usize, Key)> {
         let here = self.device_here()?;
-        match stream {
+        match meant(stream) {
             0 | LEGACY => Ok((here, Key::Legacy(here))),
             PER_THREAD => Ok((here, Key::OfThread(here, std::thread::current().id()))),
             _ => self.streams.get(stream).map(|made| (made.device, Key::Made(stream))),
@@ -127,7 +128,7 @@ impl Driver {
     /// # Errors
     /// It is none.
     pub fn stream_facts(&self, stream: u64) -> Result<(u32, i32, u64)> {
-        match stream {
+        match meant(stream) {
             0 | LEGACY => Ok((0, 0, LEGACY)),
             PER_THREAD => Ok((0, 0, PER_THREAD)),
             _ => self.streams.get(stream).map(|s| (s.flags, s.priority, s.id)),

@@ -14,6 +14,7 @@ use crate::host::Host;
 use crate::link::{Direction, Link};
 use crate::shared::Regions;
 use crate::work::{At, Call, Copy, Fill, KernelLaunch, ValueWait, Work};
+use exec::memory::Fill as Element;
 use kit::NEVER;
 use lab::SimulatedDevice;
 use std::collections::{BTreeMap, BTreeSet};
@@ -289,7 +290,7 @@ impl Timeline {
                     continue;
                 }
                 Work::Release(address) => {
-                    self.device.memory().free(address).map_err(other)?;
+                    self.device.memory().free(address).map_err(|error| other(&error))?;
                 }
                 Work::Record(stamp) => stamp.set(self.now()),
                 Work::Call(call) => {
@@ -400,6 +401,11 @@ impl Timeline {
 
     fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
         for (from, to, bytes) in copy.spans() {
+            if let (At::Device(source), At::Device(target)) = (&copy.from.at, &copy.to.at) {
+                self.device.memory().copy(source + from, target + to, bytes).map_err(|error| other(&error))?;
+                self.device.copied_to_device(target + to, bytes);
+                continue;
+            }
             let mut done = 0;
             while done < bytes {
                 let now = (bytes - done).min(MOST_PIECE_BYTES);
@@ -414,7 +420,9 @@ impl Timeline {
     fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
         let mut piece = vec![0; bytes as usize];
         match at {
-            At::Device(address) => self.device.memory().read(address + offset, &mut piece).map_err(other)?,
+            At::Device(address) => {
+                self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
+            }
             At::Host(address) if host.read(address + offset, &mut piece) => {}
             At::Host(address) => return Err(unmapped("read", address + offset)),
             At::Data(data) => piece.copy_from_slice(&data[offset as usize..][..bytes as usize]),
@@ -425,7 +433,7 @@ impl Timeline {
     fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<(), DeviceError> {
         match at {
             At::Device(address) => {
-                self.device.memory().write(address + offset, piece).map_err(other)?;
+                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
                 self.device.copied_to_device(address + offset, piece.len() as u64);
             }
             At::Host(address) if host.write(address + offset, piece) => {}
@@ -436,26 +444,25 @@ impl Timeline {
     }
 
     fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
-        let unit = fill.unit as usize;
-        let piece: Vec<u8> = fill.pattern[..unit].iter().copied().cycle().take(MOST_PIECE_BYTES as usize).collect();
+        let [a, b, ..] = fill.pattern;
+        let element = match fill.unit {
+            1 => Element::Byte(a),
+            2 => Element::Half(u16::from_le_bytes([a, b])),
+            _ => Element::Word(u32::from_le_bytes(fill.pattern)),
+        };
         for row in 0..fill.height {
-            let mut at = 0;
-            while at < fill.width {
-                let now = (fill.width - at).min(MOST_PIECE_BYTES);
-                let address = fill.address + row * fill.pitch + at;
-                self.device.memory().write(address, &piece[..now as usize]).map_err(other)?;
-                self.device.copied_to_device(address, now);
-                at += now;
-            }
+            let address = fill.address + row * fill.pitch;
+            self.device.memory().fill(address, element, fill.width).map_err(|error| other(&error))?;
+            self.device.copied_to_device(address, fill.width);
         }
         Ok(())
     }
 }
 
-/// Bytes that are moved at once; a multiple of 4.
+/// Bytes that are moved at once.
 const MOST_PIECE_BYTES: u64 = 1 << 20;
 
-fn other(error: exec::MemoryError) -> DeviceError {
+fn other(error: &exec::MemoryError) -> DeviceError {
     DeviceError::Other(error.to_string())
 }
 

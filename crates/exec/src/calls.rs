@@ -4,8 +4,8 @@ use crate::access::copy_local;
 use crate::fault::{Trap, overflow};
 use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
-use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
-use crate::print;
+use crate::memory::MAX_LOCAL_BYTES;
+use crate::runtime::{self, Services};
 use crate::warp::{CallData, Warp, column};
 use isa::FaultKind;
 use kit::{LaneMask, lanes};
@@ -16,8 +16,7 @@ pub(crate) fn call(
     kernel: &Kernel,
     number: u32,
     mask: LaneMask,
-    memory: &DeviceMemory,
-    output: &mut String,
+    services: Services<'_>,
 ) -> Result<bool, Box<Trap>> {
     let site = &kernel.calls[number as usize];
     if mask == 0 {
@@ -27,14 +26,10 @@ pub(crate) fn call(
     let ways = match site.callee {
         Callee::Function(function) => vec![(function, mask)],
         Callee::Pointer(register) => targets(warp, kernel, register, mask)?,
-        Callee::Printf => {
-            print::printf(warp, kernel, site, mask, memory, output)?;
+        Callee::Runtime(function) => {
+            runtime::run(function, warp, kernel, site, mask, services)?;
             warp.stack.advance();
             return Ok(false);
-        }
-        Callee::AssertFail => {
-            let what = print::assertion(warp, kernel, site, mask, memory);
-            return Err(Trap::new(FaultKind::Assert, what, mask));
         }
     };
     let diverged = ways.len() > 1 || mask != warp.stack.active();

@@ -4,6 +4,7 @@ use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
 use crate::fault::{Outcome, Trap, overflow};
+use crate::heap::Heap;
 use crate::image::Images;
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
@@ -11,6 +12,7 @@ use crate::launch::Launch;
 use crate::memory::{DeviceMemory, SharedMemory, generic_space};
 use crate::op::{CarryOp, Op};
 use crate::operand::Destination;
+use crate::runtime::Services;
 use crate::shuffle;
 use crate::special::Special;
 use crate::state::GpuFacts;
@@ -26,12 +28,20 @@ pub(crate) struct Environment<'a> {
     pub memory: &'a mut DeviceMemory,
     pub images: &'a Images,
     pub output: &'a mut String,
+    pub heap: &'a mut Heap,
     pub shared: &'a mut SharedMemory,
     pub reductions: &'a mut [Reduction],
     pub launch: &'a Launch,
     pub gpu: GpuFacts,
     pub context: StepContext,
     pub cta: Dim3,
+}
+
+impl Environment<'_> {
+    /// What functions of the device runtime use.
+    pub fn services(&mut self) -> Services<'_> {
+        Services { memory: self.memory, output: self.output, heap: self.heap }
+    }
 }
 
 /// Borrows the warp's registers.
@@ -272,11 +282,7 @@ fn execute_control(
             out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
         }
         Op::Call(site) => {
-            let printed = env.output.len();
-            out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?;
-            if env.output.len() != printed {
-                env.memory.note_change();
-            }
+            out.diverged = calls::call(warp, kernel, *site, mask, env.services())?;
         }
         Op::Return => calls::ret(warp, kernel, mask),
         _ => {

@@ -1,7 +1,7 @@
 //! A loaded module: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine_code::MachineCode;
+use crate::machine_code::{LaunchWord, MachineCode, WordSource};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::operand::{reads, walks, writes};
@@ -75,10 +75,34 @@ pub enum Callee {
     Function(u32),
     /// The function whose address is in a register.
     Pointer(Reg),
+    /// A function of CUDA's device runtime.
+    Runtime(RuntimeFunction),
+}
+
+/// A function of CUDA's device runtime that kernels may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuntimeFunction {
     /// `vprintf(format, arguments)`: a line of output.
     Printf,
     /// `__assertfail(message, file, line, function, size)`: a fault.
     AssertFail,
+    /// `malloc(bytes)`: a block of the heap of kernels, or null.
+    Malloc,
+    /// `free(pointer)`.
+    Free,
+}
+
+impl RuntimeFunction {
+    /// The function that PTX and cubins call `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "vprintf" => Self::Printf,
+            "__assertfail" => Self::AssertFail,
+            "malloc" => Self::Malloc,
+            "free" => Self::Free,
+            _ => return None,
+        })
+    }
 }
 
 /// Registers and predicates of a function, each as first and count.
@@ -165,6 +189,8 @@ pub struct Kernel {
     pub code: Vec<Guarded>,
     /// Constants, by index: one column each.
     pub constants: Vec<Column>,
+    /// Constants whose value the launch determines.
+    pub launch_words: Vec<LaunchWord>,
     /// Matrix operations, by index.
     pub matrix: Vec<MatrixOp>,
     /// Targets of indirect branches: one table per index.
@@ -234,6 +260,13 @@ impl Kernel {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
     }
 
+    /// Whether an address in `range` is among its constants, or a word of it among those that a launch reads.
+    pub(crate) fn refers_to(&self, range: std::ops::Range<u64>) -> bool {
+        let address = |pair: &[Column]| u64::from(pair[0][0]) | u64::from(pair[1][0]) << 32;
+        let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
+        self.constants.windows(2).any(|pair| range.contains(&address(pair))) || self.launch_words.iter().any(is_word)
+    }
+
     /// The function that contains instruction `pc`; functions are stored one after the other.
     pub(crate) fn function_of(&self, pc: u32) -> &CalledFunction {
         let index = self.functions.partition_point(|f| f.entry <= pc);
@@ -274,17 +307,44 @@ pub struct LoadedVariable {
     pub bytes: u64,
     /// A `.const` variable, which kernels may not write.
     pub constant: bool,
+    /// It is in managed memory, which the host program accesses too.
+    pub managed: bool,
     /// Initial contents of the first bytes; the rest is zero.
     pub init: Vec<u8>,
 }
 
-/// A loaded module: kernels and variables.
+/// A texture or surface reference: a name at file scope that the host binds to an image
+/// ([`crate::DeviceState::bind`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ImageReference {
+    pub name: String,
+    /// It is for textures; otherwise for surfaces.
+    pub texture: bool,
+    /// Device address of the 64-bit handle of the image. Launches read it when they are made.
+    pub address: u64,
+}
+
+impl ImageReference {
+    /// Size of a handle in device memory.
+    pub const BYTES: u64 = 8;
+
+    /// The variable that holds the handle.
+    pub fn variable(&self) -> LoadedVariable {
+        let (name, address) = (format!("(handle of {})", self.name), self.address);
+        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, managed: false, init: Vec::new() }
+    }
+}
+
+/// A loaded module: kernels, variables, and references to images.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedModule {
     /// In the order of the file.
     pub kernels: Vec<Arc<Kernel>>,
     /// Sorted by address.
     pub variables: Vec<LoadedVariable>,
+    /// Texture and surface references. Their handles are among the variables.
+    pub references: Vec<ImageReference>,
 }
 
 impl LoadedModule {
@@ -297,6 +357,11 @@ impl LoadedModule {
     /// no such variable.
     pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
         named(&self.variables, |variable| &variable.name, name)
+    }
+
+    /// The texture or surface reference `name`; `None` if the module has no such reference.
+    pub fn reference(&self, name: &str) -> Option<&ImageReference> {
+        self.references.iter().find(|r| r.name == name)
     }
 
     /// Places the module's variables in device memory with their initial contents.

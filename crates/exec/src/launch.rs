@@ -2,7 +2,7 @@
 
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
-use crate::machine_code::{launch_bank, resolve};
+use crate::machine_code::{launch_bank, resolve, set_workspace};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use isa::{Dim3, LaunchShape};
 use std::sync::Arc;
@@ -119,6 +119,8 @@ pub struct Launch {
     pub block: Dim3,
     /// Dynamically allocated shared memory per CTA, in bytes.
     pub dynamic_shared: u32,
+    /// Address of the workspace of a cooperative launch; 0 without one.
+    pub(crate) workspace: u64,
     /// The packed parameters, as words; for machine code, constant bank 0.
     pub(crate) params: Vec<u32>,
     /// The kernel's constants, including those that the launch determines.
@@ -146,14 +148,25 @@ impl Launch {
             params = launch_bank(code, kernel.local_bytes, [grid, block], dynamic_shared, &params);
         }
         let constants = kernel.constants.clone();
-        Ok(Self { kernel, grid, block, dynamic_shared, params, constants })
+        Ok(Self { kernel, grid, block, dynamic_shared, workspace: 0, params, constants })
+    }
+
+    /// Bytes of the workspace of a cooperative launch.
+    pub const WORKSPACE_BYTES: u64 = 8;
+
+    /// Makes the launch cooperative: `grid.sync()` of cooperative groups counts arrivals in the workspace at
+    /// `address`, [`Self::WORKSPACE_BYTES`] of device memory that are zero when the launch starts. Without a
+    /// workspace it traps. All CTAs must be resident at once.
+    pub fn set_workspace(&mut self, address: u64) {
+        self.workspace = address;
+        if let Some(code) = &self.kernel.machine {
+            set_workspace(code, &mut self.params, address);
+        }
     }
 
     /// Reads the constants that are in device memory: the launch sees their present values.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
-        if let Some(code) = &self.kernel.machine {
-            resolve(code, &self.params, memory, &mut self.constants);
-        }
+        resolve(&self.kernel.launch_words, &self.params, memory, &mut self.constants);
     }
 
     /// The packed parameters, as words; for machine code, constant bank 0.

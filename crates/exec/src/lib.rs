@@ -8,6 +8,7 @@
 pub mod access;
 pub mod atomic;
 mod calls;
+pub mod check;
 pub mod compare;
 pub mod convergence;
 pub mod convert;
@@ -15,6 +16,7 @@ mod fault;
 pub mod float;
 pub mod function;
 pub mod functional;
+mod heap;
 pub mod image;
 pub mod int;
 mod interpret;
@@ -28,6 +30,7 @@ pub mod memory;
 pub mod op;
 pub mod operand;
 mod print;
+mod runtime;
 pub mod shuffle;
 pub mod simt;
 pub mod single;
@@ -42,10 +45,13 @@ pub mod video;
 mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};
+pub use heap::DEFAULT_HEAP_BYTES;
 pub use image::ImageError;
-pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
+pub use kernel::{
+    ImageReference, Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name,
+};
 pub use launch::{Arg, Launch, LaunchError};
-pub use memory::{DeviceMemory, MemoryError};
+pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
 pub use state::{DeviceState, GpuFacts};
 pub use stream::{LiveStream, spot};
 pub use uses::{operands_mut, uses};

@@ -3,10 +3,11 @@
 use crate::convergence::{Gathering, Stuck};
 use crate::fault::{Outcome, Trap};
 use crate::interpret::{Environment, arrive, operate};
-use crate::kernel::{Guarded, Kernel};
+use crate::kernel::{Callee, Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::machine_code::POINTERS;
 use crate::op::Op;
+use crate::runtime;
 use crate::steer::Steer;
 use crate::warp::Warp;
 use isa::{DynInst, FaultKind};
@@ -35,6 +36,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
                 match op {
                     // The last operation of the sequence.
                     Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
+                    Op::Call(site) => call(*site, warp, kernel, mask & active, env)?,
                     op => operate(op, warp, kernel, mask, env, out)?,
                 }
             }
@@ -43,6 +45,16 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     }
     warp.groups.advance();
     Ok(())
+}
+
+/// Calls of functions of the device runtime; other calls are jumps.
+#[cold]
+fn call(number: u32, warp: &mut Warp, kernel: &Kernel, mask: LaneMask, env: &mut Environment<'_>) -> Outcome {
+    let site = &kernel.calls[number as usize];
+    match site.callee {
+        Callee::Runtime(function) => runtime::run(function, warp, kernel, site, mask, env.services()),
+        Callee::Function(_) | Callee::Pointer(_) => Ok(()),
+    }
 }
 
 #[cold]

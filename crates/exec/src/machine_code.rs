@@ -14,10 +14,11 @@ pub struct MachineCode {
     /// Offset in constant bank 0 of the device address of constant bank 3, and that address. Unoptimised code
     /// uses it to read `__constant__` variables.
     pub constants_base: (u32, u64),
-    /// Constants whose value the launch determines.
-    pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
+    /// Offsets in constant bank 0 of the lower and the upper word of the address of the workspace of a
+    /// cooperative launch.
+    pub workspace_at: [u32; 2],
     /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
     pub functions: Vec<u32>,
     /// Column of the first uniform register.
@@ -47,7 +48,7 @@ pub struct LaunchWord {
 pub enum WordSource {
     /// Offset in constant bank 0: shape and parameters of the launch.
     LaunchBank(u32),
-    /// Address in device memory: `__constant__` variables.
+    /// Address in device memory: `__constant__` variables, handles of texture and surface references.
     Memory(u64),
 }
 
@@ -75,9 +76,17 @@ pub(crate) fn launch_bank(
     bank
 }
 
+/// Writes the address of the workspace of a cooperative launch to constant bank 0.
+pub(crate) fn set_workspace(code: &MachineCode, bank: &mut [u32], address: u64) {
+    let words = [address as u32, (address >> 32) as u32];
+    for (at, value) in code.workspace_at.into_iter().zip(words) {
+        bank.iter_mut().skip(at as usize / 4).take(1).for_each(|word| *word = value);
+    }
+}
+
 /// Sets the constants of a launch, from constant bank 0 or from memory.
-pub(crate) fn resolve(code: &MachineCode, bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
-    for word in &code.launch_words {
+pub(crate) fn resolve(words: &[LaunchWord], bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
+    for word in words {
         let value = match word.source {
             WordSource::LaunchBank(offset) => bank.get(offset as usize / 4).copied().unwrap_or(0),
             WordSource::Memory(address) => {

@@ -43,6 +43,10 @@ pub enum Special {
     GlobalTimerHi,
     DynamicSmemSize,
     TotalSmemSize,
+    /// Upper word of the address of the workspace of a cooperative launch: `%envreg1`.
+    WorkspaceHi,
+    /// Lower word of that address: `%envreg2`.
+    WorkspaceLo,
     /// A register that exists but reads as 0 here (performance monitors, clusters of one CTA).
     Zero,
     /// A register that reads as 1 here: sizes of clusters.
@@ -87,6 +91,8 @@ impl Special {
             "%total_smem_size" => TotalSmemSize,
             "%aggr_smem_size" => TotalSmemSize,
             "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Zero,
+            "%envreg1" => WorkspaceHi,
+            "%envreg2" => WorkspaceLo,
             _ if name.starts_with("%pm") || name.starts_with("%envreg") => Zero,
             _ => return None,
         })

@@ -50,6 +50,8 @@ impl Surroundings<'_> {
             Clock64 | GlobalTimer => return self.context.now,
             DynamicSmemSize => launch.dynamic_shared,
             TotalSmemSize => launch.kernel.static_shared + launch.dynamic_shared,
+            WorkspaceHi => (launch.workspace >> 32) as u32,
+            WorkspaceLo => launch.workspace as u32,
             TidX | TidY | TidZ | Zero => 0,
             One => 1,
         })

@@ -91,7 +91,9 @@ impl<'m> SimulatedDevice<'m> {
         build: impl FnOnce(Build<'_>) -> Result<Box<dyn Engine>, String>,
     ) -> Result<Self, DeviceError> {
         let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
-        let source = Source::Live(Box::new(DeviceState::new(MEMORY_BYTES, facts)));
+        let mut state = DeviceState::new(MEMORY_BYTES, facts);
+        state.check(setup.out_of_bounds, setup.check_memory);
+        let source = Source::Live(Box::new(state));
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
@@ -343,6 +345,11 @@ impl Device for SimulatedDevice<'_> {
 
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
         self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+    }
+
+    fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
+        _ = (module, object);
+        Err(DeviceError::UnknownReference { name: name.to_owned(), known: Vec::new() })
     }
 
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {

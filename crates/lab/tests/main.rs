@@ -10,6 +10,7 @@ mod accelsim;
 mod audit;
 mod concurrency;
 mod contract;
+mod cooperative;
 mod corpus;
 mod design_power;
 mod differential;

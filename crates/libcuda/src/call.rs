@@ -99,7 +99,11 @@ pub fn finish(wait: Wait) -> Result<()> {
 /// Waits as long as this thread can do something about it. Returns whether the wait is over.
 pub fn proceed(wait: Wait) -> Result<bool> {
     loop {
-        let (device, op, call) = match with(|driver| driver.wait(wait))? {
+        let waited = with(|driver| driver.wait(wait));
+        if waited.is_err() {
+            exit::leave_if_asked();
+        }
+        let (device, op, call) = match waited? {
             Step::Done => return Ok(true),
             Step::Elsewhere => return Ok(false),
             Step::Call(device, op, call) => (device, op, call),
@@ -192,12 +196,15 @@ plain!(u8 i32 u32 u64 usize f32);
 
 /// Functions of the API: each has its C signature, with addresses as numbers, and a body over the driver.
 ///
-/// Further names after `=` are other versions of the same function with the same signature.
+/// Further names after `=` are other versions of the same function with the same signature. `per_thread` adds the
+/// variant whose default stream is that of the thread (`_ptsz`), `per_thread_sync` that of functions without a stream
+/// (`_ptds`).
 #[macro_export]
 macro_rules! api {
-    ($(fn $name:ident $args:tt $(= $($alias:ident),+)? |$driver:ident| $body:block)*) => {$(
+    ($(fn $name:ident $args:tt $(= $($alias:ident),+)? $($variant:ident)? |$driver:ident| $body:block)*) => {$(
         $crate::api_function! { $name $args |$driver| $body }
         $crate::api_aliases! { $name $args $($($alias)+)? }
+        $crate::api_variant! { $name $args $($variant)? }
     )*};
 }
 
@@ -225,4 +232,33 @@ macro_rules! api_aliases {
         }
         $crate::api_aliases! { $name ($($arg: $ty),*) $($more)* }
     };
+}
+
+/// The variant of a function whose default stream is that of the thread.
+#[macro_export]
+macro_rules! api_variant {
+    ($name:ident $args:tt) => {};
+    ($name:ident $args:tt per_thread) => { $crate::api_variant! { $name $args "_ptsz" } };
+    ($name:ident $args:tt per_thread_sync) => { $crate::api_variant! { $name $args "_ptds" } };
+    ($name:ident ($($arg:ident: $ty:ty),* $(,)?) $suffix:literal) => {
+        const _: () = {
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = concat!(stringify!($name), $suffix))]
+            extern "C" fn variant($($arg: $ty),*) -> u32 {
+                driver::default_stream::of_thread(|| $name($($arg),*))
+            }
+        };
+    };
+}
+
+/// Functions that are exported and not supported. They need no arguments: the caller removes them.
+#[macro_export]
+macro_rules! unsupported {
+    ($($name:ident)*) => {$(
+        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() -> u32 {
+            $crate::call::unsupported(stringify!($name))
+        }
+    )*};
 }

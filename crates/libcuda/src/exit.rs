@@ -2,9 +2,12 @@
 
 use crate::call::{is_own_process, lock, proceed, try_lock};
 use crate::process::{self, message};
+use crate::text;
 use driver::report::ProgramReport;
 use driver::{Settings, Wait};
+use std::io::Write as _;
 use std::path::Path;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -37,11 +40,14 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Writes the report, once.
+/// Writes the report, once. Returns when it is written.
 fn conclude() {
-    if FINISHED.swap(true, Ordering::SeqCst) {
-        return;
-    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(write_report);
+}
+
+fn write_report() {
+    FINISHED.store(true, Ordering::Relaxed);
     let Some(mut driver) = lock().take() else { return };
     let settings = driver.settings.clone();
     let report = driver.finish();
@@ -49,6 +55,15 @@ fn conclude() {
     drop(driver);
     if !report.devices.is_empty() || !report.unsupported.is_empty() {
         write(&settings, &report);
+    }
+}
+
+/// Ends the process with a report if the user has asked for that.
+pub fn leave_if_asked() {
+    if process::asked_to_stop() {
+        kit::stop::request();
+        conclude();
+        process::leave(INTERRUPTED);
     }
 }
 
@@ -62,9 +77,21 @@ fn write(settings: &Settings, report: &ProgramReport) {
     if let Some(path) = &settings.json {
         save(path, &json);
     }
+    let text = text::render(report);
     if let Some(folder) = &settings.out {
         let _ = std::fs::create_dir_all(folder);
         save(&folder.join("report.json"), &json);
+        save(&folder.join("report.txt"), anstream::adapter::strip_str(&text).to_string().as_bytes());
+        let series = report.devices.iter().filter_map(|device| device.report.power.as_ref());
+        for (number, series) in series.enumerate() {
+            let name = if number == 0 { "power.csv".to_owned() } else { format!("power{number}.csv") };
+            save(&folder.join(name), series.csv().as_bytes());
+        }
+    }
+    if !settings.quiet {
+        let mut out = anstream::stderr().lock();
+        // A closed standard error leaves no place for the report.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -78,10 +105,10 @@ fn watch() {
             return;
         }
         if process::asked_to_stop() {
+            // A simulation that runs ends soon, and its thread the process.
             kit::stop::request();
-            conclude();
-            process::leave(INTERRUPTED);
         }
+        leave_if_asked();
         let calls = CALLS.load(Ordering::Relaxed);
         if calls != seen {
             seen = calls;

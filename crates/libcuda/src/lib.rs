@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `process` | the process around the driver |
 //! | `call` | what every function does: lock, errors, waiting |
-//! | `exit` | the report at the end, at Ctrl-C |
+//! | `exit`, `text` | the report at the end, at Ctrl-C |
 //! | `api` | the functions, by family |
 #![allow(non_snake_case, reason = "the names are those of CUDA's API")]
 #![allow(clippy::missing_safety_doc, reason = "the functions are those of CUDA's API")]
@@ -18,3 +18,4 @@ pub mod api;
 mod call;
 mod exit;
 mod process;
+mod text;

@@ -299,7 +299,7 @@ impl<'a> Analysis<'a> {
         match callee {
             Callee::Function(f) => f as usize..f as usize + 1,
             Callee::Pointer(_) => 1..self.kernel.functions.len(),
-            Callee::Printf | Callee::AssertFail => 0..0,
+            Callee::Runtime(_) => 0..0,
         }
     }
 

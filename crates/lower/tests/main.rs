@@ -2,6 +2,7 @@
 //!
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
+mod checks;
 mod common;
 mod compiled;
 mod control;
@@ -18,8 +19,10 @@ mod matrix;
 mod memory;
 mod operands;
 mod ptx_page;
+mod references;
 mod registers;
 mod rejects;
+mod runtime;
 mod sass_atomics;
 mod sass_bits;
 mod sass_control;

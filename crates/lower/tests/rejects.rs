@@ -9,11 +9,11 @@ const HEADER: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
 #[test]
 fn everything_not_executable_is_listed_at_load_with_its_place() {
     let text = format!(
-        "{HEADER}.global .texref image;
+        "{HEADER}.global .samplerref sampler;
 .visible .entry good() {{ ret; }}
 .visible .entry bad(.param .u64 p) {{
   .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<2>;
-  tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [image, {{%f4, %f5}}];
+  tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [sampler, {{%f4, %f5}}];
   sured.b.add.1d.u32.trap [%rd1, {{%r1}}], %r2;
   ret;
 }}
@@ -24,7 +24,7 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
     assert!(loaded.kernel("good").is_ok());
     let error = loaded.kernel("bad").unwrap_err().to_string();
     for expected in [
-        "m.ptx:8:44: error: texture and surface references are not executable: pass texture and surface objects",
+        "m.ptx:8:44: error: samplers apart from their textures are not executable",
         "m.ptx:9:3: error: `sured` is not executable",
     ] {
         assert!(error.contains(expected), "{expected}\nnot in\n{error}");

@@ -185,7 +185,11 @@ mod tests {
         let header = ".version 7.8\n.target sm_75\n.address_size 64\n";
         let parsed = texts.iter().enumerate().map(|(i, text)| {
             let parsed = parse("test", &format!("{header}{text}"));
-            assert!(!parsed.diagnostics.has_errors(), "{}", parsed.diagnostics.render(&parsed.source, crate::Severity::Error));
+            assert!(
+                !parsed.diagnostics.has_errors(),
+                "{}",
+                parsed.diagnostics.render(&parsed.source, crate::Severity::Error)
+            );
             (format!("{i}.ptx"), parsed.module)
         });
         let text = link(&mut parsed.collect::<Vec<_>>())?;

@@ -144,6 +144,9 @@ pub enum DeviceError {
     /// The module has no such kernel.
     #[error("there is no kernel `{name}` in the module{}", crate::suggest::among(name, known))]
     UnknownKernel { name: String, known: Vec<String> },
+    /// The module has no such texture or surface reference.
+    #[error("there is no texture or surface reference `{name}` in the module{}", crate::suggest::among(name, known))]
+    UnknownReference { name: String, known: Vec<String> },
     /// The module has no such global variable.
     #[error("there is no variable `{name}` in the module{}", crate::suggest::among(name, known))]
     UnknownSymbol { name: String, known: Vec<String> },
@@ -193,6 +196,10 @@ pub trait Device {
     /// its own, as `cudaDeviceSetLimit` does. A functional device may ignore it.
     fn set_stack_bytes(&mut self, _bytes: u32) {}
 
+    /// Sets the size of the heap of kernels, before any of them uses it, as `cudaDeviceSetLimit` does. A functional
+    /// device may ignore it.
+    fn set_heap_bytes(&mut self, _bytes: u64) {}
+
     /// Loads a module. Its global variables get their initial values.
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError>;
 
@@ -227,6 +234,10 @@ pub trait Device {
 
     /// Makes a texture or surface of memory; returns the object that kernels take, 64 bits.
     fn image(&mut self, image: &Image) -> Result<u64, DeviceError>;
+
+    /// Binds a texture or surface reference of a module to an object that [`Device::image`] has made, for launches from
+    /// now on.
+    fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError>;
 
     /// Starts a launch, which may run until its results are read.
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError>;

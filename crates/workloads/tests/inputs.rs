@@ -70,6 +70,9 @@ impl Device for Recorder {
         self.digest.update(format!("{image:?}"));
         Ok(1)
     }
+    fn bind_image(&mut self, _: ModuleId, name: &str, _: u64) -> Result<(), DeviceError> {
+        Err(DeviceError::UnknownReference { name: name.to_owned(), known: Vec::new() })
+    }
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         if self.fail_launch {
             return Err(DeviceError::Interrupted);

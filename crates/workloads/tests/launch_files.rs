@@ -104,6 +104,13 @@ impl Device for Fake {
         self.log.push(format!("{image:?}"));
         Ok(self.log.len() as u64)
     }
+    fn bind_image(&mut self, _: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
+        if name != "pixels" {
+            return Err(DeviceError::UnknownReference { name: name.to_owned(), known: vec!["pixels".into()] });
+        }
+        self.log.push(format!("bind {name} {object}"));
+        Ok(())
+    }
     fn launch(&mut self, l: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         let args: Vec<u64> = l.args.iter().map(word).collect();
         match l.kernel {
@@ -202,6 +209,34 @@ fn textures_and_surfaces_are_made_once() {
             "record (1,1,1) (1,1,1) shared 0 stream 0: 0x4 0x5 0x30201",
         ]
     );
+}
+
+#[test]
+fn references_follow_the_names_of_their_buffers() {
+    let text = counting(
+        "
+buffers.y = { type = 'f32', length = 4 }
+textures.pixels = { buffer = 'x', address = 'wrap', filter = 'linear' }
+launch = { kernel = 'less', grid = 1, block = 1, args = ['n'], repeat = 4, swap = ['x', 'y'] }",
+    );
+    let log = run(&text).unwrap().1;
+    assert!(log[0].contains("base: 8589934592, shape: D1, size: [4, 1, 1]") && log[0].contains("Wrap"), "{}", log[0]);
+    let binds: Vec<_> = log.iter().filter(|line| line.starts_with("bind")).collect();
+    assert_eq!(binds, ["bind pixels 1", "bind pixels 4", "bind pixels 1", "bind pixels 4"], "{log:?}");
+    assert_snapshot!(mistakes(&counting(
+        "
+textures.pixels = { buffer = 'z', wdth = 3 }
+surfaces.screen = { filter = 'point' }
+heap_bytes = '1 << 40'
+launch = { kernel = 'less', grid = 1, block = 1, args = ['n'] }"
+    )));
+    let wrong = |reference: &str| {
+        mistakes(&counting(&format!("{reference}\nlaunch = {{ kernel = 'less', grid = 1, block = 1, args = ['n'] }}")))
+    };
+    let large = wrong("textures.pixels = { buffer = 'x', width = 5 }");
+    assert!(large.starts_with("test.toml:4:10: the image takes 5 elements, the buffer has 4"), "{large}");
+    let unknown = wrong("textures.pixel = { buffer = 'x' }");
+    assert!(unknown.starts_with("test.toml:4:10: there is no texture or surface reference `pixel`"), "{unknown}");
 }
 
 #[test]
@@ -477,6 +512,11 @@ fn numbers_and_roles_that_make_no_sense() {
 fn a_missing_module() {
     let text = "launch = { module = 'nowhere.ptx', kernel = 'record', grid = 1, block = 1 }";
     assert!(mistakes(text).starts_with("test.toml:1:21: nowhere.ptx: No such file"), "{}", mistakes(text));
+    let symbols = format!("symbols.w = {{ type = 'i32', values = [1, 2] }}\nsymbols.v = {{ type = 'i32' }}\n{text}");
+    let symbols = symbols.replace("launch = { module = 'nowhere.ptx',", "module = 'nowhere.ptx'\nlaunch = {");
+    let symbols = mistakes(&symbols);
+    assert!(symbols.starts_with("test.toml:3:10: nowhere.ptx: No such file"), "{symbols}");
+    assert_eq!(symbols.matches("test.toml:").count(), 1, "{symbols}");
     let error = LaunchFile::load(Path::new("nowhere.toml"), &Overrides::default()).unwrap_err();
     assert!(matches!(error, LaunchFileRunError::Io { .. }));
 }

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod compare;
+mod exec;
 mod import_config;
 mod inspect;
 mod list;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
   warpwright run matmul
   warpwright run bfs --gpu v100 --scheduler lrr --size medium
   warpwright compare matmul bfs --schedulers all
+  warpwright exec -- ./hotspot 512 2 2 temp_512 power_512 output.out
   warpwright list
 
 Exit status: 0 success, 1 wrong result, fault or deadlock, 2 bad input or usage, 130 Ctrl-C."
@@ -36,6 +38,7 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Exec(exec::Args),
     Trace(trace::Args),
     Compare(compare::Args),
     Reproduce(reproduce::Args),
@@ -53,6 +56,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = match command {
         Command::Run(args) => run::run(&args),
+        Command::Exec(args) => exec::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -1,22 +1,12 @@
-//! Output of the commands: values in, text out. Nothing here prints or reads anything.
+//! Output of the commands: values in, text out. Nothing here prints or reads anything. Reports are of the crate
+//! [`render`](::render).
 
-pub mod accelsim;
 pub mod comparison;
-pub mod energy;
 pub mod import;
 pub mod inspection;
 pub mod lists;
 pub mod management;
-pub mod number;
-pub mod power;
-pub mod report;
-pub mod scalar;
-pub mod slots;
-pub mod statistics;
-pub mod style;
-pub mod summary;
-pub mod table;
-pub mod wrap;
 
 #[cfg(test)]
-pub mod sample;
+pub use ::render::sample;
+pub use ::render::{accelsim, energy, number, power, report, slots, statistics, style, summary, table, wrap};

@@ -23,6 +23,7 @@ mod surface;
 pub use fetch::{Fetch, FetchKind, Query, QueryKind};
 pub use surface::{Outside, SurfaceAccess};
 
+use crate::kernel::ImageReference;
 use crate::memory::DeviceMemory;
 use isa::{AddressMode, Channel, Image, Shape};
 
@@ -33,7 +34,19 @@ pub struct ImageError(String);
 
 /// The images of a device, by handle.
 #[derive(Clone, Debug, Default)]
-pub struct Images(Vec<Image>);
+pub struct Images(Vec<Slot>);
+
+/// What a handle names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Slot {
+    Image(Image),
+    /// No image: kind and name of a reference that is not bound.
+    Unbound(&'static str, String),
+}
+
+const fn kind(texture: bool) -> &'static str {
+    if texture { "texture" } else { "surface" }
+}
 
 impl Images {
     /// Registers `image` and returns its handle. Handles are small and never 0.
@@ -42,20 +55,38 @@ impl Images {
     /// If the description is impossible, or the memory is not allocated.
     pub fn add(&mut self, image: Image, memory: &DeviceMemory) -> Result<u64, ImageError> {
         check(&image, memory).map_err(ImageError)?;
-        self.0.push(image);
-        Ok(self.0.len() as u64)
+        Ok(self.push(Slot::Image(image)))
     }
 
-    fn get(&self, handle: u64) -> Option<&Image> {
-        self.0.get(usize::try_from(handle).ok()?.checked_sub(1)?)
+    /// The handle of a reference that is not bound.
+    pub(crate) fn unbound(&mut self, reference: &ImageReference) -> u64 {
+        let slot = Slot::Unbound(kind(reference.texture), reference.name.clone());
+        let known = self.0.iter().position(|known| *known == slot);
+        known.map_or_else(|| self.push(slot), |index| index as u64 + 1)
+    }
+
+    fn push(&mut self, slot: Slot) -> u64 {
+        self.0.push(slot);
+        self.0.len() as u64
+    }
+
+    /// The image of `handle`; messages call it `wanted`.
+    fn get(&self, handle: u64, wanted: &str) -> Result<&Image, String> {
+        let index = usize::try_from(handle).ok().and_then(|n| n.checked_sub(1));
+        match index.and_then(|index| self.0.get(index)) {
+            Some(Slot::Image(image)) => Ok(image),
+            Some(Slot::Unbound(kind, name)) => {
+                Err(format!("{kind} reference `{name}` is not bound: the host must bind it before the launch"))
+            }
+            None => Err(format!("{handle:#x} names no {wanted}")),
+        }
     }
 
     /// The image of `handle`, a texture or a surface, for an instruction with coordinates of `shape`;
     /// otherwise a description of the problem.
     pub(crate) fn find(&self, handle: u64, texture: bool, shape: Shape) -> Result<&Image, String> {
-        let kind = |texture| if texture { "texture" } else { "surface" };
         let wanted = kind(texture);
-        let image = self.get(handle).ok_or_else(|| format!("{handle:#x} names no {wanted}"))?;
+        let image = self.get(handle, wanted)?;
         let found = image.sampler.is_some();
         if found != texture {
             return Err(format!("{handle:#x} names a {}, not a {wanted}", kind(found)));
@@ -69,7 +100,7 @@ impl Images {
 
     /// The image of `handle`, of any kind.
     pub(crate) fn any(&self, handle: u64) -> Result<&Image, String> {
-        self.get(handle).ok_or_else(|| format!("{handle:#x} names no texture or surface"))
+        self.get(handle, "texture or surface")
     }
 }
 
@@ -102,10 +133,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
         ));
     }
     let bytes = image.bytes().ok_or("an image larger than memory")?;
-    let holds = |a: &crate::memory::DeviceAllocation| {
-        !a.freed && base >= a.base && base - a.base <= a.bytes && bytes <= a.bytes - (base - a.base)
-    };
-    if !memory.allocations().iter().any(holds) {
+    if memory.allocation_of(base).is_none_or(|a| bytes > a.end() - base) {
         let bytes = kit::text::counted(bytes, "byte");
         return Err(format!("an image of {bytes} at {base:#x} is not within a buffer"));
     }

@@ -60,14 +60,14 @@ fn write_value(driver: &mut Driver, stream: u64, address: u64, value: (u64, bool
 }
 
 api! {
-    fn cuStreamBeginCapture(stream: u64) |driver| { driver.capture_begin(stream, Mode::Global, None) }
-    fn cuStreamBeginCapture_v2(stream: u64, mode: u32) |driver| {
+    fn cuStreamBeginCapture(stream: u64) per_thread |driver| { driver.capture_begin(stream, Mode::Global, None) }
+    fn cuStreamBeginCapture_v2(stream: u64, mode: u32) per_thread |driver| {
         driver.capture_begin(stream, Mode::of(mode)?, None)
     }
-    fn cuStreamBeginCaptureToGraph(stream: u64, graph: u64, nodes: u64, edges: u64, count: u64, mode: u32) |driver| {
+    fn cuStreamBeginCaptureToGraph(stream: u64, graph: u64, nodes: u64, edges: u64, count: u64, mode: u32) per_thread |driver| {
         begin_to_graph(driver, stream, graph, [nodes, edges, count], mode)
     }
-    fn cuStreamEndCapture(stream: u64, graph: u64) |driver| {
+    fn cuStreamEndCapture(stream: u64, graph: u64) per_thread |driver| {
         if graph == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -75,23 +75,23 @@ api! {
         let handle = driver.capture_end(stream)?;
         put(driver, graph, handle)
     }
-    fn cuStreamIsCapturing(stream: u64, status: u64) |driver| {
+    fn cuStreamIsCapturing(stream: u64, status: u64) per_thread |driver| {
         let info = driver.capture_info(stream)?;
         put(driver, status, info.status)
     }
-    fn cuStreamGetCaptureInfo(stream: u64, status: u64, id: u64) |driver| { put_info(driver, stream, status, id, None) }
-    fn cuStreamGetCaptureInfo_v2(stream: u64, status: u64, id: u64, graph: u64, nodes: u64, count: u64) |driver| {
+    fn cuStreamGetCaptureInfo(stream: u64, status: u64, id: u64) per_thread |driver| { put_info(driver, stream, status, id, None) }
+    fn cuStreamGetCaptureInfo_v2(stream: u64, status: u64, id: u64, graph: u64, nodes: u64, count: u64) per_thread |driver| {
         put_info(driver, stream, status, id, Some([graph, nodes, 0, count]))
     }
     fn cuStreamGetCaptureInfo_v3(
         stream: u64, status: u64, id: u64, graph: u64, nodes: u64, edges: u64, count: u64,
-    ) |driver| {
+    ) per_thread |driver| {
         put_info(driver, stream, status, id, Some([graph, nodes, edges, count]))
     }
-    fn cuStreamUpdateCaptureDependencies(stream: u64, nodes: u64, count: u64, flags: u32) |driver| {
+    fn cuStreamUpdateCaptureDependencies(stream: u64, nodes: u64, count: u64, flags: u32) per_thread |driver| {
         follow(driver, stream, nodes, count, flags)
     }
-    fn cuStreamUpdateCaptureDependencies_v2(stream: u64, nodes: u64, edges: u64, count: u64, flags: u32) |driver| {
+    fn cuStreamUpdateCaptureDependencies_v2(stream: u64, nodes: u64, edges: u64, count: u64, flags: u32) per_thread |driver| {
         if edges != 0 {
             (0..count).try_for_each(|i| edge(driver, edges + 8 * i))?;
         }
@@ -102,40 +102,57 @@ api! {
         put(driver, mode, former as u32)
     }
 
-    fn cuStreamWaitValue32(stream: u64, address: u64, value: u32, flags: u32) = cuStreamWaitValue32_v2 |driver| {
+    fn cuStreamWaitValue32(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
         wait_value(driver, stream, address, (value.into(), false), flags)
     }
-    fn cuStreamWaitValue64(stream: u64, address: u64, value: u64, flags: u32) = cuStreamWaitValue64_v2 |driver| {
+    fn cuStreamWaitValue32_v2(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
+        wait_value(driver, stream, address, (value.into(), false), flags)
+    }
+    fn cuStreamWaitValue64(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
         wait_value(driver, stream, address, (value, true), flags)
     }
-    fn cuStreamWriteValue32(stream: u64, address: u64, value: u32, flags: u32) = cuStreamWriteValue32_v2 |driver| {
+    fn cuStreamWaitValue64_v2(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
+        wait_value(driver, stream, address, (value, true), flags)
+    }
+    fn cuStreamWriteValue32(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
         write_value(driver, stream, address, (value.into(), false), flags)
     }
-    fn cuStreamWriteValue64(stream: u64, address: u64, value: u64, flags: u32) = cuStreamWriteValue64_v2 |driver| {
+    fn cuStreamWriteValue32_v2(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
+        write_value(driver, stream, address, (value.into(), false), flags)
+    }
+    fn cuStreamWriteValue64(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
         write_value(driver, stream, address, (value, true), flags)
     }
-    fn cuStreamBatchMemOp(stream: u64, count: u32, list: u64, _flags: u32) = cuStreamBatchMemOp_v2 |driver| {
+    fn cuStreamWriteValue64_v2(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
+        write_value(driver, stream, address, (value, true), flags)
+    }
+    fn cuStreamBatchMemOp(stream: u64, count: u32, list: u64, _flags: u32) per_thread |driver| {
+        driver.stream_device(stream)?;
+        let works = memory_operations(driver, count.into(), list)?;
+        driver.request_values(stream, works)
+    }
+    fn cuStreamBatchMemOp_v2(stream: u64, count: u32, list: u64, _flags: u32) per_thread |driver| {
         driver.stream_device(stream)?;
         let works = memory_operations(driver, count.into(), list)?;
         driver.request_values(stream, works)
     }
 
-    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) |driver| {
+    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
         driver.stream_device(stream)?;
         if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
             return Err(Error::INVALID_VALUE);
         }
         Ok(())
     }
-    fn cuStreamCopyAttributes(to: u64, from: u64) |driver| { driver.copy_stream_attributes(to, from) }
-    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) |driver| {
+    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
+    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
         let mut bytes = vec![0; attribute_bytes(attribute)?];
         if !driver.host().read(value, &mut bytes) {
             return Err(Error::INVALID_VALUE);
         }
         driver.set_stream_attribute(stream, attribute, bytes)
     }
-    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) |driver| {
+    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
         let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
         if driver.host().write(value, &set) { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }

@@ -4,7 +4,7 @@
 
 use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
-use crate::call::{get_text, get_u64, put, put_if, unsupported};
+use crate::call::{get_text, get_u64, put, put_if};
 use driver::graph::Task;
 use driver::{Driver, Error, Result};
 
@@ -369,7 +369,7 @@ api! {
     fn cuGraphInstantiateWithFlags(exec: u64, graph: u64, flags: u64) |driver| {
         instantiate(driver, exec, graph, flags)
     }
-    fn cuGraphInstantiateWithParams(exec: u64, graph: u64, params: u64) |driver| {
+    fn cuGraphInstantiateWithParams(exec: u64, graph: u64, params: u64) per_thread |driver| {
         // Flags, stream for an upload, node that is wrong, result.
         let flags = get_u64(driver, params)?;
         put(driver, params + 16, 0_u64)?;
@@ -388,8 +388,8 @@ api! {
         put(driver, flags, value)
     }
     fn cuGraphExecDestroy(exec: u64) |driver| { driver.executable_destroy(exec) }
-    fn cuGraphLaunch(exec: u64, stream: u64) |driver| { driver.graph_launch(exec, stream) }
-    fn cuGraphUpload(exec: u64, stream: u64) |driver| {
+    fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
+    fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
         driver.stream_device(stream)?;
         driver.executable(exec).map(|_| ())
     }
@@ -480,35 +480,17 @@ api! {
 
 /// Names of the kinds of nodes, by number.
 const KINDS: [&str; 13] = [
-    "kernel", "memcpy", "memset", "host", "graph", "empty", "event wait", "event record", "signal", "wait", "alloc",
-    "free", "memory operations",
+    "kernel",
+    "memcpy",
+    "memset",
+    "host",
+    "graph",
+    "empty",
+    "event wait",
+    "event record",
+    "signal",
+    "wait",
+    "alloc",
+    "free",
+    "memory operations",
 ];
-
-/// Functions that are not supported: graphs that depend on values, and semaphores of other processes.
-macro_rules! not_supported {
-    ($($name:ident)*) => {$(
-        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name() -> u32 {
-            unsupported(stringify!($name))
-        }
-    )*};
-}
-
-not_supported! {
-    cuGraphConditionalHandleCreate
-    cuGraphBatchMemOpNodeGetParams
-    cuGraphAddExternalSemaphoresSignalNode
-    cuGraphAddExternalSemaphoresWaitNode
-    cuGraphExternalSemaphoresSignalNodeGetParams
-    cuGraphExternalSemaphoresSignalNodeSetParams
-    cuGraphExternalSemaphoresWaitNodeGetParams
-    cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphExecExternalSemaphoresSignalNodeSetParams
-    cuGraphExecExternalSemaphoresWaitNodeSetParams
-    cuUserObjectCreate
-    cuUserObjectRetain
-    cuUserObjectRelease
-    cuGraphRetainUserObject
-    cuGraphReleaseUserObject
-}

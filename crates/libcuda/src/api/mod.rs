@@ -12,3 +12,4 @@ mod module;
 mod node;
 mod pool;
 mod stream;
+mod unsupported;

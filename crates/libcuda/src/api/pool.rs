@@ -35,20 +35,31 @@ fn allocate(name: &'static str, pointer: u64, bytes: u64, pool: Option<u64>, str
     })
 }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemAllocAsync(pointer: u64, bytes: u64, stream: u64) -> u32 {
-    allocate("cuMemAllocAsync", pointer, bytes, None, stream)
+/// The functions that allocate, with their variants whose default stream is that of the thread.
+macro_rules! allocate {
+    ($($name:literal $thread:literal ($pointer:ident $bytes:ident $($pool:ident)? | $stream:ident) $from:expr;)*) => {$(
+        const _: () = {
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = $name)]
+            extern "C" fn function($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
+                allocate($name, $pointer, $bytes, $from, $stream)
+            }
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = $thread)]
+            extern "C" fn variant($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
+                driver::default_stream::of_thread(|| function($pointer, $bytes, $($pool,)? $stream))
+            }
+        };
+    )*};
 }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemAllocFromPoolAsync(pointer: u64, bytes: u64, pool: u64, stream: u64) -> u32 {
-    allocate("cuMemAllocFromPoolAsync", pointer, bytes, Some(pool), stream)
+allocate! {
+    "cuMemAllocAsync" "cuMemAllocAsync_ptsz" (pointer bytes | stream) None;
+    "cuMemAllocFromPoolAsync" "cuMemAllocFromPoolAsync_ptsz" (pointer bytes pool | stream) Some(pool);
 }
 
 api! {
-    fn cuMemFreeAsync(address: u64, stream: u64) |driver| { driver.mem_free_async(address, stream) }
+    fn cuMemFreeAsync(address: u64, stream: u64) per_thread |driver| { driver.mem_free_async(address, stream) }
 
     fn cuMemPoolCreate(pool: u64, properties: u64) |driver| {
         // Kind of memory (pinned), handles for other processes, place.

@@ -4,6 +4,7 @@ use super::scope::{Lowered, ModuleName, ModuleScope};
 use crate::listing::{Constants, Line};
 use exec::kernel::CallSite;
 use exec::lanes::{Pred, Reg};
+use exec::machine_code::{LaunchWord, WordSource};
 use exec::tensor::MatrixOp;
 use ptx::ast;
 use ptx::{Diagnostic, Diagnostics};
@@ -22,6 +23,10 @@ pub(super) struct KernelBuilder<'a> {
     pub constants: Constants,
     /// Constants for an address in dynamically sized shared memory.
     pub dynamic: Vec<(Reg, bool, i64)>,
+    /// Constants that the launch determines.
+    pub launch_words: Vec<LaunchWord>,
+    /// Constants with the handles of texture and surface references, by the addresses of the handles.
+    handles: HashMap<u64, Reg>,
     pub dynamic_align: Option<u32>,
     pub shared_bytes: u32,
     shared: HashMap<usize, Option<u32>>,
@@ -47,6 +52,8 @@ impl<'a> KernelBuilder<'a> {
             predicates: 0,
             constants: Constants::default(),
             dynamic: Vec::new(),
+            launch_words: Vec::new(),
+            handles: HashMap::new(),
             dynamic_align: None,
             shared_bytes: 0,
             shared: HashMap::new(),
@@ -112,6 +119,20 @@ impl<'a> KernelBuilder<'a> {
                 reg
             }
         }
+    }
+
+    /// A constant with the handle that is at `address` in device memory when the kernel is launched.
+    pub fn handle(&mut self, address: u64) -> Reg {
+        if let Some(&known) = self.handles.get(&address) {
+            return known;
+        }
+        let register = self.constants.add(0, true);
+        let first = register.0 - Reg::CONSTANTS;
+        for (constant, at) in [(first, address), (first + 1, address + 4)] {
+            self.launch_words.push(LaunchWord { constant, source: WordSource::Memory(at) });
+        }
+        self.handles.insert(address, register);
+        register
     }
 
     /// Index in the kernel of function `index` of the module; the function will be lowered too.

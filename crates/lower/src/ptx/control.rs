@@ -4,7 +4,7 @@ use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::scope::Lowered;
 use super::scope::ModuleName;
-use exec::kernel::{CallSite, Callee, Place};
+use exec::kernel::{CallSite, Callee, Place, RuntimeFunction};
 use exec::lanes::Reg;
 use exec::op::Op;
 use exec::simt::NOWHERE;
@@ -80,11 +80,8 @@ impl FunctionLowering<'_, '_> {
             self.callees.push(number);
             return Ok(Callee::Function(number));
         }
-        match text {
-            "vprintf" => Ok(Callee::Printf),
-            "__assertfail" => Ok(Callee::AssertFail),
-            _ => Err(self.problem(format!("function `{text}` is not defined in this module"))),
-        }
+        let runtime = RuntimeFunction::named(text).map(Callee::Runtime);
+        runtime.ok_or_else(|| self.problem(format!("function `{text}` is not defined in this module")))
     }
 
     /// Places of the arguments or results of a call.

@@ -73,7 +73,7 @@ impl KernelBuilder<'_> {
                     let back = match self.calls[site as usize].callee {
                         Callee::Function(g) => g as usize == caller || reach[g as usize].contains(caller),
                         Callee::Pointer(_) => true,
-                        Callee::Printf | Callee::AssertFail => false,
+                        Callee::Runtime(_) => false,
                     };
                     if back {
                         self.calls[site as usize].save = Some(f.save);
@@ -155,6 +155,7 @@ impl KernelBuilder<'_> {
             })),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants.columns,
+            launch_words: self.launch_words,
             matrix: self.matrix,
             tables: self.tables,
             calls: self.calls,

@@ -3,14 +3,16 @@
 use super::kernel;
 use super::scope::{Local, Lowered, ModuleName, ModuleScope};
 use crate::loaded::{LoadError, Loaded, LowerOptions, MOST_VARIABLE_BYTES, Rejected, module_base};
-use exec::kernel::{LoadedModule, LoadedVariable, function_address};
+use exec::kernel::{ImageReference, LoadedModule, LoadedVariable, function_address};
 use ptx::ast::{self, Init, InitValue};
 use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Message for `texture<…>`, `surface<…>` and samplers at module level.
-const NO_REFERENCES: &str = "texture and surface references are not executable: pass texture and surface objects";
+/// Message for samplers at module level.
+const NO_SAMPLERS: &str = "samplers apart from their textures are not executable";
+/// Message for `.tex`, which PTX replaced by `.global .texref`.
+const NO_TEX: &str = "the state space `.tex` is not executable: declare a `.global .texref`";
 
 const TOO_LARGE: &str = "the module's variables take more than 4 GiB";
 
@@ -22,6 +24,8 @@ struct Placed<'a> {
     function: Option<usize>,
     address: u64,
     bytes: u64,
+    /// The reference whose handle it holds.
+    reference: Option<usize>,
 }
 
 /// The address of a variable placed at `next`; advances `next`.
@@ -62,11 +66,13 @@ pub(super) fn lower(
         );
     }
     scope.declare_functions();
-    let variables = scope.declare_variables(&mut diagnostics);
+    let mut references = Vec::new();
+    let variables = scope.declare_variables(&mut references, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(LoadError::new(diagnostics, source));
     }
-    let mut loaded = Loaded { module: LoadedModule { kernels: Vec::new(), variables }, ..Loaded::default() };
+    let mut loaded =
+        Loaded { module: LoadedModule { kernels: Vec::new(), variables, references }, ..Loaded::default() };
     for function in ast.kernels() {
         match kernel::lower(&scope, function) {
             Ok(kernel) => loaded.module.kernels.push(Arc::new(kernel)),
@@ -101,7 +107,11 @@ impl<'a> ModuleScope<'a> {
     }
 
     /// Places every variable, then computes the initial contents.
-    fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<LoadedVariable> {
+    fn declare_variables(
+        &mut self,
+        references: &mut Vec<ImageReference>,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<LoadedVariable> {
         let mut next = module_base(self.options.slot);
         let end = next + MOST_VARIABLE_BYTES;
         let mut placed: Vec<Placed<'_>> = Vec::new();
@@ -120,16 +130,24 @@ impl<'a> ModuleScope<'a> {
                         diagnostics.push(Diagnostic::error(v.span, TOO_LARGE));
                         continue;
                     };
-                    if v.ty == ptx::Type::Texref || v.ty == ptx::Type::Samplerref || v.ty == ptx::Type::Surfref {
-                        ModuleName::Unusable(NO_REFERENCES)
+                    if v.ty == ptx::Type::Samplerref {
+                        ModuleName::Unusable(NO_SAMPLERS)
                     } else {
                         let address = place_after(&mut next, v, bytes);
-                        placed.push(Placed { v, function: None, address, bytes });
-                        ModuleName::Device { address, constant }
+                        let is_reference = matches!(v.ty, ptx::Type::Texref | ptx::Type::Surfref);
+                        let reference = is_reference.then_some(references.len());
+                        placed.push(Placed { v, function: None, address, bytes, reference });
+                        if is_reference {
+                            let (name, texture) = (self.ast.name(name).to_owned(), v.ty == ptx::Type::Texref);
+                            references.push(ImageReference { name, texture, address });
+                            ModuleName::Reference(address)
+                        } else {
+                            ModuleName::Device { address, constant }
+                        }
                     }
                 }
                 StateSpace::Shared => ModuleName::Shared(index),
-                StateSpace::Tex => ModuleName::Unusable(NO_REFERENCES),
+                StateSpace::Tex => ModuleName::Unusable(NO_TEX),
                 _ => ModuleName::Unusable("a variable of this state space cannot be declared at module level"),
             };
             self.names.insert(name, entry);
@@ -145,18 +163,23 @@ impl<'a> ModuleScope<'a> {
                 let constant = v.space == StateSpace::Const;
                 self.locals.insert(v.name_span.start, Local::Device { address, constant });
                 own[index].extend(v.name.map(|name| (name, address)));
-                placed.push(Placed { v, function: Some(index), address, bytes });
+                placed.push(Placed { v, function: Some(index), address, bytes, reference: None });
             }
         }
         let mut variables = Vec::new();
-        for &Placed { v, function, address, bytes } in &placed {
+        for &Placed { v, function, address, bytes, reference } in &placed {
+            if let Some(reference) = reference {
+                variables.push(references[reference].variable());
+                continue;
+            }
             let constant = v.space == StateSpace::Const;
             match self.contents(v, function.map_or(&HashMap::new(), |f| &own[f]), bytes) {
                 Ok(init) => {
                     let name = v.name.map_or("", |n| self.ast.name(n));
                     let name = function
                         .map_or(name.to_owned(), |f| format!("{}.{name}", self.ast.name(self.functions[f].name)));
-                    variables.push(LoadedVariable { name, address, bytes, constant, init });
+                    let managed = v.attributes.iter().any(|attribute| &**attribute == ".managed");
+                    variables.push(LoadedVariable { name, address, bytes, constant, managed, init });
                 }
                 Err(problem) => diagnostics.push(*problem),
             }

@@ -31,6 +31,10 @@ pub(super) enum Symbol {
     Param {
         offset: u32,
     },
+    /// A texture or surface reference: where its handle is. The handle is its value.
+    Reference {
+        address: u64,
+    },
 }
 
 /// A register of the PTX text.
@@ -151,6 +155,7 @@ impl FunctionLowering<'_, '_> {
                     Symbol::Param { offset: at } => {
                         Ok(self.b.constant(u64::from(at).wrapping_add_signed(offset), ty.bits() > 32))
                     }
+                    Symbol::Reference { address } => self.reference(address, offset, ty, o.span),
                     Symbol::Frame { .. } => Err(error(o.span, "the address of a local variable must be moved first")),
                 }
             }
@@ -160,6 +165,14 @@ impl FunctionLowering<'_, '_> {
                 Ok(r.reg)
             }
         }
+    }
+
+    /// The handle of a texture or surface reference.
+    fn reference(&mut self, address: u64, offset: i64, ty: Type, span: Span) -> Lowered<Reg> {
+        if offset != 0 || ty.bits() != 64 {
+            return Err(error(span, "a texture or surface reference is used here as something else"));
+        }
+        Ok(self.b.handle(address))
     }
 
     /// `%r1+4` outside an address: the sum, which a separate instruction computes.
@@ -270,6 +283,7 @@ impl FunctionLowering<'_, '_> {
             Some(Err(ModuleName::Function(index))) => {
                 Ok(Symbol::Device { address: function_address(index), constant: true })
             }
+            Some(Err(ModuleName::Reference(address))) => Ok(Symbol::Reference { address }),
             Some(Err(ModuleName::Unusable(why))) => Err(error(span, why)),
             // `module_symbol` places shared variables.
             Some(Err(ModuleName::Shared(_))) => Err(error(span, "shared variable")),
@@ -328,6 +342,9 @@ impl FunctionLowering<'_, '_> {
             Symbol::Param { offset } => {
                 let base = self.b.constant(u64::from(offset).wrapping_add_signed(a.offset), true);
                 (fixed(base, false), Some(Space::Param))
+            }
+            Symbol::Reference { address } => {
+                (fixed(self.reference(address, a.offset, Type::B64, o.span)?, false), Some(Space::Texture))
             }
         })
     }

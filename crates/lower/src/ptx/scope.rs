@@ -18,6 +18,8 @@ pub(super) enum ModuleName {
     Shared(usize),
     /// A function: index among the module's functions.
     Function(usize),
+    /// A texture or surface reference: the address of its handle.
+    Reference(u64),
     /// Something whose use is an error, with the message.
     Unusable(&'static str),
 }

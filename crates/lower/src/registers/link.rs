@@ -206,7 +206,7 @@ fn add_calls(routines: &[Routine], tables: &Tables, starts: &[u32], flow: &mut [
             let called = match tables.calls[site as usize].callee {
                 Callee::Function(f) => f as usize..f as usize + 1,
                 Callee::Pointer(_) => 1..routines.len(),
-                Callee::Printf | Callee::AssertFail => continue,
+                Callee::Runtime(_) => continue,
             };
             let here = start + i as u32;
             for f in called {

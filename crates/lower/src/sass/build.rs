@@ -7,12 +7,12 @@ use super::{control, convert, float, half, integer, matrix, memory, moves, stack
 use crate::access::mem_access;
 use crate::divergence;
 use crate::loaded::LowerOptions;
-use exec::kernel::{Guarded, Kernel, Param, RegisterCount};
+use exec::kernel::{Guarded, Kernel, Param, RegisterCount, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
 use exec::machine_code::MachineCode;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
-use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::{Cubin, ElfFunction};
 use sass::meaning::{Generation, meaning};
@@ -23,6 +23,11 @@ use std::sync::Arc;
 /// compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
+
+/// Offsets in constant bank 0 of the words of the address of a cooperative launch's workspace, lower first,
+/// before Hopper and since Hopper: what `%envreg2` and `%envreg1` are compiled to (CUDA 11.8 and 12.9).
+const WORKSPACE_AT: [u32; 2] = [0x90, 0x8c];
+const WORKSPACE_AT_90: [u32; 2] = [0x48, 0x44];
 
 /// Lowers one instruction of a family; returns false for other instructions.
 type Family = fn(&mut Builder<'_>, &SassInst) -> Lowered<bool>;
@@ -53,6 +58,10 @@ pub(super) fn lower<'a>(
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
     let insts = linked.decode(cubin, layout)?;
+    let unknown = layout.unknown(&linked, &insts);
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
     let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
     let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
     let mut b = Builder {
@@ -77,6 +86,7 @@ pub(super) fn lower<'a>(
         functions: linked.targets(layout.pointers()),
         calls: Vec::new(),
         returns: Vec::new(),
+        call_sites: Vec::new(),
     };
     let mut program = ProgramBuilder::new(function.name, BYTES as u32);
     let mut problems = Vec::new();
@@ -84,6 +94,11 @@ pub(super) fn lower<'a>(
         b.function = linked.function_at(inst.address);
         if let Err(problem) = b.lower(inst, &mut program) {
             problems.push(format!("  {:04x}: {inst}: {problem}", inst.address));
+        }
+    }
+    for &function in linked.runtime() {
+        if let Err(problem) = b.runtime_function(function, &mut program) {
+            problems.push(format!("  {function:?}: {problem}"));
         }
     }
     // Operands hold 15-bit numbers of constants.
@@ -112,16 +127,9 @@ impl Builder<'_> {
         }
         let guard = inst.guard();
         let guard = self.pred(SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
-        self.describe(inst, guard, program);
-        let op = match self.current[..] {
-            [] => Op::Nop,
-            [op] => op,
-            _ => {
-                let first = self.sequences.len() as u32;
-                self.sequences.extend_from_slice(&self.current);
-                Op::Sequence(first, self.current.len() as u16)
-            }
-        };
+        let text = inst.to_string();
+        self.describe(&text, (control(inst), inst.control_bits()), guard, program);
+        let op = self.operation();
         match inst.row.op {
             SassOp::Call => self.calls.push(self.code.len() as u32),
             SassOp::Ret => self.returns.push(self.code.len() as u32),
@@ -131,8 +139,48 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Appends the static description of the instruction; its registers are those of its operations.
-    fn describe(&self, inst: &SassInst, guard: Pred, program: &mut ProgramBuilder) {
+    /// The operations of the present instruction as one.
+    fn operation(&mut self) -> Op {
+        match self.current[..] {
+            [] => Op::Nop,
+            [op] => op,
+            _ => {
+                let first = self.sequences.len() as u32;
+                self.sequences.extend_from_slice(&self.current);
+                Op::Sequence(first, self.current.len() as u16)
+            }
+        }
+    }
+
+    /// Appends a function of the device runtime: one instruction, which returns as `RET` does.
+    fn runtime_function(&mut self, function: RuntimeFunction, program: &mut ProgramBuilder) -> Lowered<()> {
+        self.current.clear();
+        control::runtime_function(self, function)?;
+        // It waits for its arguments.
+        let bits = ControlBits {
+            stall_cycles: 5,
+            yields: false,
+            write_barrier: None,
+            read_barrier: None,
+            wait_mask: 0x3f,
+            reuse: 0,
+        };
+        self.describe("RET.ABS.NODEC R20 0x0", (None, bits), Pred::TRUE, program);
+        let op = self.operation();
+        self.returns.push(self.code.len() as u32);
+        self.code.push(Guarded { op, guard: Pred::TRUE, uniform: false });
+        Ok(())
+    }
+
+    /// Appends the static description of the instruction, with its effect on control flow where the text does not
+    /// say it, and its control bits; its registers are those of its operations.
+    fn describe(
+        &self,
+        text: &str,
+        (control, control_bits): (Option<Control>, ControlBits),
+        guard: Pred,
+        program: &mut ProgramBuilder,
+    ) {
         let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
         let add = |list: &mut Vec<RegId>, id: Option<RegId>| {
             if let Some(id) = id.filter(|id| !list.contains(id)) {
@@ -150,13 +198,9 @@ impl Builder<'_> {
             Use::WritePred(p) => add(&mut dsts, self.predicate_id(p)),
         };
         for op in &self.current {
-            op.uses(&mut note);
-            if let Op::Matrix(number) = op {
-                self.matrix[usize::from(*number)].uses(&mut note);
-            }
+            exec::uses(op, &self.matrix, &self.call_sites, &mut note);
         }
         note(Use::ReadPred(guard));
-        let text = inst.to_string();
         let opcode = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
         let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
         // Accesses through textures and surfaces have neither address nor kind in traces.
@@ -165,21 +209,15 @@ impl Builder<'_> {
         }
         let traits = Traits {
             work: meaning.work,
-            control: control(inst, meaning.control),
+            control: control.unwrap_or(meaning.control),
             mem: meaning.mem,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
-            control_bits: Some(inst.control_bits()),
+            control_bits: Some(control_bits),
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
             // `partial` is set when the whole kernel is known.
             ..Traits::of(meaning.class)
         };
-        program.push(InstSpec {
-            traits,
-            dsts: &dsts,
-            srcs: &srcs,
-            source: Source { line: 0, origin: (0, 0) },
-            text: &text,
-        });
+        program.push(InstSpec { traits, dsts: &dsts, srcs: &srcs, source: Source { line: 0, origin: (0, 0) }, text });
     }
 
     fn register_id(&self, r: Reg) -> Option<RegId> {
@@ -221,9 +259,10 @@ impl Builder<'_> {
             origin: None,
             code: self.code,
             constants: self.constants,
+            launch_words: self.launch_words,
             matrix: self.matrix,
             tables: Vec::new(),
-            calls: Vec::new(),
+            calls: self.call_sites,
             functions: Vec::new(),
             numbers: HashMap::new(),
             params: params.collect(),
@@ -240,7 +279,7 @@ impl Builder<'_> {
                     if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
                     self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
                 ),
-                launch_words: self.launch_words,
+                workspace_at: if self.sm < 90 { WORKSPACE_AT } else { WORKSPACE_AT_90 },
                 sequences: self.sequences,
                 functions: self.functions,
                 first_uniform: f.uniform,
@@ -261,16 +300,16 @@ impl Builder<'_> {
     }
 }
 
-/// Effect of the instruction on the warp's control flow. Instructions at which groups of lanes may change
-/// count as changes of control flow.
-fn control(inst: &SassInst, control: Control) -> Control {
-    match inst.row.op {
+/// Effect of the instruction on the warp's control flow, where its opcode does not say it. Instructions at which
+/// groups of lanes may change count as changes of control flow.
+fn control(inst: &SassInst) -> Option<Control> {
+    Some(match inst.row.op {
         SassOp::BSync | SassOp::WarpSync | SassOp::WarpSyncAll | SassOp::EndCollective | SassOp::Yield => {
             Control::Branch
         }
         SassOp::Kill => Control::Exit,
         SassOp::NanoSleep => Control::Sleep,
         SassOp::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
-        _ => control,
-    }
+        _ => return None,
+    })
 }

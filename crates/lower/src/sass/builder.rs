@@ -1,7 +1,7 @@
 //! A kernel under construction.
 
 use super::module::Layout;
-use exec::kernel::Guarded;
+use exec::kernel::{CallSite, Guarded};
 use exec::lanes::{Column, Pred, Reg};
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::op::Op;
@@ -80,6 +80,8 @@ pub(super) struct Builder<'a> {
     /// Instructions that are a `CALL`, and those that are a `RET`.
     pub calls: Vec<u32>,
     pub returns: Vec<u32>,
+    /// Calls of functions of the device runtime.
+    pub call_sites: Vec<CallSite>,
 }
 
 /// A word of a constant operand.
@@ -180,7 +182,12 @@ impl<'a> Builder<'a> {
     pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
         let parameters = i64::from(self.kernel.parameter_base) + i64::from(self.kernel.parameter_bytes);
         if bank == 0 && i64::from(offset) >= parameters {
-            return Err("texture and surface references are not executable: pass texture and surface objects".into());
+            let known = self.layout.reference(self.owner(0), offset as u32).is_some();
+            return if known {
+                self.bank(0, offset, 1)
+            } else {
+                Err("the cubin does not say which texture or surface it means".into())
+            };
         }
         self.bank(bank, offset, 1)
     }
@@ -212,9 +219,11 @@ impl<'a> Builder<'a> {
             let value = match *word {
                 ConstantWord::Value(value) => value,
                 ConstantWord::Bank(bank, offset) => {
-                    let address = self.bank_address(bank).filter(|_| bank != 0);
-                    let source =
-                        address.map_or(WordSource::LaunchBank(offset), |a| WordSource::Memory(a + u64::from(offset)));
+                    let address = match bank {
+                        0 => self.layout.reference(self.owner(0), offset),
+                        _ => self.bank_address(bank).map(|base| base + u64::from(offset)),
+                    };
+                    let source = address.map_or(WordSource::LaunchBank(offset), WordSource::Memory);
                     self.launch_words.push(LaunchWord { constant, source });
                     0
                 }

@@ -3,6 +3,7 @@
 use super::builder::{Builder, Lowered};
 use super::operand::has;
 use exec::int::{Int1, Int2};
+use exec::kernel::{CallSite, Callee, Place, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::Destination;
@@ -22,6 +23,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::ErrBar | SassOp::CgaErrBar => {}
         SassOp::Bra => branch(b, inst, &operands)?,
         SassOp::Call | SassOp::Brx | SassOp::BrxU | SassOp::Ret => jump(b, inst, &operands)?,
+        SassOp::Lepc => own_address(b, inst, &operands)?,
         SassOp::Exit | SassOp::Kill => {
             let p = first_predicate(b, &operands)?;
             b.emit(Op::Steer(Steer::Exit(p)));
@@ -179,6 +181,39 @@ fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lower
         }
         _ => return Err("this form of jump is not executable".into()),
     }
+    Ok(())
+}
+
+/// `LEPC`: its own address, or that of its target.
+fn own_address(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+    let address = match operands {
+        [_] => inst.address,
+        [_, SassOperand::Target(target)] => *target as u64,
+        _ => return Err("it has an unknown form".into()),
+    };
+    let (d, address) = (b.destination(operands[0], 2)?, b.constant64(address));
+    b.emit(Op::Int1(Int1::Mov64, d, [address]));
+    Ok(())
+}
+
+/// A function of the device runtime, then its return. By the ABI, arguments are in R4 and following, those of
+/// 64 bits in aligned pairs, as is the result; R20 and R21 are the return address.
+pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -> Lowered<()> {
+    const RETURN_ADDRESS: u8 = 20;
+    let (args, results): (&[(u8, u8)], &[(u8, u8)]) = match function {
+        RuntimeFunction::Printf => (&[(4, 2), (6, 2)], &[]),
+        RuntimeFunction::AssertFail => (&[(4, 2), (6, 2), (8, 1), (10, 2), (12, 2)], &[]),
+        RuntimeFunction::Malloc => (&[(4, 2)], &[(4, 2)]),
+        RuntimeFunction::Free => (&[(4, 2)], &[]),
+    };
+    let place = |&(register, columns): &(u8, u8)| Place::Register(Reg(register.into()), columns);
+    if b.files.general < u16::from(RETURN_ADDRESS) + 2 {
+        return Err("its callers have too few registers for the ABI".into());
+    }
+    let (args, results) = (args.iter().map(place).collect(), results.iter().map(place).collect());
+    b.call_sites.push(CallSite { callee: Callee::Runtime(function), args, results, frame_bytes: 0, save: None });
+    b.emit(Op::Call(b.call_sites.len() as u32 - 1));
+    b.emit(Op::Steer(Steer::BranchIndirect(Reg(RETURN_ADDRESS.into()), 0, Pred::TRUE)));
     Ok(())
 }
 

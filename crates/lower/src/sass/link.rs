@@ -5,6 +5,7 @@
 //! functions follow the kernel.
 
 use super::module::Layout;
+use exec::kernel::RuntimeFunction;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
 use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
 
@@ -14,17 +15,20 @@ const TARGET_AT: u32 = 34;
 const LOW_BITS_90: u32 = 8;
 const LOW_AT_90: u32 = 16;
 
-/// A kernel and the functions that it may call, each with the address of its first instruction.
+/// A kernel and the functions that it may call, each with the address of its first instruction. Functions of the
+/// device runtime follow the others, one instruction each.
 pub(super) struct Linked<'a> {
     parts: Vec<(u64, &'a ElfFunction<'a>)>,
+    /// Size of the code without the runtime's.
     bytes: u64,
+    runtime: Vec<RuntimeFunction>,
 }
 
 impl<'a> Linked<'a> {
     /// Finds the functions of `cubin` that `kernel` calls, directly and indirectly; through pointers they may
     /// call any of `pointers`.
     pub fn new(cubin: &'a Cubin<'a>, kernel: &'a ElfFunction<'a>, pointers: &[String]) -> Self {
-        let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64 };
+        let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64, runtime: Vec::new() };
         let mut next = 0;
         while let Some(&(_, part)) = linked.parts.get(next) {
             next += 1;
@@ -32,11 +36,14 @@ impl<'a> Linked<'a> {
             let through_pointers = !pointers.is_empty() && calls_through_pointer(part, cubin.sm);
             let pointed = pointers.iter().map(String::as_str).filter(|_| through_pointers);
             for name in named.chain(pointed) {
-                let known = linked.address(name).is_some();
-                let found = cubin.functions.iter().find(|f| !f.is_kernel && f.name == name);
-                if let (false, Some(function)) = (known, found) {
+                if linked.address(name).is_some() {
+                    continue;
+                }
+                if let Some(function) = cubin.functions.iter().find(|f| !f.is_kernel && f.name == name) {
                     linked.parts.push((linked.bytes, function));
                     linked.bytes += function.code.len() as u64;
+                } else if let Some(function) = RuntimeFunction::named(name) {
+                    linked.runtime.push(function);
                 }
             }
         }
@@ -51,7 +58,17 @@ impl<'a> Linked<'a> {
 
     /// Address of a function; `None` if it is not linked.
     fn address(&self, name: &str) -> Option<u64> {
-        self.parts.iter().find(|(_, function)| function.name == name).map(|(at, _)| *at)
+        let part = self.parts.iter().find(|(_, function)| function.name == name).map(|(at, _)| *at);
+        part.or_else(|| {
+            let function = RuntimeFunction::named(name)?;
+            let number = self.runtime.iter().position(|known| *known == function)?;
+            Some(self.bytes + INSTRUCTION_BYTES * number as u64)
+        })
+    }
+
+    /// The functions of the device runtime, in the order of their addresses.
+    pub fn runtime(&self) -> &[RuntimeFunction] {
+        &self.runtime
     }
 
     /// The functions, the kernel first.
@@ -65,9 +82,9 @@ impl<'a> Linked<'a> {
         self.parts[after.saturating_sub(1)].1
     }
 
-    /// Size of the code.
+    /// Size of the code, with the runtime's.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes + INSTRUCTION_BYTES * self.runtime.len() as u64
     }
 
     /// Decodes all code with its relocations applied.

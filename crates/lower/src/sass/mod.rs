@@ -54,6 +54,7 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     let layout = Layout::new(&cubin, options.slot).map_err(fail)?;
     let mut loaded = Loaded::default();
     loaded.module.variables = layout.variables().to_vec();
+    loaded.module.references = layout.references().to_vec();
     for function in cubin.kernels() {
         match build::lower(&cubin, &layout, function, options) {
             Ok(mut kernel) => {

@@ -1,10 +1,11 @@
 //! State that all kernels of a cubin share: places of its variables and constant banks in device memory.
 
+use super::link::Linked;
 use crate::loaded::module_base;
-use exec::kernel::LoadedVariable;
+use exec::kernel::{ImageReference, LoadedVariable, RuntimeFunction};
 use exec::machine_code::POINTERS;
-use sass::decode::INSTRUCTION_BYTES;
-use sass::elf::{ConstantBank, Cubin, ElfFunction, RelocationKind, Space};
+use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOperand};
+use sass::elf::{ConstantBank, Cubin, ElfFunction, ElfVariable, Relocation, RelocationKind, Space};
 use std::collections::BTreeMap;
 
 /// Alignment of sections in memory.
@@ -26,6 +27,27 @@ pub(super) struct Layout {
     contents: BTreeMap<(Option<String>, u8), Vec<u8>>,
     /// Functions to which memory holds pointers.
     pointers: Vec<String>,
+    /// Texture and surface references.
+    references: Vec<ImageReference>,
+    /// Index of the reference at an offset in constant bank 0 of a function.
+    handles: BTreeMap<(String, u64), usize>,
+    /// Variables whose addresses constant banks hold, each with the owner of the bank; `None` if it is shared.
+    addresses: Vec<(Option<String>, String)>,
+    /// Relocations that are not supported, with what they spoil.
+    unknown: Vec<(Spoilt, String)>,
+}
+
+/// What a relocation that is not supported makes unusable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Spoilt {
+    /// The function that owns a constant bank.
+    Function(String),
+    /// A constant bank of all functions.
+    Bank(u8),
+    /// A variable.
+    Variable(String),
+    /// Data without a name.
+    All,
 }
 
 impl Layout {
@@ -59,8 +81,45 @@ impl Layout {
                 next = advance(next, bytes, end)?;
             }
         }
-        layout.relocate(cubin)?;
+        layout.place_references(cubin, next, end)?;
+        layout.relocate(cubin);
         Ok(layout)
+    }
+
+    /// Texture and surface references.
+    pub fn references(&self) -> &[ImageReference] {
+        &self.references
+    }
+
+    /// Address of the handle at an offset in constant bank 0 of `function`, if that is a reference's.
+    pub fn reference(&self, function: &ElfFunction<'_>, offset: u32) -> Option<u64> {
+        let index = *self.handles.get(&(function.name.to_owned(), offset.into()))?;
+        Some(self.references[index].address)
+    }
+
+    /// The relocations on which a kernel depends that are not supported, one line each.
+    pub fn unknown(&self, linked: &Linked<'_>, insts: &[SassInst]) -> Vec<String> {
+        if self.unknown.is_empty() {
+            return Vec::new();
+        }
+        let names = |name: &str| {
+            let own = linked.functions().flat_map(|f| &f.relocations).any(|r| r.symbol == name);
+            let from_bank = |(owner, symbol): &(Option<String>, String)| {
+                symbol == name && owner.as_ref().is_none_or(|owner| linked.functions().any(|f| f.name == owner))
+            };
+            own || self.addresses.iter().any(from_bank)
+        };
+        let reads = |bank: u8| {
+            let is_read = |o: SassOperand| matches!(o, SassOperand::Constant(c) if c.bank == bank);
+            insts.iter().any(|inst| inst.operands().any(is_read))
+        };
+        let depends = |spoilt: &Spoilt| match spoilt {
+            Spoilt::Function(name) => linked.functions().any(|f| f.name == name),
+            Spoilt::Bank(bank) => reads(*bank),
+            Spoilt::Variable(name) => names(name),
+            Spoilt::All => true,
+        };
+        self.unknown.iter().filter(|(spoilt, _)| depends(spoilt)).map(|(_, text)| format!("  {text}")).collect()
     }
 
     /// All variables, sorted by address.
@@ -124,7 +183,8 @@ impl Layout {
             if v.offset > at {
                 self.variables.push(unnamed(base + at, contents(at, v.offset), v.offset - at, constant));
             }
-            self.variables.push(variable(v.name.into(), base + v.offset, v.bytes, constant, contents(v.offset, end)));
+            let named = variable(v.name.into(), base + v.offset, v.bytes, constant, contents(v.offset, end));
+            self.variables.push(LoadedVariable { managed: v.managed, ..named });
             at = end;
         }
         if bytes > at {
@@ -133,7 +193,7 @@ impl Layout {
     }
 
     /// Writes addresses into initial values and constant banks.
-    fn relocate(&mut self, cubin: &Cubin<'_>) -> Result<(), String> {
+    fn relocate(&mut self, cubin: &Cubin<'_>) {
         let all = cubin.constants.iter().map(|b| (None, b));
         let own = cubin.functions.iter().flat_map(|f| f.constants.iter().map(move |b| (Some(f.name), b)));
         let banks: Vec<(Option<&str>, &ConstantBank<'_>)> =
@@ -142,13 +202,22 @@ impl Layout {
             self.contents.insert((function.map(Into::into), bank.bank), bank.data.to_vec());
         }
         for relocation in &cubin.relocations {
-            if relocation.kind != RelocationKind::Address64 {
-                return Err(format!(
-                    "relocation of kind {:?} in {} is not supported",
-                    relocation.kind, relocation.section
-                ));
+            match relocation.kind {
+                RelocationKind::Address64 => {}
+                // `place_references` has placed these.
+                RelocationKind::TextureHandle | RelocationKind::SurfaceHandle => continue,
+                kind => {
+                    let Relocation { section, symbol, .. } = relocation;
+                    let text = format!("relocation {kind:?} of `{symbol}` in {section} is not supported");
+                    self.unknown.extend(spoilt(cubin, relocation).map(|spoilt| (spoilt, text)));
+                    continue;
+                }
             }
-            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol);
+            if let Some((_, owner)) = bank_of(relocation.section) {
+                self.addresses.push((owner.map(Into::into), relocation.symbol.into()));
+            }
+            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol)
+                || self.symbol(relocation.symbol).is_none() && RuntimeFunction::named(relocation.symbol).is_some();
             if is_function && self.pointer(relocation.symbol).is_none() {
                 self.pointers.push(relocation.symbol.into());
             }
@@ -171,6 +240,28 @@ impl Layout {
                 }
             }
         }
+    }
+
+    /// Places the handles of texture and surface references.
+    fn place_references(&mut self, cubin: &Cubin<'_>, base: u64, end: u64) -> Result<(), String> {
+        let mut next = base;
+        for r in &cubin.relocations {
+            let texture = r.kind == RelocationKind::TextureHandle;
+            let owner = r.section.strip_prefix(".nv.constant0.");
+            let (true, Some(owner)) = (texture || r.kind == RelocationKind::SurfaceHandle, owner) else { continue };
+            let known = self.references.iter().position(|known| known.name == r.symbol && known.texture == texture);
+            let index = match known {
+                Some(index) => index,
+                None => {
+                    let reference = ImageReference { name: r.symbol.into(), texture, address: next };
+                    self.variables.push(reference.variable());
+                    self.references.push(reference);
+                    next = advance(next, ImageReference::BYTES, end)?;
+                    self.references.len() - 1
+                }
+            };
+            self.handles.insert((owner.into(), r.offset), index);
+        }
         Ok(())
     }
 
@@ -179,10 +270,29 @@ impl Layout {
         if section == ".nv.global.init" {
             return Some(self.initialised);
         }
-        let rest = section.strip_prefix(".nv.constant")?;
-        let (bank, function) = rest.split_once('.').map_or((rest, None), |(bank, name)| (bank, Some(name.to_owned())));
-        self.banks.get(&(function, bank.parse().ok()?)).copied()
+        let (bank, function) = bank_of(section)?;
+        self.banks.get(&(function.map(Into::into), bank)).copied()
     }
+}
+
+/// Number and owner of the constant bank in a section; no owner for a bank of all functions.
+fn bank_of(section: &str) -> Option<(u8, Option<&str>)> {
+    let rest = section.strip_prefix(".nv.constant")?;
+    let (bank, function) = rest.split_once('.').map_or((rest, None), |(bank, name)| (bank, Some(name)));
+    Some((bank.parse().ok()?, function))
+}
+
+/// What a relocation that is not supported makes unusable; `None` if nothing reads its section.
+fn spoilt(cubin: &Cubin<'_>, r: &Relocation<'_>) -> Option<Spoilt> {
+    match bank_of(r.section) {
+        Some((_, Some(function))) => return Some(Spoilt::Function(function.into())),
+        Some((bank, None)) => return Some(Spoilt::Bank(bank)),
+        None if r.section == ".nv.global.init" => {}
+        None => return None,
+    }
+    let holds = |v: &&ElfVariable<'_>| v.space == Space::GlobalInit && r.offset.wrapping_sub(v.offset) < v.bytes;
+    let variable = cubin.variables.iter().find(holds);
+    Some(variable.map_or(Spoilt::All, |v| Spoilt::Variable(v.name.into())))
 }
 
 fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {
@@ -193,7 +303,7 @@ fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {
 }
 
 fn variable(name: String, address: u64, bytes: u64, constant: bool, init: Vec<u8>) -> LoadedVariable {
-    LoadedVariable { name, address, bytes, constant, init }
+    LoadedVariable { name, address, bytes, constant, managed: false, init }
 }
 
 fn unnamed(address: u64, init: Vec<u8>, bytes: u64, constant: bool) -> LoadedVariable {

@@ -8,8 +8,8 @@
 //!    level; the first group gets the larger half.
 //! 3. Of the channels in the mask two go to the last named destination, the others to the first.
 //! 4. Surface accesses have x in bytes, y, z, and the layer last.
-//! 5. Handles are words. Handles of texture and surface references follow the parameters in constant bank 0;
-//!    they are refused.
+//! 5. Handles are words. Handles of texture and surface references follow the parameters in constant bank 0,
+//!    where relocations name the references.
 
 use super::builder::{Builder, Lowered};
 use super::memory::{consecutive, format};

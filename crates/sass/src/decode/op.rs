@@ -36,7 +36,7 @@ ops! {
     IMadWide "IMAD.WIDE", IMma "IMMA", IMnMx "IMNMX", ISetP "ISETP",
     Kill "KILL",
     Ld "LD", LdC "LDC", LdG "LDG", LdGDepBar "LDGDEPBAR", LdGSts "LDGSTS", LdL "LDL", LdS "LDS", LdSm "LDSM",
-    Lea "LEA", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
+    Lea "LEA", Lepc "LEPC", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
     NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", Prmt "PRMT",
     QMma "QMMA", QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
     Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",

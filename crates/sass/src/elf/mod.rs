@@ -186,6 +186,8 @@ pub struct ElfVariable<'a> {
     /// Offset in that space, in bytes.
     pub offset: u64,
     pub bytes: u64,
+    /// It is in managed memory, which the host program accesses too.
+    pub managed: bool,
 }
 
 /// What a relocation writes.
@@ -199,6 +201,10 @@ pub enum RelocationKind {
     High32,
     /// An address as the target of a jump.
     JumpTarget,
+    /// The handle of the image that a texture reference is bound to, a word.
+    TextureHandle,
+    /// The same for a surface reference.
+    SurfaceHandle,
     /// Another kind, by its number.
     Other(u32),
 }

@@ -30,10 +30,13 @@ pub fn fill(
     let here = |message: String| Problem::new(spec.name.span.clone(), message);
     let Some(symbol) = &spec.symbol else { return contents(file, spec, length, scope) };
     let offset = symbol.offset.as_ref().map_or(Ok(0), |e| whole(e, scope, &[], 0..=MAX_BYTES))?;
-    let Some(room_bytes) = room_bytes else { return contents(file, spec, length.or(Some(1)), scope) };
     let skipped = |ty: ScalarType| offset.saturating_mul(ty.bytes() as u64);
     // A variable has its length from its contents, else all that follows the offset.
     let own_length = matches!(spec.content, Content::Values(_) | Content::File(_));
+    let Some(room_bytes) = room_bytes else {
+        let length = if own_length { length } else { length.or(Some(1)) };
+        return contents(file, spec, length, scope);
+    };
     let all = || spec.ty.map(|ty| room_bytes.saturating_sub(skipped(ty)) / element_bytes(spec, ty) as u64);
     let length = if own_length { length } else { length.or_else(all) };
     let filled = if length == Some(0) { None } else { Some(contents(file, spec, length, scope)?) };

@@ -31,13 +31,17 @@ pub struct LaunchFile {
     pub seed: u64,
     /// Stack of a thread where machine code does not bound its own.
     pub stack_bytes: Option<u32>,
+    /// Size of the heap of kernels.
+    pub heap_bytes: Option<u64>,
     /// Names of values, buffers and symbols.
     pub names: Names,
     /// The values of `[values]`, in order.
     pub values: Vec<Number>,
     /// Buffers, then symbols.
     pub buffers: Vec<BufferSpec>,
-    /// The modules that launches and symbols name, each once.
+    /// What texture and surface references are bound to.
+    pub references: Vec<ReferenceSpec>,
+    /// The modules that launches, symbols and references name, each once.
     pub modules: Vec<ModuleSpec>,
     /// What is carried out, in order.
     pub steps: Vec<Step>,
@@ -79,6 +83,17 @@ pub struct SymbolSpec {
     pub name: Located<String>,
     /// Elements before the part.
     pub offset: Option<Expr>,
+}
+
+/// A texture or surface reference of a module and what it is bound to.
+#[derive(Clone, Debug)]
+pub struct ReferenceSpec {
+    /// The module, as an index into [`LaunchFile::modules`].
+    pub module: usize,
+    /// Its name there.
+    pub name: Located<String>,
+    /// What it reads or writes.
+    pub image: ImageSpec,
 }
 
 /// First contents of a buffer.

@@ -9,6 +9,8 @@ use Style::Bits;
 const DISTANCE: Field = bits(34, 48);
 /// On Hopper its low bits are separate.
 const DISTANCE_90: Field = split(16, 8, 34, 48);
+/// The distance of `LEPC` is in bytes, which are whole words.
+const DISTANCE_LEPC: Field = bits(26, 56);
 const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
@@ -179,6 +181,9 @@ pub(super) const ROWS: &[Row] = &[
         "call a + target",
     )
     .sm(90, 90),
+    row(SassOp::Lepc, 0x14e, &[1], &[], &[DST], "d = address of the instruction").sm(70, 89),
+    row(SassOp::Lepc, 0x14e, &[4], &[], &[DST, slot(What::Target(DISTANCE_LEPC))], "d = address of the target")
+        .sm(90, 90),
     call_absolute(&[4], &[P87_OPTIONAL, slot(What::TargetAbsolute(DISTANCE))]).sm(70, 89),
     call_absolute(&[4], &[P87_OPTIONAL, slot(What::TargetAbsolute(DISTANCE_90))]).sm(90, 90),
     call_absolute(&[1], &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE))]).sm(70, 89),

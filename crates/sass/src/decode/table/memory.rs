@@ -375,6 +375,16 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Atom,
         0x18a,
         &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(U64_ATOMIC), DATA],
+        "ATOM, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        SassOp::Atom,
+        0x18a,
+        &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",

@@ -73,7 +73,8 @@ impl<'t> Reader<'t> {
         if let Some((name, texture)) =
             table.get("texture").map(|v| (v, true)).or_else(|| table.get("surface").map(|v| (v, false)))
         {
-            return self.image(table, name, texture, span).map(|image| ArgSpec::Image(Box::new(image)));
+            let own = if texture { "texture" } else { "surface" };
+            return self.image(table, name, texture, &[own], span).map(|image| ArgSpec::Image(Box::new(image)));
         }
         if let Some(value) = table.get("value") {
             self.known_keys(table, &["value", "type"], "a scalar argument");
@@ -190,20 +191,21 @@ impl<'t> Reader<'t> {
         Some(found as usize)
     }
 
-    /// `{ texture = "x", width, height, … }` or `{ surface = "x", … }`.
+    /// `{ texture = "x", width, height, … }` or `{ surface = "x", … }`, where `own` are other keys.
     pub(super) fn image(
         &mut self,
         table: &DeTable<'t>,
         name: &Value<'t>,
         texture: bool,
+        own: &[&str],
         span: Range<usize>,
     ) -> Option<ImageSpec> {
         const SIZES: [&str; 6] = ["width", "height", "depth", "layers", "pitch", "channels"];
         const SAMPLING: [&str; 4] = ["address", "filter", "normalised", "as_float"];
         if texture {
-            self.known_keys(table, &[&["texture"][..], &SIZES, &SAMPLING].concat(), "a texture");
+            self.known_keys(table, &[own, &SIZES, &SAMPLING].concat(), "a texture");
         } else {
-            self.known_keys(table, &[&["surface"][..], &SIZES].concat(), "a surface");
+            self.known_keys(table, &[own, &SIZES].concat(), "a surface");
         }
         let name = self.string(name, "a buffer's name")?;
         let buffer = self.buffer_named(&name.item, name.span)?;

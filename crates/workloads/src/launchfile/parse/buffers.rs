@@ -4,7 +4,9 @@ use super::{OnlyValues, Reader, Value, flatten, type_names};
 use crate::element::{Number, ScalarType};
 use crate::launchfile::diagnostics::Problem;
 use crate::launchfile::expr::{self, Expr};
-use crate::launchfile::model::{Address, BufferSpec, Content, Distribution, Element, Located, SymbolSpec};
+use crate::launchfile::model::{
+    Address, BufferSpec, Content, Distribution, Element, Located, ReferenceSpec, SymbolSpec,
+};
 use crate::suggest;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -78,6 +80,29 @@ impl<'t> Reader<'t> {
             name: flatten(own)?.unwrap_or_else(|| name.clone()),
             offset: flatten(offset)?,
         })
+    }
+
+    /// `[textures.NAME]` and `[surfaces.NAME]`: references and the buffers that they are bound to.
+    pub(super) fn read_references(&mut self, root: &DeTable<'t>) -> Vec<ReferenceSpec> {
+        let mut references = Vec::new();
+        for (key, texture) in [("textures", true), ("surfaces", false)] {
+            let wanted = format!("a table of references: [{key}.NAME]");
+            let Some(table) = root.get(key).and_then(|v| self.table(v, &wanted)) else { continue };
+            for (name, value) in table.iter() {
+                let name = Located { item: name.get_ref().to_string(), span: name.span() };
+                references.extend(self.reference(value, name, texture));
+            }
+        }
+        references
+    }
+
+    fn reference(&mut self, value: &Value<'t>, name: Located<String>, texture: bool) -> Option<ReferenceSpec> {
+        let table = self.table(value, "a table with a buffer and sizes")?;
+        let module = self.module(table.get("module"), &name.span);
+        let own = table.get("name").map(|v| self.string(v, "the name of a reference in the module"));
+        let buffer = self.required(table, "buffer", &name.span)?;
+        let image = self.image(table, buffer, texture, &["buffer", "module", "name"], name.span.clone());
+        Some(ReferenceSpec { module: module?, name: flatten(own)?.unwrap_or(name), image: image? })
     }
 
     fn buffer(

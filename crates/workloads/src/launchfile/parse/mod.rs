@@ -82,6 +82,8 @@ struct Reader<'t> {
 
 /// The most local memory of a thread.
 const MAX_STACK_BYTES: u32 = 512 << 10;
+/// The largest heap of kernels.
+const MAX_HEAP_BYTES: u64 = 16 << 30;
 
 impl<'t> Reader<'t> {
     fn file(&mut self, root: &DeTable<'t>) -> Option<LaunchFile> {
@@ -91,9 +93,12 @@ impl<'t> Reader<'t> {
             "gpu",
             "seed",
             "stack_bytes",
+            "heap_bytes",
             "values",
             "buffers",
             "symbols",
+            "textures",
+            "surfaces",
             "launch",
             "set",
             "loop",
@@ -104,9 +109,12 @@ impl<'t> Reader<'t> {
         let gpu = root.get("gpu").map(|v| self.string(v, "the name of a GPU, or the path of a description"));
         self.read_values(root.get("values"));
         let seed = root.get("seed").and_then(|v| self.whole_constant(v)).unwrap_or(0);
-        let stack_bytes = root.get("stack_bytes").and_then(|v| self.stack_bytes(v));
+        let stack_bytes =
+            root.get("stack_bytes").and_then(|v| self.size(v, "a thread's stack", MAX_STACK_BYTES.into()));
+        let heap_bytes = root.get("heap_bytes").and_then(|v| self.size(v, "the heap of kernels", MAX_HEAP_BYTES));
         self.read_default_module(root.get("module"));
         let buffers = self.read_buffers(root);
+        let references = self.read_references(root);
         let steps = self.steps(root);
         if ["launch", "loop"].iter().all(|key| !root.contains_key(*key)) {
             self.problems
@@ -121,10 +129,12 @@ impl<'t> Reader<'t> {
             description: description.unwrap_or_default(),
             gpu: flatten(gpu)?,
             seed,
-            stack_bytes,
+            stack_bytes: stack_bytes.map(|bytes| bytes as u32),
+            heap_bytes,
             names: std::mem::take(&mut self.names),
             values: std::mem::take(&mut self.values),
             buffers,
+            references,
             modules: std::mem::take(&mut self.modules),
             steps: steps?,
             outputs: outputs.into_iter().collect::<Option<_>>()?,
@@ -306,13 +316,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn stack_bytes(&mut self, value: &Value<'_>) -> Option<u32> {
+    fn size(&mut self, value: &Value<'_>, what: &str, most: u64) -> Option<u64> {
         let bytes = self.whole_constant(value)?;
-        let found = u32::try_from(bytes).ok().filter(|n| *n <= MAX_STACK_BYTES);
-        if found.is_none() {
-            self.problem(value.span(), format!("a thread's stack has at most {MAX_STACK_BYTES} bytes, not {bytes}"));
+        if bytes > most {
+            self.problem(value.span(), format!("{what} has at most {most} bytes, not {bytes}"));
+            return None;
         }
-        found
+        Some(bytes)
     }
 
     /// Checks that a new name is one, is free, and means nothing else.

@@ -26,6 +26,9 @@ impl LaunchFile {
         if let Some(bytes) = self.stack_bytes {
             device.set_stack_bytes(bytes);
         }
+        if let Some(bytes) = self.heap_bytes {
+            device.set_heap_bytes(bytes);
+        }
         let mut problems = Vec::new();
         let loaded = self.load_modules(device, &mut problems);
         let symbols = match &loaded {
@@ -38,7 +41,7 @@ impl LaunchFile {
         }
         let modules = loaded?;
         let scope = Contents { values: &self.values, buffers: &filled };
-        let plans = plan::plan(&self.steps, device, &modules, &scope).map_err(|found| refused_for(self, found))?;
+        let plans = plan::plan(self, device, &modules, &scope).map_err(|found| refused_for(self, found))?;
         let mut owned = Vec::new();
         let result = self.run_on(device, &modules, &plans, &symbols, &scope, &mut owned);
         // Give the memory back also after an error.

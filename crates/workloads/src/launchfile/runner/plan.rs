@@ -3,9 +3,9 @@
 use crate::device::{Device, MOST_LAUNCHES, ModuleId, ParameterInfo, ThreadRegisters};
 use crate::launchfile::diagnostics::Problem;
 use crate::launchfile::expr::{Expr, Scope};
-use crate::launchfile::model::{ArgSpec, LaunchSpec, LoopSpec, MOST_LOOPS, SetSpec, SetValue, Step};
+use crate::launchfile::model::{ArgSpec, LaunchFile, LaunchSpec, LoopSpec, MOST_LOOPS, SetSpec, SetValue, Step};
 use crate::launchfile::scope::{Contents, Place, whole};
-use crate::launchfile::values::{Written, described};
+use crate::launchfile::values::{Written, described, image_of};
 use isa::Dim3;
 use kit::text::counted;
 use std::ops::RangeInclusive;
@@ -40,15 +40,17 @@ pub struct Numbers {
     pub stream: u32,
 }
 
-/// Checks steps for their first round, and reports all problems.
+/// Checks the steps of `file` for their first round and what references are bound to, and reports all problems.
 pub fn plan<'a>(
-    steps: &'a [Step],
+    file: &'a LaunchFile,
     device: &dyn Device,
     modules: &[ModuleId],
     scope: &Contents<'_>,
 ) -> Result<Vec<Planned<'a>>, Vec<Problem>> {
     let mut planner = Planner { device, modules, scope, depth: 0, launches: 0, problems: Vec::new() };
-    let planned = planner.steps(steps);
+    let planned = planner.steps(&file.steps);
+    let place = Place { scope, rounds: &[], element: 0 };
+    planner.problems.extend(file.references.iter().filter_map(|reference| image_of(&reference.image, place).err()));
     if planner.problems.is_empty() { Ok(planned) } else { Err(planner.problems) }
 }
 

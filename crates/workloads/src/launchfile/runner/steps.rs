@@ -8,7 +8,7 @@ use crate::launchfile::diagnostics::{LaunchFileError, Problem};
 use crate::launchfile::expr::{Expr, Scope};
 use crate::launchfile::model::{ArgSpec, Element, LaunchFile, LoopSpec, SetSpec, SetValue};
 use crate::launchfile::scope::{ADDRESS_BYTES, Contents, Filled, Place, write_addresses};
-use crate::launchfile::values::Written;
+use crate::launchfile::values::{Written, image_of};
 use isa::Image;
 use kit::text::counted;
 use std::ops::Range;
@@ -26,6 +26,8 @@ pub struct Running<'a> {
     buffers: Vec<Buffer>,
     /// Images that the device has made, each once.
     images: Vec<(Image, u64)>,
+    /// What each reference is bound to.
+    bound: Vec<Option<Image>>,
     /// Repetitions of each loop, outermost first.
     rounds: Vec<u64>,
     /// Rounds of all loops.
@@ -42,8 +44,18 @@ impl<'a> Running<'a> {
         scope: &'a Contents<'a>,
         buffers: Vec<Buffer>,
     ) -> Self {
-        let outcome = LaunchOutcome::default();
-        Self { file, device, modules, scope, buffers, images: Vec::new(), rounds: Vec::new(), rounds_made: 0, outcome }
+        Self {
+            file,
+            device,
+            modules,
+            scope,
+            buffers,
+            images: Vec::new(),
+            bound: vec![None; file.references.len()],
+            rounds: Vec::new(),
+            rounds_made: 0,
+            outcome: LaunchOutcome::default(),
+        }
     }
 
     /// Waits for the launches; gives the memory that each buffer's name means at the end.
@@ -134,6 +146,7 @@ impl<'a> Running<'a> {
             return Err(self.refused(Problem::new(spec.kernel.span.clone(), message)));
         }
         self.set_all(&spec.set)?;
+        self.bind()?;
         let place = Place { scope: self.scope, rounds: &self.rounds, element: 0 };
         let launch = plan.numbers(place).map_err(|problem| refused(self.file, problem))?;
         let values = plan.args(place).map_err(|problem| refused(self.file, problem))?;
@@ -173,6 +186,31 @@ impl<'a> Running<'a> {
             value.bytes[at..at + ADDRESS_BYTES].copy_from_slice(&object.to_le_bytes());
         }
         Ok(ArgBytes::from_bytes(value.bytes))
+    }
+
+    /// Binds references to the memory that the names of their buffers mean now.
+    fn bind(&mut self) -> Result<(), LaunchFileRunError> {
+        let file = self.file;
+        for (index, spec) in file.references.iter().enumerate() {
+            let place = Place { scope: self.scope, rounds: &[], element: 0 };
+            let image = image_of(&spec.image, place).map_err(|problem| self.refused(problem))?;
+            let image = Image { base: self.buffers[spec.image.buffer].address, ..image };
+            if self.bound[index] == Some(image) {
+                continue;
+            }
+            let object = self.image(&image);
+            let bound =
+                object.and_then(|object| self.device.bind_image(self.modules[spec.module], &spec.name.item, object));
+            bound.map_err(|error| match error {
+                DeviceError::Image(what) => self.refused(Problem::new(spec.image.span.clone(), what)),
+                DeviceError::UnknownReference { .. } => {
+                    self.refused(Problem::new(spec.name.span.clone(), error.to_string()))
+                }
+                error => error.into(),
+            })?;
+            self.bound[index] = Some(image);
+        }
+        Ok(())
     }
 
     fn image(&mut self, image: &Image) -> Result<u64, DeviceError> {

@@ -1,0 +1,167 @@
+//! `warpwright exec`: a CUDA program as it was built, on simulated GPUs.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::libraries::Libraries;
+use crate::lookup;
+use crate::options::Settings;
+use crate::output;
+use crate::program;
+use clap::builder::PossibleValuesParser;
+use driver::settings::Time;
+use exec::memory::OutOfBounds;
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU64;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Run a CUDA program as it was built on simulated GPUs
+///
+/// The program finds libraries of Warpwright in place of NVIDIA's driver and CUDA runtime. Its kernels run on the simulated GPU with the core design that is chosen; the rest of it runs as always, with its own input, output and exit status. The report follows on standard error when it ends. The program must use the shared CUDA runtime (`nvcc -cudart shared`) or the driver API; docs/cuda.md has the details, and what is supported.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright exec -- ./hotspot 512 2 2 temp_512 power_512 output.out
+  warpwright exec --gpu v100 --core ghost --out results -- ./bfs graph1MW_6.txt
+  warpwright exec --time kernels=needle_cuda_shared_1 -- ./needle 1024 10
+  warpwright exec --gpu rtx2060s,v100 -- ./multi_gpu
+  warpwright exec -- python script.py
+  eval \"$(warpwright exec --print-environment --gpu v100)\"; gdb ./hotspot")]
+pub struct Args {
+    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description; several between commas for a program that uses several
+    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s", value_delimiter = ',')]
+    gpu: Vec<PathBuf>,
+    /// Core design (`warpwright list cores`)
+    #[arg(long, value_name = "NAME", default_value = "inorder")]
+    core: String,
+    /// Warp scheduler with its parameters (`warpwright list schedulers`) [default: the GPU description's]
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
+    #[command(flatten)]
+    set: Settings,
+    /// Kernels that run on the simulated cores: all, none, or kernels=NAME,NAME. The others are executed without time
+    #[arg(long, value_name = "WHICH", default_value = "all")]
+    time: String,
+    /// End the simulation after this number of core cycles: later calls of the program fail
+    #[arg(long, value_name = "NUMBER")]
+    max_cycles: Option<u64>,
+    /// Core cycles after which warps that only repeat themselves are a fault. 0 turns this off
+    #[arg(long, value_name = "NUMBER", default_value_t = super::run::LIVELOCK_CYCLES)]
+    livelock_cycles: u64,
+    /// Check each instruction against the program order of its warp (hazard auditor)
+    #[arg(long)]
+    audit: bool,
+    /// What happens when a kernel accesses global memory outside all allocations: warn (default) or allow, with which such accesses near allocations are harmless, as on hardware, or error
+    #[arg(long, value_name = "POLICY", default_value = "warn", hide_possible_values = true, value_parser = PossibleValuesParser::new(OutOfBounds::CHOICES.map(|choice| choice.0)))]
+    out_of_bounds: String,
+    /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
+    #[arg(long)]
+    check_memory: bool,
+    /// Core cycles between two points of power over time, for power.csv of --out
+    #[arg(long, value_name = "CYCLES")]
+    power_interval: Option<NonZeroU64>,
+    /// Write report.txt, report.json and, with --power-interval, power.csv to this folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Write the report as JSON to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// No report on standard error
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the environment variables as commands of a shell, and run nothing: for debuggers, MPI and notebooks
+    #[arg(long)]
+    print_environment: bool,
+    /// Program and its arguments
+    #[arg(last = true, value_name = "PROGRAM", required_unless_present = "print_environment")]
+    program: Vec<OsString>,
+}
+
+/// Runs the program.
+pub fn run(args: &Args) -> Outcome {
+    let mut environment = environment(args)?;
+    let libraries = Libraries::find()?;
+    let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
+    let path = std::env::join_paths(
+        std::iter::once(libraries.folder().to_owned()).chain(path.iter().flat_map(std::env::split_paths)),
+    );
+    let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
+    environment.push(("LD_LIBRARY_PATH", path));
+    if args.print_environment {
+        let lines = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
+        output::print(&lines.collect::<String>())?;
+        return Ok(Exit::Success);
+    }
+    let Some((name, rest)) = args.program.split_first() else {
+        return Err(Failure::bad_input("no program is given"));
+    };
+    program::check(name, &libraries)?;
+    // The terminal sends Ctrl-C to the program too, which reports and ends.
+    let _ = ctrlc::set_handler(|| ());
+    let status = Command::new(name).args(rest).envs(environment).status();
+    let status = status.map_err(|e| Failure::bad_input(format!("cannot run `{}`: {e}", name.to_string_lossy())))?;
+    if let Some(signal) = status.signal() {
+        output::error(&format!("`{}` was ended by signal {signal}: there is no report", name.to_string_lossy()));
+        return Ok(Exit::Of((128 + signal) as u8));
+    }
+    Ok(Exit::Of(status.code().unwrap_or(1) as u8))
+}
+
+/// The environment variables that say what the user asks for; mistakes are found here.
+fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
+    lookup::core(&args.core)?;
+    args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    Time::parse(&args.time).map_err(|problem| Failure::bad_input(format!("--time: {problem}")))?;
+    let mut gpus = OsString::new();
+    for name in &args.gpu {
+        lookup::gpu(name, &args.set.settings)?;
+        if !gpus.is_empty() {
+            gpus.push(",");
+        }
+        // The program may change its folder.
+        gpus.push(if name.is_file() { absolute(name)? } else { name.clone() });
+    }
+    let mut set: Vec<(&'static str, OsString)> = vec![
+        ("WARPWRIGHT_GPU", gpus),
+        ("WARPWRIGHT_CORE", args.core.clone().into()),
+        ("WARPWRIGHT_TIME", args.time.clone().into()),
+        ("WARPWRIGHT_OUT_OF_BOUNDS", args.out_of_bounds.clone().into()),
+        ("WARPWRIGHT_LIVELOCK_CYCLES", args.livelock_cycles.to_string().into()),
+    ];
+    let mut add = |name, value: Option<OsString>| set.extend(value.map(|value| (name, value)));
+    add("WARPWRIGHT_SCHEDULER", args.scheduler.clone().map(OsString::from));
+    add("WARPWRIGHT_SET", (!args.set.settings.is_empty()).then(|| args.set.settings.join(";").into()));
+    add("WARPWRIGHT_MAX_CYCLES", args.max_cycles.map(|number| number.to_string().into()));
+    add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
+    add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
+    add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));
+    add("WARPWRIGHT_QUIET", args.quiet.then(|| "1".into()));
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))?;
+        add("WARPWRIGHT_OUT", Some(absolute(folder)?.into()));
+    }
+    if let Some(file) = &args.json {
+        output::check([file.as_path()], &[])?;
+        add("WARPWRIGHT_JSON", Some(absolute(file)?.into()));
+    }
+    Ok(set)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|e| Failure::bad_input(format!("`{}`: {e}", path.display())))
+}
+
+/// A value as a shell reads it.
+fn quoted(value: &OsStr) -> String {
+    format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_any_value() {
+        assert_eq!(quoted(OsStr::new("it's $HOME")), r"'it'\''s $HOME'");
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether a program can run with our libraries.
+
+use crate::failure::Failure;
+use crate::libraries::Libraries;
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::elf::{Dyn as _, FileHeader as _};
+use object::{Endianness, Object as _, ObjectSection as _};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// The section in which compilers put CUDA kernels of host programs.
+const KERNELS: &str = ".nv_fatbin";
+
+/// What our static runtime has, and NVIDIA's has not.
+const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
+
+/// Checks a program before it runs.
+pub fn check(name: &OsStr, libraries: &Libraries) -> Result<(), Failure> {
+    let Some(path) = find(name) else {
+        let name = name.to_string_lossy();
+        return Err(Failure::bad_input(format!(
+            "there is no program `{name}`; a path must contain `/`, as `./{name}`"
+        )));
+    };
+    let Ok(file) = std::fs::read(&path) else { return Ok(()) };
+    match has_foreign_runtime(&file) {
+        Some(true) => Err(Failure::bad_input(format!(
+            "`{}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only\n  hint: link it with `nvcc -cudart shared`, or with `-cudart none -L{} -lcudart_static -lpthread -ldl`",
+            path.display(),
+            libraries.folder().join("12").display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The file of a program, as shells find it.
+fn find(name: &OsStr) -> Option<PathBuf> {
+    if name.to_string_lossy().contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are no programs.
+fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
+    let elf = object::File::parse(file).ok()?;
+    let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
+    let ours = || contains(file, OUR_RUNTIME);
+    Some(has_kernels && !needed(file)?.iter().any(|name| name.starts_with("libcudart.so")) && !ours())
+}
+
+fn contains(file: &[u8], text: &[u8]) -> bool {
+    memchr::memmem::find(file, text).is_some()
+}
+
+/// The shared libraries that a program asks for.
+fn needed(file: &[u8]) -> Option<Vec<String>> {
+    let header = FileHeader64::<Endianness>::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, file).ok()?;
+    let Some((entries, strings)) = sections.dynamic(endian, file).ok()? else { return Some(Vec::new()) };
+    let strings = sections.strings(endian, file, strings).ok()?;
+    let names = entries.iter().filter(|entry| entry.tag32(endian) == Some(DT_NEEDED));
+    Some(
+        names
+            .filter_map(|entry| Some(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned()))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_no_programs_are_not_judged() {
+        assert_eq!(has_foreign_runtime(b"#!/bin/sh\nexit 0\n"), None);
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(has_foreign_runtime(&own), Some(false));
+        assert!(needed(&own).unwrap().iter().any(|name| name.starts_with("libc.so")));
+    }
+
+    #[test]
+    fn programs_are_found_as_shells_do() {
+        assert!(find(OsStr::new("sh")).is_some());
+        assert!(find(OsStr::new("./sh-that-is-nowhere")).is_none());
+    }
+}

@@ -1,0 +1,126 @@
+//! The driver: found by `dlopen`, called through a typed table.
+//!
+//! Addresses and handles of the program are handed on as numbers; the driver checks them as it
+//! checks those of any C program.
+
+mod table;
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use crate::address::{Address, Plain};
+use crate::error::{Error, Result};
+pub use table::{Driver, Location, Shared};
+
+/// How functions of the driver are found: 0 for one that does not exist.
+type Finder = fn(&CStr) -> Address;
+
+static FINDER: OnceLock<Finder> = OnceLock::new();
+static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+/// This process is the child of one that had initialised the driver.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Uses the functions that `find` returns in place of those of `libcuda.so.1`. False if a driver
+/// is in use. For tests.
+#[doc(hidden)]
+pub fn use_driver(find: Finder) -> bool {
+    DRIVER.get().is_none() && FINDER.set(find).is_ok()
+}
+
+/// The driver, loaded and initialised by the first call.
+pub fn driver() -> Result<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::INITIALIZATION);
+    }
+    DRIVER.get_or_init(start).as_ref().map_err(|error| *error)
+}
+
+/// The driver if it was loaded before: used when objects go away.
+pub fn loaded_driver() -> Option<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return None;
+    }
+    DRIVER.get()?.as_ref().ok()
+}
+
+fn start() -> Result<Driver> {
+    let find = match FINDER.get() {
+        Some(find) => *find,
+        None => library()?,
+    };
+    let driver = Driver::bind(find);
+    driver.cuInit(0)?;
+    // SAFETY: the handler only stores to an atomic.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    Ok(driver)
+}
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// The handle of `libcuda.so.1`, which stays loaded.
+static LIBRARY: OnceLock<Address> = OnceLock::new();
+
+fn library() -> Result<Finder> {
+    // SAFETY: plain calls of the dynamic loader with texts that end with a zero byte.
+    let handle = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    if handle.is_null() {
+        // SAFETY: `dlerror` returns null or a text that is valid until the next call.
+        let reason = unsafe {
+            let text = libc::dlerror();
+            if text.is_null() { c"no reason given" } else { CStr::from_ptr(text) }
+        };
+        eprintln!(
+            "warpwright: the CUDA driver cannot be loaded: {}. Start the program by `warpwright \
+             exec`, or put the folder of libcuda.so.1 into LD_LIBRARY_PATH",
+            reason.to_string_lossy()
+        );
+        return Err(Error::INSUFFICIENT_DRIVER);
+    }
+    LIBRARY.get_or_init(|| handle.expose_provenance());
+    Ok(|name| {
+        let handle = LIBRARY.get().copied().unwrap_or_default();
+        // SAFETY: the handle is of `dlopen` and never closed.
+        let found = unsafe { libc::dlsym(std::ptr::with_exposed_provenance_mut(handle), name.as_ptr()) };
+        found.expose_provenance()
+    })
+}
+
+/// Names a function that does not exist, once for each.
+pub fn name_once(message: String) {
+    static NAMED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut named = NAMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !named.contains(&message) {
+        eprintln!("warpwright: {message}");
+        named.insert(message);
+    }
+}
+
+fn missing(name: &str) -> Error {
+    name_once(format!("{name} is not supported by the driver"));
+    Error::NOT_SUPPORTED
+}
+
+fn check(code: c_int) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(Error(code)) }
+}
+
+/// Calls a function of the driver that leaves its result at an address.
+pub fn out<T: Plain + Default>(call: impl FnOnce(Address) -> Result<()>) -> Result<T> {
+    let mut value = T::default();
+    call(into(&mut value))?;
+    Ok(value)
+}
+
+/// The address of a place that a function of the driver writes during the call.
+pub fn into<T: ?Sized>(place: &mut T) -> Address {
+    std::ptr::from_mut(place).cast::<u8>().expose_provenance()
+}
+
+/// The address of a value that a function of the driver reads during the call.
+pub fn at<T: ?Sized>(value: &T) -> Address {
+    std::ptr::from_ref(value).cast::<u8>().expose_provenance()
+}

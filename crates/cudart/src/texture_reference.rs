@@ -1,0 +1,221 @@
+//! Texture and surface references: variables of modules that are bound to memory or an array.
+//!
+//! A program sets the fields of the host's structure before it binds; they are read at that time.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::address::{Address, Handle, In, Out, plain};
+use crate::api::api;
+use crate::array::Channel;
+use crate::context::current_context;
+use crate::driver::{Driver, at, out};
+use crate::error::{Error, Result};
+use crate::registry::{self, Kind};
+use crate::texture::{NO_TRILINEAR_OPTIMIZATION, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB};
+
+/// `textureReference`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Reference {
+    normalized: c_int,
+    filter_mode: c_int,
+    address_modes: [c_int; 3],
+    channel: Channel,
+    srgb: c_int,
+    anisotropy: c_uint,
+    mipmap_filter_mode: c_int,
+    mipmap_bias: f32,
+    mipmap_least: f32,
+    mipmap_greatest: f32,
+    no_trilinear_optimization: c_int,
+    reserve: [c_int; 14],
+}
+
+/// `CUDA_ARRAY_DESCRIPTOR`.
+#[repr(C)]
+struct Plane {
+    width: usize,
+    height: usize,
+    format: c_int,
+    channels: c_uint,
+}
+
+plain!(Reference);
+
+/// `CU_TRSA_OVERRIDE_FORMAT`.
+const OVERRIDE_FORMAT: c_uint = 1;
+/// Attribute: texels of a texture in linear memory.
+const MOST_TEXELS: c_int = 69;
+/// The first format of floats in the driver; all below are integers.
+const FIRST_FLOAT: c_int = 0x10;
+
+/// Offsets of bound references, by the host's structure.
+static BOUND: Mutex<BTreeMap<Address, usize>> = Mutex::new(BTreeMap::new());
+
+fn bound() -> MutexGuard<'static, BTreeMap<Address, usize>> {
+    BOUND.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// A reference of the program, with the driver's handle of it.
+struct Target {
+    driver: &'static Driver,
+    handle: Handle,
+    format: c_int,
+    channels: c_uint,
+}
+
+/// Finds a reference in the current context, and sets it as the host's structure says.
+fn prepare(host: Address, channel: In<Channel>) -> Result<Target> {
+    let (driver, context) = current_context()?;
+    let (module, entry) = registry::reference(driver, context, Kind::Texture, host)?.ok_or(Error::INVALID_TEXTURE)?;
+    let name = at(entry.name.as_bytes_with_nul());
+    let handle = out(|place| driver.cuModuleGetTexRef(place, module, name))
+        .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_TEXTURE))?;
+    let reference = In::<Reference>::at(host).get()?;
+    let channel = channel.get_unless_null()?.unwrap_or(reference.channel);
+    let (format, channels) = channel.format()?;
+    driver.cuTexRefSetFormat(handle, format, channels.cast_signed())?;
+    driver.cuTexRefSetFlags(handle, flags(&reference, format, entry.size != 0))?;
+    driver.cuTexRefSetFilterMode(handle, reference.filter_mode)?;
+    for (dimension, mode) in (0..).zip(reference.address_modes) {
+        driver.cuTexRefSetAddressMode(handle, dimension, mode)?;
+    }
+    if reference.anisotropy > 1 {
+        driver.cuTexRefSetMaxAnisotropy(handle, reference.anisotropy)?;
+    }
+    Ok(Target { driver, handle, format, channels })
+}
+
+/// The driver's flags of a reference. `normalized_read`: integers are read as floats.
+fn flags(reference: &Reference, format: c_int, normalized_read: bool) -> c_uint {
+    let flag = |set, flag| if set { flag } else { 0 };
+    flag(!normalized_read && format < FIRST_FLOAT, READ_AS_INTEGER)
+        | flag(reference.normalized != 0, NORMALIZED_COORDINATES)
+        | flag(reference.srgb != 0, SRGB)
+        | flag(reference.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION)
+}
+
+/// Keeps a binding and reports where in the texture the memory starts. A caller that does not ask
+/// relies on 0.
+fn keep(host: Address, place: Out<usize>, offset: usize) -> Result<()> {
+    if place.0 == 0 && offset != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    place.set_unless_null(offset)?;
+    bound().insert(host, offset);
+    Ok(())
+}
+
+api! {
+    fn cudaBindTexture(
+        offset: Out<usize>,
+        host: Address,
+        memory: Address,
+        channel: In<Channel>,
+        bytes: usize,
+    ) {
+        let target = prepare(host, channel)?;
+        let driver = target.driver;
+        // Programs that do not care pass the largest number.
+        let device = out(|place| driver.cuCtxGetDevice(place))?;
+        let most: c_int = out(|place| driver.cuDeviceGetAttribute(place, MOST_TEXELS, device))?;
+        let texel = texel_bytes(target.format) * target.channels as usize;
+        let bytes = bytes.min(most.unsigned_abs() as usize * texel);
+        let start = out(|place| driver.cuTexRefSetAddress_v2(place, target.handle, memory, bytes))?;
+        keep(host, offset, start)
+    }
+
+    fn cudaBindTexture2D(
+        offset: Out<usize>,
+        host: Address,
+        memory: Address,
+        channel: In<Channel>,
+        width: usize,
+        height: usize,
+        pitch: usize,
+    ) {
+        let target = prepare(host, channel)?;
+        let Target { driver, handle, format, channels } = target;
+        let plane = Plane { width, height, format, channels };
+        driver.cuTexRefSetAddress2D_v3(handle, at(&plane), memory, pitch)?;
+        keep(host, offset, 0)
+    }
+
+    fn cudaBindTextureToArray(host: Address, array: Handle, channel: In<Channel>) {
+        let target = prepare(host, channel)?;
+        target.driver.cuTexRefSetArray(target.handle, array, OVERRIDE_FORMAT)?;
+        keep(host, Out::at(0), 0)
+    }
+
+    fn cudaBindTextureToMipmappedArray(host: Address, array: Handle, channel: In<Channel>) {
+        let target = prepare(host, channel)?;
+        let (driver, handle) = (target.driver, target.handle);
+        let reference = In::<Reference>::at(host).get()?;
+        driver.cuTexRefSetMipmapFilterMode(handle, reference.mipmap_filter_mode)?;
+        driver.cuTexRefSetMipmapLevelBias(handle, reference.mipmap_bias)?;
+        let (least, greatest) = (reference.mipmap_least, reference.mipmap_greatest);
+        driver.cuTexRefSetMipmapLevelClamp(handle, least, greatest)?;
+        driver.cuTexRefSetMipmappedArray(handle, array, OVERRIDE_FORMAT)?;
+        keep(host, Out::at(0), 0)
+    }
+
+    fn cudaUnbindTexture(host: Address) {
+        // The driver has no such call: a reference stays as it is until it is bound again.
+        let _ = current_context()?;
+        registry::reference_host(Kind::Texture, host).ok_or(Error::INVALID_TEXTURE)?;
+        bound().remove(&host);
+        Ok(())
+    }
+
+    fn cudaGetTextureAlignmentOffset(offset: Out<usize>, host: Address) {
+        registry::reference_host(Kind::Texture, host).ok_or(Error::INVALID_TEXTURE)?;
+        let start = bound().get(&host).copied().ok_or(Error::INVALID_TEXTURE_BINDING)?;
+        offset.set(start)
+    }
+
+    fn cudaGetTextureReference(host: Out<Address>, symbol: Address) {
+        let found = registry::reference_host(Kind::Texture, symbol);
+        host.set(found.ok_or(Error::INVALID_TEXTURE)?)
+    }
+
+    fn cudaGetSurfaceReference(host: Out<Address>, symbol: Address) {
+        let found = registry::reference_host(Kind::Surface, symbol);
+        host.set(found.ok_or(Error::INVALID_SURFACE)?)
+    }
+
+    fn cudaBindSurfaceToArray(host: Address, array: Handle, _channel: In<Channel>) {
+        let (driver, context) = current_context()?;
+        let (module, entry) = registry::reference(driver, context, Kind::Surface, host)?
+            .ok_or(Error::INVALID_SURFACE)?;
+        let name = at(entry.name.as_bytes_with_nul());
+        let handle = out(|place| driver.cuModuleGetSurfRef(place, module, name))
+            .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_SURFACE))?;
+        driver.cuSurfRefSetArray(handle, array, 0)
+    }
+}
+
+/// Bytes of a component in a format of the driver.
+fn texel_bytes(format: c_int) -> usize {
+    match format {
+        0x01 | 0x08 => 1,
+        0x02 | 0x09 | 0x10 => 2,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// Sizes and offsets of the public headers, by gcc.
+    #[test]
+    fn the_structure_is_laid_out_as_in_the_headers() {
+        assert_eq!(size_of::<Reference>(), 124);
+        assert_eq!(offset_of!(Reference, channel), 20);
+        assert_eq!(offset_of!(Reference, reserve), 68);
+        assert_eq!(size_of::<Plane>(), 24);
+    }
+}

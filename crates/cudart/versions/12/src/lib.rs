@@ -1,0 +1,5 @@
+//! `libcudart.so.12`: CUDA's runtime API of version 12 for C programs.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "functions with C names are exported")]
+
+cudart::runtime!(12);

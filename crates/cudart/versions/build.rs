@@ -1,0 +1,29 @@
+//! Gives the shared library the name and the symbol version that programs ask for.
+
+use std::{env, path::Path};
+
+fn main() {
+    println!("cargo::rerun-if-changed=../build.rs");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let name = match package.trim_start_matches("warpwright-cudart") {
+        "11" => "libcudart.so.11.0",
+        version => &format!("libcudart.so.{version}"),
+    };
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{name}");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).any(|folder| Path::new(&folder).join("ld.bfd").exists());
+    if found {
+        // A version for every symbol, named after the library: programs link against
+        // `cudaMalloc@libcudart.so.12`. Rust's own linker lacks the option.
+        println!("cargo::rustc-cdylib-link-arg=-fuse-ld=bfd");
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--default-symver");
+    } else {
+        println!(
+            "cargo::warning=no ld.bfd in PATH: {name} is built without symbol versions, and \
+             programs print \"no version information available\" when they start"
+        );
+    }
+}

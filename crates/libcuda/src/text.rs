@@ -1,0 +1,66 @@
+//! The report of a program as text.
+
+use driver::report::{DeviceReport, ProgramReport};
+use render::number;
+use render::report::{Detail, program, render as device_report};
+use render::style::{HEADING, WARNING, styled};
+use render::table::{Align, Table};
+use render::wrap::wrapped;
+
+/// The report with colours.
+pub fn render(report: &ProgramReport) -> String {
+    let mut sections = vec![failures(report), unsupported(report)];
+    for device in &report.devices {
+        sections.push(device_report(&device.report, Detail { failed: false, ..Detail::default() }));
+        sections.push(untimed(device));
+        sections.push(transfers(device));
+    }
+    sections.push(program(env!("CARGO_PKG_VERSION")));
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+fn failures(report: &ProgramReport) -> String {
+    if report.failures.is_empty() {
+        return String::new();
+    }
+    let lines = report.failures.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}\n"));
+    format!("{}\n{}", styled(WARNING, "Failures"), lines.collect::<String>())
+}
+
+fn unsupported(report: &ProgramReport) -> String {
+    if report.unsupported.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = report.unsupported.iter().map(|(name, calls)| format!("{name} ({calls})")).collect();
+    format!("{}\n{}", styled(WARNING, "Not supported (calls)"), wrapped(&names.join(", "), "  ", "  "))
+}
+
+fn untimed(device: &DeviceReport) -> String {
+    if device.untimed.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([("kernel", Align::Name), ("launches", Align::Right), ("warp insts", Align::Right)]);
+    for kernel in &device.untimed {
+        table.row(&[kernel.name.clone(), number::count(kernel.launches), number::count(kernel.warp_instructions)]);
+    }
+    format!("{}\n{}", styled(HEADING, "Executed without time"), table.render())
+}
+
+fn transfers(device: &DeviceReport) -> String {
+    if device.transfers.is_empty() {
+        return String::new();
+    }
+    let columns =
+        [("", Align::Left), ("transfers", Align::Right), ("bytes", Align::Right), ("simulated time", Align::Right)];
+    let mut table = Table::new(columns);
+    for moved in &device.transfers {
+        table.row(&[
+            moved.direction.to_owned(),
+            number::count(moved.transfers),
+            number::count(moved.bytes),
+            number::seconds(moved.seconds),
+        ]);
+    }
+    format!("{}\n{}", styled(HEADING, "Transfers, apart from kernels"), table.render())
+}

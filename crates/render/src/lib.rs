@@ -1,0 +1,17 @@
+//! Reports as text: values in, text out. Nothing here prints or reads anything.
+#![warn(missing_docs)]
+
+pub mod accelsim;
+pub mod energy;
+pub mod number;
+pub mod power;
+pub mod report;
+#[doc(hidden)]
+pub mod sample;
+pub mod scalar;
+pub mod slots;
+pub mod statistics;
+pub mod style;
+pub mod summary;
+pub mod table;
+pub mod wrap;

@@ -1,0 +1,116 @@
+//! A fixed report for tests of rendering.
+
+use isa::Dim3;
+use lab::{
+    CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
+    Value,
+};
+use workloads::Form;
+
+type Row = (&'static str, &'static str, Value);
+
+fn count(scale: u64, name: &'static str, unit: &'static str, n: u64) -> Row {
+    (name, unit, Value::Count(n * scale))
+}
+
+fn real(name: &'static str, unit: &'static str, x: f64) -> Row {
+    (name, unit, Value::Real(Some(x)))
+}
+
+fn stats(scale: u64) -> Stats {
+    let rows = [
+        count(scale, "cycles", "cycles", 12_345),
+        real("time", "us", 24.69 * scale as f64),
+        count(scale, "launch_cycles", "cycles", 5000),
+        count(scale, "total_cycles", "cycles", 17_345),
+        count(scale, "warp_instructions", "warp instructions", 50_176),
+        count(scale, "thread_instructions", "thread instructions", 1_605_632),
+        real("ipc", "thread instructions per cycle", 130.063_18),
+        real("warp_ipc", "warp instructions per cycle", 4.064_48),
+        real("energy.total", "J", 0.004_321 * scale as f64),
+        real("energy.per_thread_instruction", "pJ", 2691.2),
+        real("energy.per_warp_instruction", "pJ", 86_117.0),
+        real("power.mean", "W", 175.01),
+        real("energy.management", "J", 0.001_5 * scale as f64),
+        real("energy.register_file", "J", 0.001_5 * scale as f64),
+        real("energy.dram", "J", 0.002_021 * scale as f64),
+        real("energy.design", "J", 0.0),
+        real("energy.static", "J", 0.000_8 * scale as f64),
+        real("occupancy.achieved", "%", 48.234),
+        count(scale, "slots.all", "issue slots", 600_676),
+        count(scale, "slots.issued", "issue slots", 50_176),
+        count(scale, "slots.raw", "issue slots", 20_000),
+        count(scale, "slots.raw_memory", "issue slots", 30_500),
+        count(scale, "slots.war", "issue slots", 0),
+        count(scale, "slots.idle", "issue slots", 500_000),
+        count(scale, "stalls.hazards", "issue slots", 50_500),
+        count(scale, "l1d.accesses", "requests", 4096),
+        real("l1d.hit_rate", "%", 75.0),
+        count(scale, "l2.accesses", "requests", 1024),
+        real("l2.hit_rate", "%", 33.333_333),
+        ("constant.hit_rate", "%", Value::Real(None)),
+        count(scale, "dram.bytes", "bytes", 21_856),
+        real("dram.bandwidth", "GB/s", 112.5),
+    ];
+    let info = |(name, unit, value): Row| {
+        (StatInfo { name: name.into(), unit, description: format!("The {name}.") }.into(), value)
+    };
+    Stats(rows.into_iter().map(info).collect())
+}
+
+fn kernel(launch: u32, register_source: RegisterSource) -> KernelReport {
+    KernelReport {
+        launch,
+        name: "_Z6matmulPKfS0_Pfiii".into(),
+        code: Form::Sass,
+        grid: Dim3::new(4, 4, 1),
+        block: Dim3::new(16, 16, 1),
+        registers_per_thread: 32,
+        register_source,
+        shared_bytes: 2048,
+        occupancy: OccupancyReport {
+            ctas_per_sm: 4,
+            warps_per_sm: 32,
+            theoretical_percent: 100.0,
+            limiter: "warps".into(),
+        },
+        start_cycle: 0,
+        statistics: stats(1),
+    }
+}
+
+/// A run of two launches whose result is right.
+pub fn report() -> Report {
+    Report {
+        schema: 2,
+        version: "0.1.0".into(),
+        workload: "matmul m=64 n=64 k=64 seed=1".into(),
+        gpu: "rtx2060s".into(),
+        core: "inorder".into(),
+        scheduler: "gto".into(),
+        settings: vec!["sm.issue.width=1".into()],
+        interrupted: false,
+        error: None,
+        kernels: vec![kernel(0, RegisterSource::Compiled), kernel(1, RegisterSource::Estimated)],
+        total: stats(2),
+        by_kernel: Vec::new(),
+        energy_model: Some(EnergyModelInUse { name: "rtx2060s".into(), volts: 1.0, core_mhz: 500.0 }),
+        power: None,
+        remarks: Vec::new(),
+        output: vec!["thread 0 says hello".into()],
+        check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
+        audit: None,
+        memory_checks: None,
+        host: HostFigures {
+            seconds: 0.346,
+            cycles_per_second: 71_358.0,
+            warp_instructions_per_second: 290_035.0,
+            peak_memory_bytes: None,
+        },
+    }
+}
+
+/// Text without colours.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
