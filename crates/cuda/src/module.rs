@@ -4,6 +4,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::{PAGE_BYTES, read_text};
 use crate::launch::Function;
+use crate::linker::{IMAGE_HEADER_BYTES, IMAGE_MAGIC, linked_contents};
 use sass::fatbin::{self, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -55,6 +56,9 @@ impl Driver {
                 let header = u64::from(self.host_u32(address + 4)? >> 16);
                 header.checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
             }
+            _ if magic.to_le_bytes() == IMAGE_MAGIC[..4] && self.host_u64(address)?.to_le_bytes() == IMAGE_MAGIC => {
+                (IMAGE_HEADER_BYTES as u64).checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
+            }
             _ if magic.to_le_bytes() == ELF_MAGIC => self.elf_bytes(address)?,
             _ => return read_text(&*self.host, address).ok_or(Error::INVALID_VALUE),
         };
@@ -94,6 +98,7 @@ impl Driver {
     /// # Errors
     /// The image is damaged, or has nothing for the device.
     pub fn load(&mut self, image: &[u8]) -> Result<u64> {
+        let image = linked_contents(image).unwrap_or(image);
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
@@ -151,7 +156,8 @@ impl Driver {
         };
         let loaded = self.timeline(device)?.device.load_module(&ModuleSource { name, code });
         loaded.map_err(|problem| {
-            self.host.message(&problem.to_string());
+            self.last_problem = problem.to_string();
+            self.host.message(&self.last_problem);
             match (problem, code) {
                 (DeviceError::Module(_), ModuleCode::Ptx(_)) => Error::INVALID_PTX,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
