@@ -23,6 +23,7 @@ pub enum Kind {
     Pool,
     Link,
     SurfRef,
+    Mipmapped,
 }
 
 /// Marks handles: addresses of no process have these bits.

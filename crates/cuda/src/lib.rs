@@ -5,10 +5,13 @@
 //! | --- | --- |
 //! | `error`, `handles`, `host` | error codes, handles of objects, what is needed of the process |
 //! | `settings` | what the user asks for |
-//! | `properties`, `link` | what a device says of itself, time of transfers |
+//! | `attributes`, `properties`, `link` | what a device says of itself, time of transfers |
 //! | `work`, `timeline`, `shared` | operations, and their order in simulated time; memory that device and host share |
 //! | `driver` | devices, contexts, and waiting |
 //! | `module`, `launch`, `memory`, `copy`, `stream`, `event` | the families of the API |
+//! | `pointer` | what an address is, advice on managed memory |
+//! | `array`, `texture`, `reference` | arrays, texture and surface objects, texture and surface references |
+//! | `default_stream` | which default stream a call means |
 //! | `report` | the report of a program |
 //!
 //! 1. The time of the host program is not simulated: it takes none.
@@ -18,6 +21,8 @@
 //! 4. Arrays are stored row by row ([`exec::image`]).
 #![warn(missing_docs)]
 
+pub mod array;
+pub mod attributes;
 pub mod capture;
 pub mod copy;
 pub mod default_stream;
@@ -33,12 +38,15 @@ pub mod link;
 pub mod linker;
 pub mod memory;
 pub mod module;
+pub mod pointer;
 pub mod pool;
 pub mod properties;
+pub mod reference;
 pub mod report;
 pub mod settings;
 pub mod shared;
 pub mod stream;
+pub mod texture;
 pub mod timeline;
 pub mod work;
 

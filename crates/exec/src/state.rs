@@ -129,6 +129,11 @@ impl DeviceState {
         self.images.add(image, &self.memory)
     }
 
+    /// Removes a texture or surface; a later one may get its handle. Returns false if there is none.
+    pub fn remove_image(&mut self, handle: u64) -> bool {
+        self.images.remove(handle)
+    }
+
     /// Sets the size of the heap of kernels (`cudaLimitMallocHeapSize`). Returns false, and changes nothing, once
     /// a kernel has used the heap.
     pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {

@@ -1,5 +1,6 @@
 //! The functions of the driver API, by family.
 
+mod array;
 mod capture;
 mod context;
 mod device;
@@ -10,6 +11,11 @@ mod link;
 mod memory;
 mod module;
 mod node;
+mod occupancy;
+mod old;
+mod peer;
+mod pointer;
 mod pool;
 mod stream;
+mod texture;
 mod unsupported;
