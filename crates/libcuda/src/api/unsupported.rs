@@ -173,7 +173,6 @@ crate::unsupported! {
     cuLogicalEndpointQuery
     cuLogicalEndpointUnbind
     cuLogsDumpToFile
-    cuLogsUnregisterCallback
     cuMemAddressFree
     cuMemAddressReserve
     cuMemBatchDecompressAsync
