@@ -6,7 +6,7 @@ use crate::options::WorkSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
-use lab::{Job, RegisterChoice, RegisterMode, Setup};
+use lab::{Job, OutOfBounds, RegisterChoice, RegisterMode, Setup};
 use std::path::{Path, PathBuf};
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
@@ -124,6 +124,9 @@ pub struct Input {
     /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers [default: the launch file's, else 1024]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=512 << 10))]
     stack_bytes: Option<u32>,
+    /// What happens when a kernel accesses global memory outside all allocations: error (default), or warn or allow, with which such accesses near allocations are harmless, as on hardware
+    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = PossibleValuesParser::new(OutOfBounds::CHOICES.map(|choice| choice.0)).try_map(|name| name.parse::<OutOfBounds>()))]
+    out_of_bounds: Option<OutOfBounds>,
     /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
     #[arg(long)]
     any_architecture: bool,
@@ -204,6 +207,7 @@ impl Input {
             registers: RegisterChoice { mode: self.registers.unwrap_or_default(), most: self.max_registers },
             any_architecture: self.any_architecture,
             stack_bytes: self.stack_bytes,
+            out_of_bounds: self.out_of_bounds.unwrap_or_default(),
             ..Setup::new(gpu)
         }
     }

@@ -226,9 +226,6 @@ impl Driver {
     /// Whether `bytes` from `address` are within one piece of memory of a device.
     pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
         let Ok(timeline) = self.timeline(device) else { return false };
-        let all = timeline.device.memory().allocations();
-        let Some(index) = all.partition_point(|a| a.base <= address).checked_sub(1) else { return false };
-        let offset = address - all[index].base;
-        !all[index].freed && offset < all[index].bytes && bytes <= all[index].bytes - offset
+        timeline.device.memory().allocation_of(address).is_some_and(|a| bytes <= a.bytes - (address - a.base))
     }
 }

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint};
 use crate::address::{Handle, In, Out, plain};
 use crate::api::api;
 use crate::context::current;
-use crate::copy::{Extent, Side};
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
+use crate::geometry::Extent;
 
 /// `cudaChannelFormatDesc`: bits of up to four components, and their kind.
 #[repr(C)]
@@ -98,9 +98,9 @@ pub fn element_bytes(driver: &Driver, array: Handle) -> Result<usize> {
     descriptor(driver, array)?.element_bytes()
 }
 
-/// Bytes of a row of the side's array.
-pub fn row_bytes(driver: &Driver, side: Side) -> Result<usize> {
-    let descriptor = descriptor(driver, side.array_handle())?;
+/// Bytes of a row of an array.
+pub fn row_bytes(driver: &Driver, array: Handle) -> Result<usize> {
+    let descriptor = descriptor(driver, array)?;
     Ok(descriptor.width * descriptor.element_bytes()?)
 }
 

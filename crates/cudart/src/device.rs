@@ -6,7 +6,7 @@ use crate::address::{Address, In, Out, read, read_text};
 use crate::api::api;
 use crate::array::Channel;
 use crate::context::{self, current};
-use crate::driver::{at, driver, name_once, out};
+use crate::driver::{at, driver, into, name_once, out};
 use crate::error::{Error, Result};
 
 /// `cudaDeviceMapHost`: always in force, so always reported.
@@ -114,7 +114,7 @@ api! {
         let device = context::device()?;
         let mut active: c_int = 0;
         let set: c_uint = out(|place| {
-            let active = (&raw mut active).expose_provenance();
+            let active = into(&mut active);
             driver()?.cuDevicePrimaryCtxGetState(device, place, active)
         })?;
         flags.set(set | MAP_HOST)
@@ -149,8 +149,8 @@ api! {
         let driver = current()?;
         let (mut low, mut high): (c_int, c_int) = (0, 0);
         driver.cuCtxGetStreamPriorityRange(
-            (&raw mut low).expose_provenance(),
-            (&raw mut high).expose_provenance(),
+            into(&mut low),
+            into(&mut high),
         )?;
         least.set_unless_null(low)?;
         greatest.set_unless_null(high)
@@ -205,7 +205,7 @@ pub fn driver_function(
     let driver = driver()?;
     let mut found_status: c_int = 0;
     let outcome = out(|place| {
-        let status = (&raw mut found_status).expose_provenance();
+        let status = into(&mut found_status);
         driver.cuGetProcAddress_v2(at(name.as_bytes_with_nul()), place, version, flags, status)
     });
     match outcome {

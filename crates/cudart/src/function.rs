@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 use crate::address::{Address, In, Out};
 use crate::address::{Handle, write_bytes};
 use crate::api::api;
-use crate::driver::{Driver, at, driver, out};
+use crate::driver::{Driver, at, driver, into, out};
 use crate::error::{Error, Result};
 use crate::launch::{Config, function_of};
 
@@ -186,7 +186,7 @@ api! {
 /// Offset and bytes of a kernel's parameter.
 fn parameter(driver: &Driver, function: Handle, index: usize) -> Result<(usize, usize)> {
     let mut bytes: usize = 0;
-    let size = (&raw mut bytes).expose_provenance();
+    let size = into(&mut bytes);
     let offset = out(|place| driver.cuFuncGetParamInfo(function, index, place, size))?;
     Ok((offset, bytes))
 }

@@ -20,6 +20,7 @@
 //! Functions are exported by every library, also those that a version's headers lack.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "this crate is a boundary to C in both directions")]
+#![allow(clippy::too_many_arguments, reason = "functions have the arguments of C's")]
 #![allow(non_snake_case, reason = "functions have the names of their C declarations")]
 
 mod address;
@@ -31,19 +32,24 @@ mod device;
 mod driver;
 mod error;
 mod event;
+mod fill;
 mod function;
+mod geometry;
 mod graph;
+mod graph_node;
 mod launch;
 mod library;
 mod memory;
 mod peer;
 mod pool;
 mod properties;
+mod registration;
 mod registry;
 mod stream;
 mod symbol;
 mod texture;
 mod texture_reference;
+mod transfer;
 mod unsupported;
 pub mod versioned;
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use crate::address::{Address, Handle, In, Out, read, read_text};
 use crate::api::api;
 use crate::context::current;
-use crate::driver::{at, out};
+use crate::driver::{at, into, out};
 use crate::error::{Error, Result};
 
 /// Kernels that programs got of libraries: launches accept them in place of host functions.
@@ -105,7 +105,7 @@ api! {
 fn variable(find: impl FnOnce(Address, Address, Address) -> Result<()>, name: In<u8>) -> Result<(Address, usize)> {
     let name = read_text(name.0, 1 << 20)?;
     let mut bytes: usize = 0;
-    let size = (&raw mut bytes).expose_provenance();
+    let size = into(&mut bytes);
     let address = out(|place| find(place, size, at(name.as_bytes_with_nul())))
         .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_SYMBOL))?;
     Ok((address, bytes))

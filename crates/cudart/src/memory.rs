@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint};
 use crate::address::{Address, Out, Stream, plain};
 use crate::api::api;
 use crate::context::current;
-use crate::copy::{Extent, Pitched};
-use crate::driver::{Driver, Location, out};
+use crate::driver::{Driver, Location, into, out};
 use crate::error::{Error, Result};
+use crate::geometry::{Extent, Pitched};
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: memory of the host that every context may use.
 const PORTABLE: c_uint = 1;
@@ -158,7 +158,7 @@ fn pitched(driver: &Driver, width: usize, rows: usize) -> Result<(Address, usize
         return Ok((0, 0));
     }
     let mut pitch: usize = 0;
-    let row = (&raw mut pitch).expose_provenance();
+    let row = into(&mut pitch);
     let address = out(|place| driver.cuMemAllocPitch_v2(place, row, width, rows, WIDEST_ELEMENT))?;
     Ok((address, pitch))
 }

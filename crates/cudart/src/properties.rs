@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::address::{Address, write_bytes};
 use crate::context;
-use crate::driver::{Driver, at, driver, out};
+use crate::driver::{Driver, driver, into, out};
 use crate::error::Result;
 
 /// The layouts of the structure.
@@ -51,7 +51,7 @@ pub fn write_properties(place: Address, device: c_int, layout: Layout) -> Result
 fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>> {
     let mut bytes = vec![0; layout.size()];
     let mut name = [0_u8; NAME_SIZE];
-    driver.cuDeviceGetName(at(&mut name), NAME_SIZE as c_int, device)?;
+    driver.cuDeviceGetName(into(&mut name), NAME_SIZE as c_int, device)?;
     put(&mut bytes, NAME, &name);
     let memory: usize = out(|place| driver.cuDeviceTotalMem_v2(place, device))?;
     put(&mut bytes, TOTAL_MEMORY, &memory.to_ne_bytes());
@@ -60,7 +60,7 @@ fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>>
         put(&mut bytes, UUID, &uuid);
     }
     let (mut luid, mut nodes) = ([0_u8; 8], [0_u8; 4]);
-    if driver.cuDeviceGetLuid(at(&mut luid), at(&mut nodes), device).is_ok() {
+    if driver.cuDeviceGetLuid(into(&mut luid), into(&mut nodes), device).is_ok() {
         put(&mut bytes, LUID, &luid);
         put(&mut bytes, LUID_NODES, &nodes);
     }

@@ -10,8 +10,8 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, In, Out, read, read_text, write};
-use crate::driver::{Driver, at, loaded_driver, out};
+use crate::address::{Address, Handle, read, read_text, write};
+use crate::driver::{Driver, at, into, loaded_driver, out};
 use crate::error::{Error, Result};
 
 /// Longest name of a kernel or variable that is believed.
@@ -220,7 +220,7 @@ pub fn reference_host(kind: Kind, symbol: Address) -> Option<Address> {
 /// Address and size of a module's variable.
 fn global(driver: &Driver, module: Handle, name: &CString) -> Result<(Address, usize)> {
     let mut bytes: usize = 0;
-    let size = (&raw mut bytes).expose_provenance();
+    let size = into(&mut bytes);
     let name = at(name.as_bytes_with_nul());
     let address = out(|place| driver.cuModuleGetGlobal_v2(place, size, module, name))
         .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_SYMBOL))?;
@@ -262,114 +262,4 @@ impl Binary {
         self.modules.insert(context, module);
         Ok(module)
     }
-}
-
-/// Registers a fat binary. The version of the runtime changes nothing here.
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterFatBinary(wrapper: Address) -> Address {
-    std::panic::catch_unwind(|| add_binary(wrapper)).unwrap_or(0)
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterFatBinaryEnd(_binary: Address) {}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaUnregisterFatBinary(binary: Address) {
-    let _ = std::panic::catch_unwind(|| remove_binary(binary));
-}
-
-/// Loads the module and places its managed variables. The program's code calls it before it uses
-/// one of them; it cannot report an error, which a later call does.
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaInitModule(_binary: Address) -> u8 {
-    u8::from(crate::api::enter(|| crate::context::current().map(drop)) == 0)
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterFunction(
-    binary: Address,
-    host: Address,
-    _device_text: Address,
-    name: Address,
-    _threads: i32,
-    _thread: Address,
-    _block: Address,
-    _block_size: Address,
-    _grid_size: Address,
-    _warp: Address,
-) {
-    quietly(|| add(Kind::Kernel, binary, host, name, 0));
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterVar(
-    binary: Address,
-    host: Address,
-    _device_text: Address,
-    name: Address,
-    _external: i32,
-    size: usize,
-    _constant: i32,
-    _global: i32,
-) {
-    quietly(|| add(Kind::Variable, binary, host, name, size));
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterManagedVar(
-    binary: Address,
-    host: Out<Address>,
-    _device_text: Address,
-    name: Address,
-    _external: i32,
-    size: usize,
-    _constant: i32,
-    _global: i32,
-) {
-    quietly(|| add_managed(binary, host.0, name, size));
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterHostVar(binary: Address, name: Address, host: Address, size: usize) {
-    quietly(|| add(Kind::Variable, binary, host, name, size));
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterTexture(
-    binary: Address,
-    host: In<u8>,
-    _device_address: Address,
-    name: Address,
-    _dimensions: i32,
-    normalized: i32,
-    _external: i32,
-) {
-    quietly(|| add(Kind::Texture, binary, host.0, name, usize::from(normalized != 0)));
-}
-
-// SAFETY: the name belongs to this API, which defines it once.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterSurface(
-    binary: Address,
-    host: In<u8>,
-    _device_address: Address,
-    name: Address,
-    _dimensions: i32,
-    _external: i32,
-) {
-    quietly(|| add(Kind::Surface, binary, host.0, name, 0));
-}
-
-/// A registration that cannot be made is reported by the first use of what it registers.
-fn quietly(register: impl FnOnce()) {
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(register));
 }

@@ -5,9 +5,10 @@ use std::ffi::c_int;
 use crate::address::{Address, Out, Stream};
 use crate::api::api;
 use crate::context::current_context;
-use crate::copy::{BY_ADDRESS, TO_DEVICE, copy_line};
+use crate::copy::copy_line;
 use crate::error::{Error, Result};
 use crate::registry;
+use crate::transfer::{BY_ADDRESS, TO_DEVICE};
 
 /// A part of a symbol's memory that a copy may use.
 pub fn part(symbol: Address, offset: usize, bytes: usize) -> Result<Address> {

@@ -12,7 +12,7 @@ use crate::device::{driver_function, per_thread_flags};
 pub use crate::driver::Location;
 use crate::error::Error;
 use crate::properties::{Layout, write_properties};
-use crate::{function, graph, memory, stream, texture};
+use crate::{function, graph, graph_node, memory, stream, texture};
 
 /// Reports the version of the runtime: 1000 times the major one, 10 times the minor one.
 pub fn runtime_version(place: Address, version: c_int) -> c_int {
@@ -178,7 +178,7 @@ pub fn add_node(
     count: usize,
     parameters: Address,
 ) -> c_int {
-    enter(|| graph::add_node(Out::at(node), graph, nodes, edges, count, parameters))
+    enter(|| graph_node::add_node(Out::at(node), graph, nodes, edges, count, parameters))
 }
 
 /// What is done with the edges of a graph.

@@ -7,7 +7,6 @@
 #![allow(unsafe_code, reason = "the library under test is called as a C program calls it")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
 
 const SYMBOLS: &str = include_str!("../symbols.txt");
 
@@ -19,7 +18,7 @@ const VERSION: &str = {
 
 /// The library beside this test program, and its handle.
 fn library() -> *mut c_void {
-    let mut path = PathBuf::from(std::env::current_exe().expect("the test has a path"));
+    let mut path = std::env::current_exe().expect("the test has a path");
     path.set_file_name(format!("libcudart{VERSION}.so"));
     let name = CString::new(path.to_string_lossy().as_bytes()).expect("a path has no zero byte");
     // SAFETY: the library has no code that runs when it is loaded.

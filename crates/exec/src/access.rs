@@ -390,9 +390,8 @@ pub(crate) fn explain(
         Space::Local => !m.local.holds(a, size),
         Space::Param => store || Params(m.params).window(a, size).is_none(),
         _ => {
-            let writable =
-                |a: u64| m.device.allocations().iter().any(|x| x.read_only && a.wrapping_sub(x.base) < x.bytes);
-            m.device.window(a, size).is_none() || store && writable(a)
+            let read_only = |a| m.device.allocation_of(a).is_some_and(|a| a.read_only);
+            m.device.window(a, size).is_none() || store && read_only(a)
         }
     };
     let bad = lanes(mask).filter(|&lane| !is_aligned(addresses[lane], size) || outside(addresses[lane]));

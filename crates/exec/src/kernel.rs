@@ -1,7 +1,7 @@
 //! A loaded module: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine_code::{LaunchWord, MachineCode};
+use crate::machine_code::{LaunchWord, MachineCode, WordSource};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::operand::{reads, walks, writes};
@@ -258,6 +258,13 @@ impl Kernel {
     /// Bytes of packed parameters.
     pub fn param_bytes(&self) -> u32 {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
+    }
+
+    /// Whether an address in `range` is among its constants, or a word of it among those that a launch reads.
+    pub(crate) fn refers_to(&self, range: std::ops::Range<u64>) -> bool {
+        let address = |pair: &[Column]| u64::from(pair[0][0]) | u64::from(pair[1][0]) << 32;
+        let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
+        self.constants.windows(2).any(|pair| range.contains(&address(pair))) || self.launch_words.iter().any(is_word)
     }
 
     /// The function that contains instruction `pc`; functions are stored one after the other.

@@ -8,6 +8,7 @@
 pub mod access;
 pub mod atomic;
 mod calls;
+pub mod check;
 pub mod compare;
 pub mod convergence;
 pub mod convert;
@@ -50,7 +51,7 @@ pub use kernel::{
     ImageReference, Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name,
 };
 pub use launch::{Arg, Launch, LaunchError};
-pub use memory::{DeviceMemory, MemoryError};
+pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
 pub use state::{DeviceState, GpuFacts};
 pub use stream::{LiveStream, spot};
 pub use uses::{operands_mut, uses};

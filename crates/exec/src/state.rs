@@ -1,10 +1,11 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
+use crate::check::{Findings, Watch};
 use crate::heap::Heap;
 use crate::image::{ImageError, Images};
-use crate::kernel::{ImageReference, LoadedModule};
+use crate::kernel::{ImageReference, Kernel, LoadedModule, LoadedVariable, plain_name};
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, MemoryError};
+use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};
 
 /// Properties of the GPU that special registers report.
@@ -22,6 +23,19 @@ impl Default for GpuFacts {
     }
 }
 
+/// Remarks of a run at most.
+const MOST_REMARKS: usize = 20;
+
+/// A `.const` variable without initial contents.
+#[derive(Debug)]
+struct UnsetConstant {
+    name: String,
+    address: u64,
+    bytes: u64,
+    /// Writes by the host when the module was loaded.
+    writes: u64,
+}
+
 /// State of the device outside its SMs.
 #[derive(Debug, Default)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -33,6 +47,11 @@ pub struct DeviceState {
     heap: Heap,
     images: Images,
     launches: Vec<Option<Launch>>,
+    /// Constants that nobody has set.
+    unset: Vec<UnsetConstant>,
+    remarks: Vec<String>,
+    /// What is checked of warps that start.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl DeviceState {
@@ -41,13 +60,55 @@ impl DeviceState {
         Self { memory: DeviceMemory::new(capacity), gpu, ..Self::default() }
     }
 
+    /// Chooses what happens to accesses outside allocations, and whether memory accesses are checked
+    /// ([`crate::check`]). Call it before memory is allocated.
+    pub fn check(&mut self, out_of_bounds: OutOfBounds, checks_memory: bool) {
+        self.memory.set_out_of_bounds(out_of_bounds);
+        self.memory.track_writes(checks_memory);
+        let is_watched = checks_memory || out_of_bounds == OutOfBounds::Warn;
+        self.watch = is_watched.then(|| Box::new(Watch::new(checks_memory)));
+    }
+
+    /// What the checks have found; `None` if nothing is checked.
+    pub fn findings(&self) -> Option<&Findings> {
+        self.watch.as_ref().map(|watch| watch.findings())
+    }
+
     /// Places the variables of `module` in device memory.
     ///
     /// # Errors
     /// If the memory is full or another module occupies the addresses.
     pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
         module.place(&mut self.memory)?;
+        let is_unset = |v: &&LoadedVariable| v.constant && v.init.iter().all(|&byte| byte == 0);
+        for v in module.variables.iter().filter(is_unset) {
+            let writes = self.memory.allocation_of(v.address).map_or(0, |a| a.host_writes);
+            self.unset.push(UnsetConstant { name: v.name.clone(), address: v.address, bytes: v.bytes, writes });
+        }
         module.references.iter().try_for_each(|reference| self.bind(reference, None))
+    }
+
+    /// What readers of a report should know: kernels that read constants that nobody has set.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Notes the constants that `kernel` reads and that nobody has set.
+    #[cold]
+    fn remark_unset_constants(&mut self, kernel: &Kernel) {
+        let memory = &self.memory;
+        let still = |c: &UnsetConstant| memory.allocation_of(c.address).is_some_and(|a| a.host_writes == c.writes);
+        self.unset.retain(still);
+        for constant in &self.unset {
+            let UnsetConstant { name, address, bytes, .. } = constant;
+            if kernel.refers_to(*address..address + bytes) {
+                let kernel = plain_name(kernel.name()).unwrap_or(kernel.name());
+                let remark = format!("kernel `{kernel}` reads the constant `{name}`, which was never set: it is zero");
+                if !self.remarks.contains(&remark) {
+                    self.remarks.push(remark);
+                }
+            }
+        }
     }
 
     /// Binds a texture or surface reference to the image of `handle`, or to none, for later launches. A kernel
@@ -82,6 +143,9 @@ impl DeviceState {
     /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
     pub fn add_launch(&mut self, mut launch: Launch) -> KernelId {
         launch.resolve_constants(&self.memory);
+        if !self.unset.is_empty() && self.remarks.len() < MOST_REMARKS {
+            self.remark_unset_constants(&launch.kernel);
+        }
         self.launches.push(Some(launch));
         KernelId::from(self.launches.len() - 1)
     }
@@ -91,11 +155,15 @@ impl DeviceState {
         if let Some(launch) = self.launches.get_mut(id.index()) {
             *launch = None;
         }
+        if let Some(watch) = &mut self.watch {
+            watch.end_launch(id);
+        }
     }
 
     /// Takes back the last launch: the next one gets its id.
     pub(crate) fn take_back_launch(&mut self, id: KernelId) {
         debug_assert_eq!(id.index() + 1, self.launches.len(), "the last launch");
+        self.end_launch(id);
         self.launches.pop();
     }
 
@@ -108,8 +176,8 @@ impl DeviceState {
     #[inline]
     pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, heap, images, gpu, .. } = self;
-        Parts { memory, output, heap, images, launch, gpu: *gpu }
+        let Self { memory, output, heap, images, gpu, watch, .. } = self;
+        Parts { memory, output, heap, images, launch, gpu: *gpu, watch }
     }
 }
 
@@ -128,4 +196,5 @@ pub(crate) struct Parts<'a> {
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
+    pub watch: &'a mut Option<Box<Watch>>,
 }

@@ -1,12 +1,13 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
-use crate::fault::Trap;
+use crate::check::{CtaWatch, Executed, Watch};
+use crate::fault::{Outcome, Trap};
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::machine;
 use crate::state::{DeviceState, Parts};
-use crate::warp::{Cta, Reduction, Warp};
+use crate::warp::{Cta, Reduction, Warp, Way};
 use isa::{
     CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
 };
@@ -80,7 +81,12 @@ impl WarpStream for LiveStream {
             self.ctas.resize_with(slot.index() + 1, Cta::default);
         }
         for (index, warp) in warps.iter().enumerate() {
-            self.warps[warp.index()].start(kernel, &launch.kernel, launch.block, slot.0, index as u32);
+            self.warps[warp.index()].start(
+                (kernel, &launch.kernel),
+                launch.block,
+                (slot.0, index as u32),
+                shared.watch.is_some(),
+            );
         }
         let place = &mut self.ctas[slot.index()];
         place.position = cta;
@@ -88,6 +94,7 @@ impl WarpStream for LiveStream {
         place.warps.clear();
         place.warps.extend_from_slice(warps);
         place.reductions.fill(Reduction::default());
+        place.watch = shared.watch.as_ref().and_then(|watch| watch.start_cta(warps.len(), place.shared.bytes()));
     }
 
     #[inline]
@@ -166,7 +173,7 @@ impl LiveStream {
         before(warp);
         out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
-        let Parts { memory, output, heap, images, launch, gpu } = shared.split(warp.launch);
+        let Parts { memory, output, heap, images, launch, gpu, watch } = shared.split(warp.launch);
         // A launch exists as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
@@ -181,10 +188,10 @@ impl LiveStream {
             context,
             cta: cta.position,
         };
-        let done = if warp.is_machine_code {
-            machine::execute(warp, &launch.kernel, &mut env, out)
-        } else {
-            execute(warp, &launch.kernel, &mut env, out)
+        let done = match warp.way {
+            Way::Ptx => execute(warp, &launch.kernel, &mut env, out),
+            Way::MachineCode => machine::execute(warp, &launch.kernel, &mut env, out),
+            Way::Watched => execute_watched(warp, &mut env, out, (watch, &mut cta.watch)),
         };
         out.next_pc = warp.pc().map(Pc);
         match done {
@@ -192,6 +199,28 @@ impl LiveStream {
             Err(trap) => Err(fault(&launch.kernel, warp, cta.position, out.pc, *trap)),
         }
     }
+}
+
+/// Executes the next instruction of a warp and checks what it has accessed.
+#[cold]
+#[inline(never)]
+fn execute_watched(
+    warp: &mut Warp,
+    env: &mut Environment<'_>,
+    out: &mut DynInst,
+    (watch, cta): (&mut Option<Box<Watch>>, &mut Option<Box<CtaWatch>>),
+) -> Outcome {
+    let kernel = &env.launch.kernel;
+    if warp.is_machine_code {
+        machine::execute(warp, kernel, env, out)?;
+    } else {
+        execute(warp, kernel, env, out)?;
+    }
+    if let Some(watch) = watch {
+        let done = Executed { launch: env.launch, warp, cta: env.cta, out };
+        watch.see(&done, env.memory, cta.as_deref_mut());
+    }
+    Ok(())
 }
 
 /// Adds the place and the thread to a trap.

@@ -1,5 +1,6 @@
 //! Resident warps and CTAs: their state between instructions.
 
+use crate::check::CtaWatch;
 use crate::convergence::Convergence;
 use crate::kernel::{Kernel, Place, RegisterPlace};
 use crate::lanes::{Column, Pred, Reg};
@@ -32,6 +33,16 @@ pub(crate) struct PendingReduction {
     pub mask: LaneMask,
 }
 
+/// How the instructions of a warp are executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Way {
+    #[default]
+    Ptx,
+    MachineCode,
+    /// As one of these, under checks.
+    Watched,
+}
+
 /// A resident warp. A slot keeps its storage for the next warp.
 #[derive(Debug, Default)]
 pub(crate) struct Warp {
@@ -39,6 +50,7 @@ pub(crate) struct Warp {
     pub kernel: Option<Arc<Kernel>>,
     /// Whether that is machine code. A copy, since every step reads it.
     pub is_machine_code: bool,
+    pub way: Way,
     /// Slot of its CTA.
     pub cta: u16,
     /// Index in its CTA.
@@ -61,7 +73,13 @@ pub(crate) struct Warp {
 
 impl Warp {
     /// Starts warp number `index` of a CTA at the kernel's first instruction.
-    pub fn start(&mut self, launch: KernelId, kernel: &Arc<Kernel>, block: Dim3, cta: u16, index: u32) {
+    pub fn start(
+        &mut self,
+        (launch, kernel): (KernelId, &Arc<Kernel>),
+        block: Dim3,
+        (cta, index): (u16, u32),
+        is_watched: bool,
+    ) {
         let first = u64::from(index) * WARP_LANES as u64;
         self.place_threads(block, first);
         let threads = block.volume().saturating_sub(first).min(WARP_LANES as u64) as u32;
@@ -75,6 +93,11 @@ impl Warp {
         self.saved.clear();
         self.saved_preds.clear();
         self.is_machine_code = kernel.is_machine_code();
+        self.way = match (is_watched, self.is_machine_code) {
+            (true, _) => Way::Watched,
+            (false, true) => Way::MachineCode,
+            (false, false) => Way::Ptx,
+        };
         if self.is_machine_code {
             self.groups.start(0, mask);
         } else {
@@ -224,6 +247,8 @@ pub(crate) struct Cta {
     pub shared: SharedMemory,
     pub warps: Vec<WarpSlot>,
     pub reductions: [Reduction; BARRIERS],
+    /// What its warps have accessed, if that is checked.
+    pub watch: Option<Box<CtaWatch>>,
 }
 
 impl Default for Cta {
@@ -233,6 +258,7 @@ impl Default for Cta {
             shared: SharedMemory::default(),
             warps: Vec::new(),
             reductions: [Reduction::default(); BARRIERS],
+            watch: None,
         }
     }
 }

@@ -91,7 +91,9 @@ impl<'m> SimulatedDevice<'m> {
         build: impl FnOnce(Build<'_>) -> Result<Box<dyn Engine>, String>,
     ) -> Result<Self, DeviceError> {
         let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
-        let source = Source::Live(Box::new(DeviceState::new(MEMORY_BYTES, facts)));
+        let mut state = DeviceState::new(MEMORY_BYTES, facts);
+        state.check(setup.out_of_bounds, setup.check_memory);
+        let source = Source::Live(Box::new(state));
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);

@@ -1,5 +1,6 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
+use crate::memory_checks::MemoryChecks;
 use crate::power::PowerSeries;
 use gpu::Stats;
 use isa::Dim3;
@@ -213,6 +214,9 @@ pub struct Report {
     /// What the hazard auditors have found, if the run was audited.
     #[serde(serialize_with = "findings")]
     pub audit: Option<Findings>,
+    /// What was found of memory accesses, if they were checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_checks: Option<MemoryChecks>,
     /// Time and memory of the simulation on this machine.
     pub host: HostFigures,
 }

@@ -5,6 +5,7 @@ use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use config::GpuConfig;
+use exec::OutOfBounds;
 use sm::CoreOptions;
 use std::num::NonZeroU64;
 use workloads::Form;
@@ -39,6 +40,11 @@ pub struct Setup {
     /// Whether each instruction is checked against the program order of its warp: the report has the
     /// findings. Takes about twice as long.
     pub audit: bool,
+    /// What happens to accesses of kernels to global memory outside all allocations.
+    pub out_of_bounds: OutOfBounds,
+    /// Whether memory accesses are checked for reads of unwritten memory and for races: the report has the
+    /// findings.
+    pub check_memory: bool,
     /// What energy and power are computed with: by the GPU description's choice; a mistake there is reported
     /// when a job is run.
     pub energy: Result<Option<EnergyModel>, String>,
@@ -63,6 +69,8 @@ impl Setup {
             any_architecture: false,
             stack_bytes: None,
             audit: false,
+            out_of_bounds: OutOfBounds::default(),
+            check_memory: false,
         }
     }
 

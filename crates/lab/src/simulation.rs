@@ -1,6 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
 use crate::engine::{Engine, Loading};
+use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
@@ -293,11 +294,12 @@ impl<'m> Simulation<'m> {
     }
 
     /// What readers of the report must know.
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&mut self) -> Vec<String> {
         let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
         }
+        remarks.extend(memory_checks::remarks(&self.setup, self.machine.source()));
         remarks
     }
 
@@ -330,6 +332,7 @@ impl<'m> Simulation<'m> {
             energy_model: self.meter.model_in_use(),
             power,
             remarks: self.remarks(),
+            memory_checks: MemoryChecks::of(&self.setup, self.machine.source()),
             output: Vec::new(),
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),

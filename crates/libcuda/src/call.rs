@@ -86,7 +86,11 @@ pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
 /// Waits; functions of the program are called without the lock.
 pub fn finish(wait: Wait) -> Result<()> {
     loop {
-        let Some((device, op, call)) = with(|driver| driver.wait(wait))? else { return Ok(()) };
+        let waited = with(|driver| driver.wait(wait));
+        if waited.is_err() {
+            exit::leave_if_asked();
+        }
+        let Some((device, op, call)) = waited? else { return Ok(()) };
         match call.stream {
             Some(stream) => process::call_callback(call.function, stream, 0, call.argument),
             None => process::call_function(call.function, call.argument),

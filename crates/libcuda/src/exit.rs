@@ -54,6 +54,15 @@ fn conclude() {
     }
 }
 
+/// Ends the process with a report if the user has asked for that.
+pub fn leave_if_asked() {
+    if process::asked_to_stop() {
+        kit::stop::request();
+        conclude();
+        process::leave(INTERRUPTED);
+    }
+}
+
 fn write(settings: &Settings, report: &ProgramReport) {
     let json = serde_json::to_vec_pretty(report).unwrap_or_default();
     let save = |path: &Path, contents: &[u8]| {
@@ -92,10 +101,10 @@ fn watch() {
             return;
         }
         if process::asked_to_stop() {
+            // A simulation that runs ends soon, and its thread the process.
             kit::stop::request();
-            conclude();
-            process::leave(INTERRUPTED);
         }
+        leave_if_asked();
         let calls = CALLS.load(Ordering::Relaxed);
         if calls != seen {
             seen = calls;

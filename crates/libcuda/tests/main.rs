@@ -1,1 +1,3 @@
 //! Tests of the driver library.
+
+mod programs;

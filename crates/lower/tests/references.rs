@@ -124,7 +124,7 @@ fn surface_references_are_written() {
         let canvas = device.image(FLOAT, Shape::D2, &[&row(5.0), &row(0.0)], None);
         device.bind("canvas", Some(canvas));
         device.run("paint").unwrap();
-        let image = device.state.memory.allocations().iter().find(|a| a.name == "image").unwrap().base;
+        let image = device.state.memory.allocations().find(|a| a.name == "image").unwrap().base;
         let expected: Vec<f32> = (0..LANES).map(|x| 1005.0 + 2.0 * x as f32).collect();
         assert_eq!(device.floats(image + 4 * LANES as u64), expected, "{name}");
     }

@@ -49,6 +49,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
     sections.push(scalar::render(&report.total));
     sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });
     sections.push(audit(report));
+    sections.push(memory_checks(report));
     sections.push(speed(report));
     sections.retain(|s| !s.is_empty());
     sections.join("\n")
@@ -261,6 +262,23 @@ fn audit(report: &Report) -> String {
         if let Some(first) = found.first(kind) {
             let count = styled(WARNING, format!("{} {}", number::count(found.count(kind)), kind.name()));
             let _ = writeln!(out, "  {count}, the first {first}");
+        }
+    }
+    out
+}
+
+/// What was found of memory accesses.
+fn memory_checks(report: &Report) -> String {
+    let Some(found) = &report.memory_checks else { return String::new() };
+    let instructions = number::counted(found.instructions, "instruction");
+    let mut out = format!("{}  {instructions} checked\n", styled(HEADING, "Memory checks"));
+    if found.accesses.is_empty() {
+        let _ = writeln!(out, "  {}", styled(GOOD, "nothing found"));
+    }
+    for (kind, count) in &found.accesses {
+        let _ = writeln!(out, "  {}", styled(WARNING, format!("{} {kind}", number::count(*count))));
+        for finding in found.findings.iter().filter(|finding| finding.kind == *kind) {
+            out += &wrapped(&finding.sentence, "    ", "      ");
         }
     }
     out

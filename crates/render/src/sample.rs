@@ -100,6 +100,7 @@ pub fn report() -> Report {
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
         audit: None,
+        memory_checks: None,
         host: HostFigures {
             seconds: 0.346,
             cycles_per_second: 71_358.0,

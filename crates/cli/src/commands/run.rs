@@ -39,6 +39,9 @@ pub struct Args {
     /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. 0 turns this off
     #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
+    /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
+    #[arg(long)]
+    check_memory: bool,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -182,6 +185,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         settings,
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
         code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
+        check_memory: args.check_memory,
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

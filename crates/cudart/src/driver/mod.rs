@@ -111,8 +111,13 @@ fn check(code: c_int) -> Result<()> {
 /// Calls a function of the driver that leaves its result at an address.
 pub fn out<T: Plain + Default>(call: impl FnOnce(Address) -> Result<()>) -> Result<T> {
     let mut value = T::default();
-    call((&raw mut value).expose_provenance())?;
+    call(into(&mut value))?;
     Ok(value)
+}
+
+/// The address of a place that a function of the driver writes during the call.
+pub fn into<T: ?Sized>(place: &mut T) -> Address {
+    std::ptr::from_mut(place).cast::<u8>().expose_provenance()
 }
 
 /// The address of a value that a function of the driver reads during the call.

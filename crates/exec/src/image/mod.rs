@@ -133,10 +133,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
         ));
     }
     let bytes = image.bytes().ok_or("an image larger than memory")?;
-    let holds = |a: &crate::memory::DeviceAllocation| {
-        !a.freed && base >= a.base && base - a.base <= a.bytes && bytes <= a.bytes - (base - a.base)
-    };
-    if !memory.allocations().iter().any(holds) {
+    if memory.allocation_of(base).is_none_or(|a| bytes > a.end() - base) {
         let bytes = kit::text::counted(bytes, "byte");
         return Err(format!("an image of {bytes} at {base:#x} is not within a buffer"));
     }

@@ -1,22 +1,15 @@
 //! Device memory: named allocations of sparse 64 KiB pages.
 
+use super::heap::{ADDRESS_LIMIT, ALIGNMENT, Heap};
+use super::pages::{DeviceAllocation, GRANULE_BYTES, Origin, PAGE_BYTES};
+use super::stray::{MAPPED_BYTES, OutOfBounds, Stray};
 use std::cell::Cell;
+use std::collections::VecDeque;
 
-/// Words of a page.
-const PAGE_WORDS: usize = 1 << 14;
-/// Bytes of a page.
-const PAGE_BYTES: u64 = 4 * PAGE_WORDS as u64;
-/// What pages that were never written read as.
-static ZERO_PAGE: [u32; PAGE_WORDS] = [0; PAGE_WORDS];
-
-/// Alignment of allocations.
-const ALIGNMENT: u64 = 256;
-/// Minimum distance in bytes between two allocations.
-const GUARD_BYTES: u64 = 4096;
-/// First address of the heap. It is high so that a kernel that truncates a pointer to 32 bits faults.
-const HEAP_BASE: u64 = 0x7f_0000_0000;
-/// First address beyond the address space.
-const ADDRESS_LIMIT: u64 = 1 << 40;
+/// Freed allocations that messages can name.
+const MOST_FREED: usize = 256;
+/// Bytes that are copied at a time.
+const COPY_BYTES: usize = PAGE_BYTES as usize;
 
 /// Why the host could not do something with device memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,48 +33,12 @@ pub enum MemoryError {
         /// The allocation that occupies it.
         other: String,
     },
+    /// Memory cannot be placed at an address.
+    #[error("cannot place `{name}` at {address:#x}: {why}")]
+    Misplaced { name: String, address: u64, why: &'static str },
     /// No memory at an address.
     #[error("{0}")]
     NoSuchAddress(String),
-}
-
-/// A piece of device memory.
-#[derive(Clone, Debug)]
-pub struct DeviceAllocation {
-    /// Name in messages.
-    pub name: String,
-    /// Address of the first byte, a multiple of 256.
-    pub base: u64,
-    /// In bytes.
-    pub bytes: u64,
-    /// Kernels may not store to it (`.const` variables).
-    pub read_only: bool,
-    /// Freed by the host; kept for messages.
-    pub freed: bool,
-    pages: Vec<Option<Box<[u32]>>>,
-}
-
-impl DeviceAllocation {
-    fn end(&self) -> u64 {
-        self.base + self.bytes
-    }
-
-    fn page_words(&self, page: usize) -> usize {
-        let rest = self.bytes - page as u64 * PAGE_BYTES;
-        rest.min(PAGE_BYTES).div_ceil(4) as usize
-    }
-
-    fn page(&self, page: usize) -> &[u32] {
-        match &self.pages[page] {
-            Some(words) => words,
-            None => &ZERO_PAGE[..self.page_words(page)],
-        }
-    }
-
-    fn page_mut(&mut self, page: usize) -> &mut [u32] {
-        let words = self.page_words(page);
-        self.pages[page].get_or_insert_with(|| vec![0; words].into())
-    }
 }
 
 /// A run of words that contains an address: an access of the given size is in bounds at the addresses
@@ -99,18 +56,67 @@ impl<W: Default> Window<W> {
     }
 }
 
+/// An element that [`DeviceMemory::fill`] repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Fill {
+    Byte(u8),
+    Half(u16),
+    Word(u32),
+}
+
+impl Fill {
+    /// Size of the element.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Fill::Byte(_) => 1,
+            Fill::Half(_) => 2,
+            Fill::Word(_) => 4,
+        }
+    }
+
+    /// A word of repetitions.
+    fn word(self) -> u32 {
+        match self {
+            Fill::Byte(byte) => u32::from_le_bytes([byte; 4]),
+            Fill::Half(half) => u32::from(half) << 16 | u32::from(half),
+            Fill::Word(word) => word,
+        }
+    }
+}
+
+/// An allocation that was freed, for messages.
+#[derive(Debug)]
+struct Freed {
+    name: String,
+    base: u64,
+    bytes: u64,
+}
+
 /// All device memory.
 #[derive(Debug)]
 pub struct DeviceMemory {
-    /// Sorted by address.
+    /// Addresses of the allocations, ascending.
+    bases: Vec<u64>,
+    /// The slot of each of them in `allocations`.
+    slots: Vec<u32>,
     allocations: Vec<DeviceAllocation>,
+    /// Slots without an allocation.
+    empty: Vec<u32>,
+    heap: Heap,
+    /// The most recently freed last.
+    freed: VecDeque<Freed>,
     capacity: u64,
     used: u64,
-    next: u64,
-    /// The allocation that was found last; the next access is likely to be in it.
+    /// Allocations so far.
+    count: u64,
+    /// Slot of the allocation that was found last; the next access is likely to be in it.
     last: Cell<usize>,
     /// Warps have not changed shared state since this was last set ([`DeviceMemory::watch`]).
     unchanged: bool,
+    stray: Stray,
+    /// Allocations record which of their bytes were written.
+    tracks_writes: bool,
 }
 
 impl Default for DeviceMemory {
@@ -122,7 +128,49 @@ impl Default for DeviceMemory {
 impl DeviceMemory {
     /// Empty memory that holds up to `capacity` bytes.
     pub fn new(capacity: u64) -> Self {
-        Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0), unchanged: false }
+        Self {
+            bases: Vec::new(),
+            slots: Vec::new(),
+            allocations: Vec::new(),
+            empty: Vec::new(),
+            heap: Heap::default(),
+            freed: VecDeque::new(),
+            capacity,
+            used: 0,
+            count: 0,
+            last: Cell::new(0),
+            unchanged: false,
+            stray: Stray::default(),
+            tracks_writes: false,
+        }
+    }
+
+    /// Chooses what happens to accesses by kernels outside all allocations.
+    pub fn set_out_of_bounds(&mut self, policy: OutOfBounds) {
+        self.stray.policy = policy;
+    }
+
+    /// Whether allocations from now on record which of their bytes are written.
+    pub(crate) fn track_writes(&mut self, tracks: bool) {
+        self.tracks_writes = tracks;
+    }
+
+    /// Whether all of the bytes were written, as far as that is recorded.
+    pub(crate) fn is_written(&self, address: u64, bytes: u64) -> bool {
+        self.allocation_of(address).is_none_or(|a| a.is_written(address - a.base, bytes))
+    }
+
+    /// Records that the bytes were written.
+    pub(crate) fn note_written(&mut self, address: u64, bytes: u64) {
+        if let Some(slot) = self.find(address) {
+            let a = &mut self.allocations[slot];
+            a.note_written(address - a.base, bytes);
+        }
+    }
+
+    /// What happens to accesses by kernels outside all allocations.
+    pub fn out_of_bounds(&self) -> OutOfBounds {
+        self.stray.policy
     }
 
     /// Records from now on whether warps change shared state.
@@ -142,17 +190,37 @@ impl DeviceMemory {
         self.unchanged = false;
     }
 
-    /// Allocates `bytes` (at least one) of zeros and returns the address.
+    /// Allocates `bytes` (at least one) of zeros and returns the address, a multiple of 256.
     ///
     /// # Errors
     /// [`MemoryError::Full`].
     pub fn allocate(&mut self, name: impl Into<String>, bytes: u64) -> Result<u64, MemoryError> {
-        let (name, base) = (name.into(), self.next);
-        let end = base.checked_add(bytes).filter(|&end| end < ADDRESS_LIMIT);
-        let Some(end) = end else { return Err(self.full(name, bytes)) };
-        self.insert(name, base, bytes.max(1), false)?;
-        self.next = (end.max(base + 1) + GUARD_BYTES).next_multiple_of(ALIGNMENT);
-        Ok(base)
+        self.allocate_aligned(name, bytes, ALIGNMENT)
+    }
+
+    /// As [`DeviceMemory::allocate`], at a multiple of `alignment`, which is rounded up to a power of two.
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`].
+    pub fn allocate_aligned(
+        &mut self,
+        name: impl Into<String>,
+        bytes: u64,
+        alignment: u64,
+    ) -> Result<u64, MemoryError> {
+        let (name, bytes) = (name.into(), bytes.max(1));
+        let alignment = alignment.max(ALIGNMENT).checked_next_power_of_two().unwrap_or(ADDRESS_LIMIT);
+        let has_room = bytes <= self.free_bytes();
+        let Some(base) = has_room.then(|| self.heap.take(bytes, alignment)).flatten() else {
+            return Err(self.full(name, bytes));
+        };
+        match self.insert(name, base, bytes, Origin::Heap) {
+            Ok(_) => Ok(base),
+            Err(error) => {
+                self.heap.give_back(base, bytes);
+                Err(error)
+            }
+        }
     }
 
     /// Places `bytes` of zeros at `base`, outside the heap: for module variables.
@@ -166,112 +234,261 @@ impl DeviceMemory {
         bytes: u64,
         read_only: bool,
     ) -> Result<(), MemoryError> {
-        self.insert(name.into(), base, bytes.max(1), read_only)
-    }
-
-    fn full(&self, name: String, bytes: u64) -> MemoryError {
-        MemoryError::Full { name, bytes, free: self.capacity.saturating_sub(self.used), capacity: self.capacity }
-    }
-
-    fn insert(&mut self, name: String, base: u64, bytes: u64, read_only: bool) -> Result<(), MemoryError> {
-        if bytes > self.capacity.saturating_sub(self.used) {
+        let (name, bytes) = (name.into(), bytes.max(1));
+        if bytes > self.free_bytes() {
             return Err(self.full(name, bytes));
         }
-        let at = self.allocations.partition_point(|a| a.base <= base);
-        let before = at.checked_sub(1).map(|i| &self.allocations[i]).filter(|a| a.end() > base);
-        let after = self.allocations.get(at).filter(|a| a.base < base + bytes);
-        if let Some(other) = before.or(after) {
-            return Err(MemoryError::Taken { name, address: base, other: other.name.clone() });
-        }
-        self.used += bytes;
-        let pages = vec![None; bytes.div_ceil(PAGE_BYTES) as usize];
-        self.allocations.insert(at, DeviceAllocation { name, base, bytes, read_only, freed: false, pages });
-        self.last.set(at);
+        let slot = self.insert(name, base, bytes, Origin::Module)?;
+        self.allocations[slot].read_only = read_only;
         Ok(())
     }
 
-    /// Frees the allocation that starts at `base`.
+    /// Places `bytes` of zeros at `base`, a multiple of 256 outside the heap: a copy of memory that the host
+    /// has there. It takes nothing of the device's capacity.
+    ///
+    /// # Errors
+    /// [`MemoryError::Taken`]; [`MemoryError::Misplaced`] if `base` is not such an address.
+    pub fn place_at(&mut self, name: impl Into<String>, base: u64, bytes: u64) -> Result<(), MemoryError> {
+        let (name, bytes) = (name.into(), bytes.max(1));
+        let end = base.checked_add(bytes).filter(|&end| end <= ADDRESS_LIMIT);
+        let why = match end {
+            None => "the address space ends at 2^40",
+            _ if !base.is_multiple_of(ALIGNMENT) => "the address is not a multiple of 256",
+            Some(end) if Heap::has(base) || Heap::has(end - 1) => "device memory is allocated there",
+            Some(_) if base < super::WINDOWS_END => "generic addresses of shared and local memory are there",
+            Some(_) => return self.insert(name, base, bytes, Origin::Host).map(drop),
+        };
+        Err(MemoryError::Misplaced { name, address: base, why })
+    }
+
+    fn full(&self, name: String, bytes: u64) -> MemoryError {
+        MemoryError::Full { name, bytes, free: self.free_bytes(), capacity: self.capacity }
+    }
+
+    /// Bytes of device memory that are not allocated.
+    pub fn free_bytes(&self) -> u64 {
+        self.capacity.saturating_sub(self.used)
+    }
+
+    /// Bytes of device memory.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn insert(&mut self, name: String, base: u64, bytes: u64, origin: Origin) -> Result<usize, MemoryError> {
+        let at = self.bases.partition_point(|&b| b <= base);
+        let before = at.checked_sub(1).map(|i| self.at(i)).filter(|a| a.end() > base);
+        let after = (at < self.bases.len()).then(|| self.at(at)).filter(|a| a.base < base + bytes);
+        if let Some(other) = before.or(after) {
+            return Err(MemoryError::Taken { name, address: base, other: other.name.clone() });
+        }
+        if origin != Origin::Host {
+            self.used += bytes;
+        }
+        self.count += 1;
+        let mut new = DeviceAllocation::new(name, base, bytes, self.count, origin);
+        if self.tracks_writes && origin == Origin::Heap {
+            new.track_writes();
+        }
+        let slot = match self.empty.pop() {
+            Some(slot) => {
+                self.allocations[slot as usize] = new;
+                slot as usize
+            }
+            None => {
+                self.allocations.push(new);
+                self.allocations.len() - 1
+            }
+        };
+        self.bases.insert(at, base);
+        self.slots.insert(at, slot as u32);
+        self.last.set(slot);
+        Ok(slot)
+    }
+
+    /// Frees the allocation that starts at `base`. Later ones may have its addresses.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchAddress`] if none does.
     pub fn free(&mut self, base: u64) -> Result<(), MemoryError> {
-        let found = self.allocations.iter_mut().find(|a| a.base == base && !a.freed);
-        let Some(allocation) = found else {
-            return Err(MemoryError::NoSuchAddress(format!("no allocation starts at {base:#x}")));
+        let Ok(at) = self.bases.binary_search(&base) else {
+            let freed = self.freed.iter().rev().find(|freed| freed.base == base);
+            let freed = freed.map_or(String::new(), |freed| format!(": `{}` was freed there", freed.name));
+            return Err(MemoryError::NoSuchAddress(format!("no allocation starts at {base:#x}{freed}")));
         };
-        allocation.freed = true;
-        allocation.pages = Vec::new();
-        self.used -= allocation.bytes;
+        self.bases.remove(at);
+        let slot = self.slots.remove(at);
+        self.empty.push(slot);
+        let gone = std::mem::replace(&mut self.allocations[slot as usize], DeviceAllocation::none());
+        if gone.origin != Origin::Host {
+            self.used -= gone.bytes;
+        }
+        if gone.origin == Origin::Heap {
+            self.heap.give_back(base, gone.bytes);
+        }
+        if self.freed.len() == MOST_FREED {
+            self.freed.pop_front();
+        }
+        self.freed.push_back(Freed { name: gone.name, base, bytes: gone.bytes });
         Ok(())
     }
 
-    /// The allocations, sorted by address, including freed ones.
-    pub fn allocations(&self) -> &[DeviceAllocation] {
-        &self.allocations
+    /// The allocation with the `index`th address.
+    fn at(&self, index: usize) -> &DeviceAllocation {
+        &self.allocations[self.slots[index] as usize]
+    }
+
+    /// The allocations, sorted by address.
+    pub fn allocations(&self) -> impl ExactSizeIterator<Item = &DeviceAllocation> {
+        self.slots.iter().map(|&slot| &self.allocations[slot as usize])
+    }
+
+    /// The allocation that contains `address`.
+    pub fn allocation_of(&self, address: u64) -> Option<&DeviceAllocation> {
+        self.find(address).map(|slot| &self.allocations[slot])
     }
 
     /// Bytes of host memory in use: only written pages take memory.
     pub fn resident_bytes(&self) -> u64 {
-        let pages = self.allocations.iter().flat_map(|a| &a.pages).flatten();
-        pages.map(|words| 4 * words.len() as u64).sum()
+        self.allocations.iter().map(DeviceAllocation::resident_bytes).sum()
     }
 
-    /// Index of the allocation that contains `address`.
+    /// Slot of the allocation that contains `address`.
     #[inline]
     fn find(&self, address: u64) -> Option<usize> {
         let last = self.last.get();
         if let Some(a) = self.allocations.get(last)
             && address.wrapping_sub(a.base) < a.bytes
-            && !a.freed
         {
             return Some(last);
         }
-        let index = self.allocations.partition_point(|a| a.base <= address).checked_sub(1)?;
-        let a = &self.allocations[index];
-        if address >= a.end() || a.freed {
+        let index = self.bases.partition_point(|&base| base <= address).checked_sub(1)?;
+        let slot = self.slots[index] as usize;
+        let a = &self.allocations[slot];
+        if address >= a.end() {
             return None;
         }
-        self.last.set(index);
-        Some(index)
+        self.last.set(slot);
+        Some(slot)
     }
 
-    /// Bounds of the page around `address`: allocation, page, and a window without its words.
+    /// Bounds of the page around `address`: slot of the allocation, page, and a window without its words.
     #[inline]
     fn locate(&self, address: u64, size: u64) -> Option<(usize, usize, Window<()>)> {
-        let index = self.find(address)?;
-        let a = &self.allocations[index];
+        let slot = self.find(address)?;
+        let a = &self.allocations[slot];
         let page = ((address - a.base) / PAGE_BYTES) as usize;
         let start = a.base + page as u64 * PAGE_BYTES;
         let bytes = (a.end() - start).min(PAGE_BYTES);
         let limit = (bytes + 1).saturating_sub(size);
-        (address - start < limit).then_some((index, page, Window { start, limit, words: () }))
+        (address - start < limit).then_some((slot, page, Window { start, limit, words: () }))
     }
 
     /// The window for accesses of `size` bytes around `address`; `None` if it is out of bounds or crosses a
     /// page, which an aligned access does not.
     #[inline]
     pub(crate) fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
-        let (index, page, w) = self.locate(address, size)?;
-        Some(Window { start: w.start, limit: w.limit, words: self.allocations[index].page(page) })
+        match self.locate(address, size) {
+            Some((slot, page, w)) => {
+                Some(Window { start: w.start, limit: w.limit, words: self.allocations[slot].page(page) })
+            }
+            None => self.stray_window(address, size),
+        }
     }
 
     /// The same window for stores; `None` also if kernels may not write there.
     #[inline]
     pub(crate) fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
-        let (index, page, w) = self.locate(address, size)?;
-        let allocation = &mut self.allocations[index];
+        let Some((slot, page, w)) = self.locate(address, size) else { return self.stray_window_mut(address, size) };
+        let allocation = &mut self.allocations[slot];
         if allocation.read_only {
             return None;
         }
         Some(Window { start: w.start, limit: w.limit, words: allocation.page_mut(page) })
     }
 
+    /// The granule around `address`, which is not all in bounds, if the policy permits the access: where its
+    /// words are. `None` if it is a fault.
+    #[cold]
+    #[inline(never)]
+    fn locate_stray(&self, address: u64, size: u64) -> Option<Granule> {
+        let start = address / GRANULE_BYTES * GRANULE_BYTES;
+        if !self.is_near(address) || address - start + size > GRANULE_BYTES {
+            return None;
+        }
+        let limit = GRANULE_BYTES + 1 - size;
+        // Allocations start at granules: only the last granule of one may be partly in bounds.
+        let index = self.bases.partition_point(|&base| base <= address).checked_sub(1);
+        let partly = index.filter(|&index| self.at(index).end() > start).map(|index| self.slots[index] as usize);
+        if partly.is_some_and(|slot| self.allocations[slot].origin == Origin::Module) {
+            return None;
+        }
+        Some(Granule { partly, window: Window { start, limit, words: () } })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stray_window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
+        let Granule { partly, window: w } = self.locate_stray(address, size)?;
+        self.stray.note(address);
+        let words = match partly.map(|slot| &self.allocations[slot]) {
+            Some(a) => {
+                let (page, words) = place(w.start - a.base);
+                &a.page(page)[words]
+            }
+            None => self.stray.words(address),
+        };
+        Some(Window { start: w.start, limit: w.limit, words })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stray_window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
+        let Granule { partly, window: w } = self.locate_stray(address, size)?;
+        self.stray.note(address);
+        let words = match partly.map(|slot| &mut self.allocations[slot]) {
+            Some(a) => {
+                let (page, words) = place(w.start - a.base);
+                &mut a.page_mut(page)[words]
+            }
+            None => self.stray.words_mut(address),
+        };
+        Some(Window { start: w.start, limit: w.limit, words })
+    }
+
+    /// Whether the policy permits accesses to `address`, which is in no allocation.
+    fn is_near(&self, address: u64) -> bool {
+        let start = address / MAPPED_BYTES * MAPPED_BYTES;
+        let index = self.bases.partition_point(|&base| base < start + MAPPED_BYTES).checked_sub(1);
+        self.stray.policy != OutOfBounds::Error
+            && Heap::has(address)
+            && index.is_some_and(|index| self.at(index).end() > start)
+    }
+
+    /// The first access outside allocations since this was last called, if they are reported.
+    pub(crate) fn take_stray(&self) -> Option<u64> {
+        self.stray.take()
+    }
+
+    /// Whether not all of the `size` bytes at `address` are in bounds.
+    pub(crate) fn is_outside(&self, address: u64, size: u64) -> bool {
+        self.find(address).is_none_or(|slot| size > self.allocations[slot].end() - address)
+    }
+
     /// Describes the allocation at or next to `address`, for messages.
     pub fn describe(&self, address: u64) -> String {
-        let index = self.allocations.partition_point(|a| a.base <= address);
-        let before = index.checked_sub(1).map(|i| &self.allocations[i]);
-        let after = self.allocations.get(index);
+        let index = self.bases.partition_point(|&base| base <= address);
+        let before = index.checked_sub(1).map(|i| self.at(i));
+        let after = (index < self.bases.len()).then(|| self.at(index));
         let below = before.map(|a| (address - a.base).saturating_sub(a.bytes));
+        if before.is_none_or(|a| address >= a.end()) {
+            let freed = self.freed.iter().rev().find(|freed| address.wrapping_sub(freed.base) < freed.bytes);
+            if let Some(Freed { name, base, bytes }) = freed {
+                let bytes = kit::text::counted(*bytes, "byte");
+                let offset = address - base;
+                return format!("it is in `{name}` ({bytes} at {base:#x}), which was freed, at offset {offset}");
+            }
+        }
         let above = after.map(|a| a.base - address);
         let nearest = match (below, above) {
             (Some(b), Some(a)) if a < b => after,
@@ -283,8 +500,6 @@ impl DeviceMemory {
         let what = format!("`{}` ({} at {:#x})", a.name, bytes(a.bytes), a.base);
         if address < a.base {
             format!("nearest is {what}: {} before its start", bytes(a.base - address))
-        } else if a.freed && address < a.end() {
-            format!("it is in {what}, which was freed, at offset {}", address - a.base)
         } else if address < a.end() {
             let note = if a.read_only { ", which is constant" } else { "" };
             format!("it is in {what}{note}, at offset {}", address - a.base)
@@ -298,152 +513,114 @@ impl DeviceMemory {
     /// Copies device memory from `address` to `out`.
     ///
     /// # Errors
-    /// [`MemoryError::NoSuchAddress`] if not all of it is allocated.
+    /// [`MemoryError::NoSuchAddress`] if not all of it is in one allocation.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
-        let (index, offset) = self.host_range(address, out.len())?;
-        let allocation = &self.allocations[index];
-        let (mut at, mut rest) = (offset, out);
-        while !rest.is_empty() {
-            let page = allocation.page((at / PAGE_BYTES) as usize);
-            let skip = (at % PAGE_BYTES) as usize;
-            let (now, later) = rest.split_at_mut(rest.len().min(PAGE_BYTES as usize - skip));
-            at += now.len() as u64;
-            load_bytes(page, skip, now);
-            rest = later;
-        }
+        let (slot, offset) = self.host_range(address, out.len() as u64)?;
+        self.allocations[slot].read(offset, out);
         Ok(())
     }
 
     /// Copies `data` to device memory at `address`.
     ///
     /// # Errors
-    /// [`MemoryError::NoSuchAddress`] if not all of it is allocated.
+    /// [`MemoryError::NoSuchAddress`] if not all of it is in one allocation.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
-        let (index, offset) = self.host_range(address, data.len())?;
-        let allocation = &mut self.allocations[index];
-        let (mut at, mut rest) = (offset, data);
-        while !rest.is_empty() {
-            let page = (at / PAGE_BYTES) as usize;
-            let skip = (at % PAGE_BYTES) as usize;
-            let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
-            match &mut allocation.pages[page] {
-                // The page reads as zeros already.
-                None if now.iter().all(|&byte| byte == 0) => {}
-                // A page that is overwritten completely need not be cleared first.
-                new @ None if now.len() == PAGE_BYTES as usize => {
-                    let (words, _) = now.as_chunks();
-                    *new = Some(words.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect());
-                }
-                _ => store_bytes(allocation.page_mut(page), skip, now),
-            }
-            at += now.len() as u64;
-            rest = later;
-        }
+        let (slot, offset) = self.host_range(address, data.len() as u64)?;
+        let allocation = &mut self.allocations[slot];
+        allocation.host_writes += 1;
+        allocation.write(offset, data);
+        allocation.note_written(offset, data.len() as u64);
         Ok(())
     }
 
-    fn host_range(&self, address: u64, bytes: usize) -> Result<(usize, u64), MemoryError> {
-        let missing = || MemoryError::NoSuchAddress(format!("no memory at {address:#x}: {}", self.describe(address)));
-        if bytes == 0 && self.allocations.is_empty() {
-            return Err(missing());
+    /// Sets `bytes` bytes at `address` to repetitions of `value`.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchAddress`] if not all of it is in one allocation, or if `address` or `bytes` is not
+    /// a multiple of the size of `value`.
+    pub fn fill(&mut self, address: u64, value: Fill, bytes: u64) -> Result<(), MemoryError> {
+        let (slot, offset) = self.host_range(address, bytes)?;
+        let size = value.bytes();
+        if !address.is_multiple_of(size) || !bytes.is_multiple_of(size) {
+            let [bytes, size] = [bytes, size].map(|n| kit::text::counted(n, "byte"));
+            let what = format!("{bytes} at {address:#x} are not aligned to elements of {size}");
+            return Err(MemoryError::NoSuchAddress(what));
         }
-        let index = self.find(address).ok_or_else(missing)?;
-        let a = &self.allocations[index];
+        let allocation = &mut self.allocations[slot];
+        allocation.host_writes += 1;
+        allocation.fill(offset, value.word(), bytes);
+        allocation.note_written(offset, bytes);
+        Ok(())
+    }
+
+    /// Copies `bytes` bytes within device memory. The two places may overlap.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoSuchAddress`] if not all of a place is in one allocation.
+    pub fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<(), MemoryError> {
+        let (source, start) = self.host_range(from, bytes)?;
+        let (target, end) = self.host_range(to, bytes)?;
+        if from == to {
+            return Ok(());
+        }
+        let mut buffer = vec![0; bytes.min(COPY_BYTES as u64) as usize];
+        let mut done = 0;
+        while done < bytes {
+            let now = (bytes - done).min(COPY_BYTES as u64);
+            // A copy to higher addresses starts at the end, so that no byte is overwritten before it is read.
+            let at = if to > from { bytes - done - now } else { done };
+            let buffer = &mut buffer[..now as usize];
+            self.allocations[source].read(start + at, buffer);
+            self.allocations[target].write(end + at, buffer);
+            done += now;
+        }
+        let allocation = &mut self.allocations[target];
+        allocation.host_writes += 1;
+        allocation.note_written(end, bytes);
+        Ok(())
+    }
+
+    /// Address and size of each page of the allocation at `base` that kernels or the host have written since
+    /// [`DeviceMemory::clear_changed`]. Empty if no allocation starts there.
+    pub fn changed(&self, base: u64) -> impl Iterator<Item = (u64, u64)> {
+        let allocation = self.find(base).map(|slot| &self.allocations[slot]).filter(|a| a.base == base);
+        allocation.into_iter().flat_map(DeviceAllocation::changed).map(move |(offset, bytes)| (base + offset, bytes))
+    }
+
+    /// Forgets what has been written of the allocation at `base`: [`DeviceMemory::changed`].
+    pub fn clear_changed(&mut self, base: u64) {
+        if let Some(slot) = self.find(base) {
+            self.allocations[slot].clear_changed();
+        }
+    }
+
+    /// Slot and offset of a range that the host accesses.
+    fn host_range(&self, address: u64, bytes: u64) -> Result<(usize, u64), MemoryError> {
+        let missing = || MemoryError::NoSuchAddress(format!("no memory at {address:#x}: {}", self.describe(address)));
+        let slot = self.find(address).ok_or_else(missing)?;
+        let a = &self.allocations[slot];
         let offset = address - a.base;
-        if bytes as u64 > a.bytes - offset {
-            let [bytes, size] = [bytes as u64, a.bytes].map(|n| kit::text::counted(n, "byte"));
+        if bytes > a.bytes - offset {
+            let [bytes, size] = [bytes, a.bytes].map(|n| kit::text::counted(n, "byte"));
             let what = format!("{bytes} at offset {offset} do not fit in `{}` of {size}", a.name);
             return Err(MemoryError::NoSuchAddress(what));
         }
-        Ok((index, offset))
+        Ok((slot, offset))
     }
 }
 
-/// Loads bytes from little-endian words, starting at byte `skip`.
-fn load_bytes(words: &[u32], skip: usize, out: &mut [u8]) {
-    let head = out.len().min(skip.wrapping_neg() % 4);
-    let (head, rest) = out.split_at_mut(head);
-    let byte = |at: usize| (words[at / 4] >> (at % 4 * 8)) as u8;
-    for (i, out) in head.iter_mut().enumerate() {
-        *out = byte(skip + i);
-    }
-    let start = skip + head.len();
-    let (whole, tail) = rest.as_chunks_mut::<4>();
-    for (bytes, word) in whole.iter_mut().zip(&words[start / 4..]) {
-        *bytes = word.to_le_bytes();
-    }
-    let start = start + 4 * whole.len();
-    for (i, out) in tail.iter_mut().enumerate() {
-        *out = byte(start + i);
-    }
+/// A granule outside allocations.
+struct Granule {
+    /// Slot of the allocation whose last bytes are in it.
+    partly: Option<usize>,
+    window: Window<()>,
 }
 
-/// Stores bytes into little-endian words, starting at byte `skip`.
-fn store_bytes(words: &mut [u32], skip: usize, data: &[u8]) {
-    let head = data.len().min(skip.wrapping_neg() % 4);
-    let (head, rest) = data.split_at(head);
-    let put = |word: &mut u32, at: usize, byte: u8| {
-        let shift = at % 4 * 8;
-        *word = *word & !(0xff << shift) | u32::from(byte) << shift;
-    };
-    for (i, &byte) in head.iter().enumerate() {
-        put(&mut words[(skip + i) / 4], skip + i, byte);
-    }
-    let start = skip + head.len();
-    let (whole, tail) = rest.as_chunks::<4>();
-    for (word, bytes) in words[start / 4..].iter_mut().zip(whole) {
-        *word = u32::from_le_bytes(*bytes);
-    }
-    let start = start + 4 * whole.len();
-    for (i, &byte) in tail.iter().enumerate() {
-        put(&mut words[(start + i) / 4], start + i, byte);
-    }
+/// Page of a granule at an offset in its allocation, and its words there.
+fn place(offset: u64) -> (usize, std::ops::Range<usize>) {
+    let word = (offset % PAGE_BYTES / 4) as usize;
+    ((offset / PAGE_BYTES) as usize, word..word + GRANULE_BYTES as usize / 4)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_come_back_across_pages_and_at_odd_places() {
-        let mut memory = DeviceMemory::default();
-        let base = memory.allocate("a", 200_001).unwrap();
-        let data: Vec<u8> = (0..131_077u32).map(|i| (i * 7 + i / 251) as u8).collect();
-        for offset in [0, 1, 2, 3, 65_533, 68_924] {
-            memory.write(base + offset, &data).unwrap();
-            let mut back = vec![0; data.len()];
-            memory.read(base + offset, &mut back).unwrap();
-            assert!(back == data, "offset {offset}");
-        }
-        assert!(memory.write(base + 68_925, &data).is_err());
-    }
-
-    #[test]
-    fn untouched_memory_is_zero_and_costs_nothing() {
-        let mut memory = DeviceMemory::default();
-        let base = memory.allocate("big", 8 << 30).unwrap();
-        let mut out = [1; 9];
-        memory.read(base + (7 << 30), &mut out).unwrap();
-        assert_eq!((out, memory.resident_bytes()), ([0; 9], 0));
-        memory.write(base, &[0; 200_000]).unwrap();
-        assert_eq!(memory.resident_bytes(), 0);
-        memory.write(base + 65_536, &[1]).unwrap();
-        assert_eq!(memory.resident_bytes(), 65_536);
-    }
-
-    #[test]
-    fn a_missing_address_is_described_by_its_neighbour() {
-        let mut memory = DeviceMemory::default();
-        assert_eq!(memory.describe(0), "nothing is allocated");
-        let base = memory.allocate("x", 100).unwrap();
-        assert_eq!(
-            memory.describe(base + 104),
-            format!("nearest is `x` (100 bytes at {base:#x}): 4 bytes past its end")
-        );
-        assert!(memory.describe(base - 1).ends_with("1 byte before its start"));
-        memory.free(base).unwrap();
-        assert!(memory.describe(base + 4).contains("freed, at offset 4"));
-        assert!(memory.window(base, 4).is_none());
-        assert!(matches!(memory.allocate("y", 1 << 50), Err(MemoryError::Full { .. })));
-    }
-}
+mod tests;

@@ -11,13 +11,18 @@
 //! addresses are global.
 
 mod device;
+mod heap;
 mod local;
+mod pages;
 mod shared;
+mod stray;
 
 pub(crate) use device::Window;
-pub use device::{DeviceAllocation, DeviceMemory, MemoryError};
+pub use device::{DeviceMemory, Fill, MemoryError};
 pub(crate) use local::LocalMemory;
+pub use pages::DeviceAllocation;
 pub(crate) use shared::SharedMemory;
+pub use stray::OutOfBounds;
 
 use isa::Space;
 

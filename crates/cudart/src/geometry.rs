@@ -1,0 +1,50 @@
+//! Sizes and places of memory in up to three dimensions, as the API passes them.
+
+use crate::address::{Address, Argument, plain};
+use crate::error::Result;
+
+/// `cudaExtent`.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Extent {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+/// `cudaPos`.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Position {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+}
+
+/// `cudaPitchedPtr`.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Pitched {
+    pub address: Address,
+    pub pitch: usize,
+    pub width: usize,
+    pub height: usize,
+}
+
+plain!(Extent, Position, Pitched);
+
+impl Argument for Pitched {
+    type Raw = Self;
+
+    fn raw(self) -> Result<Self> {
+        Ok(self)
+    }
+}
+
+impl Argument for Extent {
+    type Raw = Self;
+
+    fn raw(self) -> Result<Self> {
+        Ok(self)
+    }
+}

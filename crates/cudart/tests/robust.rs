@@ -1,0 +1,109 @@
+//! Bad pointers, errors that stay, callbacks, forks.
+
+use std::ffi::{CStr, c_int, c_void};
+
+use crate::calls::*;
+use crate::{driver, serial};
+
+/// Addresses that are null, low, in a hole, or beyond the end.
+const WILD: [usize; 5] = [0, 1, 0x1234, 0x6666_0000_0000, usize::MAX - 3];
+
+#[test]
+fn wild_pointers_are_invalid_values() {
+    let _serial = serial();
+    for wild in WILD {
+        assert_eq!(cudaMalloc(wild, 16), 1, "{wild:#x}");
+        assert_eq!(cudaGetDevice(wild), 1, "{wild:#x}");
+        assert_eq!(cudaGetDeviceCount(wild), 1, "{wild:#x}");
+        assert_eq!(crate::cudaGetDeviceProperties(wild, 0), 1, "{wild:#x}");
+        assert_eq!(cudaMemcpy3D(wild), 1, "{wild:#x}");
+        assert_eq!(cudaMallocArray(at(&mut 0_usize), wild, 4, 4, 0), 1, "{wild:#x}");
+        assert_eq!(cudaMemcpy(wild, at(&mut 0_u64), 8, 0), 1, "{wild:#x}");
+        assert_eq!(cudaMemcpy(at(&mut 0_u64), wild, 8, 0), 1, "{wild:#x}");
+        assert_eq!(cudaPointerGetAttributes(wild, 4096), 1, "{wild:#x}");
+    }
+    // A place that may only be read.
+    let constant = c"constant".as_ptr().expose_provenance();
+    assert_eq!(cudaGetDevice(constant), 1);
+    assert_eq!(cudaGetLastError(), 1);
+}
+
+#[test]
+fn the_last_error_is_the_threads_own() {
+    let _serial = serial();
+    assert_eq!(cudaGetLastError(), 0);
+    assert_eq!(cudaSetDevice(9), 101);
+    assert_eq!(cudaFree(0), 0, "a success keeps the error");
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(cudaPeekAtLastError(), 0));
+    });
+    assert_eq!(cudaPeekAtLastError(), 101);
+    assert_eq!(cudaGetLastError(), 101);
+    assert_eq!(cudaGetLastError(), 0);
+}
+
+#[test]
+fn a_fault_stays_until_the_driver_forgets_it() {
+    let _serial = serial();
+    driver::state().broken = 700;
+    assert_eq!(cudaDeviceSynchronize(), 700);
+    assert_eq!(cudaGetLastError(), 700);
+    assert_eq!(cudaDeviceSynchronize(), 700);
+    driver::state().broken = 0;
+    assert_eq!(cudaDeviceSynchronize(), 0);
+    assert_eq!(cudaGetLastError(), 700);
+    // SAFETY: texts of errors are never freed.
+    let text = unsafe { CStr::from_ptr(cudaGetErrorString(700)) };
+    assert_eq!(text, c"an illegal memory access was encountered");
+}
+
+#[test]
+fn what_is_not_ready_is_an_error_of_the_call() {
+    let _serial = serial();
+    assert_eq!(cudaEventQuery(5), 600);
+    assert_eq!(cudaGetLastError(), 600);
+    assert_eq!(cudaStreamDestroy(0), 400);
+    assert_eq!(cudaGetLastError(), 400);
+}
+
+#[test]
+fn what_the_driver_lacks_is_not_supported() {
+    let _serial = serial();
+    assert_eq!(cudaEventRecord(5, 0), 801);
+    assert_eq!(cudaGetLastError(), 801);
+}
+
+#[test]
+fn a_callback_gets_its_stream_status_and_data() {
+    extern "C" fn seen(stream: usize, status: c_int, data: *mut c_void) {
+        // SAFETY: the test passes a place of its own.
+        unsafe { *data.cast::<(usize, c_int)>() = (stream, status) };
+    }
+    let _serial = serial();
+    let mut place = (0_usize, -1);
+    let data = (&raw mut place).cast::<c_void>();
+    assert_eq!(cudaStreamAddCallback(7, Some(seen), data, 0), 0);
+    assert_eq!(place, (7, 0));
+    assert_eq!(cudaStreamAddCallback(7, None, data, 0), 1);
+    assert_eq!(cudaStreamAddCallback(7, Some(seen), data, 1), 1);
+    cudaGetLastError();
+}
+
+#[test]
+fn the_child_of_a_fork_has_no_driver() {
+    let _serial = serial();
+    assert_eq!(cudaFree(0), 0);
+    // SAFETY: the child calls the runtime, which takes no lock there, and ends at once.
+    let code = unsafe {
+        match libc::fork() {
+            0 => libc::_exit(cudaMalloc(at(&mut 0_usize), 4)),
+            child => {
+                let mut status = 0;
+                assert_eq!(libc::waitpid(child, &mut status, 0), child);
+                libc::WEXITSTATUS(status)
+            }
+        }
+    };
+    assert_eq!(code, 3, "cudaErrorInitializationError");
+    assert_eq!(cudaFree(0), 0, "the parent goes on");
+}

@@ -1,0 +1,173 @@
+//! C programs over the driver and the runtime, built with the system's compiler.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+
+/// The folder that cargo builds libraries into: that of this test, or the one above it.
+fn built() -> PathBuf {
+    let own = std::env::current_exe().expect("a test has a file");
+    let folder = own.parent().expect("a file has a folder").to_owned();
+    folder
+        .ancestors()
+        .find(|folder| folder.join("libcudart12.so").is_file())
+        .expect("cargo builds the libraries")
+        .into()
+}
+
+/// A folder with the libraries under the names by which programs ask for them, and test programs.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let built = built();
+        for (file, name) in [
+            ("libcuda.so", "libcuda.so.1"),
+            ("libcudart11.so", "libcudart.so.11.0"),
+            ("libcudart12.so", "libcudart.so.12"),
+            ("libcudart13.so", "libcudart.so.13"),
+        ] {
+            std::os::unix::fs::symlink(built.join(file), folder.path().join(name)).expect("a link");
+        }
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Compiles `name`.c against a version of the runtime, or none (0). `None` where there is no compiler.
+    fn compile(&self, name: &str, version: u32) -> Option<PathBuf> {
+        let program = self.path().join(format!("{name}{version}"));
+        let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+        compiler.args(["-O1", "-w", "-o"]).arg(&program).arg(Path::new(SOURCES).join(format!("{name}.c")));
+        if version != 0 {
+            compiler.arg(format!("-DKERNELS=\"{SOURCES}/kernels.fatbin\""));
+            let runtime =
+                if version == 11 { "libcudart.so.11.0".to_owned() } else { format!("libcudart.so.{version}") };
+            compiler.arg(self.path().join(runtime));
+        }
+        compiler.arg(self.path().join("libcuda.so.1")).arg("-lpthread");
+        let Ok(output) = compiler.output() else {
+            eprintln!("skipped: there is no C compiler");
+            return None;
+        };
+        assert!(output.status.success(), "{name}.c: {}", String::from_utf8_lossy(&output.stderr));
+        Some(program)
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_LIBRARY_PATH", self.path()).env("WARPWRIGHT_OUT", self.path().join("out"));
+        command.env("WARPWRIGHT_QUIET", "1");
+        command
+    }
+
+    fn report(&self) -> serde_json::Value {
+        let text = std::fs::read(self.path().join("out/report.json")).expect("a report");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+}
+
+fn run<I: AsRef<OsStr>>(place: &Place, program: &Path, args: impl IntoIterator<Item = I>) -> Output {
+    place.command(program).args(args).output().expect("it runs")
+}
+
+/// What a program prints, which must end with `status`.
+fn printed(output: &Output, status: i32) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{out}{err}");
+    out.into_owned()
+}
+
+#[test]
+fn the_driver_loads_modules_and_launches() {
+    let place = Place::new();
+    let Some(program) = place.compile("driver", 0) else { return };
+    let modules = ["kernels.fatbin", "kernels.ptx"].map(|name| format!("{SOURCES}/{name}"));
+    assert_eq!(printed(&run(&place, &program, modules), 0), "kernels.fatbin\nkernels.ptx\ndone\n");
+}
+
+#[test]
+fn each_runtime_runs_registered_kernels() {
+    for version in [11, 12, 13] {
+        let place = Place::new();
+        let Some(program) = place.compile("runtime", version) else { return };
+        assert_eq!(printed(&run(&place, &program, [""; 0]), 0), format!("runtime {version}\ndone\n"));
+        let report = place.report();
+        assert_eq!(report["devices"][0]["kernels"][0]["name"], "saxpy");
+        assert_eq!(report["devices"][0]["transfers"][0]["direction"], "host to device");
+    }
+}
+
+#[test]
+fn streams_and_events_have_simulated_time() {
+    let place = Place::new();
+    let Some(program) = place.compile("streams", 12) else { return };
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "done\n");
+}
+
+#[test]
+fn faults_are_cuda_s_errors() {
+    let place = Place::new();
+    let Some(program) = place.compile("faults", 12) else { return };
+    for which in ["0", "1", "2", "3"] {
+        let output = run(&place, &program, [which]);
+        assert_eq!(printed(&output, 0), "done\n");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("in kernel `"), "{which}: {said}");
+        assert_eq!(place.report()["failures"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn kernels_print_in_order_with_the_program() {
+    let place = Place::new();
+    let Some(program) = place.compile("output", 12) else { return };
+    let hello = "thread 0 of 32 says hello 2.50\nthread 1 of 32 says hello 2.50\n";
+    // What is still to do when the program ends is done.
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 7), format!("before\n{hello}after\n{hello}"));
+}
+
+#[test]
+fn threads_children_and_late_calls_get_answers() {
+    let place = Place::new();
+    let Some(program) = place.compile("threads", 12) else { return };
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "child 3\ndone\nlate 1\n");
+}
+
+/// Kernels that are not timed leave the same memory.
+#[test]
+fn kernels_run_without_time_if_asked() {
+    let place = Place::new();
+    let Some(program) = place.compile("runtime", 12) else { return };
+    for (time, timed) in [("none", 0), ("kernels=saxpy,reverse", 2)] {
+        let output = place.command(&program).env("WARPWRIGHT_TIME", time).output().expect("it runs");
+        assert_eq!(printed(&output, 0), "runtime 12\ndone\n");
+        let report = place.report();
+        assert_eq!(report["devices"][0]["kernels"].as_array().map(Vec::len), Some(timed), "{time}");
+        assert!(report["devices"][0]["untimed"].as_array().is_some_and(|kernels| !kernels.is_empty()));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_program_with_a_report() {
+    let place = Place::new();
+    let Some(program) = place.compile("slow", 12) else { return };
+    let mut child = place.command(&program).stdout(std::process::Stdio::piped()).spawn().expect("it runs");
+    let mut line = [0; 9];
+    std::io::Read::read_exact(&mut child.stdout.as_mut().expect("piped"), &mut line).expect("it has launched");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let report = place.report();
+    assert_eq!(report["devices"][0]["interrupted"], true);
+    assert!(report["devices"][0]["kernels"][0]["statistics"]["cycles"].as_u64().is_some_and(|cycles| cycles > 0));
+}

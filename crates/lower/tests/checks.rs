@@ -1,0 +1,196 @@
+//! Accesses outside allocations, reads of unwritten memory, races: what the checks find and what they do not.
+
+use crate::common::{kernel, module};
+use crate::sass_memory::{Bench, ldg, stg};
+use exec::check::{Finding, Hazard};
+use exec::{Arg, DeviceState, Launch, OutOfBounds, run};
+use isa::{Dim3, Fault};
+
+/// A run of a kernel with a buffer of 64 words that the host has written.
+struct Run {
+    state: DeviceState,
+    buffer: u64,
+    outcome: Result<(), Box<Fault>>,
+}
+
+fn run_with(policy: OutOfBounds, checks: bool, items: &str, grid: u32, block: u32) -> Run {
+    let loaded = module(items);
+    let mut state = DeviceState::default();
+    state.check(policy, checks);
+    state.load(&loaded.module).unwrap();
+    let buffer = state.memory.allocate("buffer", 256).unwrap();
+    state.memory.write(buffer, &[0; 256]).unwrap();
+    // A second one, which nobody writes.
+    state.memory.allocate("fresh", 256).unwrap();
+    let kernel = loaded.module.kernels[0].clone();
+    let (grid, block) = (Dim3::new(grid, 1, 1), Dim3::new(block, 1, 1));
+    let launch = Launch::new(kernel, grid, block, 0, &[Arg::Pointer(buffer)]).unwrap();
+    let outcome = run(&mut state, &launch).map(drop);
+    Run { state, buffer, outcome }
+}
+
+/// What the checks find of a kernel with this body.
+fn found(body: &str, grid: u32, block: u32) -> Vec<Finding> {
+    let run = run_with(OutOfBounds::Error, true, &kernel(body), grid, block);
+    run.outcome.unwrap_or_else(|fault| panic!("{fault}"));
+    run.state.findings().unwrap().found().to_vec()
+}
+
+fn kinds(body: &str, grid: u32, block: u32) -> Vec<(Hazard, u64)> {
+    found(body, grid, block).iter().map(|finding| (finding.kind, finding.count)).collect()
+}
+
+/// Offset of `fresh` in a register of the kernel's buffer.
+const FRESH: &str = "[%buf+4352]";
+
+#[test]
+fn accesses_near_allocations_follow_the_policy() {
+    // Lanes 30 and 31 of the second warp access beyond the end; what they store they load again.
+    let body = "add.s64 %at, %at, 8; ld.global.u32 %r1, [%at]; add.u32 %r1, %r1, %i; st.global.u32 [%at], %r1;\n\
+                ld.global.u32 %r2, [%at]; setp.ne.u32 %p1, %r1, %r2; @%p1 trap; red.global.add.u32 [%at], 1;";
+    let of = |policy| run_with(policy, false, &kernel(body), 1, 64);
+    let fault = of(OutOfBounds::Error).outcome.unwrap_err();
+    assert!(fault.what.contains("directly after its last byte"), "{fault}");
+
+    let run = of(OutOfBounds::Warn);
+    run.outcome.unwrap();
+    let findings = run.state.findings().unwrap();
+    assert_eq!(findings.count(Hazard::OutOfBounds), 8);
+    let [first, ..] = findings.found() else { panic!("nothing found") };
+    assert_eq!((first.thread.x, first.count, findings.found().len()), (62, 2, 4));
+    assert!(first.what.starts_with("out-of-bounds load of 4 bytes at global address 0x7f00000100"), "{first}");
+    assert!(first.what.ends_with("nearest is `buffer` (256 bytes at 0x7f00000000): directly after its last byte"));
+    assert!(first.to_string().contains("ld.global.u32 %r1, [%at]"), "{first}");
+    let mut words = [0; 256];
+    run.state.memory.read(run.buffer, &mut words).unwrap();
+    assert_eq!(words[4 * 63], 61 + 1, "stores in bounds are kept");
+
+    let run = of(OutOfBounds::Allow);
+    assert!(run.outcome.is_ok() && run.state.findings().is_none());
+    let far = kernel("ld.global.u32 %r1, [%buf+2097152];");
+    let fault = run_with(OutOfBounds::Allow, false, &far, 1, 32).outcome.unwrap_err();
+    assert_eq!(fault.kind, isa::FaultKind::IllegalAddress);
+    let constant = ".const .u32 c = 1;\n".to_owned() + &kernel("mov.u64 %rd1, c; st.global.u32 [%rd1], 2;");
+    assert!(run_with(OutOfBounds::Allow, false, &constant, 1, 1).outcome.is_err());
+}
+
+#[test]
+fn machine_code_follows_the_policy_too() {
+    for sm in [70, 80, 90] {
+        let mut bench = Bench::new(3);
+        let end = bench.base + 4096;
+        bench.point(2, |lane| end - 64 + 4 * lane);
+        let code = [stg(sm, 2, 0, 9, 4).0, ldg(sm, 8, 2, 0, 4).0];
+        assert!(bench.fault(sm, &code).contains("out-of-bounds store to global"));
+        bench.setting.state.check(OutOfBounds::Warn, false);
+        let result = bench.run(sm, &code);
+        assert_eq!(result.general[8], result.general[9]);
+        let findings = bench.setting.state.findings().unwrap();
+        assert_eq!(findings.count(Hazard::OutOfBounds), 32);
+        assert_eq!(findings.found()[0].thread.x, 16);
+        bench.setting.state.check(OutOfBounds::Allow, false);
+        assert_eq!(bench.run(sm, &code).general[8], result.general[8]);
+    }
+}
+
+#[test]
+fn reads_of_what_was_never_written_are_found() {
+    let global = found(&format!("ld.global.u32 %r1, {FRESH}; ld.global.u32 %r2, [%buf];"), 1, 32);
+    let [finding] = &global[..] else { panic!("{global:?}") };
+    assert_eq!((finding.kind, finding.count), (Hazard::UninitialisedGlobal, 32));
+    assert!(finding.what.contains("never written: it is in `fresh`"), "{finding}");
+    // Half of the eight bytes are written.
+    let half = format!("st.global.u32 {FRESH}, %i; ld.global.u32 %r1, {FRESH}; ld.global.u64 %rd1, {FRESH};");
+    assert_eq!(kinds(&half, 1, 32), [(Hazard::UninitialisedGlobal, 32)]);
+    let atomic = format!("red.global.add.u32 {FRESH}, 1;");
+    assert_eq!(kinds(&atomic, 1, 2), [(Hazard::UninitialisedGlobal, 1)]);
+    let shared =
+        ".shared .align 4 .b8 s[128]; ld.shared.u32 %r1, [s+4]; st.shared.u8 [s+8], 1; ld.shared.u8 %r2, [s+8];";
+    assert_eq!(kinds(shared, 1, 32), [(Hazard::UninitialisedShared, 32)]);
+    let generic = ".shared .align 4 .b8 s[128]; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1; ld.u32 %r1, [%rd1];";
+    assert_eq!(kinds(generic, 1, 32), [(Hazard::UninitialisedShared, 32)]);
+}
+
+/// Each thread stores to its word of shared memory and loads that of a thread of the other warp.
+fn exchange(between: &str) -> String {
+    format!(
+        ".shared .align 4 .b8 s[256]; mov.u32 %r1, s; shl.b32 %r2, %i, 2; add.u32 %r3, %r1, %r2;\n\
+         xor.b32 %r2, %r2, 128; add.u32 %r4, %r1, %r2;\n\
+         st.shared.u32 [%r3], %i; {between} ld.shared.u32 %r5, [%r4];"
+    )
+}
+
+#[test]
+fn races_in_shared_memory_are_found() {
+    let races = found(&exchange(""), 1, 64);
+    let race = races.iter().find(|finding| finding.kind == Hazard::SharedRace).unwrap();
+    // The first warp has loaded what the second one stores; the second one loads what the first has stored.
+    assert!(race.what.contains("read by thread (0,0,0)") && race.what.contains("no barrier"), "{race}");
+    assert_eq!((race.thread.x, race.count), (32, 32));
+    assert!(race.earlier.as_ref().unwrap().text.starts_with("ld.shared"), "{race}");
+    let [.., race] = &races[..] else { panic!("{races:?}") };
+    assert!(race.what.contains("written by thread (0,0,0)") && race.thread.x == 32, "{race}");
+
+    assert_eq!(kinds(&exchange("bar.sync 0;"), 1, 64), []);
+    assert_eq!(kinds(&exchange("bar.sync 3, 64;"), 1, 64), []);
+    assert_eq!(kinds(&exchange("bar.red.popc.u32 %r9, 0, 1;"), 1, 64), []);
+    // The barrier is only of each warp's own threads.
+    let own = "shr.u32 %r8, %i, 5; bar.sync %r8, 32;";
+    assert!(kinds(&exchange(own), 1, 64).iter().any(|(kind, _)| *kind == Hazard::SharedRace));
+    // A later store without a barrier after the loads.
+    let after = exchange("bar.sync 0;") + "st.shared.u32 [%r3], 7;";
+    assert_eq!(kinds(&after, 1, 64), [(Hazard::SharedRace, 32); 2]);
+    let twice = exchange("bar.sync 0;") + "bar.sync 0; st.shared.u32 [%r3], 7;";
+    assert_eq!(kinds(&twice, 1, 64), []);
+    // One warp produces, the other consumes.
+    let flow = ".shared .align 4 .b8 s[128]; mov.u32 %r1, s; and.b32 %r2, %i, 31; shl.b32 %r2, %r2, 2; add.u32 %r1, %r1, %r2;\n\
+                setp.lt.u32 %p1, %i, 32; @%p1 st.shared.u32 [%r1], %i; @%p1 bar.arrive 1, 64; @!%p1 bar.sync 1, 64;\n\
+                @!%p1 ld.shared.u32 %r3, [%r1];";
+    assert_eq!(kinds(flow, 1, 64), []);
+}
+
+#[test]
+fn atomic_operations_do_not_race_with_each_other() {
+    let sum = |between: &str| {
+        format!(
+            ".shared .align 4 .b8 s[4]; setp.eq.u32 %p1, %i, 0; @%p1 st.shared.u32 [s], 0; bar.sync 0;\n\
+             red.shared.add.u32 [s], 1; {between} ld.shared.u32 %r1, [s];"
+        )
+    };
+    assert_eq!(kinds(&sum("bar.sync 0;"), 1, 96), []);
+    assert!(kinds(&sum(""), 1, 96).iter().any(|(kind, _)| *kind == Hazard::SharedRace));
+    let bytes = ".shared .align 4 .b8 s[64]; mov.u32 %r1, s; add.u32 %r1, %r1, %i; st.shared.u8 [%r1], %i;";
+    assert_eq!(kinds(bytes, 1, 64), [], "bytes of a word are apart");
+}
+
+#[test]
+fn races_in_global_memory_between_ctas_are_found() {
+    let races = found("st.global.u32 [%buf], %i;", 2, 1);
+    let [race] = &races[..] else { panic!("{races:?}") };
+    assert!(race.what.contains("written by thread (0,0,0) of CTA (0,0,0)"), "{race}");
+    assert!(race.what.contains("it is in `buffer`"), "{race}");
+    assert_eq!((race.kind, race.cta.x, race.count), (Hazard::GlobalRace, 1, 1));
+    assert_eq!(kinds("st.global.u32 [%at], %i; ld.global.u32 %r1, [%at];", 2, 32), []);
+    assert_eq!(kinds("red.global.add.u32 [%buf], 1;", 4, 32), []);
+    // A counter tells the last CTA that the others have stored.
+    let last = "st.global.u32 [%at], %i; membar.gl; atom.global.inc.u32 %r1, [%buf+128], 7;\n\
+                setp.eq.u32 %p1, %r1, 3; @%p1 ld.global.u32 %r2, [%buf]; @%p1 st.global.u32 [%buf+132], %r2;";
+    assert_eq!(kinds(last, 4, 1), []);
+}
+
+#[test]
+fn launches_follow_each_other_and_need_no_synchronisation() {
+    let loaded =
+        module(&kernel("ld.global.u32 %r1, [%buf]; setp.eq.u32 %p1, %b, 1; @%p1 st.global.u32 [%buf+64], %r1;"));
+    let other = module(&kernel("st.global.u32 [%buf], 1;"));
+    let mut state = DeviceState::default();
+    state.check(OutOfBounds::Error, true);
+    let buffer = state.memory.allocate("buffer", 256).unwrap();
+    state.memory.fill(buffer, exec::memory::Fill::Byte(0), 256).unwrap();
+    for (loaded, grid) in [(&other, 1), (&loaded, 2), (&other, 1)] {
+        let (grid, block) = (Dim3::new(grid, 1, 1), Dim3::new(1, 1, 1));
+        let kernel = loaded.module.kernels[0].clone();
+        run(&mut state, &Launch::new(kernel, grid, block, 0, &[Arg::Pointer(buffer)]).unwrap()).unwrap();
+    }
+    assert_eq!(state.findings().unwrap().found(), []);
+}
