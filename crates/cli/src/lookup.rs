@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
 use lab::{Job, OutOfBounds, RegisterChoice, RegisterMode, Setup};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
@@ -344,6 +345,11 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
+    if is_program(path) {
+        return refuse(format!(
+            "is a program or a library: `warpwright exec -- {name}` runs a program, `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)"
+        ));
+    }
     let given =
         [("--size", input.work.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
@@ -353,6 +359,13 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     let overrides = input.overrides();
     LaunchFile::load(path, &overrides).map_err(Failure::bad_input)?;
     Ok(Job::LaunchFile { path: path.into(), overrides })
+}
+
+/// Whether a file is a host program or library.
+fn is_program(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
+    read.is_ok() && sass::elf::is_elf(&start)
 }
 
 #[cfg(test)]

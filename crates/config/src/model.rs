@@ -192,6 +192,8 @@ keys! {
         dram: Dram;
         /// What its events cost.
         energy: Energy => default;
+        /// What the chip is mounted on.
+        board: Board => default;
     }
 
     /// Frequencies. The DRAM clock is the command clock; data moves at
@@ -477,6 +479,18 @@ keys! {
         model: Option<String> = Text, "", optional;
         /// Optional. Chip voltage; that of the coefficients if absent.
         volts: Option<f64> = Volts, "V", optional;
+    }
+
+    /// What programs see of the board, and its link to the host.
+    Board: Default at "board." {
+        /// Optional. Name that programs see; the description if absent.
+        product: Option<String> = Text, "", optional;
+        /// Optional. Device memory; 8192 if absent.
+        memory_mib: Option<u32> = Int(16, 16_777_216), "MiB", optional;
+        /// Optional. What the link to the host moves in one direction; 12000 if absent, as PCI Express 3.0 with 16 lanes.
+        link_mb_per_s: Option<u32> = Int(1, 10_000_000), "MB/s", optional;
+        /// Optional. Time of a transfer beside its bytes; 10 if absent.
+        link_latency_us: Option<u32> = Int(0, 1_000_000), "microseconds", optional;
     }
 
     /// A set-associative cache.

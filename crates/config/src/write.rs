@@ -28,6 +28,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("dram", false),
     ("dram.timing", false),
     ("energy", false),
+    ("board", false),
 ];
 
 /// The description as text that [`crate::load`] reads back as the same description.

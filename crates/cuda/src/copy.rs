@@ -80,19 +80,37 @@ impl Driver {
     /// # Errors
     /// Memory is missing on one side, or it is no stream.
     pub fn copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3], stream: u64, wait: bool) -> Result<Wait> {
-        let device = self.stream_device(stream)?;
+        let (device, key) = self.key_of(stream)?;
         if size.contains(&0) {
             return Ok(Wait::Nothing);
         }
+        let is_captured = self.is_captured(device, key)?;
+        if wait {
+            self.refuse_capture(key)?;
+        }
         let (mut from, to) = (self.side(device, &from, size)?, self.side(device, &to, size)?);
         let to_pageable = matches!(to.at, At::Host(_));
-        if let (At::Host(address), false, false) = (&from.at, wait, to_pageable) {
+        if let (At::Host(address), false, false) = (&from.at, wait || is_captured, to_pageable) {
             from = self.snapshot(*address, &from, size)?;
         }
         let [width, height, depth] = size;
         let within = matches!((&from.at, &to.at), (At::Device(_), At::Device(_)));
         let op = self.request(stream, Work::Copy(Copy { from, to, width, height, depth }), &[])?;
         Ok(if to_pageable || (wait && !within) { Wait::Op(device, op) } else { Wait::Nothing })
+    }
+
+    /// A copy of a box of `size` for a graph: it reads host memory when it is carried out.
+    ///
+    /// # Errors
+    /// Memory is missing on one side, or there is no context.
+    pub fn plan_copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3]) -> Result<Copy> {
+        let device = self.device_here()?;
+        if size.contains(&0) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let (from, to) = (self.side(device, &from, size)?, self.side(device, &to, size)?);
+        let [width, height, depth] = size;
+        Ok(Copy { from, to, width, height, depth })
     }
 
     /// The contents of a box of host memory, packed.
@@ -125,14 +143,28 @@ impl Driver {
         if count == 0 || height == 0 {
             return Ok(None);
         }
+        let fill = self.plan_fill(device, (address, pitch), (pattern, unit), [count, height])?;
+        self.request(stream, Work::Fill(fill), &[]).map(Some)
+    }
+
+    /// A fill of `height` rows of `count` units of a pattern.
+    ///
+    /// # Errors
+    /// Memory is missing, or nothing is to be filled.
+    pub fn plan_fill(
+        &mut self,
+        device: usize,
+        (address, pitch): (u64, u64),
+        (pattern, unit): (u32, u64),
+        [count, height]: [u64; 2],
+    ) -> Result<Fill> {
         let width = count.checked_mul(unit).ok_or(Error::INVALID_VALUE)?;
         let place = Place3d { said: Said::Device, address, pitch, slice: 0 };
         let extent = place.extent([width, height, 1]).ok_or(Error::INVALID_VALUE)?;
         if !address.is_multiple_of(unit) || !self.is_on_device(device, address, extent) {
             return Err(Error::INVALID_VALUE);
         }
-        let fill = Fill { address, pitch, pattern: pattern.to_le_bytes(), unit, width, height };
-        self.request(stream, Work::Fill(fill), &[]).map(Some)
+        Ok(Fill { address, pitch, pattern: pattern.to_le_bytes(), unit, width, height })
     }
 
     /// What a call that fills memory waits for: only host memory is seen by the program itself.

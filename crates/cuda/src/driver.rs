@@ -1,13 +1,18 @@
 //! The driver: devices, contexts, and waiting for operations.
 
+use crate::capture::Captures;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::executable::Executable;
+use crate::graph::{Graph, GraphMemory, Node};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
 use crate::launch::Function;
 use crate::link::Link;
+use crate::linker::Linker;
 use crate::memory::{Allocation, Shared};
 use crate::module::Module;
+use crate::pool::Pool;
 use crate::report::Notes;
 use crate::settings::Settings;
 use crate::stream::{Stream, Streams};
@@ -16,7 +21,7 @@ use crate::work::Call;
 use isa::{Fault, FaultKind};
 use lab::{Monitor, Progress, Setup, SimulatedDevice};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use workloads::DeviceError;
 use workloads::device::ModuleId;
@@ -38,8 +43,13 @@ pub struct Device {
     primary_flags: u32,
     pub(crate) streams: Streams,
     pub(crate) shared: Shared,
+    /// Address of the workspace of cooperative launches, once there was one.
+    pub(crate) workspace: Option<u64>,
     /// Modules that the program has unloaded, by a hash of their contents.
     pub(crate) unloaded: HashMap<u64, ModuleId>,
+    /// The pool that the device has by itself, from its first use, and the one that the program has chosen.
+    pub(crate) default_pool: Option<u64>,
+    pub(crate) pool: Option<u64>,
 }
 
 /// A context.
@@ -70,7 +80,23 @@ pub enum Wait {
     Device(usize),
     /// An operation, or a microsecond.
     Query(usize, OpId),
+    /// The end of half of a device's operations, of which there are too many.
+    Room(usize),
 }
+
+/// How a wait continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is over.
+    Done,
+    /// A function of the host program has to be called, then [`Driver::called`].
+    Call(usize, OpId, Call),
+    /// Another thread has to return from a function of the host program, or the program has to store a value.
+    Elsewhere,
+}
+
+/// Operations of a device that may be pending. Before it requests more the program waits, as with CUDA.
+pub const MOST_PENDING: usize = 4096;
 
 /// CUDA's driver.
 pub struct Driver {
@@ -85,10 +111,22 @@ pub struct Driver {
     pub(crate) functions: Handles<Function>,
     pub(crate) streams: Handles<Stream>,
     pub(crate) events: Handles<Event>,
+    pub(crate) graphs: Handles<Graph>,
+    pub(crate) graph_nodes: Handles<Node>,
+    pub(crate) executables: Handles<Executable>,
+    pub(crate) captures: Captures,
+    pub(crate) linkers: Handles<Linker>,
+    pub(crate) pools: Handles<Pool>,
+    /// The pool of memory that comes from one, by address.
+    pub(crate) pool_memory: BTreeMap<u64, u64>,
+    /// Memory of nodes of graphs, by address.
+    pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
     /// By address.
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// Next number of an allocation.
     pub(crate) next_allocation: u64,
+    /// Pages of host memory under managed variables of modules.
+    pub(crate) variable_pages: BTreeSet<u64>,
     /// What the report has beside the figures of the devices.
     pub notes: Notes,
 }
@@ -113,7 +151,10 @@ impl Driver {
             primary_flags: 0,
             streams: Streams::default(),
             shared: Shared::default(),
+            workspace: None,
             unloaded: HashMap::new(),
+            default_pool: None,
+            pool: None,
         });
         Self {
             devices: devices.collect(),
@@ -125,8 +166,17 @@ impl Driver {
             functions: Handles::new(Kind::Function),
             streams: Handles::new(Kind::Stream),
             events: Handles::new(Kind::Event),
+            graphs: Handles::new(Kind::Graph),
+            graph_nodes: Handles::new(Kind::GraphNode),
+            executables: Handles::new(Kind::GraphExec),
+            captures: Captures::default(),
+            linkers: Handles::new(Kind::Link),
+            pools: Handles::new(Kind::Pool),
+            pool_memory: BTreeMap::new(),
+            graph_memory: BTreeMap::new(),
             allocations: BTreeMap::new(),
             next_allocation: 1,
+            variable_pages: BTreeSet::new(),
             notes: Notes::default(),
         }
     }
@@ -206,6 +256,9 @@ impl Driver {
         modules.into_iter().for_each(|module| {
             let _ = self.unload(module);
         });
+        self.executables.retain(|executable| executable.context != context);
+        self.release_graphs(context);
+        self.graph_memory.retain(|address, _| self.allocations.get(address).is_some_and(|a| a.context != context));
         let addresses: Vec<u64> =
             self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();
         addresses.into_iter().for_each(|address| self.release(address));
@@ -363,7 +416,10 @@ impl Driver {
         let device = &mut devices[device];
         if device.timeline.is_none() {
             match SimulatedDevice::watched(&device.setup, Box::new(Stoppable)) {
-                Ok(simulated) => device.timeline = Some(Timeline::new(simulated, Link::of(&device.setup.gpu))),
+                Ok(simulated) => {
+                    let (gpu, most) = (&device.setup.gpu, device.setup.gpu.launch.max_concurrent_kernels as usize);
+                    device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most));
+                }
                 Err(problem) => {
                     host.message(&problem.to_string());
                     return Err(Error::DEVICE_UNAVAILABLE);
@@ -376,18 +432,26 @@ impl Driver {
     /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.devices[device].unloaded.clear();
+            self.devices[device].workspace = None;
             self.notes.retire(device, &mut timeline);
         }
     }
 
-    /// Lets the simulation run. Returns a function of the host program that has to be called before the wait
-    /// continues, then [`Driver::called`].
+    /// What a program waits for that has requested too much.
+    pub fn backlog(&self) -> Wait {
+        let pending = |device: &Device| device.timeline.as_ref().map_or(0, Timeline::pending);
+        self.devices.iter().position(|device| pending(device) > MOST_PENDING).map_or(Wait::Nothing, Wait::Room)
+    }
+
+    /// Lets the simulation run.
     ///
     /// # Errors
     /// A kernel failed: the contexts of the device are broken.
-    pub fn wait(&mut self, wait: Wait) -> Result<Option<(usize, OpId, Call)>> {
+    pub fn wait(&mut self, wait: Wait) -> Result<Step> {
         let (device, until) = match wait {
-            Wait::Nothing => return Ok(None),
+            Wait::Nothing => return Ok(Step::Done),
+            Wait::Room(device) => (device, Until::AtMost(MOST_PENDING / 2)),
             Wait::Op(device, op) => (device, Until::Done(op)),
             Wait::Device(device) => (device, Until::AllDone),
             Wait::Query(device, op) => {
@@ -396,14 +460,15 @@ impl Driver {
             }
         };
         if self.devices[device].timeline.is_none() {
-            return Ok(None);
+            return Ok(Step::Done);
         }
         let host = std::mem::replace(&mut self.host, Box::new(Nobody));
         let ran = self.timeline(device).map(|timeline| timeline.run(until, &*host));
         self.host = host;
         match ran? {
-            Ok(Ran::Done) => Ok(None),
-            Ok(Ran::Call(op, call)) => Ok(Some((device, op, call))),
+            Ok(Ran::Done) => Ok(Step::Done),
+            Ok(Ran::Call(op, call)) => Ok(Step::Call(device, op, call)),
+            Ok(Ran::Elsewhere) => Ok(Step::Elsewhere),
             Ok(Ran::Stuck) => Err(self.fail(device, &DeviceError::Deadlock("operations wait for each other".into()))),
             Err(problem) => Err(self.fail(device, &problem)),
         }

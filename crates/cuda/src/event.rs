@@ -1,7 +1,9 @@
 //! Events: points in streams, with simulated time.
 
+use crate::capture::Recorded;
 use crate::driver::{Driver, Wait};
 use crate::error::{Error, Result};
+use crate::graph::Task;
 use crate::timeline::OpId;
 use crate::work::{Stamp, Work};
 
@@ -14,6 +16,8 @@ pub struct Event {
     pub flags: u32,
     /// Where it was recorded last: the operation and its time.
     pub recorded: Option<(OpId, Stamp)>,
+    /// Where it was recorded in a capture since then.
+    pub(crate) captured: Option<Recorded>,
 }
 
 /// `CU_EVENT_DISABLE_TIMING`.
@@ -31,7 +35,7 @@ impl Driver {
         if flags & !FLAGS != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        Ok(self.events.add(Event { context, device, flags, recorded: None }))
+        Ok(self.events.add(Event { context, device, flags, recorded: None, captured: None }))
     }
 
     /// Destroys an event.
@@ -42,47 +46,70 @@ impl Driver {
         self.events.remove(event).map(|_| ())
     }
 
-    /// Records an event in a stream.
+    /// Records an event in a stream. In a stream that captures, an `external` record becomes a node of the graph.
     ///
     /// # Errors
     /// Either is none, or they belong to different devices.
-    pub fn event_record(&mut self, event: u64, stream: u64) -> Result<()> {
-        let device = self.stream_device(stream)?;
+    pub fn event_record(&mut self, event: u64, stream: u64, external: bool) -> Result<()> {
+        let (device, key) = self.key_of(stream)?;
         if self.events.get(event)?.device != device {
             return Err(Error::INVALID_HANDLE);
         }
+        if self.is_captured(device, key)? {
+            if external {
+                return self.capture(key, Task::Record(event)).map(|_| ());
+            }
+            let captured = self.capture_point(key);
+            self.events.get_mut(event)?.captured = captured;
+            return Ok(());
+        }
         let stamp = Stamp::default();
         let op = self.request(stream, Work::Record(stamp.clone()), &[])?;
-        self.events.get_mut(event)?.recorded = Some((op, stamp));
+        let event = self.events.get_mut(event)?;
+        (event.recorded, event.captured) = (Some((op, stamp)), None);
         Ok(())
     }
 
-    /// Lets later work of a stream wait for an event.
+    /// Lets later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
+    /// the graph.
     ///
     /// # Errors
-    /// Either is none.
-    pub fn stream_wait_event(&mut self, stream: u64, event: u64) -> Result<()> {
-        let (of_event, recorded) = self.events.get(event).map(|e| (e.device, e.recorded.clone()))?;
-        let device = self.stream_device(stream)?;
-        let Some((op, _)) = recorded else { return Ok(()) };
-        if of_event == device {
-            self.request(stream, Work::Nothing, &[op])?;
-        } else {
-            // Devices have no common time: the other one runs up to the event first.
-            while self.wait(Wait::Op(of_event, op))?.is_some_and(|(d, op, _)| {
-                self.called(d, op);
-                true
-            }) {}
+    /// Either is none, or captures do not permit it.
+    pub fn stream_wait_event(&mut self, stream: u64, event: u64, external: bool) -> Result<Wait> {
+        let Event { device: of_event, recorded, captured, .. } = self.events.get(event)?.clone();
+        let (device, key) = self.key_of(stream)?;
+        if let Some(captured) = captured.filter(|_| !external) {
+            return self.capture_join(key, &captured).map(|()| Wait::Nothing);
         }
-        Ok(())
+        if self.is_captured(device, key)? {
+            if external {
+                return self.capture(key, Task::Wait(event)).map(|_| Wait::Nothing);
+            }
+            if recorded.is_none() {
+                return Ok(Wait::Nothing);
+            }
+            self.refuse_capture(key).map_err(|_| Error::STREAM_CAPTURE_ISOLATION)?;
+        }
+        let Some((op, _)) = recorded else { return Ok(Wait::Nothing) };
+        if of_event != device {
+            // Devices have no common time: the other one runs up to the event first.
+            return Ok(Wait::Op(of_event, op));
+        }
+        if !self.is_done(device, op) {
+            self.request(stream, Work::Nothing, &[op])?;
+        }
+        Ok(Wait::Nothing)
     }
 
     /// What a query or a wait for an event waits for.
     ///
     /// # Errors
-    /// It is none.
+    /// It is none, or it is one of a capture.
     pub fn event_wait(&self, event: u64, only_ask: bool) -> Result<Wait> {
         let event = self.events.get(event)?;
+        if event.captured.is_some() {
+            return Err(Error::CAPTURED_EVENT);
+        }
         Ok(match event.recorded {
             Some((op, _)) if only_ask => Wait::Query(event.device, op),
             Some((op, _)) => Wait::Op(event.device, op),
@@ -107,6 +134,9 @@ impl Driver {
         let (start, end) = (self.events.get(start)?, self.events.get(end)?);
         if start.device != end.device || (start.flags | end.flags) & DISABLE_TIMING != 0 {
             return Err(Error::INVALID_HANDLE);
+        }
+        if start.captured.is_some() || end.captured.is_some() {
+            return Err(Error::CAPTURED_EVENT);
         }
         let (Some((_, from)), Some((_, to))) = (&start.recorded, &end.recorded) else {
             return Err(Error::INVALID_HANDLE);

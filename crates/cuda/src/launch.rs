@@ -69,23 +69,20 @@ impl Driver {
     }
 
     /// The bytes of each argument.
-    fn arguments(&self, kernel: &Kernel, arguments: Arguments) -> Result<Vec<Arg>> {
+    fn arguments(&self, kernel: &Kernel, arguments: Arguments) -> Result<Vec<Vec<u8>>> {
         let read = |address: u64, bytes: usize| {
             let mut value = vec![0; bytes];
             if self.host.read(address, &mut value) { Ok(value) } else { Err(Error::INVALID_VALUE) }
         };
-        let each = kernel.params.iter().enumerate().map(|(i, param)| {
-            let value = match arguments {
-                Arguments::Each(list) => {
-                    let address = read(list + 8 * i as u64, 8)?;
-                    read(u64::from_le_bytes(address.try_into().unwrap_or_default()), param.bytes as usize)?
-                }
-                Arguments::Packed(start, bytes) if u64::from(param.offset + param.bytes) <= bytes => {
-                    read(start + u64::from(param.offset), param.bytes as usize)?
-                }
-                Arguments::Packed(..) | Arguments::None => return Err(Error::INVALID_VALUE),
-            };
-            Ok(Arg::Bytes(value))
+        let each = kernel.params.iter().enumerate().map(|(i, param)| match arguments {
+            Arguments::Each(list) => {
+                let address = read(list + 8 * i as u64, 8)?;
+                read(u64::from_le_bytes(address.try_into().unwrap_or_default()), param.bytes as usize)
+            }
+            Arguments::Packed(start, bytes) if u64::from(param.offset + param.bytes) <= bytes => {
+                read(start + u64::from(param.offset), param.bytes as usize)
+            }
+            Arguments::Packed(..) | Arguments::None => Err(Error::INVALID_VALUE),
         });
         each.collect()
     }
@@ -100,9 +97,10 @@ impl Driver {
         if request.shared_bytes > max_dynamic_shared {
             return Err(Error::INVALID_VALUE);
         }
-        let args = self.arguments(&kernel, request.arguments)?;
+        let values = self.arguments(&kernel, request.arguments)?;
+        let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
         let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
-        let live = live.map_err(|problem| {
+        let mut live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
             Error::INVALID_VALUE
         })?;
@@ -116,9 +114,26 @@ impl Driver {
         if request.cooperative && live.grid.volume() > self.resident_ctas(device, &live) {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
+        if request.cooperative {
+            live.set_workspace(self.workspace(device)?);
+        }
         // CTAs that wait for each other cannot be executed one after another.
         let timed = request.cooperative || self.settings.time.includes(kernel.name());
-        Ok(Arc::new(KernelLaunch { live, registers: ThreadRegisters::Estimated, timed }))
+        let Request { function, cooperative, .. } = *request;
+        let registers = ThreadRegisters::Estimated;
+        Ok(Arc::new(KernelLaunch { live, registers, timed, function, args: values, cooperative }))
+    }
+
+    /// The words with which the CTAs of cooperative launches of a device count arrivals.
+    fn workspace(&mut self, device: usize) -> Result<u64> {
+        if let Some(workspace) = self.devices[device].workspace {
+            return Ok(workspace);
+        }
+        let memory = self.timeline(device)?.device.memory();
+        let workspace = memory.allocate("workspace of cooperative launches", Launch::WORKSPACE_BYTES);
+        let workspace = workspace.map_err(|_| Error::OUT_OF_MEMORY)?;
+        self.devices[device].workspace = Some(workspace);
+        Ok(workspace)
     }
 
     /// CTAs of a launch that are on the GPU at the same time.

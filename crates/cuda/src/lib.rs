@@ -18,16 +18,22 @@
 //! 4. Arrays are stored row by row ([`exec::image`]).
 #![warn(missing_docs)]
 
+pub mod capture;
 pub mod copy;
+pub mod default_stream;
 mod driver;
 mod error;
 pub mod event;
+pub mod executable;
+pub mod graph;
 pub mod handles;
 mod host;
 pub mod launch;
 pub mod link;
+pub mod linker;
 pub mod memory;
 pub mod module;
+pub mod pool;
 pub mod properties;
 pub mod report;
 pub mod settings;
@@ -36,7 +42,7 @@ pub mod stream;
 pub mod timeline;
 pub mod work;
 
-pub use driver::{Context, Device, Driver, Wait};
+pub use driver::{Context, Device, Driver, MOST_PENDING, Step, Wait};
 pub use error::{Error, Result};
 pub use host::{Host, PAGE_BYTES, read_text};
 pub use settings::Settings;

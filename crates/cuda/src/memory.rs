@@ -76,6 +76,12 @@ impl Driver {
     /// # Errors
     /// No bytes, no context, or not enough memory.
     pub fn mem_alloc(&mut self, bytes: u64) -> Result<u64> {
+        self.check_capture()?;
+        self.allocate(bytes)
+    }
+
+    /// Allocates device memory, also during a capture.
+    pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
@@ -83,6 +89,7 @@ impl Driver {
         let id = self.next_allocation;
         let memory = self.timeline(device)?.device.memory();
         let address = memory.allocate(format!("allocation {id}"), bytes).map_err(|e| code_of(&e))?;
+        self.pool_memory.remove(&address);
         self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
         Ok(address)
     }
@@ -107,6 +114,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::mem_alloc`].
     pub fn mem_alloc_shared(&mut self, bytes: u64, place: Place, flags: u32) -> Result<u64> {
+        self.check_capture()?;
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
@@ -198,6 +206,9 @@ impl Driver {
 
     /// Frees the allocation that starts at `address`.
     pub fn release(&mut self, address: u64) {
+        if self.is_kept_by_graph(address) {
+            return;
+        }
         let Some(allocation) = self.allocations.remove(&address) else { return };
         if let Some(timeline) = &mut self.devices[allocation.device].timeline {
             let _ = timeline.device.memory().free(address);

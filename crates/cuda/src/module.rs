@@ -2,7 +2,7 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::host::read_text;
+use crate::host::{PAGE_BYTES, read_text};
 use crate::launch::Function;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -103,7 +103,28 @@ impl Driver {
             }
             None => self.load_new(device, image, &format!("module {contents:016x}"))?,
         };
+        self.share_managed(device, loaded)?;
         Ok(self.modules.add(Module { context, device, loaded, contents, functions: BTreeMap::new() }))
+    }
+
+    /// Makes the managed variables of a module known to the host.
+    fn share_managed(&mut self, device: usize, loaded: ModuleId) -> Result<()> {
+        let simulated = &self.timeline(device)?.device;
+        let variables = &simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?.module.variables;
+        let managed: Vec<_> = variables.iter().filter(|v| v.managed).cloned().collect();
+        for variable in managed {
+            let pages = variable.address / PAGE_BYTES..(variable.address + variable.bytes).div_ceil(PAGE_BYTES);
+            for page in pages {
+                if self.variable_pages.insert(page) && !self.host.map(page * PAGE_BYTES, PAGE_BYTES) {
+                    return Err(Error::OUT_OF_MEMORY);
+                }
+            }
+            let mut init = variable.init;
+            init.resize(variable.bytes as usize, 0);
+            self.host.write(variable.address, &init);
+            self.timeline(device)?.regions.add(variable.address, variable.address, variable.bytes);
+        }
+        Ok(())
     }
 
     fn load_new(&mut self, device: usize, image: &[u8], name: &str) -> Result<ModuleId> {
@@ -143,10 +164,13 @@ impl Driver {
             let _ = self.functions.remove(*function);
         }
         let device = &mut self.devices[module.device];
-        if let Some(timeline) = &mut device.timeline
-            && timeline.device.withdraw(module.loaded).is_ok()
-        {
-            device.unloaded.insert(module.contents, module.loaded);
+        if let Some(timeline) = &mut device.timeline {
+            if let Ok(loaded) = timeline.device.loaded(module.loaded) {
+                loaded.module.variables.iter().filter(|v| v.managed).for_each(|v| timeline.regions.remove(v.address));
+            }
+            if timeline.device.withdraw(module.loaded).is_ok() {
+                device.unloaded.insert(module.contents, module.loaded);
+            }
         }
         Ok(())
     }

@@ -74,6 +74,9 @@ impl Driver {
         }
         context.limits.insert(limit, value);
         let device = context.device;
+        if limit == HEAP_SIZE {
+            self.timeline(device)?.device.set_heap_bytes(value);
+        }
         if limit == STACK_SIZE {
             let bytes = u32::try_from(value).map_err(|_| Error::INVALID_VALUE)?;
             self.timeline(device)?.device.set_stack_bytes(bytes);
@@ -149,3 +152,4 @@ impl Driver {
 /// pending launches of dynamic parallelism, L2 fetch granularity, persisting L2 bytes.
 const USUAL_LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0];
 const STACK_SIZE: u32 = 0;
+const HEAP_SIZE: u32 = 2;

@@ -1,6 +1,7 @@
 //! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
+use exec::memory::OutOfBounds;
 use lab::Setup;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
+    ("WARPWRIGHT_OUT_OF_BOUNDS", "accesses of kernels outside allocations: error, warn (default), allow"),
+    ("WARPWRIGHT_CHECK_MEMORY", "1: checks reads of memory that was never written, and races"),
     ("WARPWRIGHT_POWER_INTERVAL", "core cycles between two points of power over time"),
     ("CUDA_VISIBLE_DEVICES", "devices that the program sees, by number"),
 ];
@@ -109,6 +112,11 @@ impl Settings {
         if let Some(Err(problem)) = scheduler.as_deref().map(lab::check_scheduler) {
             problems.push(format!("WARPWRIGHT_SCHEDULER: {problem}"));
         }
+        let out_of_bounds = text("WARPWRIGHT_OUT_OF_BOUNDS").map_or(Ok(OutOfBounds::Warn), |policy| policy.parse());
+        let out_of_bounds = out_of_bounds.unwrap_or_else(|problem: String| {
+            problems.push(format!("WARPWRIGHT_OUT_OF_BOUNDS: {problem}"));
+            OutOfBounds::Warn
+        });
         let sets: Vec<String> = text("WARPWRIGHT_SET")
             .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
             .unwrap_or_default();
@@ -128,6 +136,8 @@ impl Settings {
                     max_cycles,
                     livelock_cycles: NonZeroU64::new(livelock),
                     audit: flag("WARPWRIGHT_AUDIT"),
+                    out_of_bounds,
+                    check_memory: flag("WARPWRIGHT_CHECK_MEMORY"),
                     power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
                     ..Setup::new(gpu)
                 }),

@@ -6,11 +6,15 @@
 //! is requested at the same time.
 //!
 //! The clock of the cores runs only while kernels do. Time in which only transfers run is added to it.
+//!
+//! A kernel is handed to the cores when they can hold one more. Of those that wait, the one of the highest priority goes
+//! first. Priorities do not change the order of the CTAs of kernels that run.
 
 use crate::host::Host;
 use crate::link::{Direction, Link};
 use crate::shared::Regions;
-use crate::work::{At, Call, Copy, Fill, Work};
+use crate::work::{At, Call, Copy, Fill, KernelLaunch, ValueWait, Work};
+use exec::memory::Fill as Element;
 use kit::NEVER;
 use lab::SimulatedDevice;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,13 +33,6 @@ struct Op {
     holds: Vec<OpId>,
     /// Lower numbers go first.
     priority: i32,
-}
-
-/// A transfer on its way.
-struct Transfer {
-    op: OpId,
-    end: u64,
-    work: Work,
 }
 
 /// What transfers of a direction amount to.
@@ -64,6 +61,9 @@ pub enum Ran {
     Done,
     /// A function of the host program is to be called, then [`Timeline::called`], then [`Timeline::run`] again.
     Call(OpId, Call),
+    /// Nothing can continue before another thread returns from a function of the host program, or the host program
+    /// stores a value.
+    Elsewhere,
     /// Nothing can continue.
     Stuck,
 }
@@ -73,6 +73,8 @@ pub enum Ran {
 pub enum Until {
     /// The end of all operations.
     AllDone,
+    /// The end of all operations but a number of them.
+    AtMost(usize),
     /// The end of an operation.
     Done(OpId),
     /// The end of an operation, or a time in core cycles.
@@ -90,9 +92,20 @@ pub struct Timeline {
     ops: BTreeMap<OpId, Op>,
     /// Operations that wait for nothing, by priority.
     ready: BTreeSet<(i32, OpId)>,
+    /// Kernels that wait for room on the cores, by priority.
+    ready_kernels: BTreeMap<(i32, OpId), Arc<KernelLaunch>>,
     /// Operations of launches on the cores, by the number of the launch.
     launched: BTreeMap<u32, OpId>,
-    transfers: Vec<Transfer>,
+    /// Maximum number of them.
+    most_launched: usize,
+    /// Transfers on their way, by their end.
+    transfers: BTreeMap<(u64, OpId), Work>,
+    /// Operations that wait for a value in memory.
+    value_waits: BTreeMap<OpId, ValueWait>,
+    /// Calls of the host program that have been requested and not made.
+    calls: BTreeSet<OpId>,
+    /// Calls that the host is making.
+    calling: BTreeSet<OpId>,
     /// When the engine of each direction is free.
     free_at: [u64; Direction::COUNT],
     /// Cycles in which no kernel ran.
@@ -102,8 +115,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A device on which nothing was requested.
-    pub fn new(device: SimulatedDevice<'static>, link: Link) -> Self {
+    /// A device on which nothing was requested, whose cores hold `most_launched` kernels at once.
+    pub fn new(device: SimulatedDevice<'static>, link: Link, most_launched: usize) -> Self {
         Self {
             device,
             regions: Regions::default(),
@@ -111,8 +124,13 @@ impl Timeline {
             next: 1,
             ops: BTreeMap::new(),
             ready: BTreeSet::new(),
+            ready_kernels: BTreeMap::new(),
             launched: BTreeMap::new(),
-            transfers: Vec::new(),
+            most_launched,
+            transfers: BTreeMap::new(),
+            value_waits: BTreeMap::new(),
+            calls: BTreeSet::new(),
+            calling: BTreeSet::new(),
             free_at: [0; Direction::COUNT],
             idle: 0,
             moved: [Moved::default(); Direction::COUNT],
@@ -145,16 +163,17 @@ impl Timeline {
         let id = self.next;
         self.next += 1;
         let mut waits_for = 0;
-        for (i, before) in after.iter().enumerate() {
-            if !after[..i].contains(before)
-                && let Some(op) = self.ops.get_mut(before)
-            {
+        for before in after.iter().collect::<BTreeSet<_>>() {
+            if let Some(op) = self.ops.get_mut(before) {
                 op.holds.push(id);
                 waits_for += 1;
             }
         }
         if waits_for == 0 {
             self.ready.insert((priority, id));
+        }
+        if matches!(work, Work::Call(_)) {
+            self.calls.insert(id);
         }
         self.ops.insert(id, Op { work, waits_for, holds: Vec::new(), priority });
         id
@@ -172,15 +191,19 @@ impl Timeline {
 
     /// Whether functions of the host program wait to be called.
     pub fn has_calls(&self) -> bool {
-        self.ops.values().any(|op| matches!(op.work, Work::Call(_)))
+        !self.calls.is_empty()
     }
 
     /// Drops all operations, after a fault.
     pub fn abandon(&mut self) {
         self.ops.clear();
         self.ready.clear();
+        self.ready_kernels.clear();
         self.launched.clear();
         self.transfers.clear();
+        self.value_waits.clear();
+        self.calls.clear();
+        self.calling.clear();
     }
 
     /// Simulates until `until`.
@@ -210,12 +233,19 @@ impl Timeline {
             if let Some((op, call)) = self.start_ready(host)? {
                 return Ok(Ran::Call(op, call));
             }
+            if self.end_value_waits() {
+                continue;
+            }
             if self.met(until) {
                 return Ok(Ran::Done);
             }
             let limit = if let Until::DoneOr(_, limit) = until { limit } else { NEVER };
             if !self.progress(limit, host)? {
-                return Ok(Ran::Stuck);
+                return Ok(match until {
+                    _ if self.calling.is_empty() && self.value_waits.is_empty() => Ran::Stuck,
+                    Until::DoneOr(..) => Ran::Done,
+                    _ => Ran::Elsewhere,
+                });
             }
         }
     }
@@ -223,6 +253,7 @@ impl Timeline {
     fn met(&self, until: Until) -> bool {
         match until {
             Until::AllDone => self.ops.is_empty(),
+            Until::AtMost(pending) => self.ops.len() <= pending,
             Until::Done(op) => self.is_done(op),
             Until::DoneOr(op, limit) => self.is_done(op) || self.now() >= limit,
         }
@@ -230,38 +261,80 @@ impl Timeline {
 
     /// Begins what can begin. Returns a call that the host has to make.
     fn start_ready(&mut self, host: &dyn Host) -> Result<Option<(OpId, Call)>, DeviceError> {
-        while let Some((_, op)) = self.ready.pop_first() {
-            let work = self.ops[&op].work.clone();
+        while let Some((priority, op)) = self.ready.pop_first() {
+            let Some(work) = self.ops.get_mut(&op).map(|op| std::mem::replace(&mut op.work, Work::Nothing)) else {
+                continue;
+            };
             match work {
                 Work::Launch(launch) if launch.timed => {
-                    let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
-                    self.launched.insert(number, op);
+                    self.ready_kernels.insert((priority, op), launch);
+                    continue;
                 }
-                Work::Launch(launch) => {
-                    let counted = self.device.execute(&launch.live)?;
-                    let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
-                    sum.launches += 1;
-                    sum.warp_instructions += counted.warp_instructions;
-                    sum.thread_instructions += counted.thread_instructions;
-                    self.end(op);
-                }
+                Work::Launch(launch) => self.execute(&launch)?,
                 Work::Copy(ref copy) => match direction(copy) {
-                    Some(way) => self.transfer(op, way, copy.bytes(), work),
-                    None => {
-                        self.carry_out(&work, host)?;
-                        self.end(op);
+                    Some(way) => {
+                        self.transfer(op, way, copy.bytes(), work);
+                        continue;
                     }
+                    None => self.carry_out(&work, host)?,
                 },
-                Work::Fill(fill) => self.transfer(op, Direction::Within, fill.width * fill.height, work),
-                Work::Record(stamp) => {
-                    stamp.set(self.now());
-                    self.end(op);
+                Work::Fill(fill) => {
+                    self.transfer(op, Direction::Within, fill.width * fill.height, work);
+                    continue;
                 }
-                Work::Call(call) => return Ok(Some((op, call))),
-                Work::Nothing => self.end(op),
+                Work::Store(address, value) => {
+                    self.write(&At::Device(address), 0, value.bytes(), host)?;
+                }
+                Work::WaitValue(wait) => {
+                    self.value_waits.insert(op, wait);
+                    continue;
+                }
+                Work::Release(address) => {
+                    self.device.memory().free(address).map_err(|error| other(&error))?;
+                }
+                Work::Record(stamp) => stamp.set(self.now()),
+                Work::Call(call) => {
+                    self.calls.remove(&op);
+                    self.calling.insert(op);
+                    return Ok(Some((op, call)));
+                }
+                Work::Nothing => {}
             }
+            self.end(op);
+        }
+        while self.launched.len() < self.most_launched
+            && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
+        {
+            let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
+            self.launched.insert(number, op);
         }
         Ok(None)
+    }
+
+    /// Executes a kernel without time.
+    fn execute(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
+        let counted = self.device.execute(&launch.live)?;
+        let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
+        sum.launches += 1;
+        sum.warp_instructions += counted.warp_instructions;
+        sum.thread_instructions += counted.thread_instructions;
+        Ok(())
+    }
+
+    /// Ends the operations whose value is in memory; whether there are any.
+    fn end_value_waits(&mut self) -> bool {
+        let memory = self.device.memory();
+        let is_met = |wait: &ValueWait| {
+            let mut bytes = [0; 8];
+            let read = memory.read(wait.address, &mut bytes[..wait.value.bytes().len()]);
+            read.is_ok() && wait.is_met(u64::from_le_bytes(bytes))
+        };
+        let met: Vec<OpId> = self.value_waits.iter().filter(|(_, wait)| is_met(wait)).map(|(&op, _)| op).collect();
+        for op in &met {
+            self.value_waits.remove(op);
+            self.end(*op);
+        }
+        !met.is_empty()
     }
 
     fn transfer(&mut self, op: OpId, way: Direction, bytes: u64, work: Work) {
@@ -270,12 +343,12 @@ impl Timeline {
         self.free_at[engine] = end;
         let moved = &mut self.moved[engine];
         *moved = Moved { transfers: moved.transfers + 1, bytes: moved.bytes + bytes, cycles: moved.cycles + cycles };
-        self.transfers.push(Transfer { op, end, work });
+        self.transfers.insert((end, op), work);
     }
 
     /// Simulates to the next end of a kernel or transfer, at most to `limit`. False if nothing is on its way.
     fn progress(&mut self, limit: u64, host: &dyn Host) -> Result<bool, DeviceError> {
-        let next = self.transfers.iter().map(|transfer| transfer.end).min();
+        let next = self.transfers.first_key_value().map(|(&(end, _), _)| end);
         let stop = next.unwrap_or(NEVER).min(limit);
         if self.launched.is_empty() {
             if next.is_none() {
@@ -291,8 +364,8 @@ impl Timeline {
             }
         }
         let now = self.now();
-        while let Some(at) = self.transfers.iter().position(|transfer| transfer.end <= now) {
-            let Transfer { op, work, .. } = self.transfers.remove(at);
+        while let Some(first) = self.transfers.first_entry().filter(|first| first.key().0 <= now) {
+            let ((_, op), work) = first.remove_entry();
             self.carry_out(&work, host)?;
             self.end(op);
         }
@@ -301,6 +374,7 @@ impl Timeline {
 
     /// The host has made a call.
     pub fn called(&mut self, op: OpId) {
+        self.calling.remove(&op);
         self.end(op);
     }
 
@@ -327,6 +401,11 @@ impl Timeline {
 
     fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
         for (from, to, bytes) in copy.spans() {
+            if let (At::Device(source), At::Device(target)) = (&copy.from.at, &copy.to.at) {
+                self.device.memory().copy(source + from, target + to, bytes).map_err(|error| other(&error))?;
+                self.device.copied_to_device(target + to, bytes);
+                continue;
+            }
             let mut done = 0;
             while done < bytes {
                 let now = (bytes - done).min(MOST_PIECE_BYTES);
@@ -365,23 +444,22 @@ impl Timeline {
     }
 
     fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
-        let unit = fill.unit as usize;
-        let piece: Vec<u8> = fill.pattern[..unit].iter().copied().cycle().take(MOST_PIECE_BYTES as usize).collect();
+        let [a, b, ..] = fill.pattern;
+        let element = match fill.unit {
+            1 => Element::Byte(a),
+            2 => Element::Half(u16::from_le_bytes([a, b])),
+            _ => Element::Word(u32::from_le_bytes(fill.pattern)),
+        };
         for row in 0..fill.height {
-            let mut at = 0;
-            while at < fill.width {
-                let now = (fill.width - at).min(MOST_PIECE_BYTES);
-                let address = fill.address + row * fill.pitch + at;
-                self.device.memory().write(address, &piece[..now as usize]).map_err(|error| other(&error))?;
-                self.device.copied_to_device(address, now);
-                at += now;
-            }
+            let address = fill.address + row * fill.pitch;
+            self.device.memory().fill(address, element, fill.width).map_err(|error| other(&error))?;
+            self.device.copied_to_device(address, fill.width);
         }
         Ok(())
     }
 }
 
-/// Bytes that are moved at once; a multiple of 4.
+/// Bytes that are moved at once.
 const MOST_PIECE_BYTES: u64 = 1 << 20;
 
 fn other(error: &exec::MemoryError) -> DeviceError {

@@ -28,6 +28,12 @@ pub struct KernelLaunch {
     pub registers: ThreadRegisters,
     /// Whether it runs on the simulated cores. Otherwise it is executed without time.
     pub timed: bool,
+    /// The program's function.
+    pub function: u64,
+    /// The bytes of its arguments.
+    pub args: Vec<Vec<u8>>,
+    /// All CTAs are on the GPU at the same time.
+    pub cooperative: bool,
 }
 
 /// Where a side of a copy is.
@@ -117,6 +123,63 @@ pub struct Call {
     pub stream: Option<u64>,
 }
 
+/// A number of 32 or 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    bytes: [u8; 8],
+    size: usize,
+}
+
+impl Value {
+    /// `value`, of which 32 bits count unless it is `wide`.
+    pub fn new(value: u64, wide: bool) -> Self {
+        Self { bytes: value.to_le_bytes(), size: if wide { 8 } else { 4 } }
+    }
+
+    /// As memory has it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.size]
+    }
+
+    fn number(self) -> u64 {
+        u64::from_le_bytes(self.bytes) & if self.size == 8 { u64::MAX } else { u64::from(u32::MAX) }
+    }
+}
+
+/// What a value in memory is compared with (`CU_STREAM_WAIT_VALUE_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Comparison {
+    /// At least, cyclically: the difference is no negative number.
+    AtLeast,
+    Equal,
+    And,
+    Nor,
+}
+
+/// A wait for a value in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ValueWait {
+    pub address: u64,
+    pub value: Value,
+    pub comparison: Comparison,
+}
+
+impl ValueWait {
+    /// Whether `found` is what is waited for.
+    pub(crate) fn is_met(&self, found: u64) -> bool {
+        let (value, wide) = (self.value.number(), self.value.size == 8);
+        match self.comparison {
+            Comparison::AtLeast if wide => found.wrapping_sub(value) as i64 >= 0,
+            Comparison::AtLeast => (found.wrapping_sub(value) as u32).cast_signed() >= 0,
+            Comparison::Equal => found == value,
+            Comparison::And => found & value != 0,
+            Comparison::Nor => Value::new(!(found | value), wide).number() != 0,
+        }
+    }
+}
+
 /// What an operation does.
 #[derive(Clone, Debug)]
 pub enum Work {
@@ -126,6 +189,12 @@ pub enum Work {
     Copy(Copy),
     /// Fills memory.
     Fill(Fill),
+    /// Stores a value in device memory, in no time.
+    Store(u64, Value),
+    /// Waits for a value in device memory.
+    WaitValue(ValueWait),
+    /// Frees the device memory that starts at an address.
+    Release(u64),
     /// Notes the time.
     Record(Stamp),
     /// Calls a function of the host program.

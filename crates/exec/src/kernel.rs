@@ -307,6 +307,8 @@ pub struct LoadedVariable {
     pub bytes: u64,
     /// A `.const` variable, which kernels may not write.
     pub constant: bool,
+    /// It is in managed memory, which the host program accesses too.
+    pub managed: bool,
     /// Initial contents of the first bytes; the rest is zero.
     pub init: Vec<u8>,
 }
@@ -330,7 +332,7 @@ impl ImageReference {
     /// The variable that holds the handle.
     pub fn variable(&self) -> LoadedVariable {
         let (name, address) = (format!("(handle of {})", self.name), self.address);
-        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, init: Vec::new() }
+        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, managed: false, init: Vec::new() }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::process::{self, Process};
 use crate::{exit, process::message};
-use driver::{Driver, Error, Result, Settings, Wait};
+use driver::{Driver, Error, Result, Settings, Step, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The driver, and the number of the process that it belongs to.
 struct Global {
@@ -57,8 +58,9 @@ impl Outcome for Wait {
 /// Carries out a function of the API; returns its `CUresult`.
 pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Result<O>) -> u32 {
     guarded(name, || {
-        let wait = with(body)?.wait();
-        finish(wait)
+        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.backlog())))?;
+        finish(wait)?;
+        finish(room)
     })
 }
 
@@ -83,14 +85,29 @@ pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
     }
 }
 
+/// Time between two looks at what another thread has to do first.
+const LOOK_EVERY: Duration = Duration::from_micros(50);
+
 /// Waits; functions of the program are called without the lock.
 pub fn finish(wait: Wait) -> Result<()> {
+    while !proceed(wait)? {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}
+
+/// Waits as long as this thread can do something about it. Returns whether the wait is over.
+pub fn proceed(wait: Wait) -> Result<bool> {
     loop {
         let waited = with(|driver| driver.wait(wait));
         if waited.is_err() {
             exit::leave_if_asked();
         }
-        let Some((device, op, call)) = waited? else { return Ok(()) };
+        let (device, op, call) = match waited? {
+            Step::Done => return Ok(true),
+            Step::Elsewhere => return Ok(false),
+            Step::Call(device, op, call) => (device, op, call),
+        };
         match call.stream {
             Some(stream) => process::call_callback(call.function, stream, 0, call.argument),
             None => process::call_function(call.function, call.argument),
@@ -179,12 +196,15 @@ plain!(u8 i32 u32 u64 usize f32);
 
 /// Functions of the API: each has its C signature, with addresses as numbers, and a body over the driver.
 ///
-/// Further names after `=` are other versions of the same function with the same signature.
+/// Further names after `=` are other versions of the same function with the same signature. `per_thread` adds the
+/// variant whose default stream is that of the thread (`_ptsz`), `per_thread_sync` that of functions without a stream
+/// (`_ptds`).
 #[macro_export]
 macro_rules! api {
-    ($(fn $name:ident $args:tt $(= $($alias:ident),+)? |$driver:ident| $body:block)*) => {$(
+    ($(fn $name:ident $args:tt $(= $($alias:ident),+)? $($variant:ident)? |$driver:ident| $body:block)*) => {$(
         $crate::api_function! { $name $args |$driver| $body }
         $crate::api_aliases! { $name $args $($($alias)+)? }
+        $crate::api_variant! { $name $args $($variant)? }
     )*};
 }
 
@@ -212,4 +232,33 @@ macro_rules! api_aliases {
         }
         $crate::api_aliases! { $name ($($arg: $ty),*) $($more)* }
     };
+}
+
+/// The variant of a function whose default stream is that of the thread.
+#[macro_export]
+macro_rules! api_variant {
+    ($name:ident $args:tt) => {};
+    ($name:ident $args:tt per_thread) => { $crate::api_variant! { $name $args "_ptsz" } };
+    ($name:ident $args:tt per_thread_sync) => { $crate::api_variant! { $name $args "_ptds" } };
+    ($name:ident ($($arg:ident: $ty:ty),* $(,)?) $suffix:literal) => {
+        const _: () = {
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = concat!(stringify!($name), $suffix))]
+            extern "C" fn variant($($arg: $ty),*) -> u32 {
+                driver::default_stream::of_thread(|| $name($($arg),*))
+            }
+        };
+    };
+}
+
+/// Functions that are exported and not supported. They need no arguments: the caller removes them.
+#[macro_export]
+macro_rules! unsupported {
+    ($($name:ident)*) => {$(
+        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() -> u32 {
+            $crate::call::unsupported(stringify!($name))
+        }
+    )*};
 }

@@ -1,12 +1,13 @@
 //! The end of a program: the report, Ctrl-C, and functions of the program that nobody waits for.
 
-use crate::call::{finish, is_own_process, lock, try_lock};
+use crate::call::{is_own_process, lock, proceed, try_lock};
 use crate::process::{self, message};
 use crate::text;
 use driver::report::ProgramReport;
 use driver::{Settings, Wait};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -39,11 +40,14 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Writes the report, once.
+/// Writes the report, once. Returns when it is written.
 fn conclude() {
-    if FINISHED.swap(true, Ordering::SeqCst) {
-        return;
-    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(write_report);
+}
+
+fn write_report() {
+    FINISHED.store(true, Ordering::Relaxed);
     let Some(mut driver) = lock().take() else { return };
     let settings = driver.settings.clone();
     let report = driver.finish();
@@ -112,7 +116,7 @@ fn watch() {
         }
         let waiting = try_lock().and_then(|driver| driver.as_ref()?.device_with_calls());
         if let Some(device) = waiting {
-            let _ = finish(Wait::Device(device));
+            let _ = proceed(Wait::Device(device));
             seen = CALLS.load(Ordering::Relaxed);
         }
     }

@@ -126,7 +126,7 @@ pub fn call_function(function: u64, argument: u64) {
     }
     // SAFETY: the program has given this address as that of such a function (`CUhostFn`).
     let function: extern "C" fn(u64) = unsafe { std::mem::transmute(function as usize) };
-    function(argument);
+    driver::default_stream::legacy(|| function(argument));
 }
 
 /// Calls a function of the program for a stream (`CUstreamCallback`).
@@ -136,7 +136,7 @@ pub fn call_callback(function: u64, stream: u64, status: u32, argument: u64) {
     }
     // SAFETY: the program has given this address as that of such a function (`CUstreamCallback`).
     let function: extern "C" fn(u64, u32, u64) = unsafe { std::mem::transmute(function as usize) };
-    function(stream, status, argument);
+    driver::default_stream::legacy(|| function(stream, status, argument));
 }
 
 /// Calls `at_exit` when the program ends in an orderly way.

@@ -1,3 +1,5 @@
 //! Tests of the driver library.
 
+mod library;
 mod programs;
+mod symbols;

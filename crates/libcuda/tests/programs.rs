@@ -171,3 +171,27 @@ fn ctrl_c_ends_a_program_with_a_report() {
     assert_eq!(report["devices"][0]["interrupted"], true);
     assert!(report["devices"][0]["kernels"][0]["statistics"]["cycles"].as_u64().is_some_and(|cycles| cycles > 0));
 }
+
+#[test]
+fn cooperative_launches_synchronise_the_grid() {
+    let place = Place::new();
+    let Some(program) = place.compile("cooperative", 0) else { return };
+    assert_eq!(printed(&run(&place, &program, [format!("{SOURCES}/kernels.fatbin")]), 0), "done\n");
+}
+
+/// The launcher checks, sets the environment, and gives the program's status.
+#[test]
+fn statuses_and_signals_of_programs_are_passed_on() {
+    let place = Place::new();
+    let Some(program) = place.compile("output", 13) else { return };
+    let launcher = built().join("warpwright");
+    if !launcher.is_file() {
+        eprintln!("skipped: the command is not built");
+        return;
+    }
+    let output = Command::new(launcher).args(["exec", "--gpu", "v100", "--core", "ghost", "--"]).arg(program).output();
+    let output = output.expect("it runs");
+    assert!(printed(&output, 7).ends_with("hello 2.50\n"));
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains("v100, core ghost"), "{report}");
+}

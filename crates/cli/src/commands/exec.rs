@@ -6,7 +6,9 @@ use crate::lookup;
 use crate::options::Settings;
 use crate::output;
 use crate::program;
+use clap::builder::PossibleValuesParser;
 use driver::settings::Time;
+use exec::memory::OutOfBounds;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::os::unix::process::ExitStatusExt;
@@ -48,6 +50,12 @@ pub struct Args {
     /// Check each instruction against the program order of its warp (hazard auditor)
     #[arg(long)]
     audit: bool,
+    /// What happens when a kernel accesses global memory outside all allocations: warn (default) or allow, with which such accesses near allocations are harmless, as on hardware, or error
+    #[arg(long, value_name = "POLICY", default_value = "warn", hide_possible_values = true, value_parser = PossibleValuesParser::new(OutOfBounds::CHOICES.map(|choice| choice.0)))]
+    out_of_bounds: String,
+    /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
+    #[arg(long)]
+    check_memory: bool,
     /// Core cycles between two points of power over time, for power.csv of --out
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
@@ -116,6 +124,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
         ("WARPWRIGHT_GPU", gpus),
         ("WARPWRIGHT_CORE", args.core.clone().into()),
         ("WARPWRIGHT_TIME", args.time.clone().into()),
+        ("WARPWRIGHT_OUT_OF_BOUNDS", args.out_of_bounds.clone().into()),
         ("WARPWRIGHT_LIVELOCK_CYCLES", args.livelock_cycles.to_string().into()),
     ];
     let mut add = |name, value: Option<OsString>| set.extend(value.map(|value| (name, value)));
@@ -124,6 +133,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     add("WARPWRIGHT_MAX_CYCLES", args.max_cycles.map(|number| number.to_string().into()));
     add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
     add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
+    add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));
     add("WARPWRIGHT_QUIET", args.quiet.then(|| "1".into()));
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder)

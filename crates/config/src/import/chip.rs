@@ -59,6 +59,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         dram: memory::dram(reader, &clocks),
         clocks,
         energy: crate::Energy::default(),
+        board: crate::Board::default(),
     }
 }
 

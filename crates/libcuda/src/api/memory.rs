@@ -101,65 +101,65 @@ api! {
         put_if(driver, bytes, allocation.bytes)
     }
 
-    fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: u64) = cuMemcpyHtoD_v2_ptds |driver| {
+    fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: u64) per_thread_sync |driver| {
         copy(driver, (Device, to), (Host, from), bytes, 0, true)
     }
-    fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: u64) = cuMemcpyDtoH_v2_ptds |driver| {
+    fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: u64) per_thread_sync |driver| {
         copy(driver, (Host, to), (Device, from), bytes, 0, true)
     }
-    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: u64) = cuMemcpyDtoD_v2_ptds |driver| {
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: u64) per_thread_sync |driver| {
         copy(driver, (Device, to), (Device, from), bytes, 0, true)
     }
-    fn cuMemcpy(to: u64, from: u64, bytes: u64) = cuMemcpy_ptds |driver| {
+    fn cuMemcpy(to: u64, from: u64, bytes: u64) per_thread_sync |driver| {
         copy(driver, (Nothing, to), (Nothing, from), bytes, 0, true)
     }
-    fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) per_thread |driver| {
         copy(driver, (Device, to), (Host, from), bytes, stream, false)
     }
-    fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+    fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) per_thread |driver| {
         copy(driver, (Host, to), (Device, from), bytes, stream, false)
     }
-    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: u64, stream: u64) per_thread |driver| {
         copy(driver, (Device, to), (Device, from), bytes, stream, false)
     }
-    fn cuMemcpyAsync(to: u64, from: u64, bytes: u64, stream: u64) |driver| {
+    fn cuMemcpyAsync(to: u64, from: u64, bytes: u64, stream: u64) per_thread |driver| {
         copy(driver, (Nothing, to), (Nothing, from), bytes, stream, false)
     }
 
-    fn cuMemsetD8_v2(address: u64, value: u8, count: u64) |driver| {
+    fn cuMemsetD8_v2(address: u64, value: u8, count: u64) per_thread_sync |driver| {
         fill(driver, address, (value.into(), 1), count, 0, true)
     }
-    fn cuMemsetD16_v2(address: u64, value: u16, count: u64) |driver| {
+    fn cuMemsetD16_v2(address: u64, value: u16, count: u64) per_thread_sync |driver| {
         fill(driver, address, (value.into(), 2), count, 0, true)
     }
-    fn cuMemsetD32_v2(address: u64, value: u32, count: u64) |driver| {
+    fn cuMemsetD32_v2(address: u64, value: u32, count: u64) per_thread_sync |driver| {
         fill(driver, address, (value, 4), count, 0, true)
     }
-    fn cuMemsetD8Async(address: u64, value: u8, count: u64, stream: u64) |driver| {
+    fn cuMemsetD8Async(address: u64, value: u8, count: u64, stream: u64) per_thread |driver| {
         fill(driver, address, (value.into(), 1), count, stream, false)
     }
-    fn cuMemsetD16Async(address: u64, value: u16, count: u64, stream: u64) |driver| {
+    fn cuMemsetD16Async(address: u64, value: u16, count: u64, stream: u64) per_thread |driver| {
         fill(driver, address, (value.into(), 2), count, stream, false)
     }
-    fn cuMemsetD32Async(address: u64, value: u32, count: u64, stream: u64) |driver| {
+    fn cuMemsetD32Async(address: u64, value: u32, count: u64, stream: u64) per_thread |driver| {
         fill(driver, address, (value, 4), count, stream, false)
     }
-    fn cuMemsetD2D8_v2(address: u64, pitch: u64, value: u8, width: u64, height: u64) |driver| {
+    fn cuMemsetD2D8_v2(address: u64, pitch: u64, value: u8, width: u64, height: u64) per_thread_sync |driver| {
         fill_rows(driver, (address, pitch), (value.into(), 1), [width, height], 0, true)
     }
-    fn cuMemsetD2D16_v2(address: u64, pitch: u64, value: u16, width: u64, height: u64) |driver| {
+    fn cuMemsetD2D16_v2(address: u64, pitch: u64, value: u16, width: u64, height: u64) per_thread_sync |driver| {
         fill_rows(driver, (address, pitch), (value.into(), 2), [width, height], 0, true)
     }
-    fn cuMemsetD2D32_v2(address: u64, pitch: u64, value: u32, width: u64, height: u64) |driver| {
+    fn cuMemsetD2D32_v2(address: u64, pitch: u64, value: u32, width: u64, height: u64) per_thread_sync |driver| {
         fill_rows(driver, (address, pitch), (value, 4), [width, height], 0, true)
     }
-    fn cuMemsetD2D8Async(address: u64, pitch: u64, value: u8, width: u64, height: u64, stream: u64) |driver| {
+    fn cuMemsetD2D8Async(address: u64, pitch: u64, value: u8, width: u64, height: u64, stream: u64) per_thread |driver| {
         fill_rows(driver, (address, pitch), (value.into(), 1), [width, height], stream, false)
     }
-    fn cuMemsetD2D16Async(address: u64, pitch: u64, value: u16, width: u64, height: u64, stream: u64) |driver| {
+    fn cuMemsetD2D16Async(address: u64, pitch: u64, value: u16, width: u64, height: u64, stream: u64) per_thread |driver| {
         fill_rows(driver, (address, pitch), (value.into(), 2), [width, height], stream, false)
     }
-    fn cuMemsetD2D32Async(address: u64, pitch: u64, value: u32, width: u64, height: u64, stream: u64) |driver| {
+    fn cuMemsetD2D32Async(address: u64, pitch: u64, value: u32, width: u64, height: u64, stream: u64) per_thread |driver| {
         fill_rows(driver, (address, pitch), (value, 4), [width, height], stream, false)
     }
 }

@@ -7,3 +7,4 @@ mod launch;
 mod memory;
 mod module;
 mod stream;
+mod unsupported;

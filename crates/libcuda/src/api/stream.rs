@@ -5,6 +5,9 @@ use crate::call::{finish, guarded, put, put_if, with};
 use driver::work::Call;
 use driver::{Driver, Error, Result};
 
+/// `CU_EVENT_WAIT_EXTERNAL` and `CU_EVENT_RECORD_EXTERNAL`.
+const EXTERNAL: u32 = 1;
+
 fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result<()> {
     if stream == 0 {
         return Err(Error::INVALID_VALUE);
@@ -22,44 +25,46 @@ api! {
 
     fn cuStreamDestroy_v2(stream: u64) = cuStreamDestroy |driver| { driver.stream_destroy(stream) }
 
-    fn cuStreamSynchronize(stream: u64) |driver| { driver.stream_wait(stream, false) }
+    fn cuStreamSynchronize(stream: u64) per_thread |driver| { driver.stream_wait(stream, false) }
 
-    fn cuStreamGetPriority(stream: u64, priority: u64) |driver| {
+    fn cuStreamGetPriority(stream: u64, priority: u64) per_thread |driver| {
         let (_, value, _) = driver.stream_facts(stream)?;
         put(driver, priority, value)
     }
 
-    fn cuStreamGetFlags(stream: u64, flags: u64) |driver| {
+    fn cuStreamGetFlags(stream: u64, flags: u64) per_thread |driver| {
         let (value, _, _) = driver.stream_facts(stream)?;
         put(driver, flags, value)
     }
 
-    fn cuStreamGetId(stream: u64, id: u64) |driver| {
+    fn cuStreamGetId(stream: u64, id: u64) per_thread |driver| {
         let (_, _, value) = driver.stream_facts(stream)?;
         put(driver, id, value)
     }
 
-    fn cuStreamGetDevice(stream: u64, device: u64) |driver| {
+    fn cuStreamGetDevice(stream: u64, device: u64) per_thread |driver| {
         let index = driver.stream_device(stream)?;
         put(driver, device, index as i32)
     }
 
-    fn cuStreamGetCtx(stream: u64, context: u64) |driver| {
+    fn cuStreamGetCtx(stream: u64, context: u64) per_thread |driver| {
         let here = driver.context_here()?.0;
         let of = driver.stream(stream).map_or(here, |stream| stream.context);
         put(driver, context, of)
     }
 
-    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: u32) |driver| { driver.stream_wait_event(stream, event) }
+    fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) per_thread |driver| {
+        driver.stream_wait_event(stream, event, flags == EXTERNAL)
+    }
 
-    fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) |driver| {
+    fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) per_thread |driver| {
         if function == 0 {
             return Err(Error::INVALID_VALUE);
         }
         driver.call_host(stream, Call { function, argument, stream: None })
     }
 
-    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) |driver| {
+    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) per_thread |driver| {
         if function == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -76,9 +81,11 @@ api! {
 
     fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
 
-    fn cuEventRecord(event: u64, stream: u64) |driver| { driver.event_record(event, stream) }
+    fn cuEventRecord(event: u64, stream: u64) per_thread |driver| { driver.event_record(event, stream, false) }
 
-    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: u32) |driver| { driver.event_record(event, stream) }
+    fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) per_thread |driver| {
+        driver.event_record(event, stream, flags == EXTERNAL)
+    }
 
     fn cuEventSynchronize(event: u64) |driver| {
         driver.context_here()?;
@@ -115,3 +122,5 @@ pub extern "C" fn cuEventQuery(event: u64) -> u32 {
         if happened { Ok(()) } else { Err(Error::NOT_READY) }
     })
 }
+
+crate::api_variant! { cuStreamQuery (stream: u64) per_thread }

@@ -178,7 +178,8 @@ impl<'a> ModuleScope<'a> {
                     let name = v.name.map_or("", |n| self.ast.name(n));
                     let name = function
                         .map_or(name.to_owned(), |f| format!("{}.{name}", self.ast.name(self.functions[f].name)));
-                    variables.push(LoadedVariable { name, address, bytes, constant, init });
+                    let managed = v.attributes.iter().any(|attribute| &**attribute == ".managed");
+                    variables.push(LoadedVariable { name, address, bytes, constant, managed, init });
                 }
                 Err(problem) => diagnostics.push(*problem),
             }

@@ -183,7 +183,8 @@ impl Layout {
             if v.offset > at {
                 self.variables.push(unnamed(base + at, contents(at, v.offset), v.offset - at, constant));
             }
-            self.variables.push(variable(v.name.into(), base + v.offset, v.bytes, constant, contents(v.offset, end)));
+            let named = variable(v.name.into(), base + v.offset, v.bytes, constant, contents(v.offset, end));
+            self.variables.push(LoadedVariable { managed: v.managed, ..named });
             at = end;
         }
         if bytes > at {
@@ -302,7 +303,7 @@ fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {
 }
 
 fn variable(name: String, address: u64, bytes: u64, constant: bool, init: Vec<u8>) -> LoadedVariable {
-    LoadedVariable { name, address, bytes, constant, init }
+    LoadedVariable { name, address, bytes, constant, managed: false, init }
 }
 
 fn unnamed(address: u64, init: Vec<u8>, bytes: u64, constant: bool) -> LoadedVariable {

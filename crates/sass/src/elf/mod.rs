@@ -186,6 +186,8 @@ pub struct ElfVariable<'a> {
     /// Offset in that space, in bytes.
     pub offset: u64,
     pub bytes: u64,
+    /// It is in managed memory, which the host program accesses too.
+    pub managed: bool,
 }
 
 /// What a relocation writes.

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Architectures whose instructions are decoded.
 const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
+/// `st_other` bit of a variable in managed memory.
+const MANAGED: u8 = 4;
 /// `st_other` bit of a symbol that can be launched.
 const ENTRY: u8 = 0x10;
 const REL: u32 = 9;
@@ -214,7 +216,13 @@ fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<ElfVariable<'a>
         .filter(|symbol| symbol.info & 15 == 1)
         .filter_map(|symbol| {
             let space = place(symbol)?;
-            Some(ElfVariable { name: symbol.name, space, offset: symbol.value, bytes: symbol.size })
+            Some(ElfVariable {
+                name: symbol.name,
+                space,
+                offset: symbol.value,
+                bytes: symbol.size,
+                managed: symbol.other & MANAGED != 0,
+            })
         })
         .collect()
 }

@@ -1,0 +1,4 @@
+//! x
+/// y
+#[derive(Debug)]
+pub struct Linker;
