@@ -67,7 +67,7 @@ fn accesses_near_allocations_follow_the_policy() {
 
     let run = of(OutOfBounds::Allow);
     assert!(run.outcome.is_ok() && run.state.findings().is_none());
-    let far = kernel("ld.global.u32 %r1, [%buf+2097152];");
+    let far = kernel("ld.global.u32 %r1, [%buf+4194304];");
     let fault = run_with(OutOfBounds::Allow, false, &far, 1, 32).outcome.unwrap_err();
     assert_eq!(fault.kind, isa::FaultKind::IllegalAddress);
     let constant = ".const .u32 c = 1;\n".to_owned() + &kernel("mov.u64 %rd1, c; st.global.u32 [%rd1], 2;");
