@@ -144,7 +144,7 @@ impl Driver {
         let timed = request.cooperative || self.settings.time.includes(kernel.name());
         let Request { function, cooperative, .. } = *request;
         let registers = ThreadRegisters::Estimated;
-        let bindings = self.bindings(module)?;
+        let bindings = self.bindings(module);
         Ok(Arc::new(KernelLaunch { live, registers, timed, function, args: values, cooperative, bindings }))
     }
 

@@ -208,6 +208,15 @@ fn questions_are_answered() {
 }
 
 #[test]
+fn devices_have_addresses_of_their_own() {
+    let place = Place::new();
+    let Some(program) = place.compile("devices", 0) else { return };
+    let mut command = place.command(&program);
+    let output = command.env("WARPWRIGHT_GPU", "rtx2060s,rtx3070").arg(format!("{SOURCES}/kernels.fatbin")).output();
+    assert_eq!(printed(&output.expect("it runs"), 0), "done\n");
+}
+
+#[test]
 fn cooperative_launches_synchronise_the_grid() {
     let place = Place::new();
     let Some(program) = place.compile("cooperative", 0) else { return };

@@ -40,8 +40,6 @@ crate::unsupported! {
     cuTexRefSetAddress
     cuTexRefSetAddress2D
     // The rest, by name.
-    cuArrayGetPlane
-    cuArrayGetSparseProperties
     cuCheckpointOperationComplete
     cuCheckpointProcessCheckpoint
     cuCheckpointProcessGetRestoreThreadId
@@ -186,10 +184,8 @@ crate::unsupported! {
     cuMemGetAccess
     cuMemGetAllocationGranularity
     cuMemGetAllocationPropertiesFromHandle
-    cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
-    cuMemGetMemPool
     cuMemImportFromShareableHandle
     cuMemMap
     cuMemMapArrayAsync
@@ -198,12 +194,9 @@ crate::unsupported! {
     cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPrefetchBatchAsync
-    cuMemPrefetchBatchAsync_ptsz
     cuMemRelease
     cuMemRetainAllocationHandle
     cuMemSetAccess
-    cuMemSetMemPool
     cuMemUnmap
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_ptsz
@@ -211,8 +204,6 @@ crate::unsupported! {
     cuMemcpy3DBatchAsync_v2_ptsz
     cuMemcpy3DWithAttributesAsync
     cuMemcpy3DWithAttributesAsync_ptsz
-    cuMipmappedArrayGetMemoryRequirements
-    cuMipmappedArrayGetSparseProperties
     cuMulticastAddDevice
     cuMulticastBindAddr
     cuMulticastBindAddr_v2
@@ -231,8 +222,6 @@ crate::unsupported! {
     cuStreamBeginRecaptureToGraph_ptsz
     cuStreamEndCaptureToCig
     cuStreamEndCaptureToCig_ptsz
-    cuStreamGetCtx_v2
-    cuStreamGetCtx_v2_ptsz
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
     cuStreamGetGreenCtx
