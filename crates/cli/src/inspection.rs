@@ -144,6 +144,18 @@ pub fn inspect(file: &str, content: &[u8], limits: RegisterLimits) -> Inspection
     }
 }
 
+impl Inspection {
+    /// Adds the text of another source file.
+    pub fn absorb(&mut self, other: Self) {
+        self.variables.extend(other.variables);
+        self.kernels.extend(other.kernels);
+        self.functions.extend(other.functions);
+        self.diagnostics.extend(other.diagnostics);
+        self.diagnostics_text += &other.diagnostics_text;
+        self.has_errors |= other.has_errors;
+    }
+}
+
 fn remarks(diagnostics: &Diagnostics, source: &SourceText) -> Vec<Remark> {
     let one = |d: &Diagnostic| {
         let at = source.position(d.span.start);

@@ -2,11 +2,12 @@
 //! valid choices.
 
 use crate::failure::Failure;
-use crate::options::WorkSize;
+use crate::options::{Bounds, WorkSize};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
-use lab::{Job, OutOfBounds, RegisterChoice, RegisterMode, Setup};
+use lab::{Job, RegisterChoice, RegisterMode, Setup};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
@@ -124,9 +125,8 @@ pub struct Input {
     /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers [default: the launch file's, else 1024]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=512 << 10))]
     stack_bytes: Option<u32>,
-    /// What happens when a kernel accesses global memory outside all allocations: error (default), or warn or allow, with which such accesses near allocations are harmless, as on hardware
-    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = PossibleValuesParser::new(OutOfBounds::CHOICES.map(|choice| choice.0)).try_map(|name| name.parse::<OutOfBounds>()))]
-    out_of_bounds: Option<OutOfBounds>,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
     #[arg(long)]
     any_architecture: bool,
@@ -207,7 +207,7 @@ impl Input {
             registers: RegisterChoice { mode: self.registers.unwrap_or_default(), most: self.max_registers },
             any_architecture: self.any_architecture,
             stack_bytes: self.stack_bytes,
-            out_of_bounds: self.out_of_bounds.unwrap_or_default(),
+            out_of_bounds: self.bounds.policy(),
             ..Setup::new(gpu)
         }
     }
@@ -344,6 +344,11 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
+    if is_program(path) {
+        return refuse(format!(
+            "is a program or a library: `warpwright exec -- {name}` runs a program, `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)"
+        ));
+    }
     let given =
         [("--size", input.work.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
@@ -353,6 +358,13 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     let overrides = input.overrides();
     LaunchFile::load(path, &overrides).map_err(Failure::bad_input)?;
     Ok(Job::LaunchFile { path: path.into(), overrides })
+}
+
+/// Whether a file is a host program or library.
+fn is_program(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
+    read.is_ok() && sass::elf::is_elf(&start)
 }
 
 #[cfg(test)]

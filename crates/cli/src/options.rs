@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lab::Setup;
+use lab::{OutOfBounds, Setup};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -26,6 +26,21 @@ pub struct Settings {
     /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
+}
+
+/// What happens to accesses outside allocations.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Bounds {
+    /// What happens when a kernel accesses global memory outside all allocations: error (default), or warn or allow, with which such accesses near allocations are harmless, as on hardware
+    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = PossibleValuesParser::new(OutOfBounds::CHOICES.map(|choice| choice.0)).try_map(|name| name.parse::<OutOfBounds>()))]
+    out_of_bounds: Option<OutOfBounds>,
+}
+
+impl Bounds {
+    /// The policy chosen, else the default.
+    pub fn policy(self) -> OutOfBounds {
+        self.out_of_bounds.unwrap_or_default()
+    }
 }
 
 /// When a run ends early, and what is checked meanwhile.

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 /// The section in which compilers put CUDA kernels of host programs.
 const KERNELS: &str = ".nv_fatbin";
 
+/// What every CUDA runtime has: the name of an error that no program needs.
+const RUNTIME: &[u8] = b"cudaErrorMissingConfiguration\0";
 /// What our static runtime has, and NVIDIA's has not.
 const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
 
@@ -45,8 +47,8 @@ fn find(name: &OsStr) -> Option<PathBuf> {
 fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
     let elf = object::File::parse(file).ok()?;
     let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
-    let ours = || contains(file, OUR_RUNTIME);
-    Some(has_kernels && !needed(file)?.iter().any(|name| name.starts_with("libcudart.so")) && !ours())
+    let shared = needed(file)?.iter().any(|name| name.starts_with("libcudart.so"));
+    Some(has_kernels && !shared && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))
 }
 
 fn contains(file: &[u8], text: &[u8]) -> bool {

@@ -333,8 +333,55 @@ fn inspect_shows_machine_code() {
     assert_eq!(shown(&[])["architecture"], "sm_86");
     assert_eq!(shown(&["--sm", "sm_72"])["architecture"], "sm_70");
     assert_eq!(shown(&["--sm", "90"])["kind"], "ptx");
+    // A host library of two source files: the kernels of both.
+    let host = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
+    let facts = json(&succeed(&["inspect", &host, "--sm", "75", "--json"]));
+    assert_eq!(strings(&facts["kernels"], "name"), ["first", "second"]);
+    let shown = |e: &Value| e["shown"] == true;
+    let entries = facts["entries"].as_array().unwrap();
+    assert_eq!((entries.len(), entries.iter().filter(|e| shown(e)).count()), (5, 2));
+    let facts = json(&succeed(&["inspect", &host, "--sm", "80", "--json"]));
+    assert_eq!((facts["version"].as_str(), strings(&facts["kernels"], "name")), (Some("7.8"), vec!["first"]));
     let text = succeed(&["inspect", &data("axpy.sm_90.cubin"), "--code"]);
     assert!(text.contains("c[0x0][0x210]") && text.contains("  EXIT\n") && text.contains(":S05"), "{text}");
+}
+
+/// A launch file may name a host program or library: its kernels are those of all source files.
+#[test]
+fn a_host_library_is_a_module() {
+    let host = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
+    let launch = format!(
+        r#"module = "{host}"
+[buffers.sums]
+type = "u32"
+length = 32
+[buffers.products]
+type = "u32"
+length = 32
+[[launch]]
+kernel = "first"
+grid = 1
+block = 32
+args = ["sums"]
+[[launch]]
+kernel = "second"
+grid = 1
+block = 32
+args = ["products"]
+[[output]]
+buffer = "sums"
+compare = {{ formula = "i + 107" }}
+[[output]]
+buffer = "products"
+compare = {{ formula = "i * (i % 2 == 0 ? 3 : 5) + 2000" }}
+"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.toml");
+    std::fs::write(&path, launch).unwrap();
+    for gpu in ["rtx2060s", "rtx3070"] {
+        succeed(&["run", path.to_str().unwrap(), "--gpu", gpu]);
+    }
 }
 
 /// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.

@@ -8,6 +8,7 @@ mod commands;
 mod common;
 mod energy;
 mod inputs;
+mod memory_checks;
 mod outputs;
 mod trace_export;
 mod traces;

@@ -8,6 +8,10 @@ use crate::api::enter;
 use crate::context::current;
 use crate::registry::{Kind, add, add_binary, add_managed, remove_binary};
 
+/// Marks programs that have this runtime linked in: `warpwright exec` distinguishes it from NVIDIA's.
+#[used]
+static MARK: [u8; 23] = *b"warpwright CUDA runtime";
+
 // SAFETY: the name belongs to this API, which defines it once.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaRegisterFatBinary(wrapper: Address) -> Address {

@@ -48,6 +48,11 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     }
 }
 
+/// Whether a file holds machine code by its first bytes: an ELF file (a cubin, a program, a library) or a fat binary.
+pub fn is_machine_code(file: &[u8]) -> bool {
+    file.starts_with(b"\x7fELF") || file.starts_with(&0xba55_ed50_u32.to_le_bytes())
+}
+
 /// As [`read`], for code.
 ///
 /// # Errors

@@ -103,6 +103,16 @@ impl Loaded {
         slot.saturating_add(slots as u32)
     }
 
+    /// Adds what another module holds, whose variables have later slots.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let LoadedModule { kernels, variables, references } = other.module;
+        self.module.kernels.extend(kernels);
+        self.module.variables.extend(variables);
+        self.module.references.extend(references);
+        self.rejected.extend(other.rejected);
+        self.remarks += &other.remarks;
+    }
+
     /// The kernel `name`.
     ///
     /// # Errors

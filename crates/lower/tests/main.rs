@@ -11,6 +11,7 @@ mod convert;
 mod divergence;
 mod float;
 mod hopper;
+mod host;
 mod images;
 mod integer;
 mod jump_table;

@@ -1,7 +1,8 @@
 //! Fat binaries: code of several architectures, often compressed.
 //!
-//! A fat binary is a sequence of containers (header 0xBA55ED50), each with a sequence of entries: PTX text or
-//! a cubin. Host programs store them in the section `.nv_fatbin`. Entries are found without expanding them;
+//! A fat binary is a sequence of containers (header 0xBA55ED50), one for each source file, each with a sequence of
+//! entries: the file's PTX text or a cubin of it. Host programs store them in the section `.nv_fatbin`. A GPU runs
+//! one entry of each container ([`containers`], [`select_code`]). Entries are found without expanding them;
 //! [`Entry::extract`] expands one, to at most [`MAX_BYTES`].
 
 use crate::elf::bytes::Bytes;
@@ -12,7 +13,8 @@ use std::io::Read;
 
 /// The first four bytes of a fat binary.
 pub const MAGIC: u32 = 0xba55_ed50;
-const HEADER_BYTES: usize = 16;
+/// Size of the header of a container.
+pub const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: u32 = 64;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
@@ -57,26 +59,52 @@ fn fail<T>(offset: u64, problem: Problem) -> Result<T, ElfError> {
     Err(ElfError { offset, problem })
 }
 
-/// The entries of a fat binary, of a host program that contains some, or a cubin as its only entry.
-pub fn entries(file: &[u8]) -> Result<Vec<Entry<'_>>, ElfError> {
+/// The containers of a fat binary, or of a host program or library that has some. A cubin is the only entry of its
+/// only container.
+pub fn containers(file: &[u8]) -> Result<Vec<Vec<Entry<'_>>>, ElfError> {
     if is_cubin(file) {
         let sm = crate::elf::Cubin::parse(file)?.sm;
         let raw_bytes = file.len() as u64;
-        return Ok(vec![Entry { kind: Kind::Cubin, sm: sm.into(), offset: 0, contents: file, flags: 0, raw_bytes }]);
+        let entry = Entry { kind: Kind::Cubin, sm: sm.into(), offset: 0, contents: file, flags: 0, raw_bytes };
+        return Ok(vec![vec![entry]]);
     }
     if !is_elf(file) {
-        return containers(Bytes::new(file));
+        return sequence(Bytes::new(file));
     }
     let mut found = Vec::new();
     for (offset, data) in host_fatbin(file)? {
         let section = Bytes::new(file).part(offset, data.len() as u64, "fat binary")?;
-        found.extend(containers(section)?);
+        found.extend(sequence(section)?);
     }
     Ok(found)
 }
 
+/// The entries of all [`containers`] of a file.
+pub fn entries(file: &[u8]) -> Result<Vec<Entry<'_>>, ElfError> {
+    Ok(containers(file)?.concat())
+}
+
+/// Size of the container that starts with `header`, its header included.
+pub fn container_bytes(header: &[u8; HEADER_BYTES]) -> Result<u64, ElfError> {
+    let (header_bytes, bytes) = sizes(Bytes::new(header))?;
+    header_bytes.checked_add(bytes).map_or_else(|| fail(8, Problem::BadFatbin("size of the entries")), Ok)
+}
+
+/// Size of a container's header and of its entries.
+fn sizes(header: Bytes<'_>) -> Result<(u64, u64), ElfError> {
+    let what = "header of a fat binary";
+    if header.u32(0, what)? != MAGIC {
+        return fail(header.offset() as u64, Problem::BadFatbin("it starts with another number than 0xBA55ED50"));
+    }
+    let header_bytes = u64::from(header.u16(6, what)?);
+    if header_bytes < HEADER_BYTES as u64 {
+        return fail(header.offset() as u64, Problem::BadFatbin("size of the header"));
+    }
+    Ok((header_bytes, header.u64(8, what)?))
+}
+
 /// Containers one after another; zeros between them are padding.
-fn containers(data: Bytes<'_>) -> Result<Vec<Entry<'_>>, ElfError> {
+fn sequence(data: Bytes<'_>) -> Result<Vec<Vec<Entry<'_>>>, ElfError> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < data.len() {
@@ -86,18 +114,11 @@ fn containers(data: Bytes<'_>) -> Result<Vec<Entry<'_>>, ElfError> {
             break;
         }
         at += if at > 0 { padding } else { 0 };
-        let what = "header of a fat binary";
-        let header = data.part(at as u64, HEADER_BYTES as u64, what)?;
-        if header.u32(0, what)? != MAGIC {
-            return fail(header.offset() as u64, Problem::BadFatbin("it starts with another number than 0xBA55ED50"));
-        }
-        let header_bytes = u64::from(header.u16(6, what)?);
-        if header_bytes < HEADER_BYTES as u64 {
-            return fail(header.offset() as u64, Problem::BadFatbin("size of the header"));
-        }
-        let bytes = header.u64(8, what)?;
+        let (header_bytes, bytes) = sizes(data.part(at as u64, HEADER_BYTES as u64, "header of a fat binary")?)?;
         let start = at as u64 + header_bytes;
-        read_entries(data.part(start, bytes, "fat binary")?, &mut found)?;
+        let mut entries = Vec::new();
+        read_entries(data.part(start, bytes, "fat binary")?, &mut entries)?;
+        found.push(entries);
         at = (start + bytes) as usize;
     }
     Ok(found)
@@ -141,8 +162,23 @@ impl<'a> Entry<'a> {
         self.flags & (LZ4 | ZSTD) != 0
     }
 
-    /// The contents, expanded if they are compressed.
+    /// The contents, expanded if they are compressed; of PTX the text without the zeros that follow it.
     pub fn extract(&self) -> Result<Cow<'a, [u8]>, ElfError> {
+        let raw = self.expand()?;
+        if self.kind != Kind::Ptx {
+            return Ok(raw);
+        }
+        let end = raw.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        Ok(match raw {
+            Cow::Borrowed(raw) => Cow::Borrowed(&raw[..end]),
+            Cow::Owned(mut raw) => {
+                raw.truncate(end);
+                Cow::Owned(raw)
+            }
+        })
+    }
+
+    fn expand(&self) -> Result<Cow<'a, [u8]>, ElfError> {
         let error = |why: String| ElfError { offset: self.offset, problem: Problem::Compression(why) };
         if self.raw_bytes > MAX_BYTES {
             return Err(error(format!("it claims {} bytes; the limit is {MAX_BYTES}", self.raw_bytes)));
@@ -173,4 +209,11 @@ impl<'a> Entry<'a> {
 pub fn select<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>> {
     let runs = |entry: &&Entry| entry.kind == Kind::Cubin && isa::runs_on(entry.sm, sm);
     entries.iter().filter(runs).max_by_key(|entry| entry.sm)
+}
+
+/// What an architecture runs of a container: the cubin that [`select`] takes, else the newest PTX that is not newer
+/// than it.
+pub fn select_code<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>> {
+    let text = || entries.iter().filter(|entry| entry.kind == Kind::Ptx && entry.sm <= sm).max_by_key(|entry| entry.sm);
+    select(entries, sm).or_else(text)
 }

@@ -124,6 +124,35 @@ fn claims_beyond_the_data_reserve_no_memory() {
     }
 }
 
+/// Several source files: each has its own choice. Text ends before the zeros that fill it up.
+#[test]
+fn each_container_has_its_own_choice() {
+    let text = b"// text\n\0\0\0";
+    let mut ptx = one_entry(0, text, 0);
+    ptx[16] = 1;
+    let mut file = FATBIN.to_vec();
+    file.extend([0; 24]);
+    file.extend(ptx);
+    let containers = fatbin::containers(&file).unwrap();
+    assert_eq!(containers.iter().map(Vec::len).collect::<Vec<_>>(), [4, 1]);
+    let chosen = |sm| [0, 1].map(|c: usize| fatbin::select_code(&containers[c], sm).map(|e| (e.kind, e.sm)));
+    let (code, ptx) = (|sm| Some((Kind::Cubin, sm)), |sm| Some((Kind::Ptx, sm)));
+    assert_eq!(chosen(86), [code(86), ptx(75)]);
+    assert_eq!(chosen(80), [ptx(70), ptx(75)], "no cubin of sm_80");
+    assert_eq!(chosen(70), [code(70), None]);
+    assert_eq!(&*containers[1][0].extract().unwrap(), b"// text\n");
+}
+
+#[test]
+fn the_size_of_a_container_is_in_its_header() {
+    let file = one_entry(0, &[1; 40], 40);
+    let header = file[..16].try_into().unwrap();
+    assert_eq!(fatbin::container_bytes(&header), Ok(file.len() as u64));
+    let mut wrong = header;
+    wrong[0] = 0;
+    assert!(fatbin::container_bytes(&wrong).is_err());
+}
+
 #[test]
 fn errors_say_where_and_what() {
     let cases: [(Vec<u8>, &str); 5] = [

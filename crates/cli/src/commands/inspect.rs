@@ -81,26 +81,43 @@ pub fn run(args: &Args) -> Outcome {
     if on_fabric {
         return self::on_fabric(args, &name, &content);
     }
-    if !code::is_binary(&content) {
+    if !kit::files::is_machine_code(&content) {
         if args.code || args.sm.is_some() {
             return Err(wrong("it is not machine code, which --sm and --code are about".to_owned()));
         }
-        return show_ptx(args, &name, &content, Vec::new());
+        return show_ptx(args, &name, [&*content], Vec::new());
     }
     let (entries, contents) = code::choose(&content, args.sm).map_err(wrong)?;
     match contents {
-        Contents::Ptx(text) => show_ptx(args, &name, text.strip_suffix(b"\0").unwrap_or(&text), entries),
-        Contents::Cubin(cubin) => {
-            let mut inspection = code::inspect(&name, &cubin, args.code).map_err(wrong)?;
-            inspection.entries = entries;
-            show_code(args, inspection)
+        Contents::Ptx(texts) => show_ptx(args, &name, texts.iter().map(|text| &**text), entries),
+        Contents::Cubins(cubins) => {
+            let inspections = cubins.iter().map(|cubin| code::inspect(&name, cubin, args.code).map_err(wrong));
+            let mut all = merge(inspections, CodeInspection::absorb)?;
+            all.entries = entries;
+            show_code(args, all)
         }
     }
 }
 
-fn show_ptx(args: &Args, name: &str, text: &[u8], entries: Vec<EntryFacts>) -> Outcome {
+/// One of at least one inspection, which takes in the others.
+fn merge<I>(inspections: impl Iterator<Item = Result<I, Failure>>, absorb: impl Fn(&mut I, I)) -> Result<I, Failure> {
+    let merged = inspections.reduce(|all, next| {
+        let mut all = all?;
+        absorb(&mut all, next?);
+        Ok(all)
+    });
+    merged.unwrap_or_else(|| Err(Failure::bad_input("it holds no code".to_owned())))
+}
+
+fn show_ptx<'a>(
+    args: &Args,
+    name: &str,
+    texts: impl IntoIterator<Item = &'a [u8]>,
+    entries: Vec<EntryFacts>,
+) -> Outcome {
     let limits = RegisterLimits { chosen: args.max_registers, ..RegisterLimits::default() };
-    let mut inspection: Inspection = inspection::inspect(name, text, limits);
+    let inspections = texts.into_iter().map(|text| Ok(inspection::inspect(name, text, limits)));
+    let mut inspection: Inspection = merge(inspections, Inspection::absorb)?;
     inspection.entries = entries;
     // A file in which nothing was understood has nothing to show but its errors.
     if inspection.has_errors && inspection.kernels.is_empty() {
@@ -118,7 +135,7 @@ fn show_ptx(args: &Args, name: &str, text: &[u8], entries: Vec<EntryFacts>) -> O
 
 fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
     let core = args.core.as_deref().unwrap_or("sgmf");
-    if code::is_binary(content) || args.code || args.sm.is_some() {
+    if kit::files::is_machine_code(content) || args.code || args.sm.is_some() {
         return Err(Failure::bad_input(format!(
             "`{name}`: a fabric is configured from PTX, not from machine code; give the PTX file, or the name of a bundled workload without --sm and --code"
         )));

@@ -115,45 +115,42 @@ pub struct CodeLine {
     pub reuse: Vec<u8>,
 }
 
-/// The code of a file for an architecture.
+/// The code of a file for an architecture: that of one or more source files.
 pub enum Contents<'a> {
-    Cubin(Cow<'a, [u8]>),
-    Ptx(Cow<'a, [u8]>),
+    Cubins(Vec<Cow<'a, [u8]>>),
+    Ptx(Vec<Cow<'a, [u8]>>),
 }
 
-/// Whether a file holds machine code: a cubin, a fat binary, or a program that may hold one.
-pub fn is_binary(file: &[u8]) -> bool {
-    sass::elf::is_elf(file) || file.starts_with(&fatbin::MAGIC.to_le_bytes())
-}
-
-/// The entry of a file to show: what a GPU of architecture `sm` runs, or else the newest cubin.
+/// The entries of a file, and those to show: of each container what a GPU of architecture `sm` runs, or else the
+/// newest cubin, or else PTX. If some are cubins, only these.
 ///
 /// # Errors
 /// If the file is damaged or holds nothing that fits.
 pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents<'_>), String> {
     let problem = |e: ElfError| e.to_string();
-    let entries = fatbin::entries(file).map_err(problem)?;
-    let newest = |kind, most: u32| {
-        let fits = |e: &&Entry<'_>| e.kind == kind && e.sm <= most;
-        entries.iter().filter(fits).max_by_key(|e| e.sm)
-    };
-    let cubin = sm.map_or_else(|| newest(Kind::Cubin, u32::MAX), |sm| fatbin::select(&entries, sm));
-    let shown = cubin.or_else(|| newest(Kind::Ptx, sm.unwrap_or(u32::MAX)));
-    let Some(shown) = shown else {
-        let list: Vec<String> = entries.iter().map(|e| format!("{} for sm_{}", kind_name(e.kind), e.sm)).collect();
+    let containers = fatbin::containers(file).map_err(problem)?;
+    // Without an architecture, that of the newest cubin of the file, for all of it.
+    let newest = containers.iter().flatten().filter(|e| e.kind == Kind::Cubin).map(|e| e.sm).max();
+    let wanted = sm.or(newest).unwrap_or(u32::MAX);
+    let mut shown: Vec<&Entry<'_>> = containers.iter().filter_map(|c| fatbin::select_code(c, wanted)).collect();
+    let Some(kind) = [Kind::Cubin, Kind::Ptx].into_iter().find(|kind| shown.iter().any(|e| e.kind == *kind)) else {
+        let mut list: Vec<String> =
+            containers.iter().flatten().map(|e| format!("{} for sm_{}", kind_name(e.kind), e.sm)).collect();
+        list.dedup();
         let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let wanted = sm.map_or("that can be shown".to_owned(), |sm| format!("for sm_{sm} (--sm)"));
         return Err(format!("it has no code {wanted}; it holds {list}"));
     };
-    let contents = shown.extract().map_err(problem)?;
+    shown.retain(|e| e.kind == kind);
+    let contents = shown.iter().map(|e| e.extract()).collect::<Result<Vec<_>, _>>().map_err(problem)?;
     let facts = |e: &Entry<'_>| EntryFacts {
         kind: kind_name(e.kind),
         architecture: format!("sm_{}", e.sm),
         compressed: e.is_compressed(),
-        shown: std::ptr::eq(e, shown),
+        shown: shown.iter().any(|shown| std::ptr::eq(e, *shown)),
     };
-    let list = if sass::elf::is_cubin(file) { Vec::new() } else { entries.iter().map(facts).collect() };
-    Ok((list, if shown.kind == Kind::Ptx { Contents::Ptx(contents) } else { Contents::Cubin(contents) }))
+    let list = if sass::elf::is_cubin(file) { Vec::new() } else { containers.iter().flatten().map(facts).collect() };
+    Ok((list, if kind == Kind::Ptx { Contents::Ptx(contents) } else { Contents::Cubins(contents) }))
 }
 
 const fn kind_name(kind: Kind) -> &'static str {
@@ -182,6 +179,16 @@ pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection,
         kernels: cubin.kernels().map(kernel).collect(),
         functions: cubin.functions.iter().filter(|f| !f.is_kernel).map(|f| f.name.to_owned()).collect(),
     })
+}
+
+impl CodeInspection {
+    /// Adds the code of another source file.
+    pub fn absorb(&mut self, other: Self) {
+        self.variables.extend(other.variables);
+        self.constant_banks.extend(other.constant_banks);
+        self.kernels.extend(other.kernels);
+        self.functions.extend(other.functions);
+    }
 }
 
 fn variable(v: &sass::elf::ElfVariable<'_>) -> VariableFacts {

@@ -223,7 +223,7 @@ fn put_copy(driver: &Driver, copy: &Copy, params: u64) -> Result<()> {
     let put_side = |side: &Side, at: u64| -> Result<()> {
         let (kind, host, device) = match &side.at {
             At::Host(address) => (1, *address, 0),
-            At::Device(address) => (2, 0, *address),
+            At::Device(address) | At::Locked(address) => (2, 0, *address),
             At::Data(data) => (1, data.as_ptr() as u64, 0),
         };
         let height = side.slice.checked_div(side.pitch).unwrap_or(0);

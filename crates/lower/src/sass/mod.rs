@@ -39,7 +39,7 @@ mod words;
 use crate::loaded::{LoadError, Loaded, LowerOptions, Rejected};
 use module::Layout;
 use sass::elf::{Cubin, is_cubin};
-use sass::fatbin::{self, Kind};
+use sass::fatbin::{self, Entry, Kind};
 use std::sync::Arc;
 pub use words::load_words;
 
@@ -71,9 +71,9 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     Ok(loaded)
 }
 
-/// Loads the module in `file`, which is a cubin, a fat binary, or a host program that contains one, for a GPU
-/// of architecture `sm_version`. From a fat binary it takes the cubin that the GPU runs; otherwise its PTX;
-/// otherwise, if any architecture is allowed, the newest cubin.
+/// Loads the module in `file`, which is a cubin, a fat binary, or a host program or library that contains some, for a
+/// GPU of architecture `sm_version`. Of each container it takes the cubin that the GPU runs; otherwise the PTX;
+/// otherwise, if any architecture is allowed, the newest cubin. The kernels of all containers are one module.
 ///
 /// # Errors
 /// As for [`load_cubin`]; also if the file contains nothing for the GPU.
@@ -87,21 +87,33 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
         }
         return load_cubin(name, file, options);
     }
-    let entries = fatbin::entries(file).map_err(|e| fail(e.to_string()))?;
-    let newest =
-        |kind, fits: &dyn Fn(u32) -> bool| entries.iter().filter(|e| e.kind == kind && fits(e.sm)).max_by_key(|e| e.sm);
-    let cubin = fatbin::select(&entries, sm_version);
-    let ptx = || newest(Kind::Ptx, &|sm| sm <= sm_version);
-    let of_another = || newest(Kind::Cubin, &|_| options.any_architecture);
-    let Some(entry) = cubin.or_else(ptx).or_else(of_another) else {
-        let known: Vec<String> = entries.iter().map(|e| format!("{} for sm_{}", e.kind, e.sm)).collect();
+    let containers = fatbin::containers(file).map_err(|e| fail(e.to_string()))?;
+    let chosen: Vec<&Entry<'_>> =
+        containers.iter().filter_map(|entries| choose(entries, sm_version, options.any_architecture)).collect();
+    if chosen.is_empty() {
+        let mut known: Vec<String> =
+            containers.iter().flatten().map(|e| format!("{} for sm_{}", e.kind, e.sm)).collect();
+        known.dedup();
         let known = if known.is_empty() { "no code for any GPU".to_owned() } else { known.join(", ") };
         return Err(fail(format!("nothing in it runs on sm_{sm_version}; it holds {known}")));
-    };
-    let contents = entry.extract().map_err(|e| fail(e.to_string()))?;
-    let name = format!("{name} (sm_{})", entry.sm);
-    match entry.kind {
-        Kind::Ptx => crate::load(&name, contents.strip_suffix(b"\0").unwrap_or(&contents), options),
-        _ => load_cubin(&name, &contents, options),
     }
+    let mut all = Loaded::default();
+    let mut slot = options.slot;
+    for entry in chosen {
+        let contents = entry.extract().map_err(|e| fail(e.to_string()))?;
+        let (name, options) = (format!("{name} (sm_{})", entry.sm), LowerOptions { slot, ..options });
+        let loaded = match entry.kind {
+            Kind::Ptx => crate::load(&name, contents, options),
+            _ => load_cubin(&name, &contents, options),
+        }?;
+        slot = loaded.next_slot(slot);
+        all.absorb(loaded);
+    }
+    Ok(all)
+}
+
+/// What a GPU runs of a container, and what it may run if any architecture is allowed.
+fn choose<'a, 'b>(entries: &'b [Entry<'a>], sm_version: u32, any_architecture: bool) -> Option<&'b Entry<'a>> {
+    let cubins = || entries.iter().filter(|e| any_architecture && e.kind == Kind::Cubin);
+    fatbin::select_code(entries, sm_version).or_else(|| cubins().max_by_key(|e| e.sm))
 }

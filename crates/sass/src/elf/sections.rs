@@ -140,10 +140,14 @@ impl<'a> File<'a> {
     }
 }
 
-/// The fat binaries in a host program or object: sections `.nv_fatbin` and `__nv_relfatbin`.
+/// The fat binaries in a host program, library or object: section `.nv_fatbin`, or `__nv_relfatbin` in a file that
+/// is not linked; programs that were linked keep the latter, of which the former is the linked code.
 pub fn host_fatbin(data: &[u8]) -> Result<Vec<(u64, &[u8])>, ElfError> {
     let file = read(data)?;
-    let wanted = [".nv_fatbin", "__nv_relfatbin"];
-    let found = file.sections.iter().filter(|section| wanted.contains(&section.name));
-    Ok(found.map(|section| (section.data.offset() as u64, section.data.data())).collect())
+    let of = |name: &str| -> Vec<(u64, &[u8])> {
+        let found = file.sections.iter().filter(|section| section.name == name && section.data.len() > 0);
+        found.map(|section| (section.data.offset() as u64, section.data.data())).collect()
+    };
+    let linked = of(".nv_fatbin");
+    Ok(if linked.is_empty() { of("__nv_relfatbin") } else { linked })
 }

@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn golden_with_code_of_a_fat_binary() {
-        let (entries, Contents::Cubin(cubin)) = choose(FATBIN, Some(75)).unwrap() else { panic!("it has a cubin") };
-        let mut inspection = inspect("k.fatbin", &cubin, true).unwrap();
+        let (entries, Contents::Cubins(cubins)) = choose(FATBIN, Some(75)).unwrap() else { panic!("it has a cubin") };
+        let mut inspection = inspect("k.fatbin", &cubins[0], true).unwrap();
         inspection.entries = entries;
         insta::assert_snapshot!(sample::plain(&render(&inspection)));
     }

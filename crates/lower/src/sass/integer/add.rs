@@ -107,9 +107,6 @@ pub(super) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 pub(super) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, high_word, shift, c] = operands(inst)?;
     let SassOperand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
-    if matches!(inst.form(), 2 | 3 | 7) && shift % 2 == 1 {
-        return Err("an odd shift in this form is not executable: its lowest bit is also a sign bit".into());
-    }
     let (extended, signed) = (has(inst, "extended"), has(inst, "sign extend"));
     let carry_in = if extended { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, carry_out: [b.pred(p)?, Pred::TRUE] };

@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::Lea,
         0x11,
-        ABC,
+        LEA_SIGNED,
         &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[
             DST,
@@ -104,6 +104,22 @@ pub(super) const ROWS: &[Row] = &[
             shown(What::Pred(87, 90), on(74)),
         ],
         "d = (a << shift) + b, or its high half with c above a; p = carry out",
+    ),
+    row(
+        SassOp::Lea,
+        0x11,
+        LEA_UNSIGNED,
+        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[
+            DST,
+            PDST,
+            a(BitsX),
+            b(Bits),
+            shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)),
+            imm(75, 5),
+            shown(What::Pred(87, 90), on(74)),
+        ],
+        "LEA, c from elsewhere; the sign bit of b belongs to the shift",
     ),
     row(
         SassOp::Lop3,

@@ -27,6 +27,10 @@ pub(super) const fn unused(field: Field) -> Mod {
 }
 
 /// `LEA` sign-extends its first source or has a third one above it; in forms 2, 3 and 7 only the latter.
+/// Forms of `LEA` in which b has a sign bit of its own, and those in which c takes its place: bit 75, where b's sign
+/// would be, is then the lowest bit of the shift only.
+pub(super) const LEA_SIGNED: &[u8] = &[1, 4, 5, 6];
+pub(super) const LEA_UNSIGNED: &[u8] = &[2, 3, 7];
 pub(super) const LEA_SIGN: Mod = flag("sign extend", 73, &["", ".SX32"]);
 pub(super) const LEA_SIGN_FORM: Mod =
     modifier("sign extend", bits(9, 3), &["", "", RESERVED, RESERVED, "", "", "", RESERVED]).show(on(73));

@@ -64,10 +64,20 @@ pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::ULea,
         0x91,
-        UABC,
+        &[1, 4],
         &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[UDST, UPDST, a(BitsX), b(BitsX), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
         "d = (a << shift) + b, or its high half with c above a; p = carry out",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        SassOp::ULea,
+        0x91,
+        &[2],
+        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[UDST, UPDST, a(BitsX), b(Bits), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
+        "ULEA, c from elsewhere; the sign bit of b belongs to the shift",
     )
     .uniform()
     .fixed(FIXED),

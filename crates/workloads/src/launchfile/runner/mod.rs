@@ -67,7 +67,9 @@ impl LaunchFile {
                 }
             };
             let text;
-            let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
+            let code = if kit::files::is_machine_code(&bytes)
+                || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin")
+            {
                 ModuleCode::Binary(&bytes)
             } else {
                 // The PTX reader reports bytes that are not text, with their place.
