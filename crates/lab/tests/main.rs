@@ -20,6 +20,7 @@ mod fabric_energy;
 mod functional;
 mod hostile_traces;
 mod livelock;
+mod memory_checks;
 mod own_design;
 mod registers;
 mod scalar;
