@@ -59,7 +59,15 @@ impl Driver {
             if !self.is_on_device(device, place.address, extent) {
                 return Err(Error::INVALID_VALUE);
             }
-            At::Device(place.address)
+            match self.find(place.address).map(|(_, allocation)| allocation.place) {
+                Some(Place::Host | Place::Registered(_)) => At::Locked(place.address),
+                _ => At::Device(place.address),
+            }
+        } else if let Some(of_device) = self.registered(place.address).filter(|_| place.said != Said::Device) {
+            if !self.is_on_device(device, of_device, extent) {
+                return Err(Error::INVALID_VALUE);
+            }
+            At::Locked(of_device)
         } else {
             let mut byte = [0];
             let last = place.address.checked_add(extent - 1).ok_or(Error::INVALID_VALUE)?;
@@ -88,13 +96,16 @@ impl Driver {
         if wait {
             self.refuse_capture(key)?;
         }
+        // The program sees what is in managed memory.
+        let is_managed = |place: &Place3d| self.find(place.address).is_some_and(|(_, a)| a.place == Place::Managed);
+        let is_seen = is_managed(&to) || is_managed(&from);
         let (mut from, to) = (self.side(device, &from, size)?, self.side(device, &to, size)?);
         let to_pageable = matches!(to.at, At::Host(_));
         if let (At::Host(address), false, false) = (&from.at, wait || is_captured, to_pageable) {
             from = self.snapshot(*address, &from, size)?;
         }
         let [width, height, depth] = size;
-        let within = matches!((&from.at, &to.at), (At::Device(_), At::Device(_)));
+        let within = !is_seen && matches!((&from.at, &to.at), (At::Device(_), At::Device(_)));
         let op = self.request(stream, Work::Copy(Copy { from, to, width, height, depth }), &[])?;
         Ok(if to_pageable || (wait && !within) { Wait::Op(device, op) } else { Wait::Nothing })
     }

@@ -116,6 +116,8 @@ pub struct Driver {
     pub(crate) executables: Handles<Executable>,
     pub(crate) captures: Captures,
     pub(crate) linkers: Handles<Linker>,
+    /// Why the last module was not loaded.
+    pub(crate) last_problem: String,
     pub(crate) pools: Handles<Pool>,
     /// The pool of memory that comes from one, by address.
     pub(crate) pool_memory: BTreeMap<u64, u64>,
@@ -171,6 +173,7 @@ impl Driver {
             executables: Handles::new(Kind::GraphExec),
             captures: Captures::default(),
             linkers: Handles::new(Kind::Link),
+            last_problem: String::new(),
             pools: Handles::new(Kind::Pool),
             pool_memory: BTreeMap::new(),
             graph_memory: BTreeMap::new(),
@@ -258,6 +261,7 @@ impl Driver {
         });
         self.executables.retain(|executable| executable.context != context);
         self.release_graphs(context);
+        self.linkers.retain(|linker| !linker.is_of(context));
         self.graph_memory.retain(|address, _| self.allocations.get(address).is_some_and(|a| a.context != context));
         let addresses: Vec<u64> =
             self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();

@@ -41,22 +41,22 @@ pub struct Link {
     latency: f64,
 }
 
-/// Seconds that a copy takes beside its bytes: about 10 microseconds between request and completion of a small copy
-/// (a guess, of the order that vendors' bandwidth tests show for copies of 4 KiB).
-const LATENCY_SECONDS: f64 = 10e-6;
-/// Bytes per second over PCI Express 3.0 with 16 lanes: 15.75 GB/s raw, of which bandwidth tests with pinned memory
-/// show 12 to 13.
-const HOST_BANDWIDTH: f64 = 12.0e9;
+/// Microseconds that a copy takes beside its bytes, on boards that do not say: a guess, of the order that vendors'
+/// bandwidth tests show for copies of 4 KiB.
+const LATENCY_US: u32 = 10;
+/// Megabytes per second to and from the host, on boards that do not say: PCI Express 3.0 with 16 lanes has 15,750, of
+/// which bandwidth tests with page-locked memory show 12,000 to 13,000.
+const HOST_MB_PER_S: u32 = 12_000;
 
 impl Link {
     /// The link of a GPU.
     pub fn of(gpu: &GpuConfig) -> Self {
         Self {
             core_hz: gpu.clocks.core_mhz * 1e6,
-            host_bandwidth: HOST_BANDWIDTH,
+            host_bandwidth: f64::from(gpu.board.link_mb_per_s.unwrap_or(HOST_MB_PER_S)) * 1e6,
             // Each byte is read and written.
             device_bandwidth: crate::properties::dram_bytes_per_second(gpu) / 2.0,
-            latency: LATENCY_SECONDS,
+            latency: f64::from(gpu.board.link_latency_us.unwrap_or(LATENCY_US)) * 1e-6,
         }
     }
 

@@ -169,7 +169,7 @@ impl Driver {
     }
 
     /// The registered memory around the host's `address`: its address on the device.
-    fn registered(&self, address: u64) -> Option<u64> {
+    pub(crate) fn registered(&self, address: u64) -> Option<u64> {
         self.allocations.iter().find_map(|(&of_device, a)| match a.place {
             Place::Registered(start) if address.wrapping_sub(start) < a.bytes => Some(of_device + (address - start)),
             _ => None,

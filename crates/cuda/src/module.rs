@@ -4,10 +4,13 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::{PAGE_BYTES, read_text};
 use crate::launch::Function;
+use crate::linker::{IMAGE_HEADER_BYTES, IMAGE_MAGIC, linked_contents};
+use sass::fatbin::{self, Kind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use workloads::DeviceError;
 use workloads::device::{Device as _, ModuleCode, ModuleId, ModuleSource};
+use workloads::{DeviceError, Form};
 
 /// A module of the program.
 #[derive(Clone, Debug)]
@@ -49,9 +52,12 @@ impl Driver {
         let magic = self.host_u32(address)?;
         let bytes = match magic {
             WRAPPER_MAGIC => return self.read_image(self.host_u64(address + 8)?),
-            sass::fatbin::MAGIC => {
+            fatbin::MAGIC => {
                 let header = u64::from(self.host_u32(address + 4)? >> 16);
                 header.checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
+            }
+            _ if magic.to_le_bytes() == IMAGE_MAGIC[..4] && self.host_u64(address)?.to_le_bytes() == IMAGE_MAGIC => {
+                (IMAGE_HEADER_BYTES as u64).checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
             }
             _ if magic.to_le_bytes() == ELF_MAGIC => self.elf_bytes(address)?,
             _ => return read_text(&*self.host, address).ok_or(Error::INVALID_VALUE),
@@ -92,6 +98,7 @@ impl Driver {
     /// # Errors
     /// The image is damaged, or has nothing for the device.
     pub fn load(&mut self, image: &[u8]) -> Result<u64> {
+        let image = linked_contents(image).unwrap_or(image);
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
@@ -127,8 +134,21 @@ impl Driver {
         Ok(())
     }
 
+    /// The PTX of a fat binary, if the device's core runs nothing else or the user wants it.
+    fn wanted_ptx<'a>(&self, device: usize, image: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let setup = &self.devices[device].setup;
+        if setup.code != Form::Ptx && !lab::needs_ptx(&setup.core) {
+            return None;
+        }
+        let entries = fatbin::entries(image).ok()?;
+        let ptx = entries.iter().filter(|entry| entry.kind == Kind::Ptx && entry.sm <= setup.gpu.sm_version);
+        ptx.max_by_key(|entry| entry.sm)?.extract().ok()
+    }
+
     fn load_new(&mut self, device: usize, image: &[u8], name: &str) -> Result<ModuleId> {
         let sm = self.devices[device].setup.gpu.sm_version;
+        let ptx = self.wanted_ptx(device, image);
+        let image = ptx.as_deref().unwrap_or(image);
         let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
         let code = match text {
             Some(text) if !image.starts_with(&ELF_MAGIC) => ModuleCode::Ptx(text),
@@ -136,7 +156,8 @@ impl Driver {
         };
         let loaded = self.timeline(device)?.device.load_module(&ModuleSource { name, code });
         loaded.map_err(|problem| {
-            self.host.message(&problem.to_string());
+            self.last_problem = problem.to_string();
+            self.host.message(&self.last_problem);
             match (problem, code) {
                 (DeviceError::Module(_), ModuleCode::Ptx(_)) => Error::INVALID_PTX,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
@@ -227,7 +248,5 @@ impl Driver {
 
 /// Whether an image has code for a GPU; a damaged one counts as one that has.
 fn has_code(image: &[u8], sm: u32) -> bool {
-    let Ok(entries) = sass::fatbin::entries(image) else { return true };
-    let is_ptx = |entry: &sass::fatbin::Entry<'_>| entry.kind == sass::fatbin::Kind::Ptx && entry.sm <= sm;
-    entries.iter().any(is_ptx) || sass::fatbin::select(&entries, sm).is_some()
+    fatbin::entries(image).map_or(true, |entries| fatbin::select_code(&entries, sm).is_some())
 }

@@ -4,6 +4,7 @@ use crate::host::Host;
 use lab::{OutOfBounds, Setup};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use workloads::Form;
 
 /// Which kernels run on the simulated cores. The others are executed without time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,8 +75,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
+    ("WARPWRIGHT_ISA", "code of fat binaries that have both: auto (default: machine code), ptx"),
     ("WARPWRIGHT_OUT_OF_BOUNDS", "accesses of kernels outside allocations: error, warn (default), allow"),
-    ("WARPWRIGHT_CHECK_MEMORY", "1: checks reads of memory that was never written, and races"),
     ("WARPWRIGHT_CHECK_MEMORY", "1: checks reads of memory that was never written, and races"),
     ("WARPWRIGHT_POWER_INTERVAL", "core cycles between two points of power over time"),
     ("CUDA_VISIBLE_DEVICES", "devices that the program sees, by number"),
@@ -117,6 +118,10 @@ impl Settings {
             problems.push(format!("WARPWRIGHT_OUT_OF_BOUNDS: {problem}"));
             OutOfBounds::Warn
         });
+        let isa = text("WARPWRIGHT_ISA").unwrap_or_else(|| "auto".to_owned());
+        if !matches!(&*isa, "auto" | "ptx") {
+            problems.push(format!("WARPWRIGHT_ISA is `{}`; it must be auto or ptx", kit::text::excerpt(&isa)));
+        }
         let sets: Vec<String> = text("WARPWRIGHT_SET")
             .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
             .unwrap_or_default();
@@ -134,6 +139,7 @@ impl Settings {
                     scheduler: scheduler.clone(),
                     settings: sets.clone(),
                     max_cycles,
+                    code: if isa == "ptx" { Form::Ptx } else { Form::Sass },
                     livelock_cycles: NonZeroU64::new(livelock),
                     audit: flag("WARPWRIGHT_AUDIT"),
                     out_of_bounds,

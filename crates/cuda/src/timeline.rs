@@ -420,7 +420,7 @@ impl Timeline {
     fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
         let mut piece = vec![0; bytes as usize];
         match at {
-            At::Device(address) => {
+            At::Device(address) | At::Locked(address) => {
                 self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
             }
             At::Host(address) if host.read(address + offset, &mut piece) => {}
@@ -435,6 +435,9 @@ impl Timeline {
             At::Device(address) => {
                 self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
                 self.device.copied_to_device(address + offset, piece.len() as u64);
+            }
+            At::Locked(address) => {
+                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
             }
             At::Host(address) if host.write(address + offset, piece) => {}
             At::Host(address) => return Err(unmapped("written", address + offset)),

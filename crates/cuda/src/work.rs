@@ -39,8 +39,10 @@ pub struct KernelLaunch {
 /// Where a side of a copy is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// Device memory, or memory that device and host share.
+    /// Device memory or managed memory.
     Device(u64),
+    /// Page-locked memory of the process, by its address on the device.
+    Locked(u64),
     /// Memory of the process.
     Host(u64),
     /// Contents that were taken when the copy was requested.

@@ -26,6 +26,7 @@
 mod address;
 mod api;
 mod array;
+mod batch;
 mod context;
 mod copy;
 mod device;

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 use crate::address::{Address, Handle, In, Out, Stream};
 use crate::api::api;
 use crate::context::{check, current};
-use crate::driver::{driver, out};
+use crate::driver::{Location, driver, out};
 use crate::error::{Error, Result};
 
 /// `cudaMemPoolProps` and the driver's structure are the same.
@@ -13,7 +13,11 @@ type Properties = [u64; 11];
 /// `cudaMemPoolPtrExportData`.
 type Exported = [u64; 8];
 
-/// Whether an attribute of pools is a 32-bit flag: the three that say what memory is reused for.
+/// `cudaMemLocationTypeDevice` and `cudaMemAllocationTypePinned`.
+const ON_DEVICE: c_int = 1;
+const PINNED: c_int = 1;
+
+/// Bytes of an attribute: the three that say what memory is reused for are 32-bit flags.
 fn value_bytes(attribute: c_int) -> usize {
     if (1..=3).contains(&attribute) { 4 } else { 8 }
 }
@@ -114,6 +118,23 @@ api! {
     fn cudaMemPoolImportPointer(address: Out<Address>, pool: Handle, data: In<Exported>)
         = cuMemPoolImportPointer;
 
+    fn cudaMemGetDefaultMemPool(pool: Out<Handle>, location: In<Location>, kind: c_int) {
+        let device = device_of(location, kind)?;
+        pool.ready()?;
+        driver()?.cuDeviceGetDefaultMemPool(pool.0, device)
+    }
+
+    fn cudaMemGetMemPool(pool: Out<Handle>, location: In<Location>, kind: c_int) {
+        let device = device_of(location, kind)?;
+        pool.ready()?;
+        driver()?.cuDeviceGetMemPool(pool.0, device)
+    }
+
+    fn cudaMemSetMemPool(location: In<Location>, kind: c_int, pool: Handle) {
+        let device = device_of(location, kind)?;
+        driver()?.cuDeviceSetMemPool(device, pool)
+    }
+
     fn cudaDeviceGraphMemTrim(device: c_int) {
         device_driver(device)?.cuDeviceGraphMemTrim(device)
     }
@@ -136,4 +157,14 @@ fn device_driver(device: c_int) -> Result<&'static crate::driver::Driver> {
     let driver = driver()?;
     check(driver, device)?;
     Ok(driver)
+}
+
+/// The device of a location, of which only pools of pinned memory exist.
+fn device_of(location: In<Location>, kind: c_int) -> Result<c_int> {
+    let Location { kind: place, id } = location.get()?;
+    if (place, kind) != (ON_DEVICE, PINNED) {
+        return Err(Error::NOT_SUPPORTED);
+    }
+    check(driver()?, id)?;
+    Ok(id)
 }

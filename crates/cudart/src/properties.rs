@@ -37,8 +37,6 @@ impl Layout {
 const NAME: usize = 0;
 const NAME_SIZE: usize = 256;
 const UUID: usize = 256;
-const LUID: usize = 272;
-const LUID_NODES: usize = 280;
 const TOTAL_MEMORY: usize = 288;
 
 /// Writes the properties of a device in a layout.
@@ -55,14 +53,9 @@ fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>>
     put(&mut bytes, NAME, &name);
     let memory: usize = out(|place| driver.cuDeviceTotalMem_v2(place, device))?;
     put(&mut bytes, TOTAL_MEMORY, &memory.to_ne_bytes());
-    // A device need not have these two.
+    // A device need not have one. The locally unique number after it exists on Windows only.
     if let Ok(uuid) = out::<[u8; 16]>(|place| driver.cuDeviceGetUuid_v2(place, device)) {
         put(&mut bytes, UUID, &uuid);
-    }
-    let (mut luid, mut nodes) = ([0_u8; 8], [0_u8; 4]);
-    if driver.cuDeviceGetLuid(into(&mut luid), into(&mut nodes), device).is_ok() {
-        put(&mut bytes, LUID, &luid);
-        put(&mut bytes, LUID_NODES, &nodes);
     }
     for row in FIELDS {
         let Some(offset) = layout.offset(row) else {

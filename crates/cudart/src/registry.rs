@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::address::{Address, Handle, read, read_text, write};
-use crate::driver::{Driver, at, into, loaded_driver, out};
+use crate::driver::{Driver, at, into, is_forked, loaded_driver, out};
 use crate::error::{Error, Result};
 
 /// Longest name of a kernel or variable that is believed.
@@ -95,6 +95,9 @@ pub fn add_binary(wrapper: Address) -> Address {
 
 /// Removes a fat binary, its entries and its modules.
 pub fn remove_binary(handle: Address) {
+    if is_forked() {
+        return;
+    }
     let mut registry = registry();
     let Some(binary) = registry.binaries.remove(&handle) else {
         return;

@@ -1,5 +1,5 @@
 //! What the runtime does not have: graphics, memory and semaphores of other interfaces, execution
-//! contexts, batches of copies. Each function is named once on standard error.
+//! contexts, batches other than of copies. Each function is named once on standard error.
 
 use std::ffi::{c_int, c_uint};
 
@@ -132,20 +132,13 @@ not_supported! {
     cudaMemDiscardAndPrefetchBatchAsync_ptsz,
     cudaMemDiscardBatchAsync,
     cudaMemDiscardBatchAsync_ptsz,
-    cudaMemGetDefaultMemPool,
     cudaMemGetLocationInfo,
-    cudaMemGetMemPool,
     cudaMemPrefetchBatchAsync,
     cudaMemPrefetchBatchAsync_ptsz,
-    cudaMemSetMemPool,
     cudaMemcpy3DBatchAsync,
     cudaMemcpy3DBatchAsync_ptsz,
     cudaMemcpy3DWithAttributesAsync,
     cudaMemcpy3DWithAttributesAsync_ptsz,
-    cudaMemcpyBatchAsync,
-    cudaMemcpyBatchAsync_ptsz,
-    cudaMemcpyWithAttributesAsync,
-    cudaMemcpyWithAttributesAsync_ptsz,
     cudaProfilerInitialize,
     cudaSignalExternalSemaphoresAsync,
     cudaSignalExternalSemaphoresAsync_ptsz,

@@ -12,7 +12,7 @@ use crate::device::{driver_function, per_thread_flags};
 pub use crate::driver::Location;
 use crate::error::Error;
 use crate::properties::{Layout, write_properties};
-use crate::{function, graph, graph_node, memory, stream, texture};
+use crate::{batch, function, graph, graph_node, memory, stream, texture};
 
 /// Reports the version of the runtime: 1000 times the major one, 10 times the minor one.
 pub fn runtime_version(place: Address, version: c_int) -> c_int {
@@ -181,6 +181,11 @@ pub fn add_node(
     enter(|| graph_node::add_node(Out::at(node), graph, nodes, edges, count, parameters))
 }
 
+/// `cudaMemcpyBatchAsync`; `failed` is null in version 13, which lacks it.
+pub fn copy_batch(to: Address, from: Address, sizes: Address, count: usize, failed: Address, stream: Handle) -> c_int {
+    enter(|| batch::copy_batch(to, from, sizes, count, Out::at(failed), Stream(stream)))
+}
+
 /// What is done with the edges of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edges {
@@ -313,6 +318,14 @@ macro_rules! runtime {
         $crate::exports! {
             fn cudaGetDeviceProperties(place: usize, device: c_int)
                 = runtime::properties_13(place, device);
+            fn cudaMemcpyBatchAsync(
+                to: usize, from: usize, sizes: usize, count: usize, _attributes: usize,
+                _indices: usize, _number: usize, stream: usize,
+            ) = runtime::copy_batch(to, from, sizes, count, 0, stream);
+            fn cudaMemcpyBatchAsync_ptsz(
+                to: usize, from: usize, sizes: usize, count: usize, _attributes: usize,
+                _indices: usize, _number: usize, stream: usize,
+            ) = runtime::copy_batch(to, from, sizes, count, 0, runtime::per_thread(stream));
             fn cudaMemAdvise(
                 address: usize, bytes: usize, advice: c_int, location: runtime::Location,
             ) = runtime::advise_location(address, bytes, advice, location);
@@ -405,6 +418,14 @@ macro_rules! runtime {
     };
     (without_edges) => {
         $crate::exports! {
+            fn cudaMemcpyBatchAsync(
+                to: usize, from: usize, sizes: usize, count: usize, _attributes: usize,
+                _indices: usize, _number: usize, failed: usize, stream: usize,
+            ) = runtime::copy_batch(to, from, sizes, count, failed, stream);
+            fn cudaMemcpyBatchAsync_ptsz(
+                to: usize, from: usize, sizes: usize, count: usize, _attributes: usize,
+                _indices: usize, _number: usize, failed: usize, stream: usize,
+            ) = runtime::copy_batch(to, from, sizes, count, failed, runtime::per_thread(stream));
             fn cudaMemAdvise(address: usize, bytes: usize, advice: c_int, device: c_int)
                 = runtime::advise(address, bytes, advice, device);
             fn cudaMemPrefetchAsync(address: usize, bytes: usize, device: c_int, stream: usize)

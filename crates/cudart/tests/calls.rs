@@ -112,6 +112,18 @@ declare! {
     fn cudaEventQuery(event: usize) -> c_int;
     fn cudaEventRecord(event: usize, stream: usize) -> c_int;
     fn cudaGetErrorString(code: c_int) -> *const c_char;
+    fn cudaGraphAddKernelNode(
+        node: usize, graph: usize, after: usize, count: usize, parameters: usize) -> c_int;
+    fn cudaGraphKernelNodeGetParams(node: usize, parameters: usize) -> c_int;
+    fn cudaGraphAddMemcpyNode(
+        node: usize, graph: usize, after: usize, count: usize, parameters: usize) -> c_int;
+    fn cudaGraphMemcpyNodeGetParams(node: usize, parameters: usize) -> c_int;
+    fn cudaGraphAddMemcpyNodeToSymbol(
+        node: usize, graph: usize, after: usize, count: usize, symbol: usize, from: usize,
+        bytes: usize, offset: usize, kind: c_int) -> c_int;
+    fn cudaGraphAddNode_v2(
+        node: usize, graph: usize, after: usize, edges: usize, count: usize, parameters: usize)
+        -> c_int;
     fn cudaChooseDevice(device: usize, wanted: usize) -> c_int;
 }
 

@@ -27,6 +27,9 @@ pub struct State {
     names: Vec<(usize, String)>,
     /// Arrays: width, height, depth, format, channels.
     arrays: Vec<[usize; 5]>,
+    /// The parameters of the last nodes of graphs.
+    kernel_node: [u64; 9],
+    copy_node: [u64; 25],
     /// The error of every call that has a context, once set.
     pub broken: c_int,
 }
@@ -37,6 +40,8 @@ static STATE: Mutex<State> = Mutex::new(State {
     variables: BTreeMap::new(),
     names: Vec::new(),
     arrays: Vec::new(),
+    kernel_node: [0; 9],
+    copy_node: [0; 25],
     broken: 0,
 });
 
@@ -364,6 +369,53 @@ fake! {
         let found = find(unsafe { CStr::from_ptr(name) });
         put(status, c_int::from(found == 0));
         if found == 0 { NOT_FOUND } else { put(place, found) }
+    }
+    fn cuGraphAddKernelNode_v2(
+        node: *mut usize,
+        _graph: usize,
+        _dependencies: usize,
+        count: usize,
+        parameters: *const [u64; 9],
+    ) {
+        // SAFETY: the runtime passes a `CUDA_KERNEL_NODE_PARAMS`.
+        let parameters = unsafe { *parameters };
+        let mut state = state();
+        let name = state.name(parameters[0] as usize).to_owned();
+        state.log.push(format!("kernel node {name} after {count}"));
+        state.kernel_node = parameters;
+        put(node, 1)
+    }
+    fn cuGraphKernelNodeGetParams_v2(_node: usize, parameters: *mut [u64; 9]) {
+        put(parameters, state().kernel_node)
+    }
+    fn cuGraphAddMemcpyNode(
+        node: *mut usize,
+        _graph: usize,
+        _dependencies: usize,
+        _count: usize,
+        copy: *const [u64; 25],
+        context: usize,
+    ) {
+        let mut state = state();
+        // SAFETY: the runtime passes a `CUDA_MEMCPY3D`.
+        state.copy_node = unsafe { *copy };
+        state.log.push(format!("copy node in {context:#x}"));
+        put(node, 2)
+    }
+    fn cuGraphMemcpyNodeGetParams(_node: usize, copy: *mut [u64; 25]) {
+        put(copy, state().copy_node)
+    }
+    fn cuGraphAddEmptyNode(node: *mut usize, _graph: usize, _dependencies: usize, count: usize) {
+        log(format!("empty node after {count}"));
+        put(node, 3)
+    }
+    fn cuGraphExecUpdate_v2(_executable: usize, _graph: usize, result: *mut [u64; 3]) {
+        put(result, [0xffff_ffff_0000_0004, 77, 78]);
+        910
+    }
+    fn cuGraphInstantiateWithFlags(executable: *mut usize, graph: usize, flags: u64) {
+        log(format!("instantiate {graph} {flags}"));
+        put(executable, 9)
     }
     fn cuMemAdvise(_address: usize, bytes: usize, advice: c_int, device: c_int) {
         log(format!("advise {bytes} {advice} {device}"));

@@ -11,6 +11,7 @@
 mod calls;
 mod devices;
 mod driver;
+mod graphs;
 mod launches;
 mod memory;
 mod robust;

@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "the library under test is called as a C program calls it")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::PathBuf;
 
 const SYMBOLS: &str = include_str!("../symbols.txt");
 
@@ -16,10 +17,16 @@ const VERSION: &str = {
     name.split_at("warpwright-cudart".len()).1
 };
 
-/// The library beside this test program, and its handle.
-fn library() -> *mut c_void {
+/// A library beside this test program.
+fn beside(extension: &str) -> PathBuf {
     let mut path = std::env::current_exe().expect("the test has a path");
-    path.set_file_name(format!("libcudart{VERSION}.so"));
+    path.set_file_name(format!("libcudart{VERSION}.{extension}"));
+    path
+}
+
+/// The handle of the shared library.
+fn library() -> *mut c_void {
+    let path = beside("so");
     let name = CString::new(path.to_string_lossy().as_bytes()).expect("a path has no zero byte");
     // SAFETY: the library has no code that runs when it is loaded.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -118,5 +125,18 @@ fn errors_have_names_and_texts() {
     for code in [-1, 11, 12_345] {
         assert_eq!(text("cudaGetErrorName", code), "unrecognized error code");
         assert_eq!(text("cudaGetErrorString", code), "unrecognized error code");
+    }
+}
+
+/// `warpwright exec` refuses programs that have another runtime linked in, and knows this one by
+/// a text.
+#[test]
+fn both_libraries_say_whose_they_are() {
+    for extension in ["so", "a"] {
+        let path = beside(extension);
+        let bytes = std::fs::read(&path).expect("the library is built");
+        let text = b"warpwright CUDA runtime";
+        let found = bytes.windows(text.len()).any(|window| window == text);
+        assert!(found, "{}", path.display());
     }
 }

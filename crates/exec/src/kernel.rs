@@ -369,9 +369,9 @@ impl LoadedModule {
         named(&self.variables, |variable| &variable.name, name)
     }
 
-    /// The texture or surface reference `name`; `None` if the module has no such reference.
+    /// The texture or surface reference `name`, or that of the plain name; `None` if the module has no such reference.
     pub fn reference(&self, name: &str) -> Option<&ImageReference> {
-        self.references.iter().find(|r| r.name == name)
+        named(&self.references, |reference| &reference.name, name)
     }
 
     /// Places the module's variables in device memory with their initial contents.

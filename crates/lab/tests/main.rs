@@ -19,6 +19,7 @@ mod export;
 mod fabric_energy;
 mod functional;
 mod hostile_traces;
+mod launch_files;
 mod livelock;
 mod memory_checks;
 mod own_design;

@@ -1,5 +1,6 @@
 //! C programs over the driver and the runtime, built with the system's compiler.
 
+use lab::{Job, Setup};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -44,6 +45,11 @@ impl Place {
 
     /// Compiles `name`.c against a version of the runtime, or none (0). `None` where there is no compiler.
     fn compile(&self, name: &str, version: u32) -> Option<PathBuf> {
+        self.compile_with(name, version, false)
+    }
+
+    /// As [`Place::compile`]; the runtime may be linked in.
+    fn compile_with(&self, name: &str, version: u32, linked_in: bool) -> Option<PathBuf> {
         let program = self.path().join(format!("{name}{version}"));
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
         compiler.args(["-O1", "-w", "-o"]).arg(&program).arg(Path::new(SOURCES).join(format!("{name}.c")));
@@ -51,9 +57,10 @@ impl Place {
             compiler.arg(format!("-DKERNELS=\"{SOURCES}/kernels.fatbin\""));
             let runtime =
                 if version == 11 { "libcudart.so.11.0".to_owned() } else { format!("libcudart.so.{version}") };
-            compiler.arg(self.path().join(runtime));
+            let archive = built().join(format!("libcudart{version}.a"));
+            compiler.arg(if linked_in { archive } else { self.path().join(runtime) });
         }
-        compiler.arg(self.path().join("libcuda.so.1")).arg("-lpthread");
+        compiler.arg(self.path().join("libcuda.so.1")).args(["-lpthread", "-ldl", "-lm"]);
         let Ok(output) = compiler.output() else {
             eprintln!("skipped: there is no C compiler");
             return None;
@@ -194,4 +201,52 @@ fn statuses_and_signals_of_programs_are_passed_on() {
     assert!(printed(&output, 7).ends_with("hello 2.50\n"));
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(report.contains("v100, core ghost"), "{report}");
+}
+
+/// Results and cycles of kernels are those of the same launches in a launch file.
+#[test]
+fn a_program_and_a_launch_file_are_the_same_run() {
+    let place = Place::new();
+    let Some(program) = place.compile("saxpy", 12) else { return };
+    let file = place.path().join("y");
+    printed(&run(&place, &program, [&file]), 0);
+    let written = std::fs::read(file).expect("the program writes it");
+    let (floats, _) = written.as_chunks::<4>();
+    for (i, y) in floats.iter().enumerate() {
+        assert_eq!(f32::from_le_bytes(*y), 2.0 * (7.5 * i as f32 + 1.0));
+    }
+    let setup = Setup::new(config::load("rtx2060s").expect("a built-in GPU"));
+    let path = Path::new(SOURCES).join("saxpy.toml");
+    let job = Job::LaunchFile { path, overrides: Default::default() };
+    let launched = lab::run(&setup, &job, &mut lab::Unattended).expect("it runs");
+    assert!(launched.check.as_ref().is_some_and(|check| check.passed));
+    let report = place.report();
+    let ours = report["devices"][0]["kernels"].as_array().expect("kernels");
+    assert_eq!(ours.len(), launched.kernels.len());
+    for (ours, theirs) in ours.iter().zip(&launched.kernels) {
+        // Read from text, as those of the report.
+        let statistics = serde_json::to_string(&theirs.statistics).expect("JSON");
+        let statistics: serde_json::Value = serde_json::from_str(&statistics).expect("JSON");
+        assert_eq!(ours["statistics"], statistics, "{}", theirs.name);
+    }
+}
+
+/// The runtime may be linked in, in place of NVIDIA's static one.
+#[test]
+fn programs_may_have_the_runtime_linked_in() {
+    let place = Place::new();
+    let Some(program) = place.compile_with("runtime", 12, true) else { return };
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "runtime 12\ndone\n");
+}
+
+/// Kernels that are executed on other cores leave the same memory.
+#[test]
+fn programs_run_on_any_core() {
+    let place = Place::new();
+    let Some(program) = place.compile("runtime", 13) else { return };
+    for core in ["functional", "ghost", "socgpu", "sgmf"] {
+        let mut command = place.command(&program);
+        let output = command.env("WARPWRIGHT_CORE", core).env("WARPWRIGHT_SET", "sm_count=2").output();
+        assert_eq!(printed(&output.expect("it runs"), 0), "runtime 13\ndone\n", "{core}");
+    }
 }

@@ -7,6 +7,7 @@
 //!   modifiers, types, operands, `.version` and `.target`, by the table of [`isa`].
 //! - [`Inventory`] lists the contents of a module: parameters, registers, memory, instruction mix.
 //! - [`print()`] converts a tree back to text.
+//! - [`link`] makes one module of several.
 //!
 //! ```
 //! let text = "
@@ -82,6 +83,7 @@ mod diag;
 mod inventory;
 pub mod isa;
 mod lexer;
+mod link;
 mod names;
 mod parser;
 mod print;
@@ -94,6 +96,7 @@ pub use diag::{Diagnostic, Diagnostics, Severity};
 pub use inventory::{
     Inventory, KernelInventory, OpcodeCount, ParamSlot, RegisterCount, VariableInventory, param_layout,
 };
+pub use link::link;
 pub use names::{Names, Opcode, OpcodeId, Opcodes, Sym};
 pub use parser::{MAX_BYTES, Parsed, parse};
 pub use print::{print, print_instruction, print_operand};

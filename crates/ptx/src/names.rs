@@ -30,6 +30,13 @@ impl Names {
         sym
     }
 
+    /// Gives `sym` another text, which no name has.
+    pub(crate) fn rename(&mut self, sym: Sym, text: &str) {
+        let old = std::mem::replace(&mut self.texts[sym.index()], text.into());
+        self.by_text.remove(&old);
+        self.by_text.insert(text.into(), sym);
+    }
+
     /// The id of `text`, if it has one.
     pub fn get(&self, text: &str) -> Option<Sym> {
         self.by_text.get(text).copied()

@@ -41,6 +41,9 @@ pub struct Args {
     /// Kernels that run on the simulated cores: all, none, or kernels=NAME,NAME. The others are executed without time
     #[arg(long, value_name = "WHICH", default_value = "all")]
     time: String,
+    /// Which code of fat binaries runs that have both: auto (machine code, or PTX with a core that runs nothing else), or ptx
+    #[arg(long, value_name = "ISA", default_value = "auto", hide_possible_values = true, value_parser = ["auto", "ptx"])]
+    isa: String,
     /// End the simulation after this number of core cycles: later calls of the program fail
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
@@ -124,6 +127,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
         ("WARPWRIGHT_GPU", gpus),
         ("WARPWRIGHT_CORE", args.core.clone().into()),
         ("WARPWRIGHT_TIME", args.time.clone().into()),
+        ("WARPWRIGHT_ISA", args.isa.clone().into()),
         ("WARPWRIGHT_OUT_OF_BOUNDS", args.out_of_bounds.clone().into()),
         ("WARPWRIGHT_LIVELOCK_CYCLES", args.livelock_cycles.to_string().into()),
     ];

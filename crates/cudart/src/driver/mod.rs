@@ -14,6 +14,10 @@ use crate::address::{Address, Plain};
 use crate::error::{Error, Result};
 pub use table::{Driver, Location, Shared};
 
+/// Names this library in messages; `warpwright exec` finds it in programs that have the library
+/// linked in.
+static MARK: &str = "warpwright CUDA runtime";
+
 /// How functions of the driver are found: 0 for one that does not exist.
 type Finder = fn(&CStr) -> Address;
 
@@ -31,7 +35,7 @@ pub fn use_driver(find: Finder) -> bool {
 
 /// The driver, loaded and initialised by the first call.
 pub fn driver() -> Result<&'static Driver> {
-    if FORKED.load(Ordering::Relaxed) {
+    if is_forked() {
         return Err(Error::INITIALIZATION);
     }
     DRIVER.get_or_init(start).as_ref().map_err(|error| *error)
@@ -39,7 +43,7 @@ pub fn driver() -> Result<&'static Driver> {
 
 /// The driver if it was loaded before: used when objects go away.
 pub fn loaded_driver() -> Option<&'static Driver> {
-    if FORKED.load(Ordering::Relaxed) {
+    if is_forked() {
         return None;
     }
     DRIVER.get()?.as_ref().ok()
@@ -55,6 +59,12 @@ fn start() -> Result<Driver> {
     // SAFETY: the handler only stores to an atomic.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     Ok(driver)
+}
+
+/// Whether this process is a child that may use nothing of its parent's: a lock may be held here by
+/// a thread that the child does not have.
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
 }
 
 extern "C" fn in_child() {
@@ -74,8 +84,8 @@ fn library() -> Result<Finder> {
             if text.is_null() { c"no reason given" } else { CStr::from_ptr(text) }
         };
         eprintln!(
-            "warpwright: the CUDA driver cannot be loaded: {}. Start the program by `warpwright \
-             exec`, or put the folder of libcuda.so.1 into LD_LIBRARY_PATH",
+            "{MARK}: the CUDA driver cannot be loaded: {}. Start the program by `warpwright exec`, \
+             or put the folder of libcuda.so.1 into LD_LIBRARY_PATH",
             reason.to_string_lossy()
         );
         return Err(Error::INSUFFICIENT_DRIVER);

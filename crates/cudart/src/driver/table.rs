@@ -75,7 +75,6 @@ driver! {
     cuDeviceGetCount(count: Address);
     cuDeviceGetName(name: Address, bytes: c_int, device: c_int);
     cuDeviceGetUuid_v2(uuid: Address, device: c_int);
-    cuDeviceGetLuid(luid: Address, nodes: Address, device: c_int);
     cuDeviceTotalMem_v2(bytes: Address, device: c_int);
     cuDeviceGetAttribute(value: Address, attribute: c_int, device: c_int);
     cuDeviceGetTexture1DLinearMaxWidth(width: Address, format: c_int, channels: c_uint, device: c_int);

@@ -92,7 +92,11 @@ api! {
         put(driver, version, 3020)
     }
 
-    fn cuCtxSynchronize() |driver| { driver.device_here().map(Wait::Device) }
+    fn cuCtxSynchronize() |driver| {
+        let device = driver.device_here()?;
+        driver.refuse_captures_on(device)?;
+        Ok(Wait::Device(device))
+    }
 
     fn cuCtxGetCacheConfig(config: u64) |driver| {
         let set = driver.context_here()?.1.cache_config;

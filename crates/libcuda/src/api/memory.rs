@@ -177,6 +177,7 @@ macro_rules! free {
                 }
                 let device = with(|driver| {
                     driver.context_here()?;
+                    driver.check_capture()?;
                     driver.mem_owner_of($address, |place| matches!(place, $kinds))
                 })?;
                 finish(Wait::Device(device))?;

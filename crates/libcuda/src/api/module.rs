@@ -1,6 +1,7 @@
 //! Modules, libraries, functions.
 
 use crate::api;
+use crate::api::link::logs;
 use crate::call::{get_text, put, put_if};
 use driver::{Driver, Error, Result};
 
@@ -11,6 +12,18 @@ fn load(driver: &mut Driver, handle: u64, image: u64) -> Result<()> {
     driver.context_here()?;
     let image = driver.read_image(image)?;
     let module = driver.load(&image)?;
+    put(driver, handle, module)
+}
+
+/// Loads with options of compilation: their number, numbers and values.
+fn load_with_options(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {
+    if handle == 0 || image == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    driver.context_here()?;
+    let logs = logs(driver, options.0, options.1, options.2)?;
+    let image = driver.read_image(image)?;
+    let module = driver.load_with_logs(&image, &logs)?;
     put(driver, handle, module)
 }
 
@@ -29,8 +42,8 @@ api! {
 
     fn cuModuleLoadData(module: u64, image: u64) |driver| { load(driver, module, image) }
 
-    fn cuModuleLoadDataEx(module: u64, image: u64, _count: u32, _options: u64, _values: u64) |driver| {
-        load(driver, module, image)
+    fn cuModuleLoadDataEx(module: u64, image: u64, count: u32, options: u64, values: u64) |driver| {
+        load_with_options(driver, module, image, (count, options, values))
     }
 
     fn cuModuleLoadFatBinary(module: u64, image: u64) |driver| { load(driver, module, image) }
@@ -58,9 +71,9 @@ api! {
     }
 
     fn cuLibraryLoadData(
-        library: u64, image: u64, _jit: u64, _jit_values: u64, _jit_count: u32, _options: u64, _values: u64, _count: u32,
+        library: u64, image: u64, jit: u64, jit_values: u64, jit_count: u32, _options: u64, _values: u64, _count: u32,
     ) |driver| {
-        load(driver, library, image)
+        load_with_options(driver, library, image, (jit_count, jit, jit_values))
     }
 
     fn cuLibraryLoadFromFile(

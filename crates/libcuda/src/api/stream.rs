@@ -5,15 +5,17 @@ use crate::call::{finish, guarded, put, put_if, with};
 use driver::work::Call;
 use driver::{Driver, Error, Result};
 
-/// `CU_EVENT_WAIT_EXTERNAL` and `CU_EVENT_RECORD_EXTERNAL`.
-const EXTERNAL: u32 = 1;
-
 fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result<()> {
     if stream == 0 {
         return Err(Error::INVALID_VALUE);
     }
     let handle = driver.stream_create(flags, priority)?;
     put(driver, stream, handle)
+}
+
+/// Whether flags ask for a node of its own in a capture (`CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`).
+fn external(flags: u32) -> Result<bool> {
+    if flags <= 1 { Ok(flags == 1) } else { Err(Error::INVALID_VALUE) }
 }
 
 api! {
@@ -54,7 +56,7 @@ api! {
     }
 
     fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) per_thread |driver| {
-        driver.stream_wait_event(stream, event, flags == EXTERNAL)
+        driver.stream_wait_event(stream, event, external(flags)?)
     }
 
     fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) per_thread |driver| {
@@ -84,7 +86,7 @@ api! {
     fn cuEventRecord(event: u64, stream: u64) per_thread |driver| { driver.event_record(event, stream, false) }
 
     fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) per_thread |driver| {
-        driver.event_record(event, stream, flags == EXTERNAL)
+        driver.event_record(event, stream, external(flags)?)
     }
 
     fn cuEventSynchronize(event: u64) |driver| {

@@ -86,24 +86,18 @@ crate::unsupported! {
     cuDeviceGetByPCIBusId
     cuDeviceGetCliqueCount
     cuDeviceGetCliqueInfo
-    cuDeviceGetDefaultMemPool
     cuDeviceGetDevResource
     cuDeviceGetExecAffinitySupport
     cuDeviceGetFabricClusterUuid
-    cuDeviceGetGraphMemAttribute
     cuDeviceGetHostAtomicCapabilities
     cuDeviceGetLuid
-    cuDeviceGetMemPool
     cuDeviceGetNvSciSyncAttributes
     cuDeviceGetP2PAtomicCapabilities
     cuDeviceGetP2PAttribute
     cuDeviceGetPCIBusId
     cuDeviceGetProperties
     cuDeviceGetTexture1DLinearMaxWidth
-    cuDeviceGraphMemTrim
     cuDeviceRegisterAsyncNotification
-    cuDeviceSetGraphMemAttribute
-    cuDeviceSetMemPool
     cuDeviceTotalMem
     cuDeviceUnregisterAsyncNotification
     cuEGLStreamConsumerAcquireFrame
@@ -142,106 +136,26 @@ crate::unsupported! {
     cuGLUnmapBufferObject
     cuGLUnmapBufferObjectAsync
     cuGLUnregisterBufferObject
-    cuGraphAddBatchMemOpNode
-    cuGraphAddChildGraphNode
-    cuGraphAddDependencies
-    cuGraphAddDependencies_v2
-    cuGraphAddEmptyNode
-    cuGraphAddEventRecordNode
-    cuGraphAddEventWaitNode
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
-    cuGraphAddHostNode
-    cuGraphAddKernelNode
-    cuGraphAddKernelNode_v2
-    cuGraphAddMemAllocNode
-    cuGraphAddMemFreeNode
-    cuGraphAddMemcpyNode
-    cuGraphAddMemsetNode
-    cuGraphAddNode
-    cuGraphAddNode_v2
     cuGraphAddNode_v3
     cuGraphBatchMemOpNodeGetParams
-    cuGraphBatchMemOpNodeSetParams
-    cuGraphChildGraphNodeGetGraph
-    cuGraphClone
     cuGraphConditionalHandleCreate
-    cuGraphCreate
-    cuGraphDebugDotPrint
-    cuGraphDestroy
-    cuGraphDestroyNode
-    cuGraphEventRecordNodeGetEvent
-    cuGraphEventRecordNodeSetEvent
-    cuGraphEventWaitNodeGetEvent
-    cuGraphEventWaitNodeSetEvent
-    cuGraphExecBatchMemOpNodeSetParams
-    cuGraphExecChildGraphNodeSetParams
-    cuGraphExecDestroy
-    cuGraphExecEventRecordNodeSetEvent
-    cuGraphExecEventWaitNodeSetEvent
     cuGraphExecExternalSemaphoresSignalNodeSetParams
     cuGraphExecExternalSemaphoresWaitNodeSetParams
-    cuGraphExecGetFlags
     cuGraphExecGetId
-    cuGraphExecHostNodeSetParams
-    cuGraphExecKernelNodeSetParams
-    cuGraphExecKernelNodeSetParams_v2
-    cuGraphExecMemcpyNodeSetParams
-    cuGraphExecMemsetNodeSetParams
-    cuGraphExecNodeSetParams
-    cuGraphExecUpdate
-    cuGraphExecUpdate_v2
     cuGraphExternalSemaphoresSignalNodeGetParams
     cuGraphExternalSemaphoresSignalNodeSetParams
     cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphGetEdges
-    cuGraphGetEdges_v2
     cuGraphGetId
-    cuGraphGetNodes
-    cuGraphGetRootNodes
-    cuGraphHostNodeGetParams
-    cuGraphHostNodeSetParams
-    cuGraphInstantiate
-    cuGraphInstantiateWithFlags
-    cuGraphInstantiateWithParams
-    cuGraphInstantiateWithParams_ptsz
-    cuGraphInstantiate_v2
-    cuGraphKernelNodeCopyAttributes
-    cuGraphKernelNodeGetAttribute
-    cuGraphKernelNodeGetParams
-    cuGraphKernelNodeGetParams_v2
-    cuGraphKernelNodeSetAttribute
-    cuGraphKernelNodeSetParams
-    cuGraphKernelNodeSetParams_v2
-    cuGraphLaunch
-    cuGraphLaunch_ptsz
-    cuGraphMemAllocNodeGetParams
-    cuGraphMemFreeNodeGetParams
-    cuGraphMemcpyNodeGetParams
-    cuGraphMemcpyNodeSetParams
-    cuGraphMemsetNodeGetParams
-    cuGraphMemsetNodeSetParams
-    cuGraphNodeFindInClone
     cuGraphNodeGetContainingGraph
-    cuGraphNodeGetDependencies
-    cuGraphNodeGetDependencies_v2
-    cuGraphNodeGetDependentNodes
-    cuGraphNodeGetDependentNodes_v2
-    cuGraphNodeGetEnabled
     cuGraphNodeGetLocalId
     cuGraphNodeGetParams
     cuGraphNodeGetToolsId
-    cuGraphNodeGetType
-    cuGraphNodeSetEnabled
-    cuGraphNodeSetParams
     cuGraphNodeSetParams_v2
     cuGraphReleaseUserObject
-    cuGraphRemoveDependencies
-    cuGraphRemoveDependencies_v2
     cuGraphRetainUserObject
-    cuGraphUpload
-    cuGraphUpload_ptsz
     cuGraphicsEGLRegisterImage
     cuGraphicsGLRegisterBuffer
     cuGraphicsGLRegisterImage
@@ -286,14 +200,6 @@ crate::unsupported! {
     cuLibraryEnumerateKernels
     cuLibraryGetManaged
     cuLibraryGetUnifiedFunction
-    cuLinkAddData
-    cuLinkAddData_v2
-    cuLinkAddFile
-    cuLinkAddFile_v2
-    cuLinkComplete
-    cuLinkCreate
-    cuLinkCreate_v2
-    cuLinkDestroy
     cuLogicalEndpointAddDevice
     cuLogicalEndpointBindAddr
     cuLogicalEndpointBindMem
@@ -315,10 +221,6 @@ crate::unsupported! {
     cuMemAddressReserve
     cuMemAdvise
     cuMemAdvise_v2
-    cuMemAllocAsync
-    cuMemAllocAsync_ptsz
-    cuMemAllocFromPoolAsync
-    cuMemAllocFromPoolAsync_ptsz
     cuMemBatchDecompressAsync
     cuMemBatchDecompressAsync_ptsz
     cuMemCreate
@@ -327,8 +229,6 @@ crate::unsupported! {
     cuMemDiscardBatchAsync
     cuMemDiscardBatchAsync_ptsz
     cuMemExportToShareableHandle
-    cuMemFreeAsync
-    cuMemFreeAsync_ptsz
     cuMemGetAccess
     cuMemGetAllocationGranularity
     cuMemGetAllocationPropertiesFromHandle
@@ -341,17 +241,10 @@ crate::unsupported! {
     cuMemMap
     cuMemMapArrayAsync
     cuMemMapArrayAsync_ptsz
-    cuMemPoolCreate
-    cuMemPoolDestroy
     cuMemPoolExportPointer
     cuMemPoolExportToShareableHandle
-    cuMemPoolGetAccess
-    cuMemPoolGetAttribute
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPoolSetAccess
-    cuMemPoolSetAttribute
-    cuMemPoolTrimTo
     cuMemPrefetchAsync
     cuMemPrefetchAsync_ptsz
     cuMemPrefetchAsync_v2
@@ -442,65 +335,17 @@ crate::unsupported! {
     cuProfilerStop
     cuSignalExternalSemaphoresAsync
     cuSignalExternalSemaphoresAsync_ptsz
-    cuStreamAttachMemAsync
-    cuStreamAttachMemAsync_ptsz
-    cuStreamBatchMemOp
-    cuStreamBatchMemOp_ptsz
-    cuStreamBatchMemOp_v2
-    cuStreamBatchMemOp_v2_ptsz
-    cuStreamBeginCapture
     cuStreamBeginCaptureToCig
     cuStreamBeginCaptureToCig_ptsz
-    cuStreamBeginCaptureToGraph
-    cuStreamBeginCaptureToGraph_ptsz
-    cuStreamBeginCapture_ptsz
-    cuStreamBeginCapture_v2
-    cuStreamBeginCapture_v2_ptsz
     cuStreamBeginRecaptureToGraph
     cuStreamBeginRecaptureToGraph_ptsz
-    cuStreamCopyAttributes
-    cuStreamCopyAttributes_ptsz
-    cuStreamEndCapture
     cuStreamEndCaptureToCig
     cuStreamEndCaptureToCig_ptsz
-    cuStreamEndCapture_ptsz
-    cuStreamGetAttribute
-    cuStreamGetAttribute_ptsz
-    cuStreamGetCaptureInfo
-    cuStreamGetCaptureInfo_ptsz
-    cuStreamGetCaptureInfo_v2
-    cuStreamGetCaptureInfo_v2_ptsz
-    cuStreamGetCaptureInfo_v3
-    cuStreamGetCaptureInfo_v3_ptsz
     cuStreamGetCtx_v2
     cuStreamGetCtx_v2_ptsz
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
     cuStreamGetGreenCtx
-    cuStreamIsCapturing
-    cuStreamIsCapturing_ptsz
-    cuStreamSetAttribute
-    cuStreamSetAttribute_ptsz
-    cuStreamUpdateCaptureDependencies
-    cuStreamUpdateCaptureDependencies_ptsz
-    cuStreamUpdateCaptureDependencies_v2
-    cuStreamUpdateCaptureDependencies_v2_ptsz
-    cuStreamWaitValue32
-    cuStreamWaitValue32_ptsz
-    cuStreamWaitValue32_v2
-    cuStreamWaitValue32_v2_ptsz
-    cuStreamWaitValue64
-    cuStreamWaitValue64_ptsz
-    cuStreamWaitValue64_v2
-    cuStreamWaitValue64_v2_ptsz
-    cuStreamWriteValue32
-    cuStreamWriteValue32_ptsz
-    cuStreamWriteValue32_v2
-    cuStreamWriteValue32_v2_ptsz
-    cuStreamWriteValue64
-    cuStreamWriteValue64_ptsz
-    cuStreamWriteValue64_v2
-    cuStreamWriteValue64_v2_ptsz
     cuSurfObjectCreate
     cuSurfObjectDestroy
     cuSurfObjectGetResourceDesc
@@ -544,7 +389,6 @@ crate::unsupported! {
     cuTexRefSetMipmapLevelBias
     cuTexRefSetMipmapLevelClamp
     cuTexRefSetMipmappedArray
-    cuThreadExchangeStreamCaptureMode
     cuUserObjectCreate
     cuUserObjectRelease
     cuUserObjectRetain

@@ -53,6 +53,14 @@ int main(int argc, char **argv) {
     OK(launch(reverse, 1, 64, 256, 0, ARGS(&pinned)));
     OK(cudaDeviceSynchronize());
     for (i = 0; i < 64; i++) EXPECT(63 - i, pinned[i]);
+    /* A copy from the device to page-locked memory is over when the call returns. */
+    int *on_device;
+    OK(cudaMalloc((void **)&on_device, 256));
+    OK(cudaMemcpy(on_device, pinned, 256, HostToDevice));
+    OK(launch(reverse, 1, 64, 256, 0, ARGS(&on_device)));
+    OK(cudaMemcpy(pinned, on_device, 256, DeviceToHost));
+    for (i = 0; i < 64; i++) EXPECT(i, pinned[i]);
+    OK(cudaFree(on_device));
     OK(cudaFreeHost(pinned));
 
     char *rows, back[3][5];

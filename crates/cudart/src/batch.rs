@@ -1,0 +1,50 @@
+//! Several copies by one call. The attributes of a copy are hints on when its source is read and
+//! where memory is: copies in stream order obey all of them.
+
+use crate::address::{Address, Out, Stream, read};
+use crate::api::api;
+use crate::copy::copy_line;
+use crate::error::{Error, Result};
+use crate::transfer::BY_ADDRESS;
+
+/// Copies `sizes[i]` bytes from `from[i]` to `to[i]`. `failed` gets the number of the copy that
+/// failed.
+pub fn copy_batch(
+    to: Address,
+    from: Address,
+    sizes: Address,
+    count: usize,
+    failed: Out<usize>,
+    stream: Stream,
+) -> Result<()> {
+    if count == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let word = |list: Address, index: usize| {
+        let offset = index.checked_mul(size_of::<usize>()).ok_or(Error::INVALID_VALUE)?;
+        read::<usize>(list.wrapping_add(offset))
+    };
+    for index in 0..count {
+        let copied = (|| {
+            let (to, from, bytes) = (word(to, index)?, word(from, index)?, word(sizes, index)?);
+            copy_line(to, from, bytes, BY_ADDRESS, stream, false)
+        })();
+        if copied.is_err() {
+            failed.set_unless_null(index)?;
+            return copied;
+        }
+    }
+    Ok(())
+}
+
+api! {
+    fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz(
+        to: Address,
+        from: Address,
+        bytes: usize,
+        _attributes: Address,
+        stream: Stream,
+    ) {
+        copy_line(to, from, bytes, BY_ADDRESS, stream, false)
+    }
+}

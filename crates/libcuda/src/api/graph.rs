@@ -1,0 +1,496 @@
+//! Graphs: nodes, dependences, executable graphs.
+//!
+//! Layouts of structures are those of cuda.h: offsets of their fields are next to each use.
+
+use crate::api;
+use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
+use crate::call::{get_text, get_u64, put, put_if};
+use driver::graph::Task;
+use driver::{Driver, Error, Result};
+
+/// A list of handles in the program's memory.
+pub fn handles(driver: &Driver, list: u64, count: u64) -> Result<Vec<u64>> {
+    if count > 0 && (list == 0 || count > MOST_HANDLES) {
+        return Err(Error::INVALID_VALUE);
+    }
+    (0..count).map(|i| get_u64(driver, list + 8 * i)).collect()
+}
+
+/// Maximum number of handles in a list.
+const MOST_HANDLES: u64 = 1 << 24;
+
+/// Writes as much of a list as the program has room for, and its length; without a list, only its length.
+fn put_list(driver: &Driver, list: u64, count: u64, items: &[u64]) -> Result<()> {
+    if count == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    if list == 0 {
+        return put(driver, count, items.len() as u64);
+    }
+    let room = get_u64(driver, count)?;
+    for at in 0..room.min(MOST_HANDLES) {
+        // What is beyond the list is set to null.
+        put(driver, list + 8 * at, items.get(at as usize).copied().unwrap_or(0))?;
+    }
+    put(driver, count, room.min(items.len() as u64))
+}
+
+/// Writes a list of dependences: earlier and later nodes, data of the edges.
+fn put_edges(driver: &Driver, lists: [u64; 3], count: u64, edges: &[(u64, u64)]) -> Result<()> {
+    let [from, to, data] = lists;
+    if count == 0 || (from == 0) != (to == 0) {
+        return Err(Error::INVALID_VALUE);
+    }
+    let room = if from == 0 { edges.len() as u64 } else { get_u64(driver, count)? };
+    let room = room.min(edges.len() as u64);
+    for (at, &(earlier, later)) in edges.iter().take(room as usize).enumerate() {
+        let at = 8 * at as u64;
+        if from != 0 {
+            put(driver, from + at, earlier)?;
+            put(driver, to + at, later)?;
+        }
+        if data != 0 {
+            // All edges mean full completion.
+            put(driver, data + at, 0_u64)?;
+        }
+    }
+    put(driver, count, room)
+}
+
+/// Pairs of nodes.
+fn pairs(driver: &Driver, from: u64, to: u64, count: u64) -> Result<Vec<(u64, u64)>> {
+    let (from, to) = (handles(driver, from, count)?, handles(driver, to, count)?);
+    Ok(from.into_iter().zip(to).collect())
+}
+
+/// Checks the data of edges: only full completion of the earlier node is supported.
+fn check_edges(driver: &Driver, data: u64, count: u64) -> Result<()> {
+    if data == 0 {
+        return Ok(());
+    }
+    (0..count).try_for_each(|i| edge(driver, data + 8 * i))
+}
+
+/// Adds a node for `task` after the nodes of a list.
+fn add(driver: &mut Driver, node: u64, graph: u64, (list, count): (u64, u64), task: Task) -> Result<()> {
+    let after = handles(driver, list, count)?;
+    let handle = match task {
+        Task::Child(child) => driver.graph_add_child(graph, &after, child)?,
+        Task::Free(address) => driver.graph_add_free(graph, &after, address)?,
+        task => driver.graph_add(graph, &after, task)?,
+    };
+    put(driver, node, handle)
+}
+
+/// Adds a node of a kind whose parameters are at `params`.
+fn add_kind(
+    driver: &mut Driver,
+    node: u64,
+    graph: u64,
+    after: (u64, u64),
+    kind: u32,
+    (params, form): (u64, KernelForm),
+) -> Result<()> {
+    if node == 0 || params == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    driver.graph(graph)?;
+    let task = task_of(driver, kind, params, form)?;
+    add(driver, node, graph, after, task)
+}
+
+/// Adds a node that allocates; its parameters receive the address.
+fn add_allocation(driver: &mut Driver, node: u64, graph: u64, (list, count): (u64, u64), params: u64) -> Result<()> {
+    if node == 0 || params == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let (bytes, after) = (allocation_bytes(driver, params)?, handles(driver, list, count)?);
+    let (handle, address) = driver.graph_add_allocation(graph, &after, bytes)?;
+    put(driver, params + ALLOCATION_ADDRESS, address)?;
+    put(driver, node, handle)
+}
+
+/// Place of the address in `CUDA_MEM_ALLOC_NODE_PARAMS`: after the properties of the pool (88 bytes), the list of
+/// accesses, its length, and the size.
+const ALLOCATION_ADDRESS: u64 = 112;
+
+/// Adds a node as `CUgraphNodeParams` says.
+fn add_any(driver: &mut Driver, node: u64, graph: u64, after: (u64, u64), params: u64) -> Result<()> {
+    if node == 0 || params == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let (kind, params) = of_union(driver, params)?;
+    match kind {
+        10 => add_allocation(driver, node, graph, after, params),
+        _ => add_kind(driver, node, graph, after, kind, (params, Long)),
+    }
+}
+
+fn set_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: KernelForm) -> Result<()> {
+    if params == 0 || driver.node(node)?.task.kind() != kind {
+        return Err(Error::INVALID_VALUE);
+    }
+    let task = task_of(driver, kind, params, form)?;
+    driver.node_set(node, task)
+}
+
+fn exec_set_kind(
+    driver: &mut Driver,
+    exec: u64,
+    node: u64,
+    kind: u32,
+    (params, form): (u64, KernelForm),
+) -> Result<()> {
+    if params == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    driver.executable(exec)?;
+    let task = task_of(driver, kind, params, form)?;
+    driver.executable_set(exec, node, task)
+}
+
+fn get_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: KernelForm) -> Result<()> {
+    if params == 0 || driver.node(node)?.task.kind() != kind {
+        return Err(Error::INVALID_VALUE);
+    }
+    put_params(driver, node, params, form)
+}
+
+fn instantiate(driver: &mut Driver, exec: u64, graph: u64, flags: u64) -> Result<()> {
+    if exec == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let handle = driver.graph_instantiate(graph, flags)?;
+    put(driver, exec, handle)
+}
+
+/// Instantiates with a place for the node that is wrong, and for a message.
+fn instantiate_with_log(driver: &mut Driver, exec: u64, graph: u64, error_node: u64, log: (u64, u64)) -> Result<()> {
+    put_if(driver, error_node, 0_u64)?;
+    if log.0 != 0 && log.1 > 0 {
+        put(driver, log.0, 0_u8)?;
+    }
+    instantiate(driver, exec, graph, 0)
+}
+
+/// Writes the result of an update: three fields for it, the node, and the node before it.
+fn update(driver: &mut Driver, exec: u64, graph: u64, places: [u64; 3]) -> Result<()> {
+    let difference = driver.executable_update(exec, graph)?;
+    let (reason, node) = difference.map_or((0, 0), |difference| (difference.reason, difference.node));
+    put_if(driver, places[0], reason)?;
+    put_if(driver, places[1], node)?;
+    put_if(driver, places[2], 0_u64)?;
+    if difference.is_some() { Err(Error::GRAPH_EXEC_UPDATE_FAILURE) } else { Ok(()) }
+}
+
+const KERNEL: u32 = 0;
+const COPY: u32 = 1;
+const FILL: u32 = 2;
+const HOST: u32 = 3;
+const WAIT: u32 = 6;
+const RECORD: u32 = 7;
+
+use KernelForm::{Long, Short};
+
+api! {
+    fn cuGraphCreate(graph: u64, flags: u32) |driver| {
+        if graph == 0 || flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = driver.graph_create()?;
+        put(driver, graph, handle)
+    }
+
+    fn cuGraphDestroy(graph: u64) |driver| { driver.graph_destroy(graph) }
+
+    fn cuGraphClone(clone: u64, graph: u64) |driver| {
+        if clone == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = driver.graph_clone(graph)?;
+        put(driver, clone, handle)
+    }
+
+    fn cuGraphNodeFindInClone(node: u64, original: u64, clone: u64) |driver| {
+        let handle = driver.node_in_clone(original, clone)?;
+        put(driver, node, handle)
+    }
+
+    fn cuGraphAddKernelNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), KERNEL, (params, Short))
+    }
+    fn cuGraphAddKernelNode_v2(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), KERNEL, (params, Long))
+    }
+    fn cuGraphAddMemcpyNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), COPY, (params, Short))
+    }
+    fn cuGraphAddMemsetNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), FILL, (params, Short))
+    }
+    fn cuGraphAddHostNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), HOST, (params, Short))
+    }
+    fn cuGraphAddChildGraphNode(node: u64, graph: u64, after: u64, count: u64, child: u64) |driver| {
+        add(driver, node, graph, (after, count), task_of_child(child))
+    }
+    fn cuGraphAddEmptyNode(node: u64, graph: u64, after: u64, count: u64) |driver| {
+        add(driver, node, graph, (after, count), Task::Work(driver::work::Work::Nothing))
+    }
+    fn cuGraphAddEventRecordNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        add(driver, node, graph, (after, count), Task::Record(event))
+    }
+    fn cuGraphAddEventWaitNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        add(driver, node, graph, (after, count), Task::Wait(event))
+    }
+    fn cuGraphAddMemAllocNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_allocation(driver, node, graph, (after, count), params)
+    }
+    fn cuGraphAddMemFreeNode(node: u64, graph: u64, after: u64, count: u64, address: u64) |driver| {
+        add(driver, node, graph, (after, count), Task::Free(address))
+    }
+    fn cuGraphAddBatchMemOpNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_kind(driver, node, graph, (after, count), 12, (params, Long))
+    }
+    fn cuGraphAddNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
+        add_any(driver, node, graph, (after, count), params)
+    }
+    fn cuGraphAddNode_v2(node: u64, graph: u64, after: u64, edges: u64, count: u64, params: u64) |driver| {
+        check_edges(driver, edges, count)?;
+        add_any(driver, node, graph, (after, count), params)
+    }
+
+    fn cuGraphAddDependencies(graph: u64, from: u64, to: u64, count: u64) |driver| {
+        let pairs = pairs(driver, from, to, count)?;
+        driver.graph_add_dependences(graph, &pairs)
+    }
+    fn cuGraphAddDependencies_v2(graph: u64, from: u64, to: u64, edges: u64, count: u64) |driver| {
+        check_edges(driver, edges, count)?;
+        let pairs = pairs(driver, from, to, count)?;
+        driver.graph_add_dependences(graph, &pairs)
+    }
+    fn cuGraphRemoveDependencies(graph: u64, from: u64, to: u64, count: u64) |driver| {
+        let pairs = pairs(driver, from, to, count)?;
+        driver.graph_remove_dependences(graph, &pairs)
+    }
+    fn cuGraphRemoveDependencies_v2(graph: u64, from: u64, to: u64, _edges: u64, count: u64) |driver| {
+        let pairs = pairs(driver, from, to, count)?;
+        driver.graph_remove_dependences(graph, &pairs)
+    }
+
+    fn cuGraphGetNodes(graph: u64, nodes: u64, count: u64) |driver| {
+        let list = driver.graph_nodes(graph)?;
+        put_list(driver, nodes, count, &list)
+    }
+    fn cuGraphGetRootNodes(graph: u64, nodes: u64, count: u64) |driver| {
+        let list = driver.graph_roots(graph)?;
+        put_list(driver, nodes, count, &list)
+    }
+    fn cuGraphGetEdges(graph: u64, from: u64, to: u64, count: u64) |driver| {
+        let edges = driver.graph_edges(graph)?;
+        put_edges(driver, [from, to, 0], count, &edges)
+    }
+    fn cuGraphGetEdges_v2(graph: u64, from: u64, to: u64, data: u64, count: u64) |driver| {
+        let edges = driver.graph_edges(graph)?;
+        put_edges(driver, [from, to, data], count, &edges)
+    }
+    fn cuGraphNodeGetDependencies(node: u64, nodes: u64, count: u64) |driver| {
+        let list = driver.node(node)?.after.clone();
+        put_list(driver, nodes, count, &list)
+    }
+    fn cuGraphNodeGetDependencies_v2(node: u64, nodes: u64, data: u64, count: u64) |driver| {
+        let edges: Vec<(u64, u64)> = driver.node(node)?.after.iter().map(|&from| (from, from)).collect();
+        put_edges(driver, [nodes, nodes, data], count, &edges)
+    }
+    fn cuGraphNodeGetDependentNodes(node: u64, nodes: u64, count: u64) |driver| {
+        let list = driver.node_followers(node)?;
+        put_list(driver, nodes, count, &list)
+    }
+    fn cuGraphNodeGetDependentNodes_v2(node: u64, nodes: u64, data: u64, count: u64) |driver| {
+        let edges: Vec<(u64, u64)> = driver.node_followers(node)?.into_iter().map(|to| (to, to)).collect();
+        put_edges(driver, [nodes, nodes, data], count, &edges)
+    }
+    fn cuGraphNodeGetType(node: u64, kind: u64) |driver| {
+        let value = driver.node(node)?.task.kind();
+        put(driver, kind, value)
+    }
+    fn cuGraphDestroyNode(node: u64) |driver| { driver.node_destroy(node) }
+
+    fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Short) }
+    fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Long) }
+    fn cuGraphKernelNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Short) }
+    fn cuGraphKernelNodeSetParams_v2(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Long) }
+    fn cuGraphMemcpyNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, COPY, params, Short) }
+    fn cuGraphMemcpyNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, COPY, params, Short) }
+    fn cuGraphMemsetNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, FILL, params, Short) }
+    fn cuGraphMemsetNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, FILL, params, Short) }
+    fn cuGraphHostNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, HOST, params, Short) }
+    fn cuGraphHostNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, HOST, params, Short) }
+    fn cuGraphMemAllocNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, 10, params, Short) }
+    fn cuGraphMemFreeNodeGetParams(node: u64, address: u64) |driver| { get_kind(driver, node, 11, address, Short) }
+    fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, RECORD, event, Short) }
+    fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, WAIT, event, Short) }
+    fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        driver.node_set(node, Task::Record(event))
+    }
+    fn cuGraphEventWaitNodeSetEvent(node: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        driver.node_set(node, Task::Wait(event))
+    }
+    fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, 12, params, Long) }
+    fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, 4, graph, Short) }
+    fn cuGraphNodeSetParams(node: u64, params: u64) |driver| {
+        let (kind, params) = of_union(driver, params)?;
+        set_kind(driver, node, kind, params, Long)
+    }
+
+    fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {
+        let bytes: [u8; 64] = crate::call::get(driver, value)?;
+        driver.node_set_attribute(node, attribute, bytes.to_vec())
+    }
+    fn cuGraphKernelNodeGetAttribute(node: u64, attribute: u32, value: u64) |driver| {
+        if driver.node(node)?.task.kind() != KERNEL {
+            return Err(Error::INVALID_VALUE);
+        }
+        let set = driver.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
+        if driver.host().write(value, &set) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    }
+    fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |driver| {
+        let attributes = driver.node(from)?.attributes.clone();
+        attributes.into_iter().try_for_each(|(number, value)| driver.node_set_attribute(to, number, value))
+    }
+
+    fn cuGraphInstantiate(exec: u64, graph: u64, error_node: u64, log: u64, room: u64) = cuGraphInstantiate_v2 |driver| {
+        instantiate_with_log(driver, exec, graph, error_node, (log, room))
+    }
+    fn cuGraphInstantiateWithFlags(exec: u64, graph: u64, flags: u64) |driver| {
+        instantiate(driver, exec, graph, flags)
+    }
+    fn cuGraphInstantiateWithParams(exec: u64, graph: u64, params: u64) per_thread |driver| {
+        // Flags, stream for an upload, node that is wrong, result.
+        let flags = get_u64(driver, params)?;
+        put(driver, params + 16, 0_u64)?;
+        let result = instantiate(driver, exec, graph, flags);
+        let code = match result {
+            Ok(()) => 0,
+            Err(Error::NOT_SUPPORTED) => 3,
+            Err(Error::INVALID_VALUE) => 2,
+            Err(_) => 1,
+        };
+        put(driver, params + 24, code)?;
+        result
+    }
+    fn cuGraphExecGetFlags(exec: u64, flags: u64) |driver| {
+        let value = driver.executable(exec)?.flags;
+        put(driver, flags, value)
+    }
+    fn cuGraphExecDestroy(exec: u64) |driver| { driver.executable_destroy(exec) }
+    fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
+    fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
+        driver.stream_device(stream)?;
+        driver.executable(exec).map(|_| ())
+    }
+    fn cuGraphExecUpdate(exec: u64, graph: u64, error_node: u64, result: u64) |driver| {
+        update(driver, exec, graph, [result, error_node, 0])
+    }
+    fn cuGraphExecUpdate_v2(exec: u64, graph: u64, info: u64) |driver| {
+        update(driver, exec, graph, [info, info + 8, info + 16])
+    }
+    fn cuGraphExecKernelNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
+        exec_set_kind(driver, exec, node, KERNEL, (params, Short))
+    }
+    fn cuGraphExecKernelNodeSetParams_v2(exec: u64, node: u64, params: u64) |driver| {
+        exec_set_kind(driver, exec, node, KERNEL, (params, Long))
+    }
+    fn cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
+        exec_set_kind(driver, exec, node, COPY, (params, Short))
+    }
+    fn cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
+        exec_set_kind(driver, exec, node, FILL, (params, Short))
+    }
+    fn cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
+        exec_set_kind(driver, exec, node, HOST, (params, Short))
+    }
+    fn cuGraphExecBatchMemOpNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
+        exec_set_kind(driver, exec, node, 12, (params, Long))
+    }
+    fn cuGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64) |driver| {
+        driver.executable_set_child(exec, node, child)
+    }
+    fn cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        driver.executable_set(exec, node, Task::Record(event))
+    }
+    fn cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
+        driver.event_wait(event, true)?;
+        driver.executable_set(exec, node, Task::Wait(event))
+    }
+    fn cuGraphExecNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
+        let (kind, params) = of_union(driver, params)?;
+        match kind {
+            4 => {
+                let child = get_u64(driver, params)?;
+                driver.executable_set_child(exec, node, child)
+            }
+            _ => exec_set_kind(driver, exec, node, kind, (params, Long)),
+        }
+    }
+    fn cuGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32) |driver| {
+        *driver.step_enabled(exec, node)? = enabled != 0;
+        Ok(())
+    }
+    fn cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: u64) |driver| {
+        let value = u32::from(*driver.step_enabled(exec, node)?);
+        put(driver, enabled, value)
+    }
+
+    fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
+        driver.device(device)?;
+        if attribute > 3 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let bytes = driver.graph_memory_bytes(device as usize);
+        put(driver, value, bytes)
+    }
+    fn cuDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
+        driver.device(device)?;
+        // Marks of maximum use can be set to 0.
+        let is_mark = matches!(attribute, 1 | 3) && get_u64(driver, value)? == 0;
+        if is_mark { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    }
+    fn cuDeviceGraphMemTrim(device: i32) |driver| { driver.device(device).map(|_| ()) }
+
+    fn cuGraphDebugDotPrint(graph: u64, path: u64, _flags: u32) |driver| {
+        let path = get_text(driver, path)?;
+        let mut text = String::from("digraph graph_of_cuda {\n");
+        for node in driver.graph_nodes(graph)? {
+            let kind = driver.node(node)?.task.kind();
+            text.push_str(&format!("\"{node:#x}\" [label=\"{}\"];\n", KINDS[kind as usize]));
+        }
+        for (from, to) in driver.graph_edges(graph)? {
+            text.push_str(&format!("\"{from:#x}\" -> \"{to:#x}\";\n"));
+        }
+        text.push_str("}\n");
+        kit::output::write(std::path::Path::new(&path), text.as_bytes()).map_err(|_| Error::OPERATING_SYSTEM)
+    }
+}
+
+/// Names of the kinds of nodes, by number.
+const KINDS: [&str; 13] = [
+    "kernel",
+    "memcpy",
+    "memset",
+    "host",
+    "graph",
+    "empty",
+    "event wait",
+    "event record",
+    "signal",
+    "wait",
+    "alloc",
+    "free",
+    "memory operations",
+];

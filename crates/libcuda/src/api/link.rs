@@ -1,0 +1,75 @@
+//! Linking at run time, and the options of loading modules.
+
+use crate::api;
+use crate::call::{get_text, get_u32, get_u64, put, put_if};
+use driver::linker::{Log, Logs};
+use driver::{Driver, Error, Result};
+
+/// Maximum number of options.
+const MOST_OPTIONS: u32 = 256;
+/// Maximum size of an input.
+const MOST_INPUT_BYTES: u64 = 1 << 30;
+
+/// Where a program wants messages, by its options (`CU_JIT_*`); the others have no meaning here.
+pub fn logs(driver: &Driver, count: u32, options: u64, values: u64) -> Result<Logs> {
+    let mut logs = Logs::default();
+    if count > MOST_OPTIONS || (count > 0 && (options == 0 || values == 0)) {
+        return Err(Error::INVALID_VALUE);
+    }
+    for i in 0..u64::from(count) {
+        let place = values + 8 * i;
+        let value = get_u64(driver, place)?;
+        // Sizes are numbers of 32 bits, which come back as what was written.
+        let sized = |log: Log| Log { room: value & 0xffff_ffff, written: place, ..log };
+        match get_u32(driver, options + 4 * i)? {
+            2 => logs.time = place,
+            3 => logs.info.address = value,
+            4 => logs.info = sized(logs.info),
+            5 => logs.error.address = value,
+            6 => logs.error = sized(logs.error),
+            _ => {}
+        }
+    }
+    Ok(logs)
+}
+
+api! {
+    fn cuLinkCreate_v2(count: u32, options: u64, values: u64, link: u64) = cuLinkCreate |driver| {
+        if link == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let logs = logs(driver, count, options, values)?;
+        let handle = driver.link_create(logs)?;
+        put(driver, link, handle)
+    }
+
+    fn cuLinkAddData_v2(
+        link: u64, kind: u32, data: u64, bytes: u64, name: u64, _count: u32, _options: u64, _values: u64,
+    ) = cuLinkAddData |driver| {
+        if data == 0 || bytes > MOST_INPUT_BYTES {
+            return Err(Error::INVALID_VALUE);
+        }
+        let mut input = vec![0; bytes as usize];
+        if !driver.host().read(data, &mut input) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let name = if name == 0 { "input".to_owned() } else { get_text(driver, name)? };
+        driver.link_add(link, kind, &name, input)
+    }
+
+    fn cuLinkAddFile_v2(
+        link: u64, kind: u32, path: u64, _count: u32, _options: u64, _values: u64,
+    ) = cuLinkAddFile |driver| {
+        let path = get_text(driver, path)?;
+        let input = std::fs::read(&path).map_err(|_| Error::FILE_NOT_FOUND)?;
+        driver.link_add(link, kind, &path, input)
+    }
+
+    fn cuLinkComplete(link: u64, image: u64, bytes: u64) |driver| {
+        let (address, size) = driver.link_complete(link)?;
+        put(driver, image, address)?;
+        put_if(driver, bytes, size)
+    }
+
+    fn cuLinkDestroy(link: u64) |driver| { driver.link_destroy(link) }
+}

@@ -1,0 +1,124 @@
+//! Pools of memory, and memory in the order of streams.
+
+use crate::api;
+use crate::call::{finish, get_u32, get_u64, guarded, put, with};
+use driver::{Driver, Error, Result, Wait};
+
+/// The device of a place (`CUmemLocation`: kind, number), which must be one.
+fn device_of(driver: &Driver, place: u64) -> Result<i32> {
+    match get_u32(driver, place)? {
+        1 => Ok(get_u32(driver, place + 4)?.cast_signed()),
+        _ => Err(Error::NOT_SUPPORTED),
+    }
+}
+
+fn put_pool(driver: &Driver, pool: u64, handle: u64) -> Result<()> {
+    if pool == 0 { Err(Error::INVALID_VALUE) } else { put(driver, pool, handle) }
+}
+
+/// Allocates. Memory that streams have yet to free is waited for if it is needed.
+fn allocate(name: &'static str, pointer: u64, bytes: u64, pool: Option<u64>, stream: u64) -> u32 {
+    guarded(name, || {
+        if pointer == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let attempt = || with(|driver| driver.mem_alloc_async(bytes, pool, stream));
+        let address = match attempt() {
+            Err(Error::OUT_OF_MEMORY) => {
+                let device = with(|driver| driver.stream_device(stream))?;
+                finish(Wait::Device(device))?;
+                attempt()?
+            }
+            result => result?,
+        };
+        with(|driver| put(driver, pointer, address))
+    })
+}
+
+/// The functions that allocate, with their variants whose default stream is that of the thread.
+macro_rules! allocate {
+    ($($name:literal $thread:literal ($pointer:ident $bytes:ident $($pool:ident)? | $stream:ident) $from:expr;)*) => {$(
+        const _: () = {
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = $name)]
+            extern "C" fn function($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
+                allocate($name, $pointer, $bytes, $from, $stream)
+            }
+            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+            #[unsafe(export_name = $thread)]
+            extern "C" fn variant($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
+                driver::default_stream::of_thread(|| function($pointer, $bytes, $($pool,)? $stream))
+            }
+        };
+    )*};
+}
+
+allocate! {
+    "cuMemAllocAsync" "cuMemAllocAsync_ptsz" (pointer bytes | stream) None;
+    "cuMemAllocFromPoolAsync" "cuMemAllocFromPoolAsync_ptsz" (pointer bytes pool | stream) Some(pool);
+}
+
+api! {
+    fn cuMemFreeAsync(address: u64, stream: u64) per_thread |driver| { driver.mem_free_async(address, stream) }
+
+    fn cuMemPoolCreate(pool: u64, properties: u64) |driver| {
+        // Kind of memory (pinned), handles for other processes, place.
+        if get_u32(driver, properties)? != 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        if get_u32(driver, properties + 4)? != 0 {
+            return Err(Error::NOT_SUPPORTED);
+        }
+        let device = device_of(driver, properties + 8)?;
+        let handle = driver.pool_create(device)?;
+        put_pool(driver, pool, handle)
+    }
+    fn cuMemPoolDestroy(pool: u64) |driver| { driver.pool_destroy(pool) }
+    fn cuDeviceGetDefaultMemPool(pool: u64, device: i32) |driver| {
+        let handle = driver.default_pool(device)?;
+        put_pool(driver, pool, handle)
+    }
+    fn cuDeviceGetMemPool(pool: u64, device: i32) |driver| {
+        let handle = driver.present_pool(device)?;
+        put_pool(driver, pool, handle)
+    }
+    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.set_present_pool(device, pool) }
+    fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
+        match driver.pool_attribute(pool, attribute)? {
+            (number, true) => put(driver, value, number),
+            (number, false) => put(driver, value, number as u32),
+        }
+    }
+    fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
+        let number = if Driver::is_wide_pool_attribute(attribute) {
+            get_u64(driver, value)?
+        } else {
+            get_u32(driver, value)?.into()
+        };
+        driver.set_pool_attribute(pool, attribute, number)
+    }
+    fn cuMemPoolTrimTo(pool: u64, _bytes: u64) |driver| { driver.pool(pool).map(|_| ()) }
+    fn cuMemPoolSetAccess(pool: u64, list: u64, count: u64) |driver| {
+        let of = driver.pool(pool)?.device;
+        for at in (0..count.min(MOST_PLACES)).map(|i| list + 12 * i) {
+            // The pool's own device always has access; no other one can.
+            let (device, flags) = (device_of(driver, at)?, get_u32(driver, at + 8)?);
+            driver.device(device)?;
+            match (device as usize == of, flags) {
+                (true, 3) | (false, 0) => {}
+                (false, 1 | 3) => return Err(Error::NOT_SUPPORTED),
+                _ => return Err(Error::INVALID_VALUE),
+            }
+        }
+        Ok(())
+    }
+    fn cuMemPoolGetAccess(flags: u64, pool: u64, place: u64) |driver| {
+        let device = device_of(driver, place)?;
+        driver.device(device)?;
+        let own = driver.pool(pool)?.device == device as usize;
+        put(driver, flags, if own { 3_u32 } else { 0 })
+    }
+}
+
+/// Maximum number of places in a list.
+const MOST_PLACES: u64 = 1 << 10;
