@@ -151,6 +151,14 @@ impl Driver {
         Ok((image.as_ptr() as u64, image.len() as u64))
     }
 
+    /// The image of a link that is complete.
+    ///
+    /// # Errors
+    /// There is no such link, or it is not complete.
+    pub fn link_image(&self, link: u64) -> Result<&[u8]> {
+        self.linkers.get(link)?.image.as_deref().ok_or(Error::INVALID_VALUE)
+    }
+
     /// Ends a link; its image is gone.
     ///
     /// # Errors

@@ -1,1 +1,11 @@
-//! Tests of the driver.
+//! Tests of the driver in a process of their own making.
+
+// The name by which other crates have it.
+extern crate warpwright_cuda as driver;
+
+mod captures;
+mod fake;
+mod graphs;
+mod links;
+mod pools;
+mod timeline;

@@ -21,6 +21,7 @@ mod functional;
 mod hostile_traces;
 mod launch_files;
 mod livelock;
+mod memory_checks;
 mod own_design;
 mod registers;
 mod scalar;

@@ -223,6 +223,13 @@ fn cooperative_launches_synchronise_the_grid() {
     assert_eq!(printed(&run(&place, &program, [format!("{SOURCES}/kernels.fatbin")]), 0), "done\n");
 }
 
+#[test]
+fn graphs_pools_and_links_have_the_structures_of_the_api() {
+    let place = Place::new();
+    let Some(program) = place.compile("graphs", 0) else { return };
+    assert_eq!(printed(&run(&place, &program, [format!("{SOURCES}/kernels.fatbin")]), 0), "done\n");
+}
+
 /// The launcher checks, sets the environment, and gives the program's status.
 #[test]
 fn statuses_and_signals_of_programs_are_passed_on() {

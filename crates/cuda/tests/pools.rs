@@ -1,0 +1,73 @@
+//! Memory in the order of streams, and memory of graphs.
+
+use crate::fake::Program;
+use driver::graph::Task;
+use driver::{Error, Wait};
+
+#[test]
+fn memory_is_freed_when_the_stream_gets_there() {
+    let mut program = Program::new();
+    let (stream, out) = (program.stream(), program.alloc(128));
+    let pool = program.driver.default_pool(0).unwrap();
+    let used = |program: &Program| [7, 8].map(|which| program.driver.pool_attribute(pool, which).unwrap().0);
+    let x = program.driver.mem_alloc_async(4096, None, stream).unwrap();
+    assert_eq!(used(&program), [4096, 4096]);
+    program.fill(x, 5, 32, stream);
+    program.add(out, x, 1, stream);
+    program.driver.mem_free_async(x, stream).unwrap();
+    assert_eq!(used(&program), [0, 4096]);
+    assert_eq!(program.driver.mem_free_async(x, stream), Err(Error::INVALID_VALUE));
+    assert_eq!(program.driver.mem_owner_of(x, |_| true), Err(Error::INVALID_VALUE));
+    assert_eq!(program.numbers(out, 1), [6]);
+    // The stream has freed it: a copy from there has nothing to read.
+    assert!(program.driver.plan_fill(0, (x, 0), (0, 4), [1, 1]).is_err());
+    assert_eq!(program.driver.mem_alloc_async(0, None, stream), Err(Error::INVALID_VALUE));
+    assert_eq!(program.driver.mem_free_async(64, stream), Err(Error::INVALID_VALUE));
+}
+
+#[test]
+fn pools_have_attributes() {
+    let mut program = Program::new();
+    let stream = program.stream();
+    let pool = program.driver.pool_create(0).unwrap();
+    assert_eq!(program.driver.pool_create(3), Err(Error::INVALID_DEVICE));
+    assert_eq!(program.driver.pool_attribute(pool, 1), Ok((1, false)));
+    program.driver.set_pool_attribute(pool, 4, 1 << 40).unwrap();
+    assert_eq!(program.driver.pool_attribute(pool, 4), Ok((1 << 40, true)));
+    assert_eq!(program.driver.set_pool_attribute(pool, 8, 5), Err(Error::INVALID_VALUE));
+    program.driver.set_present_pool(0, pool).unwrap();
+    let x = program.driver.mem_alloc_async(100, None, stream).unwrap();
+    assert_eq!(program.driver.pool_attribute(pool, 7), Ok((100, true)));
+    program.driver.release(x);
+    program.driver.pool_destroy(pool).unwrap();
+    let default = program.driver.default_pool(0).unwrap();
+    assert_eq!(program.driver.present_pool(0), Ok(default));
+    assert_eq!(program.driver.pool_destroy(default), Err(Error::INVALID_VALUE));
+    assert_eq!(program.driver.mem_alloc_async(100, Some(pool), stream), Err(Error::INVALID_VALUE));
+}
+
+#[test]
+fn memory_of_a_graph_stays_between_its_launches() {
+    let mut program = Program::new();
+    let (stream, out) = (program.stream(), program.alloc(128));
+    let graph = program.driver.graph_create().unwrap();
+    let (alloc, x) = program.driver.graph_add_allocation(graph, &[], 256).unwrap();
+    let fill = program.driver.plan_fill(0, (x, 0), (8, 4), [32, 1]).unwrap();
+    let fill = program.driver.graph_add(graph, &[alloc], Task::Work(driver::work::Work::Fill(fill))).unwrap();
+    assert_eq!(program.driver.graph_clone(graph), Err(Error::NOT_SUPPORTED));
+    let executable = program.driver.graph_instantiate(graph, 1).unwrap();
+    for round in 0..2 {
+        program.driver.graph_launch(executable, stream).unwrap();
+        program.add(out, x, round, stream);
+        program.driver.mem_free_async(x, stream).unwrap();
+        assert_eq!(program.numbers(out, 1), [8 + round as u32]);
+    }
+    assert_eq!(program.driver.graph_memory_bytes(0), 256);
+    let free = program.driver.graph_add_free(graph, &[fill], out);
+    assert_eq!(free, Err(Error::INVALID_VALUE), "no memory of a graph");
+    program.driver.graph_destroy(graph).unwrap();
+    assert!(program.driver.find(x).is_some(), "the executable graph still has it");
+    program.driver.executable_destroy(executable).unwrap();
+    assert!(program.driver.find(x).is_none());
+    program.finish(Wait::Device(0)).unwrap();
+}
