@@ -148,7 +148,10 @@ fn part(driver: &Driver, array: u64, offset: u64, bytes: u64) -> Result<(Place3d
         return Ok((array.place([offset, 0, 0], size)?, size));
     }
     let (first, count) = (offset / row, bytes / row);
-    if offset % row != 0 || bytes % row != 0 || first.checked_add(count).is_none_or(|end| end > rows) {
+    if !offset.is_multiple_of(row)
+        || !bytes.is_multiple_of(row)
+        || first.checked_add(count).is_none_or(|end| end > rows)
+    {
         return Err(Error::INVALID_VALUE);
     }
     let address = array.image.base + first * array.image.pitch;

@@ -21,7 +21,7 @@ fn location(bits: u64) -> Location {
 fn put_range(driver: &mut Driver, to: u64, bytes: u64, attribute: u32, range: (u64, u64)) -> Result<()> {
     /// No program asks for more devices.
     const MOST: u64 = 4096;
-    if bytes % 4 != 0 || bytes > MOST {
+    if !bytes.is_multiple_of(4) || bytes > MOST {
         return Err(Error::INVALID_VALUE);
     }
     let numbers = driver.range_attribute(attribute, (bytes / 4) as usize, range.0, range.1)?;
