@@ -40,8 +40,8 @@ impl Allocation {
 }
 
 /// First address of memory that device and host share, and the first beyond it. Devices have 8 GiB each.
-const SHARED_BASE: u64 = 0x60_0000_0000;
-const SHARED_BYTES: u64 = 0x10_0000_0000;
+const SHARED_BASE: u64 = 0x64_0000_0000;
+const SHARED_BYTES: u64 = 0x0c_0000_0000;
 
 /// The addresses of a device's shared memory.
 #[derive(Clone, Debug, Default)]
