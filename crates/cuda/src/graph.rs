@@ -2,8 +2,9 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::work::Work;
+use crate::work::{KernelLaunch, Work};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A graph.
 #[derive(Clone, Debug)]
@@ -82,6 +83,8 @@ pub(crate) struct GraphMemory {
     is_freed: bool,
 }
 
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
+const ATTRIBUTE_COOPERATIVE: u32 = 2;
 /// Maximum number of levels of graphs within graphs.
 const MOST_LEVELS: u32 = 64;
 
@@ -196,10 +199,16 @@ impl Driver {
     /// Sets an attribute of a kernel's node.
     ///
     /// # Errors
-    /// It is no node of a kernel.
+    /// It is no node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
     pub fn node_set_attribute(&mut self, node: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
-        if self.node(node)?.task.kind() != 0 {
+        let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
             return Err(Error::INVALID_VALUE);
+        };
+        let is_cooperative = attribute == ATTRIBUTE_COOPERATIVE && value.first() == Some(&1);
+        if is_cooperative && !launch.cooperative {
+            let (device, mut launch) = (self.graph(*graph)?.device, KernelLaunch::clone(launch));
+            self.make_cooperative(device, &mut launch)?;
+            self.set_task(node, Task::Work(Work::Launch(Arc::new(launch))))?;
         }
         self.graph_nodes.get_mut(node)?.attributes.insert(attribute, value);
         Ok(())

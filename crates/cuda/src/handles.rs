@@ -23,6 +23,7 @@ pub enum Kind {
     Pool,
     Link,
     SurfRef,
+    Physical,
 }
 
 /// Marks handles: addresses of no process have these bits.

@@ -9,6 +9,9 @@
 //! | `work`, `timeline`, `shared` | operations, and their order in simulated time; memory that device and host share |
 //! | `driver` | devices, contexts, and waiting |
 //! | `module`, `launch`, `memory`, `copy`, `stream`, `event` | the families of the API |
+//! | `capture`, `graph`, `executable` | graphs, captured from streams or built |
+//! | `pool`, `mapping` | memory in the order of streams, virtual memory |
+//! | `linker` | linking at run time |
 //! | `report` | the report of a program |
 //!
 //! 1. The time of the host program is not simulated: it takes none.
@@ -31,6 +34,7 @@ mod host;
 pub mod launch;
 pub mod link;
 pub mod linker;
+pub mod mapping;
 pub mod memory;
 pub mod module;
 pub mod pool;

@@ -201,7 +201,8 @@ impl Driver {
     pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
         let registered = |a: &&Allocation| a.place == Place::Registered(address);
         let allocation = self.allocations.get(&address).or_else(|| self.allocations.values().find(registered));
-        allocation.filter(|a| is_kind(a.place)).map(|a| a.device).ok_or(Error::INVALID_VALUE)
+        let is_mapping = self.mappings.contains_key(&address);
+        allocation.filter(|a| is_kind(a.place) && !is_mapping).map(|a| a.device).ok_or(Error::INVALID_VALUE)
     }
 
     /// Frees the allocation that starts at `address`.

@@ -1,6 +1,7 @@
 //! Streams and events in simulated time.
 
 use crate::fake::{KERNELS, Program};
+use driver::link::{Direction, Link};
 use driver::work::Comparison;
 use driver::{Error, MOST_PENDING, Step, Wait};
 use lab::{Setup, SimulatedDevice};
@@ -130,7 +131,8 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
     let together = time(&mut program, [up, down, run]);
     let copies_in_a_row = time(&mut program, [up, up, run]);
     let all_in_a_row = time(&mut program, [up, up, up]);
-    let copy = 10.0 + bytes as f64 / 12e3;
+    let gpu = &program.driver.settings.devices[0].gpu;
+    let copy = Link::of(gpu).cycles(Direction::ToDevice, bytes) as f64 / gpu.clocks.core_mhz;
     assert!((copies_in_a_row - 2.0 * copy).abs() < 0.2 * copy, "{copies_in_a_row} {copy}");
     assert!(together < 1.3 * copy && all_in_a_row > copies_in_a_row + 0.5 * copy, "{together} {all_in_a_row} {copy}");
 }

@@ -183,6 +183,11 @@ fn update(driver: &mut Driver, exec: u64, graph: u64, places: [u64; 3]) -> Resul
     if difference.is_some() { Err(Error::GRAPH_EXEC_UPDATE_FAILURE) } else { Ok(()) }
 }
 
+/// A number of an object that no other one of its kind has: the part of its handle with index and generation.
+fn number(handle: u64) -> u32 {
+    (handle >> 4 & 0x0fff_ffff) as u32 | ((handle >> 32 & 0xf) as u32) << 28
+}
+
 const KERNEL: u32 = 0;
 const COPY: u32 = 1;
 const FILL: u32 = 2;
@@ -257,7 +262,9 @@ api! {
     fn cuGraphAddNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
         add_any(driver, node, graph, (after, count), params)
     }
-    fn cuGraphAddNode_v2(node: u64, graph: u64, after: u64, edges: u64, count: u64, params: u64) |driver| {
+    fn cuGraphAddNode_v2(
+        node: u64, graph: u64, after: u64, edges: u64, count: u64, params: u64,
+    ) = cuGraphAddNode_v3 |driver| {
         check_edges(driver, edges, count)?;
         add_any(driver, node, graph, (after, count), params)
     }
@@ -342,9 +349,32 @@ api! {
     }
     fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, 12, params, Long) }
     fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, 4, graph, Short) }
-    fn cuGraphNodeSetParams(node: u64, params: u64) |driver| {
+    fn cuGraphNodeSetParams(node: u64, params: u64) = cuGraphNodeSetParams_v2 |driver| {
         let (kind, params) = of_union(driver, params)?;
         set_kind(driver, node, kind, params, Long)
+    }
+    fn cuGraphNodeGetParams(node: u64, params: u64) |driver| {
+        let kind = driver.node(node)?.task.kind();
+        put(driver, params, kind)?;
+        let (_, place) = of_union(driver, params)?;
+        if kind == 5 { Ok(()) } else { put_params(driver, node, place, Long) }
+    }
+    fn cuGraphNodeGetContainingGraph(node: u64, graph: u64) |driver| {
+        let of = driver.node(node)?.graph;
+        put(driver, graph, of)
+    }
+    fn cuGraphNodeGetLocalId(node: u64, id: u64) |driver| {
+        let graph = driver.node(node)?.graph;
+        let place = driver.graph_nodes(graph)?.iter().position(|&other| other == node).unwrap_or(0);
+        put(driver, id, place as u32)
+    }
+    fn cuGraphGetId(graph: u64, id: u64) |driver| {
+        driver.graph(graph)?;
+        put(driver, id, number(graph))
+    }
+    fn cuGraphExecGetId(exec: u64, id: u64) |driver| {
+        driver.executable(exec)?;
+        put(driver, id, number(exec))
     }
 
     fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {

@@ -138,22 +138,15 @@ crate::unsupported! {
     cuGLUnregisterBufferObject
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
-    cuGraphAddNode_v3
     cuGraphBatchMemOpNodeGetParams
     cuGraphConditionalHandleCreate
     cuGraphExecExternalSemaphoresSignalNodeSetParams
     cuGraphExecExternalSemaphoresWaitNodeSetParams
-    cuGraphExecGetId
     cuGraphExternalSemaphoresSignalNodeGetParams
     cuGraphExternalSemaphoresSignalNodeSetParams
     cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphGetId
-    cuGraphNodeGetContainingGraph
-    cuGraphNodeGetLocalId
-    cuGraphNodeGetParams
     cuGraphNodeGetToolsId
-    cuGraphNodeSetParams_v2
     cuGraphReleaseUserObject
     cuGraphRetainUserObject
     cuGraphicsEGLRegisterImage
@@ -217,28 +210,21 @@ crate::unsupported! {
     cuLogsDumpToMemory
     cuLogsRegisterCallback
     cuLogsUnregisterCallback
-    cuMemAddressFree
-    cuMemAddressReserve
     cuMemAdvise
     cuMemAdvise_v2
     cuMemBatchDecompressAsync
     cuMemBatchDecompressAsync_ptsz
-    cuMemCreate
     cuMemDiscardAndPrefetchBatchAsync
     cuMemDiscardAndPrefetchBatchAsync_ptsz
     cuMemDiscardBatchAsync
     cuMemDiscardBatchAsync_ptsz
     cuMemExportToShareableHandle
-    cuMemGetAccess
-    cuMemGetAllocationGranularity
-    cuMemGetAllocationPropertiesFromHandle
     cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
     cuMemGetMemPool
     cuMemHostRegister
     cuMemImportFromShareableHandle
-    cuMemMap
     cuMemMapArrayAsync
     cuMemMapArrayAsync_ptsz
     cuMemPoolExportPointer
@@ -253,11 +239,7 @@ crate::unsupported! {
     cuMemPrefetchBatchAsync_ptsz
     cuMemRangeGetAttribute
     cuMemRangeGetAttributes
-    cuMemRelease
-    cuMemRetainAllocationHandle
-    cuMemSetAccess
     cuMemSetMemPool
-    cuMemUnmap
     cuMemcpy2DAsync_v2
     cuMemcpy2DAsync_v2_ptsz
     cuMemcpy2DUnaligned_v2
