@@ -1,5 +1,6 @@
 //! The driver: devices, contexts, and waiting for operations.
 
+use crate::array::Array;
 use crate::capture::Captures;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -13,10 +14,13 @@ use crate::linker::Linker;
 use crate::mapping::{Physical, Reserved};
 use crate::memory::{Allocation, Shared};
 use crate::module::Module;
+use crate::pointer::Advice;
 use crate::pool::Pool;
+use crate::reference::Reference;
 use crate::report::Notes;
 use crate::settings::Settings;
 use crate::stream::{Stream, Streams};
+use crate::texture::Texture;
 use crate::timeline::{OpId, Ran, Timeline, Until};
 use crate::work::Call;
 use isa::{Fault, FaultKind};
@@ -46,6 +50,12 @@ pub struct Device {
     /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
     first_op: OpId,
     pub(crate) shared: Shared,
+    /// Bytes of the board's memory that allocations and arrays take.
+    pub(crate) allocated: u64,
+    /// Images of texture and surface objects that the program has destroyed.
+    pub(crate) destroyed_images: Vec<u64>,
+    /// Images that references have been bound to, with their handles.
+    pub(crate) bound_images: Vec<(isa::Image, u64)>,
     /// Address of the workspace of cooperative launches, once there was one.
     pub(crate) workspace: Option<u64>,
     /// Modules that the program has unloaded, by a hash of their contents.
@@ -64,6 +74,8 @@ pub struct Context {
     pub flags: u32,
     /// A fault of a kernel: every later call fails with it.
     pub broken: Option<Error>,
+    /// Uses of it beside its creation (`cuCtxAttach`).
+    pub attached: u32,
     /// Limits that the program has set, by number.
     pub limits: BTreeMap<u32, u64>,
     /// Preference of caches that the program has set.
@@ -118,6 +130,12 @@ pub struct Driver {
     pub(crate) graph_nodes: Handles<Node>,
     pub(crate) executables: Handles<Executable>,
     pub(crate) captures: Captures,
+    pub(crate) arrays: Handles<Array>,
+    /// The array of the level of each mipmapped array.
+    pub(crate) mipmapped: Handles<u64>,
+    /// Texture and surface objects by device and object.
+    pub(crate) textures: BTreeMap<(usize, u64), Texture>,
+    pub(crate) references: Handles<Reference>,
     pub(crate) linkers: Handles<Linker>,
     /// Why the last module was not loaded.
     pub(crate) last_problem: String,
@@ -133,6 +151,8 @@ pub struct Driver {
     pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
     /// By address.
     pub(crate) allocations: BTreeMap<u64, Allocation>,
+    /// Advice on managed memory, by address of allocations.
+    pub(crate) advice: BTreeMap<u64, Advice>,
     /// Next number of an allocation.
     pub(crate) next_allocation: u64,
     /// Pages of host memory under managed variables of modules.
@@ -162,6 +182,9 @@ impl Driver {
             streams: Streams::default(),
             first_op: 1,
             shared: Shared::default(),
+            allocated: 0,
+            destroyed_images: Vec::new(),
+            bound_images: Vec::new(),
             workspace: None,
             unloaded: HashMap::new(),
             default_pool: None,
@@ -181,6 +204,10 @@ impl Driver {
             graph_nodes: Handles::new(Kind::GraphNode),
             executables: Handles::new(Kind::GraphExec),
             captures: Captures::default(),
+            arrays: Handles::new(Kind::Array),
+            mipmapped: Handles::new(Kind::Mipmapped),
+            textures: BTreeMap::new(),
+            references: Handles::new(Kind::TexRef),
             linkers: Handles::new(Kind::Link),
             last_problem: String::new(),
             pools: Handles::new(Kind::Pool),
@@ -190,6 +217,7 @@ impl Driver {
             mappings: BTreeMap::new(),
             graph_memory: BTreeMap::new(),
             allocations: BTreeMap::new(),
+            advice: BTreeMap::new(),
             next_allocation: 1,
             variable_pages: BTreeSet::new(),
             notes: Notes::default(),
@@ -271,6 +299,8 @@ impl Driver {
         modules.into_iter().for_each(|module| {
             let _ = self.unload(module);
         });
+        self.references.retain(|reference| reference.context != context);
+        self.release_arrays(context);
         self.executables.retain(|executable| executable.context != context);
         self.release_graphs(context);
         self.linkers.retain(|linker| !linker.is_of(context));
@@ -536,7 +566,7 @@ impl Driver {
 impl Context {
     fn of(device: usize, primary: bool, flags: u32) -> Self {
         let limits = BTreeMap::new();
-        Self { device, primary, flags, broken: None, limits, cache_config: 0, shared_config: 0 }
+        Self { device, primary, flags, broken: None, attached: 0, limits, cache_config: 0, shared_config: 0 }
     }
 }
 

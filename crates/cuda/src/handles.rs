@@ -23,6 +23,7 @@ pub enum Kind {
     Pool,
     Link,
     SurfRef,
+    Mipmapped,
     Physical,
 }
 

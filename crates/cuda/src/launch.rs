@@ -6,6 +6,7 @@ use crate::work::{KernelLaunch, Work};
 use exec::{Arg, Kernel, Launch};
 use isa::Dim3;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::sync::Arc;
 use workloads::DeviceError;
 use workloads::device::ThreadRegisters;
@@ -21,6 +22,19 @@ pub struct Function {
     pub max_dynamic_shared: u32,
     /// Attributes that the program has set, by number.
     pub set: BTreeMap<u32, i32>,
+    /// Its name as C has it.
+    pub c_name: CString,
+    /// What launches by `cuLaunch` take.
+    pub old: OldLaunch,
+}
+
+/// What the program sets before launches by `cuLaunch`, the interface of CUDA 2 and 3.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct OldLaunch {
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    pub arguments: Vec<u8>,
 }
 
 /// Shared memory of a CTA, static and dynamic, without `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
@@ -55,7 +69,8 @@ impl Function {
     /// A function without attributes of its own.
     pub fn new(module: u64, device: usize, kernel: Arc<Kernel>) -> Self {
         let max_dynamic_shared = USUAL_SHARED_BYTES.saturating_sub(kernel.static_shared);
-        Self { module, device, kernel, max_dynamic_shared, set: BTreeMap::new() }
+        let c_name = CString::new(kernel.name()).unwrap_or_default();
+        Self { module, device, kernel, max_dynamic_shared, set: BTreeMap::new(), c_name, old: OldLaunch::default() }
     }
 }
 
@@ -66,6 +81,14 @@ impl Driver {
     /// It is none.
     pub fn function_of(&self, function: u64) -> Result<&Function> {
         self.functions.get(function)
+    }
+
+    /// A function, to change what its launches take.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn function_mut(&mut self, function: u64) -> Result<&mut Function> {
+        self.functions.get_mut(function)
     }
 
     /// The bytes of each argument.
@@ -92,7 +115,7 @@ impl Driver {
     /// # Errors
     /// The shape is impossible or does not fit on the GPU, arguments are missing.
     pub fn prepare(&mut self, request: &Request) -> Result<Arc<KernelLaunch>> {
-        let Function { device, kernel, max_dynamic_shared, .. } = self.functions.get(request.function)?.clone();
+        let Function { module, device, kernel, max_dynamic_shared, .. } = self.functions.get(request.function)?.clone();
         let dim3 = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
         if request.shared_bytes > max_dynamic_shared {
             return Err(Error::INVALID_VALUE);
@@ -113,7 +136,8 @@ impl Driver {
         }
         let (function, registers) = (request.function, ThreadRegisters::Estimated);
         let timed = self.settings.time.includes(kernel.name());
-        let mut launch = KernelLaunch { live, registers, timed, function, args: values, cooperative: false };
+        let (bindings, args) = (self.bindings(module)?, values);
+        let mut launch = KernelLaunch { live, registers, timed, function, args, cooperative: false, bindings };
         if request.cooperative {
             self.make_cooperative(device, &mut launch)?;
         }

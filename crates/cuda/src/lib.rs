@@ -5,10 +5,13 @@
 //! | --- | --- |
 //! | `error`, `handles`, `host` | error codes, handles of objects, what is needed of the process |
 //! | `settings` | what the user asks for |
-//! | `properties`, `link` | what a device says of itself, time of transfers |
+//! | `attributes`, `properties`, `link` | what a device says of itself, time of transfers |
 //! | `work`, `timeline`, `shared` | operations, and their order in simulated time; memory that device and host share |
 //! | `driver` | devices, contexts, and waiting |
 //! | `module`, `launch`, `memory`, `copy`, `stream`, `event` | the families of the API |
+//! | `pointer` | what an address is, advice on managed memory |
+//! | `array`, `texture`, `reference` | arrays, texture and surface objects, texture and surface references |
+//! | `default_stream` | which default stream a call means |
 //! | `capture`, `graph`, `executable` | graphs, captured from streams or built |
 //! | `pool`, `mapping` | memory in the order of streams, virtual memory |
 //! | `linker` | linking at run time |
@@ -21,6 +24,8 @@
 //! 4. Arrays are stored row by row ([`exec::image`]).
 #![warn(missing_docs)]
 
+pub mod array;
+pub mod attributes;
 pub mod capture;
 pub mod copy;
 pub mod default_stream;
@@ -37,12 +42,15 @@ pub mod linker;
 pub mod mapping;
 pub mod memory;
 pub mod module;
+pub mod pointer;
 pub mod pool;
 pub mod properties;
+pub mod reference;
 pub mod report;
 pub mod settings;
 pub mod shared;
 pub mod stream;
+pub mod texture;
 pub mod timeline;
 pub mod work;
 

@@ -5,6 +5,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, Place};
+use crate::properties::memory_bytes;
 
 /// Memory without an address, or with that of its mapping.
 #[derive(Clone, Debug)]
@@ -97,7 +98,8 @@ impl Driver {
             return Err(Error::INVALID_VALUE);
         }
         let unmapped: u64 = self.physical.iter().filter(|(_, p)| p.mapped.is_none()).map(|(_, p)| p.bytes).sum();
-        if self.timeline(device)?.device.memory().free_bytes().saturating_sub(unmapped) < bytes {
+        let taken = self.devices[device].allocated + unmapped;
+        if taken.saturating_add(bytes) > memory_bytes(&self.devices[device].setup.gpu) {
             return Err(Error::OUT_OF_MEMORY);
         }
         let physical = Physical { device, bytes, mapped: None, contents: None, is_released: false };
@@ -144,8 +146,7 @@ impl Driver {
         if let Some(contents) = self.physical.get_mut(handle)?.contents.take() {
             self.timeline(device)?.device.memory().write(address, &contents).map_err(|_| Error::INVALID_VALUE)?;
         }
-        self.next_allocation += 1;
-        self.allocations.insert(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
+        self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
         self.physical.get_mut(handle)?.mapped = Some(address);
         self.mappings.insert(address, handle);
         Ok(())
@@ -173,7 +174,7 @@ impl Driver {
     pub fn unmap(&mut self, address: u64, bytes: u64) -> Result<()> {
         for start in self.mapped(address, bytes)? {
             let Some(handle) = self.mappings.remove(&start) else { continue };
-            self.allocations.remove(&start);
+            self.forget(start);
             let Physical { device, bytes, is_released, .. } = *self.physical.get(handle)?;
             let memory = self.timeline(device)?.device.memory();
             let mut contents = None;

@@ -3,6 +3,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::PAGE_BYTES;
+use crate::properties::memory_bytes;
 use exec::MemoryError;
 
 /// What memory is.
@@ -29,6 +30,13 @@ pub struct Allocation {
     /// Unique number.
     pub id: u64,
     pub flags: u32,
+}
+
+impl Allocation {
+    /// Bytes of the board's memory that it takes.
+    fn on_board(&self) -> u64 {
+        if matches!(self.place, Place::Device | Place::Managed) { self.bytes } else { 0 }
+    }
 }
 
 /// First address of memory that device and host share, and the first beyond it. Devices have 8 GiB each.
@@ -86,6 +94,7 @@ impl Driver {
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
+        self.check_room(device, bytes)?;
         let id = self.next_allocation;
         let memory = self.timeline(device)?.device.memory();
         let address = memory.allocate(format!("allocation {id}"), bytes).map_err(|e| code_of(&e))?;
@@ -94,9 +103,28 @@ impl Driver {
         Ok(address)
     }
 
-    fn note(&mut self, address: u64, allocation: Allocation) {
+    /// Whether the board has room for `bytes` more.
+    ///
+    /// # Errors
+    /// It has not.
+    pub(crate) fn check_room(&self, device: usize, bytes: u64) -> Result<()> {
+        let device = &self.devices[device];
+        let fits = device.allocated.checked_add(bytes).is_some_and(|all| all <= memory_bytes(&device.setup.gpu));
+        if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
+    }
+
+    pub(crate) fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
+        self.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
+    }
+
+    /// Takes an allocation out of the books.
+    pub(crate) fn forget(&mut self, address: u64) -> Option<Allocation> {
+        let allocation = self.allocations.remove(&address)?;
+        self.advice.remove(&address);
+        self.devices[allocation.device].allocated -= allocation.on_board();
+        Some(allocation)
     }
 
     /// Allocates `height` rows of at least `width` bytes; returns address and pitch.
@@ -210,7 +238,7 @@ impl Driver {
         if self.is_kept_by_graph(address) {
             return;
         }
-        let Some(allocation) = self.allocations.remove(&address) else { return };
+        let Some(allocation) = self.forget(address) else { return };
         if let Some(timeline) = &mut self.devices[allocation.device].timeline {
             let _ = timeline.device.memory().free(address);
             timeline.regions.remove(address);
@@ -230,9 +258,8 @@ impl Driver {
     /// There is no context.
     pub fn mem_info(&mut self) -> Result<(u64, u64)> {
         let device = self.device_here()?;
-        let total = crate::properties::memory_bytes(&self.devices[device].setup.gpu);
-        let used: u64 = self.allocations.values().filter(|a| a.device == device).map(|a| a.bytes).sum();
-        Ok((total.saturating_sub(used), total))
+        let total = memory_bytes(&self.devices[device].setup.gpu);
+        Ok((total.saturating_sub(self.devices[device].allocated), total))
     }
 
     /// Whether `bytes` from `address` are within one piece of memory of a device.

@@ -180,6 +180,7 @@ impl Driver {
     /// # Errors
     /// It is none.
     pub fn unload(&mut self, module: u64) -> Result<()> {
+        self.references.retain(|reference| reference.of.as_ref().is_none_or(|of| of.0 != module));
         let module = self.modules.remove(module)?;
         for function in module.functions.values() {
             let _ = self.functions.remove(*function);
@@ -221,7 +222,7 @@ impl Driver {
         Ok(function)
     }
 
-    /// Names of the functions of a module.
+    /// Names of the functions of a module that can run.
     ///
     /// # Errors
     /// It is none.
@@ -229,8 +230,7 @@ impl Driver {
         let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
         let simulated = &self.timeline(device)?.device;
         let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
-        let refused = loaded.rejected.iter().map(|kernel| kernel.name.clone());
-        Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).chain(refused).collect())
+        Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
     }
 
     /// Address and size of the variable `name` of a module.
@@ -242,6 +242,18 @@ impl Driver {
         let simulated = &self.timeline(device)?.device;
         let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
         let variable = loaded.module.variable(name).ok_or(Error::NOT_FOUND)?;
+        Ok((variable.address, variable.bytes))
+    }
+
+    /// Address and size of the managed variable `name` of a module.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn managed_variable(&mut self, handle: u64, name: &str) -> Result<(u64, u64)> {
+        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
+        let simulated = &self.timeline(device)?.device;
+        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let variable = loaded.module.variable(name).filter(|v| v.managed).ok_or(Error::NOT_FOUND)?;
         Ok((variable.address, variable.bytes))
     }
 }

@@ -192,13 +192,13 @@ impl Driver {
         if self.is_kept_by_graph(address) {
             return Ok(());
         }
-        self.allocations.remove(&address);
+        self.forget(address);
         self.request(stream, Work::Release(address), &[]).map(|_| ())
     }
 
     /// Frees memory after operations.
     pub(crate) fn free_after(&mut self, address: u64, after: &[OpId]) -> Result<()> {
-        let Some(allocation) = self.allocations.remove(&address) else { return Ok(()) };
+        let Some(allocation) = self.forget(address) else { return Ok(()) };
         self.timeline(allocation.device)?.request(Work::Release(address), after, 0);
         Ok(())
     }

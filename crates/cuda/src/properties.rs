@@ -1,4 +1,4 @@
-//! What a device says of itself: attributes from its GPU description.
+//! What a device says of itself: memory, name, limits, attributes of functions.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -11,46 +11,22 @@ pub(crate) fn dram_bytes_per_second(gpu: &GpuConfig) -> f64 {
 }
 
 /// Bytes of device memory.
-pub(crate) fn memory_bytes(_gpu: &GpuConfig) -> u64 {
-    8 << 30
+pub(crate) fn memory_bytes(gpu: &GpuConfig) -> u64 {
+    u64::from(gpu.board.memory_mib.unwrap_or(USUAL_MEMORY_MIB)) << 20
 }
+
+/// Name of the product.
+pub fn product(gpu: &GpuConfig) -> &str {
+    gpu.board.product.as_deref().unwrap_or(&gpu.description)
+}
+
+/// Device memory of boards that do not say, in MiB.
+const USUAL_MEMORY_MIB: u32 = 8192;
 
 impl Driver {
     /// Bytes of memory of a device.
     pub fn device_memory_bytes(&self, ordinal: i32) -> u64 {
         self.device(ordinal).map_or(0, |device| memory_bytes(&device.setup.gpu))
-    }
-
-    /// An attribute of a device (`CUdevice_attribute`).
-    ///
-    /// # Errors
-    /// There is no such device or attribute.
-    pub fn attribute(&self, ordinal: i32, attribute: i32) -> Result<i32> {
-        let gpu = &self.device(ordinal)?.setup.gpu;
-        let sm = gpu.sm_version as i32;
-        Ok(match attribute {
-            1..=3 => 1024,
-            4 => 64,
-            5 => i32::MAX,
-            6 | 7 => 65535,
-            8 => 48 << 10,
-            9 => 64 << 10,
-            10 => 32,
-            11 => i32::MAX,
-            12 | 82 => gpu.sm.registers as i32,
-            13 => (gpu.clocks.core_mhz * 1e3) as i32,
-            16 => gpu.sm_count as i32,
-            19 | 31 | 41 | 83 | 95 => 1,
-            36 => (gpu.clocks.dram_mhz * 1e3) as i32,
-            39 => (gpu.sm.max_warps * 32) as i32,
-            40 => 2,
-            75 => sm / 10,
-            76 => sm % 10,
-            81 | 97 => gpu.sm.max_shared_bytes_per_cta as i32,
-            106 => gpu.sm.max_ctas as i32,
-            _ if (1..=143).contains(&attribute) => 0,
-            _ => return Err(Error::INVALID_VALUE),
-        })
     }
 
     /// A limit of the current context (`CUlimit`).

@@ -311,14 +311,23 @@ impl Timeline {
         while self.launched.len() < self.most_launched
             && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
         {
+            self.bind(&launch.bindings)?;
             let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
             self.launched.insert(number, op);
         }
         Ok(None)
     }
 
+    /// Binds texture and surface references for the next launch, which reads the handles when it is made.
+    fn bind(&mut self, bindings: &[(u64, u64)]) -> Result<(), DeviceError> {
+        bindings.iter().try_for_each(|(address, handle)| {
+            self.device.memory().write(*address, &handle.to_le_bytes()).map_err(|error| other(&error))
+        })
+    }
+
     /// Executes a kernel without time.
     fn execute(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
+        self.bind(&launch.bindings)?;
         let counted = self.device.execute(&launch.live)?;
         let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
         sum.launches += 1;

@@ -34,6 +34,8 @@ pub struct KernelLaunch {
     pub args: Vec<Vec<u8>>,
     /// All CTAs are on the GPU at the same time.
     pub cooperative: bool,
+    /// What texture and surface references are bound to: where their handles are, and the handles.
+    pub bindings: Vec<(u64, u64)>,
 }
 
 /// Where a side of a copy is.

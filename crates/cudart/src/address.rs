@@ -15,6 +15,9 @@ pub type Address = usize;
 /// A handle of the driver: a stream, an event, a module …
 pub type Handle = usize;
 
+/// Bytes that are copied by one call: the kernel stops just below 2 GiB.
+const MOST_AT_ONCE: usize = 1 << 30;
+
 /// No object of a program is below this address.
 const FIRST: Address = 4096;
 
@@ -53,13 +56,22 @@ pub fn write<T: Plain>(address: Address, value: T) -> Result<()> {
 
 /// Copies bytes within the program's memory.
 pub fn copy(to: Address, from: Address, bytes: usize) -> Result<()> {
-    if bytes == 0 {
-        return Ok(());
+    copy_in_pieces(to, from, bytes, MOST_AT_ONCE)
+}
+
+fn copy_in_pieces(to: Address, from: Address, bytes: usize, most: usize) -> Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        let piece = most.min(bytes - done);
+        let (to, from) = (to.checked_add(done), from.checked_add(done));
+        let (to, from) = to.zip(from).ok_or(Error::INVALID_VALUE)?;
+        if from < FIRST {
+            return Err(Error::INVALID_VALUE);
+        }
+        transfer(Direction::ToProgram, from, to, piece)?;
+        done += piece;
     }
-    if from < FIRST {
-        return Err(Error::INVALID_VALUE);
-    }
-    transfer(Direction::ToProgram, from, to, bytes)
+    Ok(())
 }
 
 /// Fails if a byte of the range is not readable. Reads one byte of each page.
@@ -264,5 +276,45 @@ impl Argument for Stream {
 
     fn per_thread(self) -> Self {
         if self == Self::DEFAULT { Self::PER_THREAD } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_copies_go_in_pieces() {
+        let from: Vec<u8> = (0..100).collect();
+        for most in [1, 7, 99, 100, 101] {
+            let mut to = vec![0_u8; 102];
+            let place = to.as_mut_ptr().expose_provenance() + 1;
+            let source = from.as_ptr().expose_provenance();
+            assert_eq!(copy_in_pieces(place, source, 100, most), Ok(()));
+            assert_eq!((to[0], &to[1..101], to[101]), (0, &from[..], 0));
+        }
+    }
+
+    #[test]
+    fn what_is_not_mapped_is_an_error() {
+        let value = 5_u32;
+        let address = (&raw const value).expose_provenance();
+        assert_eq!(read::<u32>(address), Ok(5));
+        assert_eq!(readable(address, 4), Ok(()));
+        for wild in [0, 8, 0x6666_0000_0000, usize::MAX - 2] {
+            assert_eq!(read::<u32>(wild), Err(Error::INVALID_VALUE));
+            assert_eq!(write(wild, 1_u32), Err(Error::INVALID_VALUE));
+            assert_eq!(readable(wild, 8), Err(Error::INVALID_VALUE));
+            assert_eq!(copy(address, wild, 4), Err(Error::INVALID_VALUE));
+        }
+    }
+
+    #[test]
+    fn texts_end_within_their_limit() {
+        let text = c"name";
+        let address = text.as_ptr().expose_provenance();
+        assert_eq!(read_text(address, 5).as_deref(), Ok(text));
+        assert_eq!(read_text(address, 4), Err(Error::INVALID_VALUE));
+        assert_eq!(read_text(0, 4), Err(Error::INVALID_VALUE));
     }
 }

@@ -1,6 +1,6 @@
 //! Functions whose signature, structure or result differs between the major versions.
 //!
-//! [`runtime!`] exports them from a version's library under their C names; everything else is
+//! [`crate::runtime!`] exports them from a version's library under their C names; everything else is
 //! exported once for all versions. Pointers, handles and streams are numbers here.
 
 use std::ffi::{c_int, c_uint};

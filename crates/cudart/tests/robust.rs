@@ -107,3 +107,58 @@ fn the_child_of_a_fork_has_no_driver() {
     assert_eq!(code, 3, "cudaErrorInitializationError");
     assert_eq!(cudaFree(0), 0, "the parent goes on");
 }
+
+#[test]
+fn threads_share_modules_and_have_contexts_of_their_own() {
+    let _serial = serial();
+    let binary = Binary::register();
+    let kernels: Vec<_> = (0..8).map(|index| binary.kernel(&format!("thread_{index}"))).collect();
+    let one = Dim3(1, 1, 1);
+    let log = logged(|| {
+        std::thread::scope(|scope| {
+            for kernel in &kernels {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        assert_eq!(cudaLaunchKernel(*kernel, one, one, 0, 0, 0), 0);
+                    }
+                });
+            }
+        });
+    });
+    let count = |start: &str| log.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!([count("load"), count("function"), count("launch")], [1, 8, 400]);
+}
+
+/// Set in the process whose end the next test looks at.
+const AT_EXIT: &str = "CUDART_TEST_AT_EXIT";
+
+#[test]
+fn calls_at_the_end_of_the_process_work() {
+    /// Ends the process with what calls return after `main`, the destructors of threads included.
+    extern "C" fn at_the_end() {
+        let mut place = 0_usize;
+        let codes = [
+            cudaMalloc(at(&mut place), 4),
+            cudaFree(place),
+            __cudaPopCallConfiguration(8, 8, 8, 8) - 52,
+            cudaGetLastError() - 52,
+        ];
+        let wrong = codes.iter().filter(|code| **code != 0).count();
+        // SAFETY: ends the process at once.
+        unsafe { libc::_exit(40 + wrong as c_int) }
+    }
+    if std::env::var_os(AT_EXIT).is_some() {
+        let _serial = serial();
+        // SAFETY: the handler is a function of this program.
+        assert_eq!(unsafe { libc::atexit(at_the_end) }, 0);
+        return;
+    }
+    let own = std::env::current_exe().expect("the test has a path");
+    let name = "robust::calls_at_the_end_of_the_process_work";
+    let output = std::process::Command::new(own)
+        .args(["--exact", name])
+        .env(AT_EXIT, "1")
+        .output()
+        .expect("the test runs again");
+    assert_eq!(output.status.code(), Some(40), "{output:?}");
+}

@@ -13,6 +13,8 @@ fn main() {
         version => &format!("libcudart.so.{version}"),
     };
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{name}");
+    // Calls within the library stay within, also where another version's library is loaded first.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).any(|folder| Path::new(&folder).join("ld.bfd").exists());
     if found {

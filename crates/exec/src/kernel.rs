@@ -4,8 +4,9 @@ use crate::lanes::{Column, Pred, Reg};
 use crate::machine_code::{LaunchWord, MachineCode, WordSource};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
-use crate::operand::{reads, walks, writes};
+use crate::operand::{Use, reads, walks, writes};
 use crate::tensor::MatrixOp;
+use crate::uses::uses;
 use isa::{Dim3, Pc, Program, RegId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -260,11 +261,20 @@ impl Kernel {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
     }
 
-    /// Whether an address in `range` is among its constants, or a word of it among those that a launch reads.
-    pub(crate) fn refers_to(&self, range: std::ops::Range<u64>) -> bool {
-        let address = |pair: &[Column]| u64::from(pair[0][0]) | u64::from(pair[1][0]) << 32;
+    /// Whether an instruction has an address in `range` as an operand, or a launch reads a word there.
+    pub(crate) fn refers_to(&self, range: &std::ops::Range<u64>) -> bool {
         let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
-        self.constants.windows(2).any(|pair| range.contains(&address(pair))) || self.launch_words.iter().any(is_word)
+        let mut found = self.launch_words.iter().any(is_word);
+        let mut look = |operand: Use| {
+            if let Use::Read(reg, 2) = operand
+                && reg.is_constant()
+                && let [low, high, ..] = self.constants[usize::from(reg.0 - Reg::CONSTANTS)..]
+            {
+                found |= range.contains(&(u64::from(low[0]) | u64::from(high[0]) << 32));
+            }
+        };
+        self.code.iter().for_each(|guarded| uses(&guarded.op, &self.matrix, &self.calls, &mut look));
+        found
     }
 
     /// The function that contains instruction `pc`; functions are stored one after the other.
@@ -359,9 +369,9 @@ impl LoadedModule {
         named(&self.variables, |variable| &variable.name, name)
     }
 
-    /// The texture or surface reference `name`; `None` if the module has no such reference.
+    /// The texture or surface reference `name`, or that of the plain name; `None` if the module has no such reference.
     pub fn reference(&self, name: &str) -> Option<&ImageReference> {
-        self.references.iter().find(|r| r.name == name)
+        named(&self.references, |reference| &reference.name, name)
     }
 
     /// Places the module's variables in device memory with their initial contents.

@@ -37,15 +37,16 @@ pub fn shuffle_source(mode: ShuffleMode, lane: usize, b: u32, c: u32) -> (usize,
     if within { (source as usize & 31, true) } else { (lane, false) }
 }
 
-/// Executes `shfl`. A lane whose source lane does not execute reads that lane's present value (undefined in
-/// the ISA).
+/// Executes `shfl`. A lane whose source lane does not execute reads zero. The ISA leaves that undefined; reductions
+/// over a part of a warp rely on it (NVIDIA's sample `reduction`, kernel 7, whose result is right on hardware only so).
 pub(crate) fn shfl(file: &mut Lanes<'_>, mode: ShuffleMode, d: Reg, p: Pred, [a, b, c]: [Reg; 3]) {
     let (mut out, mut within) = ([0; WARP_LANES], 0);
     {
         let (a, b, c) = (file.column(a), file.column(b), file.column(c));
         for lane in 0..WARP_LANES {
             let (source, ok) = shuffle_source(mode, lane, b[lane], c[lane]);
-            out[lane] = a[source];
+            let executes = file.mask >> source & 1;
+            out[lane] = a[source] & executes.wrapping_neg();
             within |= LaneMask::from(ok) << lane;
         }
     }

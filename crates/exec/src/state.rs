@@ -7,6 +7,7 @@ use crate::kernel::{ImageReference, Kernel, LoadedModule, LoadedVariable, plain_
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};
+use std::sync::Arc;
 
 /// Properties of the GPU that special registers report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct DeviceState {
     launches: Vec<Option<Launch>>,
     /// Constants that nobody has set.
     unset: Vec<UnsetConstant>,
+    /// Kernels whose use of these constants is known: the first launch shows it.
+    examined: Vec<Arc<Kernel>>,
     remarks: Vec<String>,
     /// What is checked of warps that start.
     pub(crate) watch: Option<Box<Watch>>,
@@ -95,13 +98,17 @@ impl DeviceState {
 
     /// Notes the constants that `kernel` reads and that nobody has set.
     #[cold]
-    fn remark_unset_constants(&mut self, kernel: &Kernel) {
+    fn remark_unset_constants(&mut self, kernel: &Arc<Kernel>) {
+        if self.examined.iter().any(|known| Arc::ptr_eq(known, kernel)) {
+            return;
+        }
+        self.examined.push(Arc::clone(kernel));
         let memory = &self.memory;
         let still = |c: &UnsetConstant| memory.allocation_of(c.address).is_some_and(|a| a.host_writes == c.writes);
         self.unset.retain(still);
         for constant in &self.unset {
             let UnsetConstant { name, address, bytes, .. } = constant;
-            if kernel.refers_to(*address..address + bytes) {
+            if kernel.refers_to(&(*address..address + bytes)) {
                 let kernel = plain_name(kernel.name()).unwrap_or(kernel.name());
                 let remark = format!("kernel `{kernel}` reads the constant `{name}`, which was never set: it is zero");
                 if !self.remarks.contains(&remark) {
@@ -127,6 +134,11 @@ impl DeviceState {
     /// If the description is impossible, or the memory is not allocated.
     pub fn add_image(&mut self, image: Image) -> Result<u64, ImageError> {
         self.images.add(image, &self.memory)
+    }
+
+    /// Removes a texture or surface; a later one may get its handle. Returns false if there is none.
+    pub fn remove_image(&mut self, handle: u64) -> bool {
+        self.images.remove(handle)
     }
 
     /// Sets the size of the heap of kernels (`cudaLimitMallocHeapSize`). Returns false, and changes nothing, once

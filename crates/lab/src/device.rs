@@ -251,6 +251,10 @@ impl Device for SimulatedDevice<'_> {
         self.stack_bytes = Some(bytes);
     }
 
+    fn set_heap_bytes(&mut self, bytes: u64) {
+        self.state().set_heap_bytes(bytes);
+    }
+
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
         let slot = self.next_slot;
         let options = LowerOptions {
@@ -348,8 +352,12 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
-        _ = (module, object);
-        Err(DeviceError::UnknownReference { name: name.to_owned(), known: Vec::new() })
+        let loaded = &self.module(module)?.module;
+        let reference = loaded.reference(name).cloned().ok_or_else(|| DeviceError::UnknownReference {
+            name: name.to_owned(),
+            known: loaded.references.iter().map(|r| r.name.clone()).collect(),
+        })?;
+        self.state().bind(&reference, Some(object)).map_err(other)
     }
 
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {

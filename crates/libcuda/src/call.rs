@@ -160,6 +160,24 @@ pub fn get_u32(driver: &Driver, address: u64) -> Result<u32> {
     get(driver, address).map(u32::from_le_bytes)
 }
 
+/// A structure of the API as the program's memory holds it: fields by their offsets.
+#[derive(Clone, Copy)]
+pub struct Fields<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Fields<N> {
+    fn bytes<const M: usize>(&self, at: usize) -> [u8; M] {
+        std::array::from_fn(|i| self.0[at + i])
+    }
+
+    pub fn u32(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.bytes(at))
+    }
+
+    pub fn u64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.bytes(at))
+    }
+}
+
 /// Reads a text.
 pub fn get_text(driver: &Driver, address: u64) -> Result<String> {
     let text = driver::read_text(driver.host(), address).ok_or(Error::INVALID_VALUE)?;

@@ -139,6 +139,13 @@ pub fn call_callback(function: u64, stream: u64, status: u32, argument: u64) {
     driver::default_stream::legacy(|| function(stream, status, argument));
 }
 
+/// Calls a function of the program that gives the shared memory of a block size (`CUoccupancyB2DSize`).
+pub fn call_size(function: u64, block: i32) -> u64 {
+    // SAFETY: the program has given this address, which is not 0, as that of such a function.
+    let function: extern "C" fn(i32) -> u64 = unsafe { std::mem::transmute(function as usize) };
+    driver::default_stream::legacy(|| function(block))
+}
+
 /// Calls `at_exit` when the program ends in an orderly way.
 pub fn at_exit(at_exit: extern "C" fn()) {
     // SAFETY: the function is one of this library, which is not unloaded (`stay`).

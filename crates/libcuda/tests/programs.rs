@@ -180,6 +180,34 @@ fn ctrl_c_ends_a_program_with_a_report() {
 }
 
 #[test]
+fn boxes_and_arrays_are_copied() {
+    let place = Place::new();
+    let Some(program) = place.compile("copies", 0) else { return };
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "done\n");
+}
+
+#[test]
+fn textures_and_surfaces_are_read_and_written() {
+    let place = Place::new();
+    let Some(program) = place.compile("images", 0) else { return };
+    let output = run(&place, &program, [format!("{SOURCES}/images.fatbin")]);
+    assert_eq!(printed(&output, 0), "done\n");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("texture reference `line` is not bound"), "{said}");
+}
+
+#[test]
+fn questions_are_answered() {
+    let place = Place::new();
+    let Some(program) = place.compile("queries", 0) else { return };
+    let output = run(&place, &program, [format!("{SOURCES}/images.fatbin")]);
+    assert_eq!(printed(&output, 0), "done\n");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("cuGreenCtxCreate is not supported").count(), 1, "{said}");
+    assert_eq!(place.report()["unsupported"]["cuGreenCtxCreate"], 2);
+}
+
+#[test]
 fn cooperative_launches_synchronise_the_grid() {
     let place = Place::new();
     let Some(program) = place.compile("cooperative", 0) else { return };

@@ -67,7 +67,7 @@ fn accesses_near_allocations_follow_the_policy() {
 
     let run = of(OutOfBounds::Allow);
     assert!(run.outcome.is_ok() && run.state.findings().is_none());
-    let far = kernel("ld.global.u32 %r1, [%buf+2097152];");
+    let far = kernel("ld.global.u32 %r1, [%buf+4194304];");
     let fault = run_with(OutOfBounds::Allow, false, &far, 1, 32).outcome.unwrap_err();
     assert_eq!(fault.kind, isa::FaultKind::IllegalAddress);
     let constant = ".const .u32 c = 1;\n".to_owned() + &kernel("mov.u64 %rd1, c; st.global.u32 [%rd1], 2;");
@@ -193,4 +193,39 @@ fn launches_follow_each_other_and_need_no_synchronisation() {
         run(&mut state, &Launch::new(kernel, grid, block, 0, &[Arg::Pointer(buffer)]).unwrap()).unwrap();
     }
     assert_eq!(state.findings().unwrap().found(), []);
+}
+
+#[test]
+fn a_constant_that_nobody_has_set_is_a_remark_of_the_kernels_that_read_it() {
+    let run_all = |items: &str, set: bool| {
+        let loaded = module(items);
+        let mut state = DeviceState::default();
+        state.load(&loaded.module).unwrap();
+        let buffer = state.memory.allocate("buffer", 256).unwrap();
+        for variable in loaded.module.variables.iter().filter(|_| set) {
+            state.memory.write(variable.address, &[0; 4]).unwrap();
+        }
+        let one = Dim3::new(1, 1, 1);
+        for kernel in [&loaded.module.kernels[0]; 2] {
+            run(&mut state, &Launch::new(kernel.clone(), one, one, 0, &[Arg::Pointer(buffer)]).unwrap()).unwrap();
+        }
+        state.remarks().to_vec()
+    };
+    let expected = "kernel `k` reads the constant `c`, which was never set: it is zero";
+    let variable = ".const .align 4 .b8 c[64];\n".to_owned();
+    let bodies = ["ld.const.u32 %r1, [c+8];", "mov.u64 %rd1, c; add.s64 %rd1, %rd1, 4; ld.const.u32 %r1, [%rd1];"];
+    for body in bodies {
+        assert_eq!(run_all(&(variable.clone() + &kernel(body)), false), [expected]);
+        assert_eq!(run_all(&(variable.clone() + &kernel(body)), true), [""; 0]);
+        let initialised = ".const .align 4 .b8 c[64] = {0, 0, 0, 0, 0, 0, 0, 0, 1};\n".to_owned();
+        assert_eq!(run_all(&(initialised + &kernel(body)), false), [""; 0]);
+    }
+    // The words of the variable's address are numbers of this kernel: it does not read the variable.
+    let [low, high] = {
+        let address = module(&(variable.clone() + &kernel("ret;"))).module.variables[0].address;
+        [address as u32, (address >> 32) as u32]
+    };
+    let numbers =
+        format!("mov.u32 %r1, {low}; mov.u32 %r2, {high}; add.u32 %r1, %r1, {low}; add.u32 %r2, %r1, {high};");
+    assert_eq!(run_all(&(variable + &kernel(&numbers)), false), [""; 0]);
 }

@@ -29,6 +29,23 @@ fn shuffles_follow_the_manual() {
     assert!((0..32).all(|i| old[i as usize] == square(if i % 4 == 3 { i } else { i + 1 })));
 }
 
+/// Reductions over a part of a warp read lanes that do not execute, and add nothing.
+#[test]
+fn lanes_that_do_not_execute_give_zero_to_shuffles() {
+    let part =
+        lanes("mov.u32 %r9, 7; setp.ge.u32 %p1, %i, 8; @%p1 bra END; shfl.sync.down.b32 %r9, %r0, 4, 31, 0xff; END:");
+    let want = |i: u32| {
+        if i < 4 {
+            (i + 4) * (i + 4)
+        } else if i < 8 {
+            0
+        } else {
+            7
+        }
+    };
+    assert!((0..32).all(|i| part[i as usize] == want(i)), "{part:?}");
+}
+
 #[test]
 fn votes_matches_and_reductions() {
     let ballot = lanes("setp.gt.u32 %p1, %r0, 400; vote.sync.ballot.b32 %r9, %p1, 0xffffffff;");

@@ -133,8 +133,9 @@ impl<R: Runs> Device for Host<R> {
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
         self.runs.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
     }
-    fn bind_image(&mut self, _: ModuleId, name: &str, _: u64) -> Result<(), DeviceError> {
-        Err(DeviceError::UnknownReference { name: name.to_owned(), known: Vec::new() })
+    fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
+        let reference = self.module(module)?.module.reference(name).cloned().ok_or_else(|| other(name))?;
+        self.runs.state().bind(&reference, Some(object)).map_err(other)
     }
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();

@@ -42,6 +42,8 @@ enum Slot {
     Image(Image),
     /// No image: kind and name of a reference that is not bound.
     Unbound(&'static str, String),
+    /// Nothing: the image is gone.
+    Free,
 }
 
 const fn kind(texture: bool) -> &'static str {
@@ -66,8 +68,24 @@ impl Images {
     }
 
     fn push(&mut self, slot: Slot) -> u64 {
+        if let Some(free) = self.0.iter().position(|known| *known == Slot::Free) {
+            self.0[free] = slot;
+            return free as u64 + 1;
+        }
         self.0.push(slot);
         self.0.len() as u64
+    }
+
+    /// Removes the image of `handle`; a later image may get the handle. Returns false if there is no such image.
+    pub fn remove(&mut self, handle: u64) -> bool {
+        let index = usize::try_from(handle).ok().and_then(|n| n.checked_sub(1));
+        match index.and_then(|index| self.0.get_mut(index)) {
+            Some(slot @ Slot::Image(_)) => {
+                *slot = Slot::Free;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The image of `handle`; messages call it `wanted`.
@@ -78,7 +96,7 @@ impl Images {
             Some(Slot::Unbound(kind, name)) => {
                 Err(format!("{kind} reference `{name}` is not bound: the host must bind it before the launch"))
             }
-            None => Err(format!("{handle:#x} names no {wanted}")),
+            Some(Slot::Free) | None => Err(format!("{handle:#x} names no {wanted}")),
         }
     }
 

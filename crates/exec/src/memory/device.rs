@@ -458,11 +458,13 @@ impl DeviceMemory {
 
     /// Whether the policy permits accesses to `address`, which is in no allocation.
     fn is_near(&self, address: u64) -> bool {
-        let start = address / MAPPED_BYTES * MAPPED_BYTES;
-        let index = self.bases.partition_point(|&base| base < start + MAPPED_BYTES).checked_sub(1);
-        self.stray.policy != OutOfBounds::Error
-            && Heap::has(address)
-            && index.is_some_and(|index| self.at(index).end() > start)
+        if self.stray.policy == OutOfBounds::Error || !Heap::has(address.saturating_add(MAPPED_BYTES)) {
+            return false;
+        }
+        // The pages beside those of an allocation are usually those of another one, or of the driver.
+        let start = (address / MAPPED_BYTES - 1) * MAPPED_BYTES;
+        let index = self.bases.partition_point(|&base| base < start + 3 * MAPPED_BYTES).checked_sub(1);
+        index.is_some_and(|index| self.at(index).end() > start)
     }
 
     /// The first access outside allocations since this was last called, if they are reported.

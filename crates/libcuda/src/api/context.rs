@@ -20,7 +20,7 @@ api! {
         put_if(driver, active, i32::from(is_active))
     }
 
-    fn cuCtxCreate_v2(context: u64, flags: u32, device: i32) |driver| {
+    fn cuCtxCreate_v2(context: u64, flags: u32, device: i32) = cuCtxCreate |driver| {
         if context == 0 {
             return Err(Error::INVALID_VALUE);
         }

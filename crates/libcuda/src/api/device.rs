@@ -25,7 +25,7 @@ api! {
     }
 
     fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = driver.device(device)?.setup.gpu.description.clone();
+        let text = driver::properties::product(&driver.device(device)?.setup.gpu).to_owned();
         put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
     }
 

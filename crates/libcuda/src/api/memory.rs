@@ -78,7 +78,7 @@ api! {
         put(driver, pointer, address)
     }
 
-    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) |driver| { driver.host_register(address, bytes, flags) }
+    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) = cuMemHostRegister |driver| { driver.host_register(address, bytes, flags) }
 
     fn cuMemHostGetDevicePointer_v2(pointer: u64, address: u64, flags: u32) |driver| {
         if flags != 0 {

@@ -1,5 +1,6 @@
 //! The functions of the driver API, by family.
 
+mod array;
 mod capture;
 mod context;
 mod device;
@@ -11,6 +12,11 @@ mod mapping;
 mod memory;
 mod module;
 mod node;
+mod occupancy;
+mod old;
+mod peer;
+mod pointer;
 mod pool;
 mod stream;
+mod texture;
 mod unsupported;

@@ -107,6 +107,13 @@ api! {
         put_if(driver, bytes, size)
     }
 
+    fn cuLibraryGetManaged(address: u64, bytes: u64, library: u64, name: u64) |driver| {
+        let name = get_text(driver, name)?;
+        let (start, size) = driver.managed_variable(library, &name)?;
+        put_if(driver, address, start)?;
+        put_if(driver, bytes, size)
+    }
+
     fn cuKernelGetFunction(function: u64, kernel: u64) |driver| {
         driver.function_of(kernel)?;
         put(driver, function, kernel)

@@ -66,6 +66,14 @@ api! {
         driver.call_host(stream, Call { function, argument, stream: None })
     }
 
+    // The manner of the wait is the library's own.
+    fn cuLaunchHostFunc_v2(stream: u64, function: u64, argument: u64, _manner: u32) per_thread |driver| {
+        if function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.call_host(stream, Call { function, argument, stream: None })
+    }
+
     fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) per_thread |driver| {
         if function == 0 {
             return Err(Error::INVALID_VALUE);

@@ -7,11 +7,9 @@ crate::unsupported! {
     cuArrayCreate
     cuArrayGetDescriptor
     cuMemAlloc
-    cuMemAllocHost
     cuMemAllocPitch
     cuMemFree
     cuMemGetAddressRange
-    cuMemGetInfo
     cuMemHostGetDevicePointer
     cuMemcpy2D
     cuMemcpy2DAsync
@@ -42,12 +40,6 @@ crate::unsupported! {
     cuTexRefSetAddress
     cuTexRefSetAddress2D
     // The rest, by name.
-    cuArray3DCreate_v2
-    cuArray3DGetDescriptor_v2
-    cuArrayCreate_v2
-    cuArrayDestroy
-    cuArrayGetDescriptor_v2
-    cuArrayGetMemoryRequirements
     cuArrayGetPlane
     cuArrayGetSparseProperties
     cuCheckpointOperationComplete
@@ -65,40 +57,23 @@ crate::unsupported! {
     cuCoredumpRegisterStartCallback
     cuCoredumpSetAttribute
     cuCoredumpSetAttributeGlobal
-    cuCtxAttach
-    cuCtxCreate
-    cuCtxDetach
-    cuCtxDisablePeerAccess
-    cuCtxEnablePeerAccess
     cuCtxFromGreenCtx
     cuCtxGetDevResource
-    cuCtxGetDevice_v2
-    cuCtxGetExecAffinity
     cuCtxRecordEvent
-    cuCtxSynchronize_v2
     cuCtxWaitEvent
     cuDestroyExternalMemory
     cuDestroyExternalSemaphore
     cuDevResourceGenerateDesc
     cuDevSmResourceSplit
     cuDevSmResourceSplitByCount
-    cuDeviceCanAccessPeer
-    cuDeviceGetByPCIBusId
     cuDeviceGetCliqueCount
     cuDeviceGetCliqueInfo
     cuDeviceGetDevResource
-    cuDeviceGetExecAffinitySupport
     cuDeviceGetFabricClusterUuid
     cuDeviceGetHostAtomicCapabilities
-    cuDeviceGetLuid
     cuDeviceGetNvSciSyncAttributes
     cuDeviceGetP2PAtomicCapabilities
-    cuDeviceGetP2PAttribute
-    cuDeviceGetPCIBusId
-    cuDeviceGetProperties
-    cuDeviceGetTexture1DLinearMaxWidth
     cuDeviceRegisterAsyncNotification
-    cuDeviceTotalMem
     cuDeviceUnregisterAsyncNotification
     cuEGLStreamConsumerAcquireFrame
     cuEGLStreamConsumerConnect
@@ -115,11 +90,6 @@ crate::unsupported! {
     cuFabricCpyBatchAsync
     cuFabricCpyBatchAsync_ptsz
     cuFlushGPUDirectRDMAWrites
-    cuFuncGetName
-    cuFuncGetParamCount
-    cuFuncGetParamInfo
-    cuFuncSetBlockShape
-    cuFuncSetSharedSize
     cuGLCtxCreate
     cuGLCtxCreate_v2
     cuGLGetDevices
@@ -181,17 +151,7 @@ crate::unsupported! {
     cuIpcOpenEventHandle
     cuIpcOpenMemHandle
     cuIpcOpenMemHandle_v2
-    cuKernelGetName
-    cuKernelGetParamCount
-    cuKernelGetParamInfo
-    cuLaunch
     cuLaunchCooperativeKernelMultiDevice
-    cuLaunchGrid
-    cuLaunchGridAsync
-    cuLaunchHostFunc_v2
-    cuLaunchHostFunc_v2_ptsz
-    cuLibraryEnumerateKernels
-    cuLibraryGetManaged
     cuLibraryGetUnifiedFunction
     cuLogicalEndpointAddDevice
     cuLogicalEndpointBindAddr
@@ -205,13 +165,7 @@ crate::unsupported! {
     cuLogicalEndpointImport
     cuLogicalEndpointQuery
     cuLogicalEndpointUnbind
-    cuLogsCurrent
     cuLogsDumpToFile
-    cuLogsDumpToMemory
-    cuLogsRegisterCallback
-    cuLogsUnregisterCallback
-    cuMemAdvise
-    cuMemAdvise_v2
     cuMemBatchDecompressAsync
     cuMemBatchDecompressAsync_ptsz
     cuMemDiscardAndPrefetchBatchAsync
@@ -223,7 +177,6 @@ crate::unsupported! {
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
     cuMemGetMemPool
-    cuMemHostRegister
     cuMemImportFromShareableHandle
     cuMemMapArrayAsync
     cuMemMapArrayAsync_ptsz
@@ -231,67 +184,17 @@ crate::unsupported! {
     cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPrefetchAsync
-    cuMemPrefetchAsync_ptsz
-    cuMemPrefetchAsync_v2
-    cuMemPrefetchAsync_v2_ptsz
     cuMemPrefetchBatchAsync
     cuMemPrefetchBatchAsync_ptsz
-    cuMemRangeGetAttribute
-    cuMemRangeGetAttributes
     cuMemSetMemPool
-    cuMemcpy2DAsync_v2
-    cuMemcpy2DAsync_v2_ptsz
-    cuMemcpy2DUnaligned_v2
-    cuMemcpy2DUnaligned_v2_ptds
-    cuMemcpy2D_v2
-    cuMemcpy2D_v2_ptds
-    cuMemcpy3DAsync_v2
-    cuMemcpy3DAsync_v2_ptsz
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_ptsz
     cuMemcpy3DBatchAsync_v2
     cuMemcpy3DBatchAsync_v2_ptsz
-    cuMemcpy3DPeer
-    cuMemcpy3DPeerAsync
-    cuMemcpy3DPeerAsync_ptsz
-    cuMemcpy3DPeer_ptds
     cuMemcpy3DWithAttributesAsync
     cuMemcpy3DWithAttributesAsync_ptsz
-    cuMemcpy3D_v2
-    cuMemcpy3D_v2_ptds
-    cuMemcpyAtoA_v2
-    cuMemcpyAtoA_v2_ptds
-    cuMemcpyAtoD_v2
-    cuMemcpyAtoD_v2_ptds
-    cuMemcpyAtoHAsync_v2
-    cuMemcpyAtoHAsync_v2_ptsz
-    cuMemcpyAtoH_v2
-    cuMemcpyAtoH_v2_ptds
-    cuMemcpyBatchAsync
-    cuMemcpyBatchAsync_ptsz
-    cuMemcpyBatchAsync_v2
-    cuMemcpyBatchAsync_v2_ptsz
-    cuMemcpyDtoA_v2
-    cuMemcpyDtoA_v2_ptds
-    cuMemcpyHtoAAsync_v2
-    cuMemcpyHtoAAsync_v2_ptsz
-    cuMemcpyHtoA_v2
-    cuMemcpyHtoA_v2_ptds
-    cuMemcpyPeer
-    cuMemcpyPeerAsync
-    cuMemcpyPeerAsync_ptsz
-    cuMemcpyPeer_ptds
-    cuMemcpyWithAttributesAsync
-    cuMemcpyWithAttributesAsync_ptsz
-    cuMipmappedArrayCreate
-    cuMipmappedArrayDestroy
-    cuMipmappedArrayGetLevel
     cuMipmappedArrayGetMemoryRequirements
     cuMipmappedArrayGetSparseProperties
-    cuModuleEnumerateFunctions
-    cuModuleGetSurfRef
-    cuModuleGetTexRef
     cuMulticastAddDevice
     cuMulticastBindAddr
     cuMulticastBindAddr_v2
@@ -301,20 +204,7 @@ crate::unsupported! {
     cuMulticastGetGranularity
     cuMulticastUnbind
     cuOccupancyMaxActiveClusters
-    cuOccupancyMaxPotentialBlockSize
-    cuOccupancyMaxPotentialBlockSizeWithFlags
     cuOccupancyMaxPotentialClusterSize
-    cuParamSetSize
-    cuParamSetTexRef
-    cuParamSetf
-    cuParamSeti
-    cuParamSetv
-    cuPointerGetAttribute
-    cuPointerGetAttributes
-    cuPointerSetAttribute
-    cuProfilerInitialize
-    cuProfilerStart
-    cuProfilerStop
     cuSignalExternalSemaphoresAsync
     cuSignalExternalSemaphoresAsync_ptsz
     cuStreamBeginCaptureToCig
@@ -328,49 +218,11 @@ crate::unsupported! {
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
     cuStreamGetGreenCtx
-    cuSurfObjectCreate
-    cuSurfObjectDestroy
-    cuSurfObjectGetResourceDesc
-    cuSurfRefGetArray
-    cuSurfRefSetArray
     cuTensorMapEncodeIm2col
     cuTensorMapEncodeIm2colWide
     cuTensorMapEncodeTiled
     cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
-    cuTexObjectCreate
-    cuTexObjectDestroy
-    cuTexObjectGetResourceDesc
-    cuTexObjectGetResourceViewDesc
-    cuTexObjectGetTextureDesc
-    cuTexRefCreate
-    cuTexRefDestroy
-    cuTexRefGetAddressMode
-    cuTexRefGetAddress_v2
-    cuTexRefGetArray
-    cuTexRefGetBorderColor
-    cuTexRefGetFilterMode
-    cuTexRefGetFlags
-    cuTexRefGetFormat
-    cuTexRefGetMaxAnisotropy
-    cuTexRefGetMipmapFilterMode
-    cuTexRefGetMipmapLevelBias
-    cuTexRefGetMipmapLevelClamp
-    cuTexRefGetMipmappedArray
-    cuTexRefSetAddress2D_v2
-    cuTexRefSetAddress2D_v3
-    cuTexRefSetAddressMode
-    cuTexRefSetAddress_v2
-    cuTexRefSetArray
-    cuTexRefSetBorderColor
-    cuTexRefSetFilterMode
-    cuTexRefSetFlags
-    cuTexRefSetFormat
-    cuTexRefSetMaxAnisotropy
-    cuTexRefSetMipmapFilterMode
-    cuTexRefSetMipmapLevelBias
-    cuTexRefSetMipmapLevelClamp
-    cuTexRefSetMipmappedArray
     cuUserObjectCreate
     cuUserObjectRelease
     cuUserObjectRetain

@@ -270,7 +270,7 @@ static void values(H stream) {
     OK(cuStreamBatchMemOp_v2(other, 2, list, 0));
     OK(cuStreamSynchronize(stream));
     OK(cuMemcpyDtoH_v2(got, x, sizeof got));
-    TRUE(got[0] == 3 && got[1] == 0 && got[2] == 6);
+    TRUE(got[0] == 3 && got[1] == 8 && got[2] == 6);
     EXPECT(1, cuStreamWaitValue32_v2(stream, 0, 3, 1));
     EXPECT(1, cuStreamWaitValue32_v2(stream, x, 3, 17));
     int priority = 0;

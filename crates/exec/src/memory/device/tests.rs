@@ -186,10 +186,13 @@ fn host_memory_has_the_hosts_addresses() {
 fn memory_near_allocations_holds_what_is_stored_if_the_policy_permits_it() {
     let mut memory = DeviceMemory::default();
     let base = memory.allocate("a", 101).unwrap();
-    let far = base + (2 << 20);
+    // The page after that of the allocation counts as near.
+    let far = base + (4 << 20);
     assert!(memory.window(base + 104, 4).is_none() && memory.window_mut(base + 104, 4).is_none());
     memory.set_out_of_bounds(OutOfBounds::Warn);
-    for (address, size) in [(base + 100, 4), (base + 96, 8), (base + 112, 16), (base + 6000, 2), (far - 4, 4)] {
+    for (address, size) in
+        [(base + 100, 4), (base + 96, 8), (base + 112, 16), (base + 6000, 2), (far - 4, 4), (base - 256, 4)]
+    {
         let w = memory.window_mut(address, size).unwrap_or_else(|| panic!("{address:#x}"));
         assert!(address - w.start < w.limit);
         w.words[((address - w.start) / 4) as usize] = size as u32;
@@ -198,7 +201,7 @@ fn memory_near_allocations_holds_what_is_stored_if_the_policy_permits_it() {
         assert_eq!(w.words[((address - w.start) / 4) as usize], size as u32);
         memory.take_stray();
     }
-    assert!(memory.window(far, 4).is_none() && memory.window(8, 4).is_none());
+    assert!(memory.window(far, 4).is_none() && memory.window(base - (2 << 20) - 4, 4).is_none());
     assert_eq!(memory.window(base + 8000, 4).unwrap().words, [0; 4]);
     memory.take_stray();
     memory.window(base + 96, 4).unwrap();

@@ -1,0 +1,162 @@
+//! Texture and surface references: names of modules that the host binds to textures and surfaces.
+//!
+//! A launch takes the bindings of its module with it, so that later ones do not change it.
+
+use crate::driver::{Device, Driver};
+use crate::error::{Error, Result};
+use crate::texture::{ALIGNMENT, Resource, Sampling};
+use isa::Image;
+
+/// A texture or surface reference.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Reference {
+    pub context: u64,
+    pub device: usize,
+    /// The module, its name in it, and the address of the handle on the device; `None` of a reference that belongs to
+    /// no module.
+    pub of: Option<(u64, String, u64)>,
+    pub is_surface: bool,
+    pub resource: Option<Resource>,
+    /// `CUarray_format` and channels of memory.
+    pub format: (u32, u32),
+    pub sampling: Sampling,
+}
+
+/// Images that references have been bound to and that are kept for the case that they are again.
+const MOST_KEPT: usize = 256;
+
+impl Driver {
+    /// The texture or surface reference `name` of a module.
+    ///
+    /// # Errors
+    /// There is none, or no such module.
+    pub fn reference_of(&mut self, module: u64, name: &str, is_surface: bool) -> Result<u64> {
+        let (device, loaded, context) = self.modules.get(module).map(|m| (m.device, m.loaded, m.context))?;
+        let known = self.references.iter().find(|(_, reference)| {
+            reference.is_surface == is_surface && reference.of.as_ref().is_some_and(|of| of.0 == module && of.1 == name)
+        });
+        if let Some((handle, _)) = known {
+            return Ok(handle);
+        }
+        let loaded = self.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let found = loaded.module.reference(name).filter(|found| found.texture != is_surface);
+        let address = found.ok_or(Error::NOT_FOUND)?.address;
+        let of = Some((module, name.to_owned(), address));
+        Ok(self.references.add(Reference::new(context, device, of, is_surface)))
+    }
+
+    /// A texture reference that belongs to no module.
+    ///
+    /// # Errors
+    /// There is no context.
+    pub fn reference_create(&mut self) -> Result<u64> {
+        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        Ok(self.references.add(Reference::new(context, device, None, false)))
+    }
+
+    /// Destroys a reference that belongs to no module.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn reference_destroy(&mut self, reference: u64) -> Result<()> {
+        match self.references.get(reference)?.of {
+            Some(_) => Err(Error::INVALID_HANDLE),
+            None => self.references.remove(reference).map(|_| ()),
+        }
+    }
+
+    /// A texture or surface reference.
+    ///
+    /// # Errors
+    /// It is none of this kind.
+    pub fn reference(&mut self, reference: u64, is_surface: bool) -> Result<&mut Reference> {
+        let reference = self.references.get_mut(reference)?;
+        if reference.is_surface == is_surface { Ok(reference) } else { Err(Error::INVALID_HANDLE) }
+    }
+
+    /// Binds a texture reference to linear memory; returns the bytes from the aligned address to the one that was
+    /// given.
+    ///
+    /// # Errors
+    /// It is no reference.
+    pub fn reference_set_linear(&mut self, reference: u64, address: u64, bytes: u64) -> Result<u64> {
+        let reference = self.reference(reference, false)?;
+        let offset = address % ALIGNMENT;
+        let (format, channels) = reference.format;
+        let bytes = bytes.checked_add(offset).ok_or(Error::INVALID_VALUE)?;
+        reference.resource =
+            (address != 0).then_some(Resource::Linear { address: address - offset, format, channels, bytes });
+        Ok(offset)
+    }
+
+    /// Binds a reference to an array, whose format it takes.
+    ///
+    /// # Errors
+    /// Either is none.
+    pub fn reference_set_array(&mut self, reference: u64, array: u64, is_surface: bool) -> Result<()> {
+        let descriptor = self.arrays.get(array)?.descriptor;
+        let reference = self.reference(reference, is_surface)?;
+        reference.format = (descriptor.format, descriptor.channels);
+        reference.resource = Some(Resource::Array(array));
+        Ok(())
+    }
+
+    /// What the references of a module are bound to: where their handles are, and the handles.
+    ///
+    /// # Errors
+    /// A reference is bound to something impossible.
+    pub(crate) fn bindings(&mut self, module: u64) -> Result<Vec<(u64, u64)>> {
+        let of_module = |reference: &Reference| match (&reference.of, reference.resource) {
+            (Some((of, _, address)), Some(resource)) if *of == module => {
+                Some((reference.device, *address, resource, reference.format, reference.sampling, reference.is_surface))
+            }
+            _ => None,
+        };
+        let bound: Vec<_> = self.references.iter().filter_map(|(_, reference)| of_module(reference)).collect();
+        let mut bindings = Vec::new();
+        for (device, address, resource, format, sampling, is_surface) in bound {
+            let mut image = self.image_of(&in_format(resource, format))?;
+            if !is_surface {
+                image.sampler = Some(self.sampler(&sampling, &image)?);
+            }
+            bindings.push((address, self.bound_image(device, image)?));
+        }
+        Ok(bindings)
+    }
+
+    /// The handle of an image for references. Images are kept: a launch that has not run may need them.
+    fn bound_image(&mut self, device: usize, image: Image) -> Result<u64> {
+        if let Some((_, handle)) = self.devices[device].bound_images.iter().find(|(known, _)| *known == image) {
+            return Ok(*handle);
+        }
+        let Device { bound_images, timeline, .. } = &mut self.devices[device];
+        if let Some(timeline) = timeline
+            && bound_images.len() >= MOST_KEPT
+            && timeline.pending() == 0
+        {
+            for (_, handle) in std::mem::take(bound_images) {
+                timeline.device.shared_state().remove_image(handle);
+            }
+        }
+        let handle = self.add_image(device, image)?;
+        self.devices[device].bound_images.push((image, handle));
+        Ok(handle)
+    }
+}
+
+/// A resource with the present format of its reference, which may have been set after it.
+fn in_format(resource: Resource, (format, channels): (u32, u32)) -> Resource {
+    match resource {
+        Resource::Linear { address, bytes, .. } => Resource::Linear { address, format, channels, bytes },
+        other => other,
+    }
+}
+
+impl Reference {
+    fn new(context: u64, device: usize, of: Option<(u64, String, u64)>, is_surface: bool) -> Self {
+        // As the driver has them at first: one number of 32 bits, clamped addresses, the nearest texel.
+        let sampling = Sampling { address: [1; 3], ..Sampling::default() };
+        Self { context, device, of, is_surface, resource: None, format: (0x20, 1), sampling }
+    }
+}

@@ -1,0 +1,40 @@
+//! Checks of memory accesses over the whole suite: its kernels have races only where their algorithms do.
+
+use lab::{Job, MemoryChecks, Setup, Unattended, run};
+use std::collections::BTreeMap;
+use workloads::{Form, Size, suite};
+
+fn checks(code: Form, core: &str, name: &str) -> MemoryChecks {
+    let gpu = config::load("rtx2060s").unwrap();
+    let setup = Setup { code, core: core.into(), check_memory: true, ..Setup::new(gpu) };
+    let job = Job::Workload { name: name.into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+    let report = run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{name} on {core}: {e}"));
+    assert!(report.check.is_some_and(|check| check.passed), "{name} on {core}");
+    let checks = report.memory_checks.expect("the run is checked");
+    assert_eq!(checks.instructions as f64, report.total.number("warp_instructions"), "{name} on {core}");
+    checks
+}
+
+/// The only workload with races: threads of several CTAs mark the same vertex, all with the same value.
+const RACY: &str = "bfs";
+
+#[test]
+fn the_suite_is_clean() {
+    for code in [Form::Ptx, Form::Sass] {
+        for workload in suite::ALL.iter().filter(|w| code == Form::Ptx || w.module.cubin(75).is_some()) {
+            let found = checks(code, "functional", workload.name);
+            let kinds: Vec<&str> = found.accesses.keys().copied().collect();
+            let expected: &[&str] = if workload.name == RACY { &["global_race"] } else { &[] };
+            assert_eq!(kinds, expected, "{}: {:?}", workload.name, found.findings.first());
+        }
+    }
+}
+
+#[test]
+fn every_core_is_checked() {
+    for core in ["inorder", "ghost", "loog", "socgpu", "inorder+scalar"] {
+        for name in ["matmul", "reduction", "lastblock"] {
+            assert_eq!(checks(Form::Sass, core, name).findings, [], "{name} on {core}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The block size at which a kernel occupies the most of an SM.
+
+use crate::call::{guarded, put, with};
+use crate::process::call_size;
+use driver::{Error, Result};
+
+const WARP: u32 = 32;
+
+/// Tries block sizes from the largest, as CUDA's public occupancy calculator does. Gives CTAs and threads.
+fn best(function: u64, limit: i32, shared: &dyn Fn(u32) -> u64) -> Result<(u32, u32)> {
+    let (most, per_sm, sms) = with(|driver| {
+        driver.context_here()?;
+        let most = driver.function_attribute(function, 0)? as u32;
+        let gpu = &driver.devices[driver.function_of(function)?.device].setup.gpu;
+        Ok((most, gpu.sm.max_threads(), gpu.sm_count))
+    })?;
+    let limit = if limit <= 0 { most } else { most.min(limit as u32) };
+    let (mut ctas, mut threads, mut occupied) = (0, 0, 0);
+    let mut next = limit.next_multiple_of(WARP);
+    while next > 0 && occupied < per_sm {
+        let tried = next.min(limit);
+        // The program's function is called without the lock.
+        let bytes = u32::try_from(shared(tried)).map_err(|_| Error::INVALID_VALUE)?;
+        let fit = with(|driver| driver.occupancy(function, tried, bytes))?;
+        if fit * tried > occupied {
+            (ctas, threads, occupied) = (fit, tried, fit * tried);
+        }
+        next -= WARP;
+    }
+    Ok((ctas * sms, threads))
+}
+
+fn potential(
+    name: &'static str,
+    (grid, block): (u64, u64),
+    function: u64,
+    shared_of: u64,
+    shared: u64,
+    limit: i32,
+) -> u32 {
+    guarded(name, || {
+        let (ctas, threads) =
+            best(function, limit, &|block| if shared_of == 0 { shared } else { call_size(shared_of, block as i32) })?;
+        with(|driver| {
+            put(driver, grid, ctas as i32)?;
+            put(driver, block, threads as i32)
+        })
+    })
+}
+
+#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: u64,
+    block: u64,
+    function: u64,
+    shared_of: u64,
+    shared: u64,
+    limit: i32,
+) -> u32 {
+    potential("cuOccupancyMaxPotentialBlockSize", (grid, block), function, shared_of, shared, limit)
+}
+
+#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: u64,
+    block: u64,
+    function: u64,
+    shared_of: u64,
+    shared: u64,
+    limit: i32,
+    flags: u32,
+) -> u32 {
+    if flags > 1 {
+        return Error::INVALID_VALUE.code();
+    }
+    potential("cuOccupancyMaxPotentialBlockSizeWithFlags", (grid, block), function, shared_of, shared, limit)
+}

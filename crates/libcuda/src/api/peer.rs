@@ -1,0 +1,232 @@
+//! Buses, peers, old queries of devices, and what is accepted without effect.
+
+use super::array::check_same_device;
+use crate::api;
+use crate::call::{get_text, get_u64, put, put_if, put_text};
+use driver::copy::{Place3d, Said};
+use driver::{Driver, Error, Result, Wait};
+
+/// The place of a device on its bus.
+fn bus_id(device: i32) -> String {
+    format!("0000:{:02x}:00.0", device + 1)
+}
+
+/// Both devices of a question about peers.
+fn check_peers(driver: &Driver, a: i32, b: i32) -> Result<()> {
+    driver.device(a)?;
+    driver.device(b)?;
+    if a == b { Err(Error::INVALID_DEVICE) } else { Ok(()) }
+}
+
+fn copy(driver: &mut Driver, to: u64, from: u64, bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
+    let place = |address| Place3d::line(Said::Nothing, address, bytes);
+    driver.copy(place(to), place(from), [bytes, 1, 1], stream, wait)
+}
+
+/// Copies that follow each other.
+fn copy_batch(driver: &mut Driver, to: u64, from: u64, sizes: u64, count: u64, stream: u64) -> Result<Wait> {
+    let mut wait = Wait::Nothing;
+    for i in 0..count {
+        let at = |list: u64| get_u64(driver, list.wrapping_add(8 * i));
+        let (to, from, bytes) = (at(to)?, at(from)?, at(sizes)?);
+        match copy(driver, to, from, bytes, stream, false)? {
+            Wait::Nothing => {}
+            last => wait = last,
+        }
+    }
+    if count == 0 { Err(Error::INVALID_VALUE) } else { Ok(wait) }
+}
+
+/// An amount of memory for programs that have 32 bits for it.
+fn in_32_bits(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Attributes in the order of a `CUdevprop`.
+const PROPERTIES: [i32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+
+api! {
+    fn cuDeviceGetPCIBusId(text: u64, room: i32, device: i32) |driver| {
+        driver.device(device)?;
+        put_text(driver, text, usize::try_from(room).unwrap_or(0), &bus_id(device))
+    }
+
+    fn cuDeviceGetByPCIBusId(device: u64, text: u64) |driver| {
+        let text = get_text(driver, text)?.to_lowercase();
+        // With or without domain and function.
+        let is_it = |known: &str| [known, &known[5..], &known[..10], &known[5..10]].contains(&&*text);
+        let count = driver.devices.len() as i32;
+        let found = (0..count).find(|&device| is_it(&bus_id(device))).ok_or(Error::INVALID_VALUE)?;
+        put(driver, device, found)
+    }
+
+    // Numbers of adapters of Windows.
+    fn cuDeviceGetLuid(_luid: u64, _mask: u64, device: i32) |driver| {
+        driver.device(device)?;
+        Err::<(), _>(Error::NOT_SUPPORTED)
+    }
+
+    fn cuDeviceGetP2PAttribute(value: u64, attribute: i32, a: i32, b: i32) |driver| {
+        check_peers(driver, a, b)?;
+        if (1..=5).contains(&attribute) { put(driver, value, 0) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn cuDeviceCanAccessPeer(can: u64, device: i32, peer: i32) |driver| {
+        driver.device(device)?;
+        driver.device(peer)?;
+        put(driver, can, 0)
+    }
+
+    fn cuCtxEnablePeerAccess(context: u64, flags: u32) |driver| {
+        let (here, _) = driver.context_here()?;
+        driver.context(context)?;
+        match (flags, context == here) {
+            (0, false) => Err::<(), _>(Error::PEER_ACCESS_UNSUPPORTED),
+            (0, true) => Err(Error::INVALID_CONTEXT),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    fn cuCtxDisablePeerAccess(context: u64) |driver| {
+        driver.context_here()?;
+        driver.context(context)?;
+        Err::<(), _>(Error::PEER_ACCESS_NOT_ENABLED)
+    }
+
+    fn cuMemcpyPeer(to: u64, to_context: u64, from: u64, from_context: u64, bytes: u64) per_thread_sync |driver| {
+        check_same_device(driver, to_context, from_context)?;
+        copy(driver, to, from, bytes, 0, true)
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: u64, to_context: u64, from: u64, from_context: u64, bytes: u64, stream: u64,
+    ) per_thread |driver| {
+        check_same_device(driver, to_context, from_context)?;
+        copy(driver, to, from, bytes, stream, false)
+    }
+
+    // Attributes of copies say when sources may be read and where hints point to: the order of the stream serves all.
+    fn cuMemcpyBatchAsync(
+        to: u64, from: u64, sizes: u64, count: u64, _attributes: u64, _indices: u64, _number: u64, failed: u64,
+        stream: u64,
+    ) per_thread |driver| {
+        put_if(driver, failed, u64::MAX)?;
+        copy_batch(driver, to, from, sizes, count, stream)
+    }
+
+    fn cuMemcpyBatchAsync_v2(
+        to: u64, from: u64, sizes: u64, count: u64, _attributes: u64, _indices: u64, _number: u64, stream: u64,
+    ) per_thread |driver| {
+        copy_batch(driver, to, from, sizes, count, stream)
+    }
+
+    fn cuMemcpyWithAttributesAsync(to: u64, from: u64, bytes: u64, _attributes: u64, stream: u64) per_thread |driver| {
+        copy(driver, to, from, bytes, stream, false)
+    }
+
+    fn cuDeviceGetProperties(properties: u64, device: i32) |driver| {
+        for (i, attribute) in (0..).zip(PROPERTIES) {
+            let value = driver.attribute(device, attribute)?;
+            put(driver, properties + 4 * i, value)?;
+        }
+        Ok(())
+    }
+
+    fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) |driver| {
+        driver.device(device)?;
+        driver::array::channel_of(format)?;
+        if !matches!(channels, 1 | 2 | 4) {
+            return Err(Error::INVALID_VALUE);
+        }
+        put(driver, width, driver::texture::MOST_LINEAR)
+    }
+
+    fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) |driver| {
+        driver.device(device)?;
+        if kind == 0 { put(driver, supported, 0) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn cuCtxGetExecAffinity(_affinity: u64, _kind: u32) |driver| {
+        driver.context_here()?;
+        Err::<(), _>(Error::UNSUPPORTED_EXEC_AFFINITY)
+    }
+
+    fn cuDeviceTotalMem(bytes: u64, device: i32) |driver| {
+        driver.device(device)?;
+        let total = in_32_bits(driver.device_memory_bytes(device));
+        put(driver, bytes, total)
+    }
+
+    fn cuMemGetInfo(free: u64, total: u64) |driver| {
+        let (is_free, all) = driver.mem_info()?;
+        put_if(driver, free, in_32_bits(is_free))?;
+        put_if(driver, total, in_32_bits(all))
+    }
+
+    fn cuMemAllocHost(pointer: u64, bytes: u32) |driver| {
+        if pointer == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.mem_alloc_shared(bytes.into(), driver::memory::Place::Host, 0)?;
+        put(driver, pointer, address)
+    }
+
+    // A context counts its uses beside its creation.
+    fn cuCtxAttach(context: u64, flags: u32) |driver| {
+        if flags != 0 || context == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let (handle, here) = driver.context_here()?;
+        here.attached += 1;
+        put(driver, context, handle)
+    }
+
+    fn cuCtxDetach(context: u64) |driver| {
+        let (handle, here) = driver.context_here()?;
+        if handle != context {
+            return Err(Error::INVALID_CONTEXT);
+        }
+        if here.attached > 0 {
+            here.attached -= 1;
+            return Ok(());
+        }
+        driver.context_destroy(context)
+    }
+
+    fn cuCtxGetDevice_v2(device: u64, context: u64) |driver| {
+        let index = if context == 0 { driver.device_here()? } else { driver.context(context)?.device };
+        put(driver, device, index as i32)
+    }
+
+    fn cuCtxSynchronize_v2(context: u64) |driver| {
+        if context == 0 {
+            return driver.device_here().map(Wait::Device);
+        }
+        driver.context(context).map(|context| Wait::Device(context.device))
+    }
+
+    // Profiling is what the simulator does.
+    fn cuProfilerInitialize(_configuration: u64, _output: u64, _mode: u32) |driver| { driver.check_initialised() }
+    fn cuProfilerStart() |driver| { driver.context_here().map(|_| ()) }
+    fn cuProfilerStop() |driver| { driver.context_here().map(|_| ()) }
+
+    // There are no messages but those on standard error.
+    fn cuLogsRegisterCallback(function: u64, _argument: u64, handle: u64) |driver| {
+        if function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        put_if(driver, handle, 1_u64)
+    }
+    fn cuLogsUnregisterCallback(_handle: u64) |_driver| { Ok(()) }
+    fn cuLogsCurrent(iterator: u64, flags: u32) |driver| {
+        if flags == 0 { put(driver, iterator, 0_u32) } else { Err(Error::INVALID_VALUE) }
+    }
+    fn cuLogsDumpToMemory(_iterator: u64, text: u64, bytes: u64, flags: u32) |driver| {
+        let room = get_u64(driver, bytes)?;
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        put_text(driver, text, room as usize, "")?;
+        put(driver, bytes, 0_u64)
+    }
+}
