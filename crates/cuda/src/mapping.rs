@@ -5,7 +5,6 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, Place};
-use crate::properties::memory_bytes;
 
 /// Memory without an address, or with that of its mapping.
 #[derive(Clone, Debug)]
@@ -98,10 +97,7 @@ impl Driver {
             return Err(Error::INVALID_VALUE);
         }
         let unmapped: u64 = self.physical.iter().filter(|(_, p)| p.mapped.is_none()).map(|(_, p)| p.bytes).sum();
-        let taken = self.devices[device].allocated + unmapped;
-        if taken.saturating_add(bytes) > memory_bytes(&self.devices[device].setup.gpu) {
-            return Err(Error::OUT_OF_MEMORY);
-        }
+        self.check_room(device, bytes.saturating_add(unmapped))?;
         let physical = Physical { device, bytes, mapped: None, contents: None, is_released: false };
         Ok(self.physical.add(physical))
     }
