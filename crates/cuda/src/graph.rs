@@ -301,14 +301,14 @@ impl Driver {
     /// # Errors
     /// It is no graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
-        let original = self.graph(graph)?.clone();
+        let Graph { context, device, nodes, depth, .. } = self.graph(graph)?.clone();
         let owns = |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), 10 | 11));
-        if original.nodes.iter().any(owns) {
+        if nodes.iter().any(owns) {
             return Err(Error::NOT_SUPPORTED);
         }
-        let clone = self.graphs.add(Graph { nodes: Vec::new(), is_child: false, ..original.clone() });
+        let clone = self.graphs.add(Graph { context, device, nodes: Vec::new(), depth, is_child: false });
         let mut copies = HashMap::new();
-        for &from in &original.nodes {
+        for from in nodes {
             let node = self.node(from)?.clone();
             let task = match node.task {
                 Task::Child(child) => {

@@ -195,6 +195,24 @@ fn circles_and_foreign_nodes_are_refused() {
 }
 
 #[test]
+fn nodes_of_kernels_can_be_made_cooperative() {
+    let mut program = Program::new();
+    let x = program.alloc(128);
+    let graph = program.driver.graph_create().unwrap();
+    let mut node = |grid: u32| {
+        let request = driver::launch::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
+        let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
+        program.driver.graph_add(graph, &[], task).unwrap()
+    };
+    let (small, large) = (node(1), node(100_000));
+    let yes = vec![1, 0, 0, 0];
+    program.driver.node_set_attribute(small, 2, yes.clone()).unwrap();
+    let Task::Work(Work::Launch(launch)) = &program.driver.node(small).unwrap().task else { panic!("a kernel") };
+    assert!(launch.cooperative && launch.timed);
+    assert_eq!(program.driver.node_set_attribute(large, 2, yes), Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE));
+}
+
+#[test]
 fn events_are_recorded_and_waited_for_by_nodes() {
     let mut program = Program::new();
     let (a, b, x) = (program.stream(), program.stream(), program.alloc(512));

@@ -32,7 +32,7 @@ pub fn task_of_child(child: u64) -> Task {
 /// What the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`) say.
 pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) -> Result<Task> {
     match kind {
-        0 => kernel(driver, params, form).map(|work| Task::Work(work)),
+        0 => kernel(driver, params, form).map(Task::Work),
         1 => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
         2 => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
         3 => {
