@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::stream::{Stream, Streams};
 use crate::texture::Texture;
 use crate::timeline::{OpId, Ran, Timeline, Until};
+use crate::user_object::UserObject;
 use crate::work::Call;
 use isa::{Fault, FaultKind};
 use lab::{Monitor, Progress, Setup, SimulatedDevice};
@@ -130,6 +131,7 @@ pub struct Driver {
     pub(crate) graph_nodes: Handles<Node>,
     pub(crate) executables: Handles<Executable>,
     pub(crate) captures: Captures,
+    pub(crate) user_objects: Handles<UserObject>,
     pub(crate) arrays: Handles<Array>,
     /// The array of the level of each mipmapped array.
     pub(crate) mipmapped: Handles<u64>,
@@ -204,6 +206,7 @@ impl Driver {
             graph_nodes: Handles::new(Kind::GraphNode),
             executables: Handles::new(Kind::GraphExec),
             captures: Captures::default(),
+            user_objects: Handles::new(Kind::UserObject),
             arrays: Handles::new(Kind::Array),
             mipmapped: Handles::new(Kind::Mipmapped),
             textures: BTreeMap::new(),

@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::work::{KernelLaunch, Work};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A graph.
@@ -18,6 +18,8 @@ pub struct Graph {
     depth: u32,
     /// Whether a node of another graph owns it.
     is_child: bool,
+    /// References to objects of the program.
+    pub(crate) objects: BTreeMap<u64, u32>,
 }
 
 /// A node of a graph.
@@ -31,7 +33,7 @@ pub struct Node {
     /// The node of which a clone of the graph made this one; otherwise 0.
     original: u64,
     /// Attributes of the kernel that the program has set, by number.
-    pub attributes: std::collections::BTreeMap<u32, Vec<u8>>,
+    pub attributes: BTreeMap<u32, Vec<u8>>,
     /// Addresses of the arguments, for programs that ask for them.
     pub argument_list: Box<[u64]>,
 }
@@ -95,7 +97,14 @@ impl Driver {
     /// There is no context.
     pub fn graph_create(&mut self) -> Result<u64> {
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
-        Ok(self.graphs.add(Graph { context, device, nodes: Vec::new(), depth: 1, is_child: false }))
+        Ok(self.graphs.add(Graph {
+            context,
+            device,
+            nodes: Vec::new(),
+            depth: 1,
+            is_child: false,
+            objects: BTreeMap::new(),
+        }))
     }
 
     /// A graph.
@@ -301,12 +310,22 @@ impl Driver {
     /// # Errors
     /// It is no graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
-        let Graph { context, device, nodes, depth, .. } = self.graph(graph)?.clone();
+        let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
         let owns = |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), 10 | 11));
         if nodes.iter().any(owns) {
             return Err(Error::NOT_SUPPORTED);
         }
-        let clone = self.graphs.add(Graph { context, device, nodes: Vec::new(), depth, is_child: false });
+        let clone = self.graphs.add(Graph {
+            context,
+            device,
+            nodes: Vec::new(),
+            depth,
+            is_child: false,
+            objects: BTreeMap::new(),
+        });
+        for (object, count) in objects.into_iter().filter(|&(_, count)| count != 0) {
+            self.graph_retain(clone, object, count, false)?;
+        }
         let mut copies = HashMap::new();
         for from in nodes {
             let node = self.node(from)?.clone();
@@ -379,6 +398,9 @@ impl Driver {
 
     fn remove_graph(&mut self, graph: u64) {
         let Ok(graph) = self.graphs.remove(graph) else { return };
+        for (object, count) in graph.objects.into_iter().filter(|&(_, count)| count != 0) {
+            let _ = self.user_object_release(object, count, &[]);
+        }
         for node in graph.nodes {
             match self.graph_nodes.remove(node).map(|node| node.task) {
                 Ok(Task::Child(child)) => self.remove_graph(child),

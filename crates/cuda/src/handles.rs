@@ -25,6 +25,7 @@ pub enum Kind {
     SurfRef,
     Mipmapped,
     Physical,
+    UserObject,
 }
 
 /// Marks handles: addresses of no process have these bits.

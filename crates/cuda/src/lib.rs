@@ -12,7 +12,7 @@
 //! | `pointer` | what an address is, advice on managed memory |
 //! | `array`, `texture`, `reference` | arrays, texture and surface objects, texture and surface references |
 //! | `default_stream` | which default stream a call means |
-//! | `capture`, `graph`, `executable` | graphs, captured from streams or built |
+//! | `capture`, `graph`, `executable`, `user_object` | graphs, captured from streams or built |
 //! | `pool`, `mapping` | memory in the order of streams, virtual memory |
 //! | `linker` | linking at run time |
 //! | `report` | the report of a program |
@@ -52,6 +52,7 @@ pub mod shared;
 pub mod stream;
 pub mod texture;
 pub mod timeline;
+pub mod user_object;
 pub mod work;
 
 pub use driver::{Context, Device, Driver, MOST_PENDING, Step, Wait};

@@ -6,6 +6,7 @@ use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
 use crate::call::{get_text, get_u64, put, put_if};
 use driver::graph::Task;
+use driver::work::{Call, Work};
 use driver::{Driver, Error, Result};
 
 /// A list of handles in the program's memory.
@@ -240,7 +241,7 @@ api! {
         add(driver, node, graph, (after, count), task_of_child(child))
     }
     fn cuGraphAddEmptyNode(node: u64, graph: u64, after: u64, count: u64) |driver| {
-        add(driver, node, graph, (after, count), Task::Work(driver::work::Work::Nothing))
+        add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
     }
     fn cuGraphAddEventRecordNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
         driver.event_wait(event, true)?;
@@ -475,6 +476,27 @@ api! {
     fn cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: u64) |driver| {
         let value = u32::from(*driver.step_enabled(exec, node)?);
         put(driver, enabled, value)
+    }
+
+    fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
+        // The only flag says that nobody waits for the destructor; it is required.
+        if object == 0 || flags != 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let destructor = Call { function: destructor, argument: pointer, stream: None };
+        let handle = driver.user_object_create(destructor, references)?;
+        put(driver, object, handle)
+    }
+    fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.user_object_retain(object, count) }
+    fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.user_object_release(object, count, &[]) }
+    fn cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32) |driver| {
+        if flags > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.graph_retain(graph, object, count, flags == 1)
+    }
+    fn cuGraphReleaseUserObject(graph: u64, object: u64, count: u32) |driver| {
+        driver.graph_release(graph, object, count)
     }
 
     fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {

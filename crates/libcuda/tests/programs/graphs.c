@@ -97,6 +97,7 @@ int cuMemGetAllocationGranularity(size_t *, const void *, int), cuMemCreate(H *,
 int cuMemAddressReserve(P *, size_t, size_t, P, uint64_t), cuMemAddressFree(P, size_t), cuMemRelease(H);
 int cuMemMap(P, size_t, size_t, H, uint64_t), cuMemUnmap(P, size_t);
 int cuMemSetAccess(P, size_t, const void *, size_t), cuMemGetAccess(uint64_t *, const void *, P);
+int cuUserObjectCreate(H *, void *, void (*)(void *), unsigned, unsigned), cuGraphRetainUserObject(H, H, unsigned, unsigned);
 int cuLinkCreate_v2(unsigned, int *, void **, H *), cuLinkDestroy(H), cuLinkComplete(H, void **, size_t *);
 int cuLinkAddData_v2(H, int, void *, size_t, const char *, unsigned, int *, void **);
 
@@ -193,7 +194,13 @@ static void graphs(H saxpy, H stream) {
     OK(cuGraphExecDestroy(second));
     OK(cuGraphDestroy(other));
     OK(cuGraphExecDestroy(exec));
+    H object;
+    EXPECT(1, cuUserObjectCreate(&object, (void *)100, count, 1, 0));
+    OK(cuUserObjectCreate(&object, (void *)100, count, 1, 1));
+    OK(cuGraphRetainUserObject(graph, object, 1, 1));
     OK(cuGraphDestroy(graph));
+    OK(cuCtxSynchronize());
+    EXPECT(110, calls);
     EXPECT(1, cuGraphDestroy(graph));
     EXPECT(1, cuGraphDestroy((H)0x1234));
     EXPECT(1, cuGraphAddKernelNode_v2(&run, (H)-1, 0, 0, &kernel));
