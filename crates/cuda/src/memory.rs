@@ -113,7 +113,7 @@ impl Driver {
         if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
     }
 
-    fn note(&mut self, address: u64, allocation: Allocation) {
+    pub(crate) fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
         self.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
@@ -229,7 +229,8 @@ impl Driver {
     pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
         let registered = |a: &&Allocation| a.place == Place::Registered(address);
         let allocation = self.allocations.get(&address).or_else(|| self.allocations.values().find(registered));
-        allocation.filter(|a| is_kind(a.place)).map(|a| a.device).ok_or(Error::INVALID_VALUE)
+        let is_mapping = self.mappings.contains_key(&address);
+        allocation.filter(|a| is_kind(a.place) && !is_mapping).map(|a| a.device).ok_or(Error::INVALID_VALUE)
     }
 
     /// Frees the allocation that starts at `address`.

@@ -108,24 +108,15 @@ crate::unsupported! {
     cuGLUnregisterBufferObject
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
-    cuGraphAddNode_v3
     cuGraphBatchMemOpNodeGetParams
     cuGraphConditionalHandleCreate
     cuGraphExecExternalSemaphoresSignalNodeSetParams
     cuGraphExecExternalSemaphoresWaitNodeSetParams
-    cuGraphExecGetId
     cuGraphExternalSemaphoresSignalNodeGetParams
     cuGraphExternalSemaphoresSignalNodeSetParams
     cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphGetId
-    cuGraphNodeGetContainingGraph
-    cuGraphNodeGetLocalId
-    cuGraphNodeGetParams
     cuGraphNodeGetToolsId
-    cuGraphNodeSetParams_v2
-    cuGraphReleaseUserObject
-    cuGraphRetainUserObject
     cuGraphicsEGLRegisterImage
     cuGraphicsGLRegisterBuffer
     cuGraphicsGLRegisterImage
@@ -173,25 +164,18 @@ crate::unsupported! {
     cuLogicalEndpointQuery
     cuLogicalEndpointUnbind
     cuLogsDumpToFile
-    cuMemAddressFree
-    cuMemAddressReserve
     cuMemBatchDecompressAsync
     cuMemBatchDecompressAsync_ptsz
-    cuMemCreate
     cuMemDiscardAndPrefetchBatchAsync
     cuMemDiscardAndPrefetchBatchAsync_ptsz
     cuMemDiscardBatchAsync
     cuMemDiscardBatchAsync_ptsz
     cuMemExportToShareableHandle
-    cuMemGetAccess
-    cuMemGetAllocationGranularity
-    cuMemGetAllocationPropertiesFromHandle
     cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
     cuMemGetMemPool
     cuMemImportFromShareableHandle
-    cuMemMap
     cuMemMapArrayAsync
     cuMemMapArrayAsync_ptsz
     cuMemPoolExportPointer
@@ -200,11 +184,7 @@ crate::unsupported! {
     cuMemPoolImportPointer
     cuMemPrefetchBatchAsync
     cuMemPrefetchBatchAsync_ptsz
-    cuMemRelease
-    cuMemRetainAllocationHandle
-    cuMemSetAccess
     cuMemSetMemPool
-    cuMemUnmap
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_ptsz
     cuMemcpy3DBatchAsync_v2
@@ -241,9 +221,6 @@ crate::unsupported! {
     cuTensorMapEncodeTiled
     cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
-    cuUserObjectCreate
-    cuUserObjectRelease
-    cuUserObjectRetain
     cuVDPAUCtxCreate
     cuVDPAUCtxCreate_v2
     cuVDPAUGetDevice
