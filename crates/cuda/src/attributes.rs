@@ -125,8 +125,8 @@ fn of_images(sm: u32, attribute: i32) -> Option<i32> {
 fn of_support(sm: u32, attribute: i32) -> Option<i32> {
     Some(match attribute {
         // Copies during kernels; mapped host memory; several kernels; unified addresses; gather; stream priorities;
-        // caching in L1; managed memory; registration; memory pools.
-        15 | 19 | 31 | 41 | 44 | 78 | 79 | 80 | 83 | 99 | 115 => 1,
+        // caching in L1; managed memory; registration; virtual memory; memory pools.
+        15 | 19 | 31 | 41 | 44 | 78 | 79 | 80 | 83 | 99 | 102 | 115 => 1,
         // Engines of copies: one for each direction of the link.
         40 => 2,
         // Managed memory during kernels, preemption, cooperative launches.

@@ -11,6 +11,7 @@ use crate::host::Host;
 use crate::launch::Function;
 use crate::link::Link;
 use crate::linker::Linker;
+use crate::mapping::{Physical, Reserved};
 use crate::memory::{Allocation, HEAP_BYTES, MOST_DEVICES, Shared};
 use crate::module::Module;
 use crate::pointer::Advice;
@@ -21,6 +22,7 @@ use crate::settings::Settings;
 use crate::stream::{Stream, Streams};
 use crate::texture::Texture;
 use crate::timeline::{OpId, Ran, Timeline, Until};
+use crate::user_object::UserObject;
 use crate::work::Call;
 use isa::{Fault, FaultKind};
 use lab::{Monitor, Progress, Setup, SimulatedDevice};
@@ -46,6 +48,8 @@ pub struct Device {
     retained: u32,
     primary_flags: u32,
     pub(crate) streams: Streams,
+    /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
+    first_op: OpId,
     pub(crate) shared: Shared,
     /// Bytes of the board's memory that allocations and arrays take.
     pub(crate) allocated: u64,
@@ -127,6 +131,7 @@ pub struct Driver {
     pub(crate) graph_nodes: Handles<Node>,
     pub(crate) executables: Handles<Executable>,
     pub(crate) captures: Captures,
+    pub(crate) user_objects: Handles<UserObject>,
     pub(crate) arrays: Handles<Array>,
     /// The array of the level of each mipmapped array.
     pub(crate) mipmapped: Handles<u64>,
@@ -139,6 +144,11 @@ pub struct Driver {
     pub(crate) pools: Handles<Pool>,
     /// The pool of memory that comes from one, by address.
     pub(crate) pool_memory: BTreeMap<u64, u64>,
+    /// Memory that is mapped to reserved addresses, or will be.
+    pub(crate) physical: Handles<Physical>,
+    pub(crate) reserved: Reserved,
+    /// Its handles, by the addresses where it is mapped.
+    pub(crate) mappings: BTreeMap<u64, u64>,
     /// Memory of nodes of graphs, by address.
     pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
     /// By address.
@@ -173,6 +183,7 @@ impl Driver {
             retained: 0,
             primary_flags: 0,
             streams: Streams::default(),
+            first_op: 1,
             shared: Shared::of(ordinal, count),
             allocated: 0,
             destroyed_images: Vec::new(),
@@ -196,6 +207,7 @@ impl Driver {
             graph_nodes: Handles::new(Kind::GraphNode),
             executables: Handles::new(Kind::GraphExec),
             captures: Captures::default(),
+            user_objects: Handles::new(Kind::UserObject),
             arrays: Handles::new(Kind::Array),
             mipmapped: Handles::new(Kind::Mipmapped),
             textures: BTreeMap::new(),
@@ -204,6 +216,9 @@ impl Driver {
             last_problem: String::new(),
             pools: Handles::new(Kind::Pool),
             pool_memory: BTreeMap::new(),
+            physical: Handles::new(Kind::Physical),
+            reserved: Reserved::default(),
+            mappings: BTreeMap::new(),
             graph_memory: BTreeMap::new(),
             allocations: BTreeMap::new(),
             advice: BTreeMap::new(),
@@ -294,6 +309,13 @@ impl Driver {
         self.release_graphs(context);
         self.linkers.retain(|linker| !linker.is_of(context));
         self.graph_memory.retain(|address, _| self.allocations.get(address).is_some_and(|a| a.context != context));
+        let is_of = |address: &u64| self.allocations.get(address).is_some_and(|a| a.context == context);
+        let mapped: Vec<(u64, u64)> =
+            self.mappings.iter().filter(|(address, _)| is_of(address)).map(|(&at, &handle)| (at, handle)).collect();
+        for (address, handle) in mapped {
+            self.mappings.remove(&address);
+            let _ = self.physical.remove(handle);
+        }
         let addresses: Vec<u64> =
             self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();
         addresses.into_iter().for_each(|address| self.release(address));
@@ -455,7 +477,7 @@ impl Driver {
                 Ok(mut simulated) => {
                     simulated.memory().skip_addresses(HEAP_BYTES * ordinal as u64);
                     let (gpu, most) = (&device.setup.gpu, device.setup.gpu.launch.max_concurrent_kernels as usize);
-                    device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most));
+                    device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most, device.first_op));
                 }
                 Err(problem) => {
                     host.message(&problem.to_string());
@@ -469,6 +491,7 @@ impl Driver {
     /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.devices[device].first_op = timeline.next_op();
             self.devices[device].unloaded.clear();
             self.devices[device].workspace = None;
             self.notes.retire(device, &mut timeline);

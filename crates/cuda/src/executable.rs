@@ -19,6 +19,8 @@ pub struct Executable {
     steps: Vec<Step>,
     /// The last operation of the last launch.
     last: Option<OpId>,
+    /// Objects of the program, each with one reference.
+    objects: Vec<u64>,
 }
 
 /// A node as it is executed.
@@ -67,7 +69,24 @@ impl Driver {
                 self.hold_memory(address);
             }
         }
-        Ok(self.executables.add(Executable { context, device, flags, steps, last: None }))
+        let mut objects = Vec::new();
+        self.objects_of(graph, &mut objects)?;
+        for &object in &objects {
+            self.user_object_retain(object, 1)?;
+        }
+        Ok(self.executables.add(Executable { context, device, flags, steps, last: None, objects }))
+    }
+
+    /// Collects the objects to which a graph, or one within it, refers.
+    fn objects_of(&self, graph: u64, objects: &mut Vec<u64>) -> Result<()> {
+        let held = self.graph(graph)?.objects.iter().filter(|(_, count)| **count != 0);
+        objects.extend(held.map(|(object, _)| object));
+        for node in self.graph_nodes(graph)? {
+            if let Task::Child(child) = self.node(node)?.task {
+                self.objects_of(child, objects)?;
+            }
+        }
+        Ok(())
     }
 
     /// An executable graph.
@@ -115,6 +134,9 @@ impl Driver {
     /// It is none.
     pub fn executable_destroy(&mut self, executable: u64) -> Result<()> {
         let gone = self.executables.remove(executable).map_err(|_| Error::INVALID_VALUE)?;
+        for object in gone.objects {
+            self.user_object_release(object, 1, gone.last.as_slice())?;
+        }
         for step in gone.steps {
             if let Task::Allocate(address, _) = step.task {
                 self.drop_memory(address, gone.last.as_slice());

@@ -2,8 +2,9 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::work::Work;
-use std::collections::{BTreeSet, HashMap};
+use crate::work::{KernelLaunch, Work};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A graph.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Graph {
     depth: u32,
     /// Whether a node of another graph owns it.
     is_child: bool,
+    /// References to objects of the program.
+    pub(crate) objects: BTreeMap<u64, u32>,
 }
 
 /// A node of a graph.
@@ -30,7 +33,7 @@ pub struct Node {
     /// The node of which a clone of the graph made this one; otherwise 0.
     original: u64,
     /// Attributes of the kernel that the program has set, by number.
-    pub attributes: std::collections::BTreeMap<u32, Vec<u8>>,
+    pub attributes: BTreeMap<u32, Vec<u8>>,
     /// Addresses of the arguments, for programs that ask for them.
     pub argument_list: Box<[u64]>,
 }
@@ -82,6 +85,8 @@ pub(crate) struct GraphMemory {
     is_freed: bool,
 }
 
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
+const ATTRIBUTE_COOPERATIVE: u32 = 2;
 /// Maximum number of levels of graphs within graphs.
 const MOST_LEVELS: u32 = 64;
 
@@ -92,7 +97,14 @@ impl Driver {
     /// There is no context.
     pub fn graph_create(&mut self) -> Result<u64> {
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
-        Ok(self.graphs.add(Graph { context, device, nodes: Vec::new(), depth: 1, is_child: false }))
+        Ok(self.graphs.add(Graph {
+            context,
+            device,
+            nodes: Vec::new(),
+            depth: 1,
+            is_child: false,
+            objects: BTreeMap::new(),
+        }))
     }
 
     /// A graph.
@@ -196,10 +208,16 @@ impl Driver {
     /// Sets an attribute of a kernel's node.
     ///
     /// # Errors
-    /// It is no node of a kernel.
+    /// It is no node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
     pub fn node_set_attribute(&mut self, node: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
-        if self.node(node)?.task.kind() != 0 {
+        let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
             return Err(Error::INVALID_VALUE);
+        };
+        let is_cooperative = attribute == ATTRIBUTE_COOPERATIVE && value.first() == Some(&1);
+        if is_cooperative && !launch.cooperative {
+            let (device, mut launch) = (self.graph(*graph)?.device, KernelLaunch::clone(launch));
+            self.make_cooperative(device, &mut launch)?;
+            self.set_task(node, Task::Work(Work::Launch(Arc::new(launch))))?;
         }
         self.graph_nodes.get_mut(node)?.attributes.insert(attribute, value);
         Ok(())
@@ -292,14 +310,24 @@ impl Driver {
     /// # Errors
     /// It is no graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
-        let original = self.graph(graph)?.clone();
+        let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
         let owns = |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), 10 | 11));
-        if original.nodes.iter().any(owns) {
+        if nodes.iter().any(owns) {
             return Err(Error::NOT_SUPPORTED);
         }
-        let clone = self.graphs.add(Graph { nodes: Vec::new(), is_child: false, ..original.clone() });
+        let clone = self.graphs.add(Graph {
+            context,
+            device,
+            nodes: Vec::new(),
+            depth,
+            is_child: false,
+            objects: BTreeMap::new(),
+        });
+        for (object, count) in objects.into_iter().filter(|&(_, count)| count != 0) {
+            self.graph_retain(clone, object, count, false)?;
+        }
         let mut copies = HashMap::new();
-        for &from in &original.nodes {
+        for from in nodes {
             let node = self.node(from)?.clone();
             let task = match node.task {
                 Task::Child(child) => {
@@ -370,6 +398,9 @@ impl Driver {
 
     fn remove_graph(&mut self, graph: u64) {
         let Ok(graph) = self.graphs.remove(graph) else { return };
+        for (object, count) in graph.objects.into_iter().filter(|&(_, count)| count != 0) {
+            let _ = self.user_object_release(object, count, &[]);
+        }
         for node in graph.nodes {
             match self.graph_nodes.remove(node).map(|node| node.task) {
                 Ok(Task::Child(child)) => self.remove_graph(child),

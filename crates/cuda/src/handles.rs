@@ -24,6 +24,8 @@ pub enum Kind {
     Link,
     SurfRef,
     Mipmapped,
+    Physical,
+    UserObject,
 }
 
 /// Marks handles: addresses of no process have these bits.

@@ -123,7 +123,7 @@ impl Driver {
         let values = self.arguments(&kernel, request.arguments)?;
         let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
         let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
-        let mut live = live.map_err(|problem| {
+        let live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
             Error::INVALID_VALUE
         })?;
@@ -134,18 +134,25 @@ impl Driver {
                 _ => Error::LAUNCH_FAILED,
             });
         }
-        if request.cooperative && live.grid.volume() > self.resident_ctas(device, &live) {
+        let (function, registers) = (request.function, ThreadRegisters::Estimated);
+        let timed = self.settings.time.includes(kernel.name());
+        let (bindings, args) = (self.bindings(module), values);
+        let mut launch = KernelLaunch { live, registers, timed, function, args, cooperative: false, bindings };
+        if request.cooperative {
+            self.make_cooperative(device, &mut launch)?;
+        }
+        Ok(Arc::new(launch))
+    }
+
+    /// Makes a launch one whose CTAs are all on the GPU at the same time.
+    pub(crate) fn make_cooperative(&mut self, device: usize, launch: &mut KernelLaunch) -> Result<()> {
+        if launch.live.grid.volume() > self.resident_ctas(device, &launch.live) {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
-        if request.cooperative {
-            live.set_workspace(self.workspace(device)?);
-        }
+        launch.live.set_workspace(self.workspace(device)?);
         // CTAs that wait for each other cannot be executed one after another.
-        let timed = request.cooperative || self.settings.time.includes(kernel.name());
-        let Request { function, cooperative, .. } = *request;
-        let registers = ThreadRegisters::Estimated;
-        let bindings = self.bindings(module);
-        Ok(Arc::new(KernelLaunch { live, registers, timed, function, args: values, cooperative, bindings }))
+        (launch.cooperative, launch.timed) = (true, true);
+        Ok(())
     }
 
     /// The words with which the CTAs of cooperative launches of a device count arrivals.

@@ -12,6 +12,9 @@
 //! | `pointer` | what an address is, advice on managed memory |
 //! | `array`, `texture`, `reference` | arrays, texture and surface objects, texture and surface references |
 //! | `default_stream` | which default stream a call means |
+//! | `capture`, `graph`, `executable`, `user_object` | graphs, captured from streams or built |
+//! | `pool`, `mapping` | memory in the order of streams, virtual memory |
+//! | `linker` | linking at run time |
 //! | `report` | the report of a program |
 //!
 //! 1. The time of the host program is not simulated: it takes none.
@@ -36,6 +39,7 @@ mod host;
 pub mod launch;
 pub mod link;
 pub mod linker;
+pub mod mapping;
 pub mod memory;
 pub mod module;
 pub mod pointer;
@@ -48,6 +52,7 @@ pub mod shared;
 pub mod stream;
 pub mod texture;
 pub mod timeline;
+pub mod user_object;
 pub mod work;
 
 pub use driver::{Context, Device, Driver, MOST_PENDING, Step, Wait};

@@ -34,8 +34,16 @@ pub struct Logs {
 /// What is linked.
 #[derive(Clone, Debug)]
 enum Input {
-    Ptx(String, ptx::ast::Module, String),
+    Ptx(Box<Text>),
     Binary(Vec<u8>),
+}
+
+/// A module of PTX with its name and text.
+#[derive(Clone, Debug)]
+struct Text {
+    name: String,
+    module: ptx::ast::Module,
+    text: String,
 }
 
 /// A link in progress.
@@ -62,12 +70,12 @@ pub(crate) fn linked_contents(image: &[u8]) -> Option<&[u8]> {
     if header.starts_with(&IMAGE_MAGIC) { contents.get(..usize::try_from(size).ok()?) } else { None }
 }
 
-fn parse(name: &str, text: &str) -> std::result::Result<ptx::ast::Module, String> {
+fn parse(name: &str, text: String) -> std::result::Result<Box<Text>, String> {
     let parsed = ptx::parse(name, text.trim_end_matches('\0'));
     if parsed.diagnostics.has_errors() {
         return Err(parsed.diagnostics.render(&parsed.source, Severity::Error));
     }
-    Ok(parsed.module)
+    Ok(Box::new(Text { name: name.to_owned(), module: parsed.module, text }))
 }
 
 impl Linker {
@@ -99,7 +107,7 @@ impl Driver {
         }
         let read = match kind {
             PTX => match String::from_utf8(data) {
-                Ok(text) => parse(name, &text).map(|module| Input::Ptx(name.to_owned(), module, text)),
+                Ok(text) => parse(name, text).map(Input::Ptx),
                 Err(_) => Err(format!("`{name}` is no text")),
             },
             CUBIN | FAT_BINARY | OBJECT => Ok(Input::Binary(data)),
@@ -209,9 +217,9 @@ fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
     let mut modules = Vec::new();
     let mut only = None;
     for input in inputs {
-        let (name, module, text) = match input {
-            Input::Ptx(name, module, text) => (name, module, text),
-            Input::Binary(data) => ptx_of(&data)?,
+        let Text { name, module, text } = match input {
+            Input::Ptx(text) => *text,
+            Input::Binary(data) => *ptx_of(&data)?,
         };
         modules.push((name, module));
         only = Some(text).filter(|_| modules.len() == 1);
@@ -222,13 +230,10 @@ fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
 }
 
 /// The PTX of a fat binary.
-fn ptx_of(data: &[u8]) -> std::result::Result<(String, ptx::ast::Module, String), String> {
+fn ptx_of(data: &[u8]) -> std::result::Result<Box<Text>, String> {
     let problem = || "machine code cannot be linked with other inputs; pass PTX".to_owned();
     let entries = sass::fatbin::entries(data).map_err(|_| problem())?;
     let entry = entries.iter().filter(|entry| entry.kind == sass::fatbin::Kind::Ptx).max_by_key(|entry| entry.sm);
     let text = entry.ok_or_else(problem)?.extract().map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let name = "fat binary".to_owned();
-    let module = parse(&name, &text)?;
-    Ok((name, module, text))
+    parse("fat binary", String::from_utf8_lossy(&text).into_owned())
 }

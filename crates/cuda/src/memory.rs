@@ -40,8 +40,8 @@ impl Allocation {
 }
 
 /// First address of memory that device and host share, and the bytes of it for all devices together.
-const SHARED_BASE: u64 = 0x60_0000_0000;
-const SHARED_BYTES: u64 = 0x10_0000_0000;
+const SHARED_BASE: u64 = 0x64_0000_0000;
+const SHARED_BYTES: u64 = 0x0c_0000_0000;
 /// Addresses of the heap that each device has for itself, so that an address says which device it is of.
 pub(crate) const HEAP_BYTES: u64 = 64 << 30;
 /// Devices that have addresses.
@@ -126,7 +126,7 @@ impl Driver {
         if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
     }
 
-    fn note(&mut self, address: u64, allocation: Allocation) {
+    pub(crate) fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
         self.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
@@ -242,7 +242,8 @@ impl Driver {
     pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
         let registered = |a: &&Allocation| a.place == Place::Registered(address);
         let allocation = self.allocations.get(&address).or_else(|| self.allocations.values().find(registered));
-        allocation.filter(|a| is_kind(a.place)).map(|a| a.device).ok_or(Error::INVALID_VALUE)
+        let is_mapping = self.mappings.contains_key(&address);
+        allocation.filter(|a| is_kind(a.place) && !is_mapping).map(|a| a.device).ok_or(Error::INVALID_VALUE)
     }
 
     /// Frees the allocation that starts at `address`.

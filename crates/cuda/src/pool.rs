@@ -181,7 +181,7 @@ impl Driver {
     pub fn mem_free_async(&mut self, address: u64, stream: u64) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         let allocation = self.allocations.get(&address).ok_or(Error::INVALID_VALUE)?;
-        if allocation.place != Place::Device || allocation.device != device {
+        if allocation.place != Place::Device || allocation.device != device || self.mappings.contains_key(&address) {
             return Err(Error::INVALID_VALUE);
         }
         if self.is_captured(device, key)? {

@@ -243,6 +243,10 @@ impl Driver {
     /// # Errors
     /// It is no stream, or there is no context.
     pub fn call_host(&mut self, stream: u64, call: Call) -> Result<()> {
+        if call.stream.is_some() {
+            // Callbacks of streams are older than graphs.
+            self.refuse_capture_in(stream)?;
+        }
         self.request(stream, Work::Call(call), &[]).map(|_| ())
     }
 

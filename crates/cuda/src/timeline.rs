@@ -115,13 +115,14 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A device on which nothing was requested, whose cores hold `most_launched` kernels at once.
-    pub fn new(device: SimulatedDevice<'static>, link: Link, most_launched: usize) -> Self {
+    /// A device on which nothing was requested, whose cores hold `most_launched` kernels at once, and whose operations
+    /// are numbered from `first`, which is not 0.
+    pub fn new(device: SimulatedDevice<'static>, link: Link, most_launched: usize, first: OpId) -> Self {
         Self {
             device,
             regions: Regions::default(),
             link,
-            next: 1,
+            next: first,
             ops: BTreeMap::new(),
             ready: BTreeSet::new(),
             ready_kernels: BTreeMap::new(),
@@ -177,6 +178,11 @@ impl Timeline {
         }
         self.ops.insert(id, Op { work, waits_for, holds: Vec::new(), priority });
         id
+    }
+
+    /// The number of the next operation.
+    pub fn next_op(&self) -> OpId {
+        self.next
     }
 
     /// Whether an operation has ended.

@@ -13,7 +13,7 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     program.fill(x, 0, 96, 0);
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
     assert_eq!(program.driver.capture_info(a).unwrap().status, 1);
-    program.to_device(x, source, 128, a).unwrap();
+    program.copy_in(x, source, 128, a).unwrap();
     program.order(a, b);
     assert_eq!(program.driver.capture_info(b).unwrap().id, program.driver.capture_info(a).unwrap().id);
     program.add(x + 128, x, 1, a);

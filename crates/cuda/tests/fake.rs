@@ -182,12 +182,12 @@ impl Program {
     }
 
     /// Copies from the host without waiting.
-    pub fn to_device(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<Wait> {
+    pub fn copy_in(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<Wait> {
         let place = |said, address| Place3d::line(said, address, bytes);
         self.driver.copy(place(Said::Device, to), place(Said::Host, from), [bytes, 1, 1], stream, false)
     }
 
-    pub fn to_host(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<Wait> {
+    pub fn copy_out(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<Wait> {
         let place = |said, address| Place3d::line(said, address, bytes);
         self.driver.copy(place(Said::Nothing, to), place(Said::Device, from), [bytes, 1, 1], stream, false)
     }
@@ -218,7 +218,7 @@ impl Program {
     /// Numbers of device memory.
     pub fn numbers(&mut self, address: u64, count: u64) -> Vec<u32> {
         let to = self.fake.put(&vec![0; 4 * count as usize]);
-        let wait = self.to_host(to, address, 4 * count, 0).unwrap();
+        let wait = self.copy_out(to, address, 4 * count, 0).unwrap();
         self.finish(wait).unwrap();
         let bytes = self.fake.bytes(to, 4 * count as usize);
         bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()

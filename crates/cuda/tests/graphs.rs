@@ -195,6 +195,51 @@ fn circles_and_foreign_nodes_are_refused() {
 }
 
 #[test]
+fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
+    let mut program = Program::new();
+    let (stream, x) = (program.stream(), program.alloc(128));
+    let destructor = Call { function: 1, argument: 5, stream: None };
+    assert_eq!(program.driver.user_object_create(destructor, 0), Err(Error::INVALID_VALUE));
+    let object = program.driver.user_object_create(destructor, 2).unwrap();
+    let graph = program.driver.graph_create().unwrap();
+    let task = program.kernel_task(program.spin, &[x, 100]);
+    program.driver.graph_add(graph, &[], task).unwrap();
+    assert_eq!(program.driver.graph_retain(graph, object, 3, true), Err(Error::INVALID_VALUE));
+    program.driver.graph_retain(graph, object, 1, true).unwrap();
+    program.driver.user_object_release(object, 1, &[]).unwrap();
+    let clone = program.driver.graph_clone(graph).unwrap();
+    program.driver.graph_release(graph, object, 1).unwrap();
+    assert_eq!(program.driver.graph_release(graph, object, 1), Err(Error::INVALID_VALUE));
+    let executable = program.driver.graph_instantiate(clone, 0).unwrap();
+    program.driver.graph_destroy(clone).unwrap();
+    program.synchronise();
+    assert_eq!(program.calls, [0_u64; 0]);
+    program.driver.graph_launch(executable, stream).unwrap();
+    program.driver.executable_destroy(executable).unwrap();
+    assert_eq!(program.driver.user_object_retain(object, 1), Err(Error::INVALID_VALUE));
+    program.synchronise();
+    assert_eq!(program.calls, [5]);
+}
+
+#[test]
+fn nodes_of_kernels_can_be_made_cooperative() {
+    let mut program = Program::new();
+    let x = program.alloc(128);
+    let graph = program.driver.graph_create().unwrap();
+    let mut node = |grid: u32| {
+        let request = driver::launch::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
+        let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
+        program.driver.graph_add(graph, &[], task).unwrap()
+    };
+    let (small, large) = (node(1), node(100_000));
+    let yes = vec![1, 0, 0, 0];
+    program.driver.node_set_attribute(small, 2, yes.clone()).unwrap();
+    let Task::Work(Work::Launch(launch)) = &program.driver.node(small).unwrap().task else { panic!("a kernel") };
+    assert!(launch.cooperative && launch.timed);
+    assert_eq!(program.driver.node_set_attribute(large, 2, yes), Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE));
+}
+
+#[test]
 fn events_are_recorded_and_waited_for_by_nodes() {
     let mut program = Program::new();
     let (a, b, x) = (program.stream(), program.stream(), program.alloc(512));

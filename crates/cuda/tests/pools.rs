@@ -47,6 +47,36 @@ fn pools_have_attributes() {
 }
 
 #[test]
+fn memory_keeps_its_contents_from_a_mapping_to_the_next() {
+    const SIZE: u64 = driver::mapping::GRANULARITY_BYTES;
+    let mut program = Program::new();
+    let (memory, range) =
+        (program.driver.physical_create(0, SIZE).unwrap(), program.driver.reserve(3 * SIZE, 0).unwrap());
+    assert_eq!(program.driver.physical_create(0, 100), Err(Error::INVALID_VALUE));
+    assert!(program.driver.plan_fill(0, (range, 0), (0, 4), [1, 1]).is_err(), "nothing is mapped yet");
+    program.driver.map(range + SIZE, SIZE, 0, memory).unwrap();
+    assert_eq!(program.driver.map(range, SIZE, 0, memory), Err(Error::NOT_SUPPORTED), "a second place");
+    assert_eq!(program.driver.map(range + 3 * SIZE, SIZE, 0, memory), Err(Error::INVALID_VALUE));
+    program.fill(range + SIZE, 7, 64, 0);
+    program.synchronise();
+    assert_eq!(program.driver.mem_owner_of(range + SIZE, |_| true), Err(Error::INVALID_VALUE), "no allocation");
+    assert_eq!(program.driver.unreserve(range, 3 * SIZE), Err(Error::INVALID_VALUE));
+    assert_eq!(program.driver.unmap(range, 2 * SIZE), Err(Error::INVALID_VALUE), "a gap");
+    program.driver.unmap(range + SIZE, SIZE).unwrap();
+    let second = program.driver.physical_create(0, SIZE).unwrap();
+    program.driver.map(range, SIZE, 0, second).unwrap();
+    program.driver.map(range + SIZE, SIZE, 0, memory).unwrap();
+    program.add(range, range + SIZE, 1, 0);
+    assert_eq!((program.numbers(range, 1), program.numbers(range + SIZE, 1)), (vec![8], vec![7]));
+    program.driver.physical_release(memory).unwrap();
+    assert_eq!(program.driver.physical_release(memory), Err(Error::INVALID_VALUE));
+    assert_eq!(program.numbers(range + SIZE, 1), [7], "the mapping still has it");
+    program.driver.unmap(range, 2 * SIZE).unwrap();
+    program.driver.unreserve(range, 3 * SIZE).unwrap();
+    assert_eq!(program.driver.reserve(SIZE, 0), Ok(range));
+}
+
+#[test]
 fn memory_of_a_graph_stays_between_its_launches() {
     let mut program = Program::new();
     let (stream, out) = (program.stream(), program.alloc(128));

@@ -1,6 +1,7 @@
 //! Streams and events in simulated time.
 
 use crate::fake::{KERNELS, Program};
+use driver::link::{Direction, Link};
 use driver::work::Comparison;
 use driver::{Error, MOST_PENDING, Step, Wait};
 use lab::{Setup, SimulatedDevice};
@@ -119,8 +120,8 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
         for stream in [streams[1], streams[2]] {
             program.driver.stream_wait_event(stream, start, false).unwrap();
         }
-        program.to_device(to, source, bytes, streams[0]).unwrap();
-        assert_eq!(program.to_host(target, from, bytes, streams[1]), Ok(Wait::Nothing));
+        program.copy_in(to, source, bytes, streams[0]).unwrap();
+        assert_eq!(program.copy_out(target, from, bytes, streams[1]), Ok(Wait::Nothing));
         program.spin(out, 10_000, streams[2]);
         program.order(streams[1], streams[0]);
         program.order(streams[2], streams[0]);
@@ -130,7 +131,8 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
     let together = time(&mut program, [up, down, run]);
     let copies_in_a_row = time(&mut program, [up, up, run]);
     let all_in_a_row = time(&mut program, [up, up, up]);
-    let copy = 10.0 + bytes as f64 / 12e3;
+    let gpu = &program.driver.settings.devices[0].gpu;
+    let copy = Link::of(gpu).cycles(Direction::ToDevice, bytes) as f64 / gpu.clocks.core_mhz;
     assert!((copies_in_a_row - 2.0 * copy).abs() < 0.2 * copy, "{copies_in_a_row} {copy}");
     assert!(together < 1.3 * copy && all_in_a_row > copies_in_a_row + 0.5 * copy, "{together} {all_in_a_row} {copy}");
 }
@@ -230,6 +232,27 @@ fn streams_wait_for_values_that_others_store() {
     assert_eq!((program.numbers(flag, 1), program.numbers(flag + 128, 1)), (vec![4], vec![7]));
     assert_eq!(program.driver.value_work(0, flag + 2, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
     assert_eq!(program.driver.value_work(0, 64, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
+}
+
+#[test]
+fn streams_of_a_device_that_was_reset_do_not_wait_for_former_work() {
+    let mut program = Program::new();
+    let out = program.alloc(128);
+    program.fill(out, 1, 32, 0);
+    program.add(out, 0x70_0000_0000, 0, 0);
+    assert_eq!(program.finish(Wait::Device(0)), Err(Error::ILLEGAL_ADDRESS));
+    assert_eq!(program.driver.mem_alloc(16), Err(Error::ILLEGAL_ADDRESS));
+    program.driver.primary_reset(0).unwrap();
+    let module = program.driver.load(KERNELS.as_bytes()).unwrap();
+    program.spin = program.driver.function(module, "spin").unwrap();
+    // The second operation has the number of the kernel that failed, if numbers begin anew.
+    let (a, b, out) = (program.stream(), program.stream(), program.alloc(256));
+    let start = program.mark(a);
+    program.spin(out, 1000, a);
+    program.spin(out + 128, 1000, b);
+    let ends = [program.mark(a), program.mark(b)];
+    let [first, second] = ends.map(|end| program.between(start, end));
+    assert!(second < 1.2 * first, "{first} {second}");
 }
 
 #[test]

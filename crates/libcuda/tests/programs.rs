@@ -154,7 +154,7 @@ fn threads_children_and_late_calls_get_answers() {
 fn kernels_run_without_time_if_asked() {
     let place = Place::new();
     let Some(program) = place.compile("runtime", 12) else { return };
-    for (time, timed) in [("none", 0), ("kernels=saxpy,reverse", 2)] {
+    for (time, timed) in [("none", 0), ("kernels=saxpy,reverse", 3)] {
         let output = place.command(&program).env("WARPWRIGHT_TIME", time).output().expect("it runs");
         assert_eq!(printed(&output, 0), "runtime 12\ndone\n");
         let report = place.report();
@@ -240,11 +240,12 @@ fn statuses_and_signals_of_programs_are_passed_on() {
         eprintln!("skipped: the command is not built");
         return;
     };
-    let output = Command::new(launcher).args(["exec", "--gpu", "v100", "--core", "ghost", "--"]).arg(program).output();
+    let output =
+        Command::new(launcher).args(["exec", "--gpu", "rtx3070", "--core", "ghost", "--"]).arg(program).output();
     let output = output.expect("it runs");
     assert!(printed(&output, 7).ends_with("hello 2.50\n"));
     let report = String::from_utf8_lossy(&output.stderr);
-    assert!(report.contains("v100, core ghost"), "{report}");
+    assert!(report.contains("rtx3070, core ghost"), "{report}");
 }
 
 /// Results and cycles of kernels are those of the same launches in a launch file.

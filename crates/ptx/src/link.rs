@@ -184,7 +184,7 @@ mod tests {
     fn linked(texts: &[&str]) -> Result<Module, Vec<String>> {
         let header = ".version 7.8\n.target sm_75\n.address_size 64\n";
         let parsed = texts.iter().enumerate().map(|(i, text)| {
-            let parsed = parse("test", &format!("{header}{text}"));
+            let parsed = parse("test", format!("{header}{text}"));
             assert!(
                 !parsed.diagnostics.has_errors(),
                 "{}",

@@ -1,18 +1,14 @@
 //! Contexts.
 
 use crate::api;
-use crate::call::{put, put_if};
-use driver::{Error, Wait};
+use crate::call::{finish, guarded, put, put_if, with};
+use driver::{Driver, Error, Result, Wait};
 
 api! {
     fn cuDevicePrimaryCtxRetain(context: u64, device: i32) |driver| {
         let handle = driver.primary_retain(device)?;
         put(driver, context, handle)
     }
-
-    fn cuDevicePrimaryCtxRelease_v2(device: i32) = cuDevicePrimaryCtxRelease |driver| { driver.primary_release(device) }
-
-    fn cuDevicePrimaryCtxReset_v2(device: i32) = cuDevicePrimaryCtxReset |driver| { driver.primary_reset(device) }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) = cuDevicePrimaryCtxSetFlags |driver| {
         driver.primary_set_flags(device, flags)
@@ -47,8 +43,6 @@ api! {
         let handle = driver.context_create(device, flags)?;
         put(driver, context, handle)
     }
-
-    fn cuCtxDestroy_v2(context: u64) = cuCtxDestroy |driver| { driver.context_destroy(context) }
 
     fn cuCtxGetCurrent(context: u64) |driver| {
         driver.check_initialised()?;
@@ -133,4 +127,47 @@ api! {
     fn cuCtxSetLimit(limit: u32, value: u64) |driver| { driver.set_limit(limit, value) }
 
     fn cuCtxResetPersistingL2Cache() |driver| { driver.context_here().map(|_| ()) }
+}
+
+/// Ends a context after the work of its device has ended, which uses what the context has.
+fn end(
+    name: &'static str,
+    device: impl FnOnce(&Driver) -> Result<usize>,
+    end: fn(&mut Driver, u64) -> Result<()>,
+    what: u64,
+) -> u32 {
+    guarded(name, || {
+        let device = with(|driver| device(driver))?;
+        // A fault does not keep the context from being destroyed.
+        let _ = finish(Wait::Device(device));
+        with(|driver| end(driver, what))
+    })
+}
+
+/// Functions that end contexts, each with a second name.
+macro_rules! ends {
+    ($($name:ident $alias:ident ($what:ident: $ty:ty) $device:expr, $end:expr;)*) => {$(
+        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($what: $ty) -> u32 {
+            end(stringify!($name), |driver| ($device)(driver, $what), $end, $what as u64)
+        }
+        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $alias($what: $ty) -> u32 {
+            $name($what)
+        }
+    )*};
+}
+
+ends! {
+    cuCtxDestroy_v2 cuCtxDestroy (context: u64)
+        |driver: &Driver, context| driver.context(context).map(|context| context.device),
+        |driver, context| driver.context_destroy(context);
+    cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxReset (device: i32)
+        |driver: &Driver, device: i32| driver.device(device).map(|_| device as usize),
+        |driver, device| driver.primary_reset(device as i32);
+    cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxRelease (device: i32)
+        |driver: &Driver, device: i32| driver.device(device).map(|_| device as usize),
+        |driver, device| driver.primary_release(device as i32);
 }

@@ -6,6 +6,7 @@ use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
 use crate::call::{get_text, get_u64, put, put_if};
 use driver::graph::Task;
+use driver::work::{Call, Work};
 use driver::{Driver, Error, Result};
 
 /// A list of handles in the program's memory.
@@ -183,6 +184,11 @@ fn update(driver: &mut Driver, exec: u64, graph: u64, places: [u64; 3]) -> Resul
     if difference.is_some() { Err(Error::GRAPH_EXEC_UPDATE_FAILURE) } else { Ok(()) }
 }
 
+/// A number of an object that no other one of its kind has: the part of its handle with index and generation.
+fn number(handle: u64) -> u32 {
+    (handle >> 4 & 0x0fff_ffff) as u32 | ((handle >> 32 & 0xf) as u32) << 28
+}
+
 const KERNEL: u32 = 0;
 const COPY: u32 = 1;
 const FILL: u32 = 2;
@@ -235,7 +241,7 @@ api! {
         add(driver, node, graph, (after, count), task_of_child(child))
     }
     fn cuGraphAddEmptyNode(node: u64, graph: u64, after: u64, count: u64) |driver| {
-        add(driver, node, graph, (after, count), Task::Work(driver::work::Work::Nothing))
+        add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
     }
     fn cuGraphAddEventRecordNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
         driver.event_wait(event, true)?;
@@ -257,7 +263,9 @@ api! {
     fn cuGraphAddNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
         add_any(driver, node, graph, (after, count), params)
     }
-    fn cuGraphAddNode_v2(node: u64, graph: u64, after: u64, edges: u64, count: u64, params: u64) |driver| {
+    fn cuGraphAddNode_v2(
+        node: u64, graph: u64, after: u64, edges: u64, count: u64, params: u64,
+    ) = cuGraphAddNode_v3 |driver| {
         check_edges(driver, edges, count)?;
         add_any(driver, node, graph, (after, count), params)
     }
@@ -342,9 +350,32 @@ api! {
     }
     fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, 12, params, Long) }
     fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, 4, graph, Short) }
-    fn cuGraphNodeSetParams(node: u64, params: u64) |driver| {
+    fn cuGraphNodeSetParams(node: u64, params: u64) = cuGraphNodeSetParams_v2 |driver| {
         let (kind, params) = of_union(driver, params)?;
         set_kind(driver, node, kind, params, Long)
+    }
+    fn cuGraphNodeGetParams(node: u64, params: u64) |driver| {
+        let kind = driver.node(node)?.task.kind();
+        put(driver, params, kind)?;
+        let (_, place) = of_union(driver, params)?;
+        if kind == 5 { Ok(()) } else { put_params(driver, node, place, Long) }
+    }
+    fn cuGraphNodeGetContainingGraph(node: u64, graph: u64) |driver| {
+        let of = driver.node(node)?.graph;
+        put(driver, graph, of)
+    }
+    fn cuGraphNodeGetLocalId(node: u64, id: u64) |driver| {
+        let graph = driver.node(node)?.graph;
+        let place = driver.graph_nodes(graph)?.iter().position(|&other| other == node).unwrap_or(0);
+        put(driver, id, place as u32)
+    }
+    fn cuGraphGetId(graph: u64, id: u64) |driver| {
+        driver.graph(graph)?;
+        put(driver, id, number(graph))
+    }
+    fn cuGraphExecGetId(exec: u64, id: u64) |driver| {
+        driver.executable(exec)?;
+        put(driver, id, number(exec))
     }
 
     fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {
@@ -445,6 +476,27 @@ api! {
     fn cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: u64) |driver| {
         let value = u32::from(*driver.step_enabled(exec, node)?);
         put(driver, enabled, value)
+    }
+
+    fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
+        // The only flag says that nobody waits for the destructor; it is required.
+        if object == 0 || flags != 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let destructor = Call { function: destructor, argument: pointer, stream: None };
+        let handle = driver.user_object_create(destructor, references)?;
+        put(driver, object, handle)
+    }
+    fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.user_object_retain(object, count) }
+    fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.user_object_release(object, count, &[]) }
+    fn cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32) |driver| {
+        if flags > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.graph_retain(graph, object, count, flags == 1)
+    }
+    fn cuGraphReleaseUserObject(graph: u64, object: u64, count: u32) |driver| {
+        driver.graph_release(graph, object, count)
     }
 
     fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {

@@ -8,6 +8,7 @@ mod entry;
 mod graph;
 mod launch;
 mod link;
+mod mapping;
 mod memory;
 mod module;
 mod node;

@@ -1,8 +1,8 @@
 //! Parameters of the nodes of graphs, as structures of cuda.h have them.
 
+use crate::api::array::box_3d;
 use crate::api::launch::arguments;
 use crate::call::{get, get_u32, get_u64, put};
-use driver::copy::{Place3d, Said};
 use driver::graph::Task;
 use driver::launch::Request;
 use driver::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
@@ -32,7 +32,7 @@ pub fn task_of_child(child: u64) -> Task {
 /// What the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`) say.
 pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) -> Result<Task> {
     match kind {
-        0 => kernel(driver, params, form).map(|work| Task::Work(work)),
+        0 => kernel(driver, params, form).map(Task::Work),
         1 => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
         2 => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
         3 => {
@@ -81,37 +81,12 @@ fn kernel(driver: &mut Driver, params: u64, form: KernelForm) -> Result<Work> {
     driver.prepare(&request).map(Work::Launch)
 }
 
-/// A side of `CUDA_MEMCPY3D`: offsets, level, kind of memory, host and device address, array, pitch, height.
-fn side(driver: &Driver, side: u64) -> Result<Place3d> {
-    let field = |offset: u64| get_u64(driver, side + offset);
-    let (x, y, z) = (field(0)?, field(8)?, field(16)?);
-    let (said, base) = match get_u32(driver, side + 32)? {
-        1 => (Said::Host, field(40)?),
-        2 => (Said::Device, field(48)?),
-        4 => (Said::Nothing, field(48)?),
-        _ => return Err(Error::NOT_SUPPORTED),
-    };
-    let (pitch, height) = (field(72)?, field(80)?);
-    let slice = pitch.checked_mul(height).ok_or(Error::INVALID_VALUE)?;
-    let offset = || slice.checked_mul(z)?.checked_add(pitch.checked_mul(y)?)?.checked_add(x)?.checked_add(base);
-    let address = offset().ok_or(Error::INVALID_VALUE)?;
-    Ok(Place3d { said, address, pitch, slice })
-}
-
 /// Bytes of a side of `CUDA_MEMCPY3D`.
 const SIDE_BYTES: u64 = 88;
 
 fn copy(driver: &mut Driver, params: u64) -> Result<Copy> {
-    let size = params + 2 * SIDE_BYTES;
-    let size = [get_u64(driver, size)?, get_u64(driver, size + 8)?, get_u64(driver, size + 16)?];
-    let (from, to) = (side(driver, params)?, side(driver, params + SIDE_BYTES)?);
-    let flat = |place: Place3d| {
-        // A pitch of 0 means rows that follow each other.
-        let pitch = if place.pitch == 0 { size[0] } else { place.pitch };
-        let slice = if place.slice == 0 { pitch.saturating_mul(size[1]) } else { place.slice };
-        Place3d { pitch, slice, ..place }
-    };
-    driver.plan_copy(flat(to), flat(from), size)
+    let (to, from, size) = box_3d(driver, params)?;
+    driver.plan_copy(to, from, size)
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`: address, pitch, value, bytes of an element, elements of a row, rows.

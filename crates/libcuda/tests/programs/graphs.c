@@ -93,6 +93,11 @@ int cuStreamWaitValue32_v2(H, P, unsigned, unsigned), cuStreamWriteValue32_v2(H,
 int cuStreamBatchMemOp_v2(H, unsigned, Operation *, unsigned);
 int cuStreamSetAttribute(H, int, const void *), cuStreamGetAttribute(H, int, void *);
 int cuStreamGetPriority(H, int *);
+int cuMemGetAllocationGranularity(size_t *, const void *, int), cuMemCreate(H *, size_t, const void *, uint64_t);
+int cuMemAddressReserve(P *, size_t, size_t, P, uint64_t), cuMemAddressFree(P, size_t), cuMemRelease(H);
+int cuMemMap(P, size_t, size_t, H, uint64_t), cuMemUnmap(P, size_t);
+int cuMemSetAccess(P, size_t, const void *, size_t), cuMemGetAccess(uint64_t *, const void *, P);
+int cuUserObjectCreate(H *, void *, void (*)(void *), unsigned, unsigned), cuGraphRetainUserObject(H, H, unsigned, unsigned);
 int cuLinkCreate_v2(unsigned, int *, void **, H *), cuLinkDestroy(H), cuLinkComplete(H, void **, size_t *);
 int cuLinkAddData_v2(H, int, void *, size_t, const char *, unsigned, int *, void **);
 
@@ -189,7 +194,13 @@ static void graphs(H saxpy, H stream) {
     OK(cuGraphExecDestroy(second));
     OK(cuGraphDestroy(other));
     OK(cuGraphExecDestroy(exec));
+    H object;
+    EXPECT(1, cuUserObjectCreate(&object, (void *)100, count, 1, 0));
+    OK(cuUserObjectCreate(&object, (void *)100, count, 1, 1));
+    OK(cuGraphRetainUserObject(graph, object, 1, 1));
     OK(cuGraphDestroy(graph));
+    OK(cuCtxSynchronize());
+    EXPECT(110, calls);
     EXPECT(1, cuGraphDestroy(graph));
     EXPECT(1, cuGraphDestroy((H)0x1234));
     EXPECT(1, cuGraphAddKernelNode_v2(&run, (H)-1, 0, 0, &kernel));
@@ -258,6 +269,7 @@ static void values(H stream) {
     OK(cuStreamCreate(&other, 1));
     OK(cuMemAlloc_v2(&x, sizeof got));
     OK(cuMemsetD32_v2(x, 0, 4));
+    OK(cuCtxSynchronize());
     OK(cuStreamWaitValue32_v2(stream, x, 3, 1));
     OK(cuStreamWriteValue32_v2(stream, x + 4, 8, 0));
     Operation list[] = {{2, x + 8, 6}, {5, x, 3}};
@@ -265,7 +277,7 @@ static void values(H stream) {
     OK(cuStreamBatchMemOp_v2(other, 2, list, 0));
     OK(cuStreamSynchronize(stream));
     OK(cuMemcpyDtoH_v2(got, x, sizeof got));
-    TRUE(got[0] == 3 && got[1] == 0 && got[2] == 6);
+    TRUE(got[0] == 3 && got[1] == 8 && got[2] == 6);
     EXPECT(1, cuStreamWaitValue32_v2(stream, 0, 3, 1));
     EXPECT(1, cuStreamWaitValue32_v2(stream, x, 3, 17));
     int priority = 0;
@@ -277,6 +289,34 @@ static void values(H stream) {
     OK(cuStreamGetAttribute(stream, 8, attribute));
     EXPECT(-4, *(int *)attribute);
     EXPECT(1, cuStreamGetAttribute(stream, 77, attribute));
+}
+
+static void mappings(H stream) {
+    PoolProperties properties = {1, 0, {1, 0}};
+    struct { int kind, id, flags; } access = {1, 0, 3};
+    size_t unit;
+    P range;
+    H memory;
+    unsigned got[2];
+    uint64_t flags = 0;
+    OK(cuMemGetAllocationGranularity(&unit, &properties, 0));
+    OK(cuMemAddressReserve(&range, 2 * unit, 0, 0, 0));
+    OK(cuMemCreate(&memory, unit, &properties, 0));
+    EXPECT(1, cuMemCreate(&memory, unit + 1, &properties, 0));
+    EXPECT(1, cuMemMap(range + 2 * unit, unit, 0, memory, 0));
+    OK(cuMemMap(range, unit, 0, memory, 0));
+    OK(cuMemSetAccess(range, unit, &access, 1));
+    OK(cuMemGetAccess(&flags, &access, range + 5));
+    EXPECT(3, flags);
+    OK(cuMemsetD32_v2(range, 77, unit / 4));
+    OK(cuMemcpyDtoH_v2(got, range + unit - 8, 8));
+    TRUE(got[0] == 77 && got[1] == 77);
+    EXPECT(1, cuMemFree_v2(range));
+    OK(cuMemRelease(memory));
+    EXPECT(1, cuMemAddressFree(range, 2 * unit));
+    OK(cuMemUnmap(range, unit));
+    EXPECT(1, cuMemUnmap(range, unit));
+    OK(cuMemAddressFree(range, 2 * unit));
 }
 
 static const char *user = ".version 7.5\n.target sm_75\n.address_size 64\n.extern .global .u32 x;\n"
@@ -325,7 +365,16 @@ int main(int argc, char **argv) {
     capture(stream);
     pools(stream);
     values(stream);
+    mappings(stream);
     links();
+    /* The end of a context waits for what is left to do in it. */
+    P x;
+    float a = 1;
+    int n = 64;
+    OK(cuMemAlloc_v2(&x, 256));
+    OK(cuLaunchKernel(saxpy, 1, 1, 1, 64, 1, 1, 0, stream, (void *[]){&n, &a, &x, &x}, 0));
+    OK(cuCtxDestroy_v2(context));
+    EXPECT(201, cuCtxDestroy_v2(context));
     printf("done\n");
     return 0;
 }

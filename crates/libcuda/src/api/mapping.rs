@@ -1,0 +1,99 @@
+//! Virtual memory: addresses, memory, mappings.
+
+use crate::api;
+use crate::call::{finish, get_u32, guarded, put, with};
+use driver::mapping::GRANULARITY_BYTES;
+use driver::{Driver, Error, Result, Wait};
+
+/// Checks the properties of memory (`CUmemAllocationProp`: kind, handles for other processes, place); returns the
+/// device.
+fn device_of(driver: &Driver, properties: u64) -> Result<i32> {
+    match (get_u32(driver, properties)?, get_u32(driver, properties + 4)?, get_u32(driver, properties + 8)?) {
+        (1, 0, 1) => Ok(get_u32(driver, properties + 12)?.cast_signed()),
+        (1, _, _) => Err(Error::NOT_SUPPORTED),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+/// Bytes of an access description: kind and number of the place, access.
+const ACCESS_BYTES: u64 = 12;
+/// Maximum number of them.
+const MOST_PLACES: u64 = 1 << 10;
+
+api! {
+    fn cuMemGetAllocationGranularity(bytes: u64, properties: u64, option: u32) |driver| {
+        let device = device_of(driver, properties)?;
+        driver.device(device)?;
+        if option > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        put(driver, bytes, GRANULARITY_BYTES)
+    }
+    fn cuMemAddressReserve(pointer: u64, bytes: u64, alignment: u64, _wanted: u64, flags: u64) |driver| {
+        if pointer == 0 || flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = driver.reserve(bytes, alignment)?;
+        put(driver, pointer, address)
+    }
+    fn cuMemAddressFree(address: u64, bytes: u64) |driver| { driver.unreserve(address, bytes) }
+    fn cuMemCreate(handle: u64, bytes: u64, properties: u64, flags: u64) |driver| {
+        if handle == 0 || flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let device = device_of(driver, properties)?;
+        let created = driver.physical_create(device, bytes)?;
+        put(driver, handle, created)
+    }
+    fn cuMemRelease(handle: u64) |driver| { driver.physical_release(handle) }
+    fn cuMemMap(address: u64, bytes: u64, offset: u64, handle: u64, flags: u64) |driver| {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.map(address, bytes, offset, handle)
+    }
+    fn cuMemSetAccess(address: u64, bytes: u64, list: u64, count: u64) |driver| {
+        driver.mapped(address, bytes)?;
+        let of = driver.mapping_at(address)?.1.device;
+        // The memory's own device has access from the mapping on; no other one can.
+        for at in (0..count.min(MOST_PLACES)).map(|i| list + ACCESS_BYTES * i) {
+            if get_u32(driver, at)? != 1 || get_u32(driver, at + 4)? as usize != of {
+                return Err(Error::NOT_SUPPORTED);
+            }
+        }
+        Ok(())
+    }
+    fn cuMemGetAccess(flags: u64, place: u64, address: u64) |driver| {
+        let of = driver.mapping_at(address)?.1.device;
+        let own = get_u32(driver, place)? == 1 && get_u32(driver, place + 4)? as usize == of;
+        put(driver, flags, if own { 3_u64 } else { 0 })
+    }
+    fn cuMemRetainAllocationHandle(handle: u64, address: u64) |driver| {
+        let (of, _) = driver.mapping_at(address)?;
+        driver.physical(of)?;
+        put(driver, handle, of)
+    }
+    fn cuMemGetAllocationPropertiesFromHandle(properties: u64, handle: u64) |driver| {
+        let device = driver.physical(handle)?.device;
+        for at in [0, 8, 16, 24] {
+            put(driver, properties + at, 0_u64)?;
+        }
+        for (at, value) in [(0, 1), (8, 1), (12, device as u32)] {
+            put(driver, properties + at, value)?;
+        }
+        Ok(())
+    }
+}
+
+#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemUnmap(address: u64, bytes: u64) -> u32 {
+    guarded("cuMemUnmap", || {
+        let device = with(|driver| {
+            driver.mapped(address, bytes)?;
+            Ok(driver.mapping_at(address)?.1.device)
+        })?;
+        finish(Wait::Device(device))?;
+        with(|driver| driver.unmap(address, bytes))
+    })
+}
