@@ -1,8 +1,8 @@
 //! Copies and fills.
 
-use crate::driver::{Driver, Wait};
+use crate::driver::{Driver, Step, Wait};
 use crate::error::{Error, Result};
-use crate::memory::Place;
+use crate::memory::{Allocation, Place};
 use crate::timeline::{OpId, data};
 use crate::work::{At, Copy, Fill, Side, Work};
 
@@ -93,6 +93,11 @@ impl Driver {
             return Ok(Wait::Nothing);
         }
         let is_captured = self.is_captured(device, key)?;
+        let sides = [&from, &to].map(|place| self.find(place.address).map_or(device, |(_, found)| found.device));
+        if sides != [device; 2] {
+            self.refuse_capture(key)?;
+            return self.copy_between((to, sides[1]), (from, sides[0]), size, device);
+        }
         if wait {
             self.refuse_capture(key)?;
         }
@@ -110,6 +115,52 @@ impl Driver {
         Ok(if to_pageable || (wait && !within) { Wait::Op(device, op) } else { Wait::Nothing })
     }
 
+    /// Copies between devices: after all their work, over the link of the one that receives.
+    fn copy_between(
+        &mut self,
+        (to, receiver): (Place3d, usize),
+        (from, sender): (Place3d, usize),
+        size: [u64; 3],
+        here: usize,
+    ) -> Result<Wait> {
+        for device in [sender, receiver, here] {
+            if self.wait(Wait::Device(device))? != Step::Done {
+                return Err(self.unsupported("a copy from a device that waits for the program"));
+            }
+        }
+        let (from, to) = (self.side(sender, &from, size)?, self.side(receiver, &to, size)?);
+        let from = match from.at {
+            At::Device(address) => self.contents(sender, address, &from, size)?,
+            At::Host(address) => self.snapshot(address, &from, size)?,
+            At::Locked(address) => self.snapshot(self.of_host(address), &from, size)?,
+            At::Data(_) => from,
+        };
+        let [width, height, depth] = size;
+        let work = Work::Copy(Copy { from, to, width, height, depth });
+        let op = self.timeline(receiver)?.request(work, &[], 0);
+        Ok(Wait::Op(receiver, op))
+    }
+
+    /// The host's address of page-locked memory.
+    fn of_host(&self, address: u64) -> u64 {
+        match self.find(address) {
+            Some((base, Allocation { place: Place::Registered(start), .. })) => start + (address - base),
+            _ => address,
+        }
+    }
+
+    /// The contents of a box of device memory, packed.
+    fn contents(&mut self, device: usize, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
+        let (copy, packed) = packing(At::Device(address), side, size);
+        let mut bytes = vec![0; copy.bytes() as usize];
+        let memory = self.timeline(device)?.device.memory();
+        for (offset, to, count) in copy.spans() {
+            let piece = &mut bytes[to as usize..][..count as usize];
+            memory.read(address + offset, piece).map_err(|_| Error::INVALID_VALUE)?;
+        }
+        Ok(Side { at: data(bytes), ..packed })
+    }
+
     /// A copy of a box of `size` for a graph: it reads host memory when it is carried out.
     ///
     /// # Errors
@@ -125,11 +176,9 @@ impl Driver {
     }
 
     /// The contents of a box of host memory, packed.
-    fn snapshot(&self, address: u64, side: &Side, [width, height, depth]: [u64; 3]) -> Result<Side> {
-        let mut bytes = vec![0; (width * height * depth) as usize];
-        let from = Side { at: At::Host(address), ..side.clone() };
-        let packed = Side { at: At::Host(0), pitch: width, slice: width * height };
-        let copy = Copy { from, to: packed.clone(), width, height, depth };
+    fn snapshot(&self, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
+        let (copy, packed) = packing(At::Host(address), side, size);
+        let mut bytes = vec![0; copy.bytes() as usize];
         for (offset, to, count) in copy.spans() {
             if !self.host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
                 return Err(Error::INVALID_VALUE);
@@ -184,6 +233,13 @@ impl Driver {
         let shared = self.find(address).is_some_and(|(_, a)| a.place != Place::Device);
         Ok(op.filter(|_| shared).map_or(Wait::Nothing, |op| Wait::Op(device, op)))
     }
+}
+
+/// The copy that packs a box of memory at `at`, and the packed side.
+fn packing(at: At, side: &Side, [width, height, depth]: [u64; 3]) -> (Copy, Side) {
+    let packed = Side { at: At::Host(0), pitch: width, slice: width * height };
+    let from = Side { at, ..side.clone() };
+    (Copy { from, to: packed.clone(), width, height, depth }, packed)
 }
 
 /// Whether an address may be one of a module's variables.

@@ -12,7 +12,7 @@ use crate::launch::Function;
 use crate::link::Link;
 use crate::linker::Linker;
 use crate::mapping::{Physical, Reserved};
-use crate::memory::{Allocation, Shared};
+use crate::memory::{Allocation, HEAP_BYTES, MOST_DEVICES, Shared};
 use crate::module::Module;
 use crate::pointer::Advice;
 use crate::pool::Pool;
@@ -175,7 +175,8 @@ impl Monitor for Stoppable {
 impl Driver {
     /// A driver for the devices of `settings` in the process `host`.
     pub fn new(settings: Settings, host: Box<dyn Host>) -> Self {
-        let devices = settings.devices.iter().map(|setup| Device {
+        let count = settings.devices.len().min(MOST_DEVICES);
+        let devices = settings.devices.iter().take(count).enumerate().map(|(ordinal, setup)| Device {
             setup: setup.clone(),
             timeline: None,
             primary: None,
@@ -183,7 +184,7 @@ impl Driver {
             primary_flags: 0,
             streams: Streams::default(),
             first_op: 1,
-            shared: Shared::default(),
+            shared: Shared::of(ordinal, count),
             allocated: 0,
             destroyed_images: Vec::new(),
             bound_images: Vec::new(),
@@ -469,10 +470,12 @@ impl Driver {
     /// The operations of a device; the simulated GPU is made at the first use.
     pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
         let Self { devices, host, .. } = self;
+        let ordinal = device;
         let device = &mut devices[device];
         if device.timeline.is_none() {
             match SimulatedDevice::watched(&device.setup, Box::new(Stoppable)) {
-                Ok(simulated) => {
+                Ok(mut simulated) => {
+                    simulated.memory().skip_addresses(HEAP_BYTES * ordinal as u64);
                     let (gpu, most) = (&device.setup.gpu, device.setup.gpu.launch.max_concurrent_kernels as usize);
                     device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most, device.first_op));
                 }

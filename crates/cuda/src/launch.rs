@@ -136,7 +136,7 @@ impl Driver {
         }
         let (function, registers) = (request.function, ThreadRegisters::Estimated);
         let timed = self.settings.time.includes(kernel.name());
-        let (bindings, args) = (self.bindings(module)?, values);
+        let (bindings, args) = (self.bindings(module), values);
         let mut launch = KernelLaunch { live, registers, timed, function, args, cooperative: false, bindings };
         if request.cooperative {
             self.make_cooperative(device, &mut launch)?;

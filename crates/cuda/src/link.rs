@@ -74,3 +74,22 @@ impl Link {
         ((latency + bytes as f64 / bandwidth) * self.core_hz).ceil() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_board_says_how_long_transfers_take() {
+        let seconds = |sets: &[&str], bytes| {
+            let gpu = config::load_with(Path::new("rtx2060s"), sets).unwrap();
+            let link = Link::of(&gpu);
+            link.cycles(Direction::ToDevice, bytes) as f64 / link.core_hz()
+        };
+        let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+        near(seconds(&[], 0), 10e-6);
+        near(seconds(&[], 12_000_000), 1010e-6);
+        near(seconds(&["board.link_mb_per_s=24000", "board.link_latency_us=2"], 12_000_000), 502e-6);
+    }
+}

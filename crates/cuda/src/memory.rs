@@ -39,13 +39,19 @@ impl Allocation {
     }
 }
 
-/// First address of memory that device and host share, and the first beyond it. Devices have 8 GiB each.
+/// First address of memory that device and host share, and the bytes of it for all devices together.
 const SHARED_BASE: u64 = 0x64_0000_0000;
 const SHARED_BYTES: u64 = 0x0c_0000_0000;
+/// Addresses of the heap that each device has for itself, so that an address says which device it is of.
+pub(crate) const HEAP_BYTES: u64 = 64 << 30;
+/// Devices that have addresses.
+pub const MOST_DEVICES: usize = 8;
 
 /// The addresses of a device's shared memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Shared {
+    /// First address and bytes.
+    range: (u64, u64),
     /// Bytes given out.
     used: u64,
     /// Ranges that were given back: address and bytes.
@@ -53,13 +59,20 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// The addresses of one of `count` devices.
+    pub(crate) fn of(device: usize, count: usize) -> Self {
+        let each = (SHARED_BYTES / count.max(1) as u64) / PAGE_BYTES * PAGE_BYTES;
+        Self { range: (SHARED_BASE + each * device as u64, each), used: 0, free: Vec::new() }
+    }
+
     fn take(&mut self, bytes: u64) -> Option<u64> {
         if let Some(at) = self.free.iter().position(|&(_, free)| free == bytes) {
             return Some(self.free.remove(at).0);
         }
-        let address = SHARED_BASE + self.used;
+        let (base, most) = self.range;
+        let address = base + self.used;
         // A page stays free after each range, so that no two are adjacent.
-        self.used = self.used.checked_add(bytes + PAGE_BYTES).filter(|&used| used <= SHARED_BYTES)?;
+        self.used = self.used.checked_add(bytes + PAGE_BYTES).filter(|&used| used <= most)?;
         Some(address)
     }
 

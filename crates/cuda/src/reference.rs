@@ -5,6 +5,7 @@
 use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
 use crate::texture::{ALIGNMENT, Resource, Sampling};
+use exec::ImageReference;
 use isa::Image;
 
 /// A texture or surface reference.
@@ -102,27 +103,36 @@ impl Driver {
         Ok(())
     }
 
-    /// What the references of a module are bound to: where their handles are, and the handles.
-    ///
-    /// # Errors
-    /// A reference is bound to something impossible.
-    pub(crate) fn bindings(&mut self, module: u64) -> Result<Vec<(u64, u64)>> {
-        let of_module = |reference: &Reference| match (&reference.of, reference.resource) {
-            (Some((of, _, address)), Some(resource)) if *of == module => {
-                Some((reference.device, *address, resource, reference.format, reference.sampling, reference.is_surface))
-            }
-            _ => None,
-        };
-        let bound: Vec<_> = self.references.iter().filter_map(|(_, reference)| of_module(reference)).collect();
+    /// What the references of a module are bound to: where their handles are, and the handles. A reference to what
+    /// is gone or impossible is bound to nothing: only kernels that use it fail.
+    pub(crate) fn bindings(&mut self, module: u64) -> Vec<(u64, u64)> {
+        let of_module = |reference: &&Reference| reference.of.as_ref().is_some_and(|of| of.0 == module);
+        let known: Vec<Reference> = self.references.iter().map(|(_, r)| r).filter(of_module).cloned().collect();
         let mut bindings = Vec::new();
-        for (device, address, resource, format, sampling, is_surface) in bound {
-            let mut image = self.image_of(&in_format(resource, format))?;
-            if !is_surface {
-                image.sampler = Some(self.sampler(&sampling, &image)?);
+        for reference in known {
+            let Some((_, name, address)) = &reference.of else { continue };
+            match self.binding(&reference) {
+                Ok(handle) => bindings.push((*address, handle)),
+                Err(_) => self.unbind(reference.device, name, reference.is_surface, *address),
             }
-            bindings.push((address, self.bound_image(device, image)?));
         }
-        Ok(bindings)
+        bindings
+    }
+
+    fn binding(&mut self, reference: &Reference) -> Result<u64> {
+        let resource = reference.resource.ok_or(Error::INVALID_VALUE)?;
+        let mut image = self.image_of(&in_format(resource, reference.format))?;
+        if !reference.is_surface {
+            image.sampler = Some(self.sampler(&reference.sampling, &image)?);
+        }
+        self.bound_image(reference.device, image)
+    }
+
+    fn unbind(&mut self, device: usize, name: &str, is_surface: bool, address: u64) {
+        let reference = ImageReference { name: name.to_owned(), texture: !is_surface, address };
+        if let Ok(timeline) = self.timeline(device) {
+            let _ = timeline.device.shared_state().bind(&reference, None);
+        }
     }
 
     /// The handle of an image for references. Images are kept: a launch that has not run may need them.
@@ -139,7 +149,8 @@ impl Driver {
                 timeline.device.shared_state().remove_image(handle);
             }
         }
-        let handle = self.add_image(device, image)?;
+        let added = self.timeline(device)?.device.shared_state().add_image(image);
+        let handle = added.map_err(|_| Error::INVALID_VALUE)?;
         self.devices[device].bound_images.push((image, handle));
         Ok(handle)
     }

@@ -6,6 +6,7 @@ extern crate warpwright_cuda as driver;
 mod captures;
 mod fake;
 mod graphs;
+mod images;
 mod links;
 mod pools;
 mod timeline;

@@ -208,6 +208,15 @@ fn questions_are_answered() {
 }
 
 #[test]
+fn devices_have_addresses_of_their_own() {
+    let place = Place::new();
+    let Some(program) = place.compile("devices", 0) else { return };
+    let mut command = place.command(&program);
+    let output = command.env("WARPWRIGHT_GPU", "rtx2060s,rtx3070").arg(format!("{SOURCES}/kernels.fatbin")).output();
+    assert_eq!(printed(&output.expect("it runs"), 0), "done\n");
+}
+
+#[test]
 fn cooperative_launches_synchronise_the_grid() {
     let place = Place::new();
     let Some(program) = place.compile("cooperative", 0) else { return };
@@ -231,7 +240,8 @@ fn statuses_and_signals_of_programs_are_passed_on() {
         eprintln!("skipped: the command is not built");
         return;
     };
-    let output = Command::new(launcher).args(["exec", "--gpu", "rtx3070", "--core", "ghost", "--"]).arg(program).output();
+    let output =
+        Command::new(launcher).args(["exec", "--gpu", "rtx3070", "--core", "ghost", "--"]).arg(program).output();
     let output = output.expect("it runs");
     assert!(printed(&output, 7).ends_with("hello 2.50\n"));
     let report = String::from_utf8_lossy(&output.stderr);

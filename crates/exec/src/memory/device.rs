@@ -145,6 +145,14 @@ impl DeviceMemory {
         }
     }
 
+    /// Leaves out the first `bytes` of the heap's addresses, so that several devices have different ones.
+    ///
+    /// # Panics
+    /// Something is allocated.
+    pub fn skip_addresses(&mut self, bytes: u64) {
+        self.heap.skip(bytes);
+    }
+
     /// Chooses what happens to accesses by kernels outside all allocations.
     pub fn set_out_of_bounds(&mut self, policy: OutOfBounds) {
         self.stray.policy = policy;

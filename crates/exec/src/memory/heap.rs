@@ -40,6 +40,12 @@ impl Heap {
         (HEAP_BASE..ADDRESS_LIMIT).contains(&address)
     }
 
+    /// Leaves out the first `bytes` of the addresses. Only before anything is taken.
+    pub(super) fn skip(&mut self, bytes: u64) {
+        assert_eq!((self.next, self.holes.len()), (HEAP_BASE, 0), "something is taken");
+        self.next += bytes.next_multiple_of(ALIGNMENT);
+    }
+
     /// Takes addresses for `bytes` that start at a multiple of `alignment`, a power of two of at least
     /// [`ALIGNMENT`]. `None`: there is no room.
     pub(super) fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {

@@ -137,24 +137,6 @@ fn copy_3d(driver: &mut Driver, request: u64, stream: u64, wait: bool) -> Result
     driver.copy(to, from, size, stream, wait)
 }
 
-/// A `CUDA_MEMCPY3D_PEER`: both contexts have to be of the same device.
-fn copy_3d_peer(driver: &mut Driver, request: u64, stream: u64, wait: bool) -> Result<Wait> {
-    let fields = Fields(get::<200>(driver, request)?);
-    check_same_device(driver, fields.u64(64), fields.u64(152))?;
-    copy_3d(driver, request, stream, wait)
-}
-
-/// Copies between devices are not supported.
-pub fn check_same_device(driver: &mut Driver, a: u64, b: u64) -> Result<()> {
-    let here = driver.device_here()?;
-    for context in [a, b] {
-        if context != 0 && driver.context(context)?.device != here {
-            return Err(driver.unsupported("a copy between devices"));
-        }
-    }
-    Ok(())
-}
-
 /// `bytes` at `offset` of an array: a part of a row, or whole rows that follow each other. Gives the place and the size
 /// of the box.
 fn part(driver: &Driver, array: u64, offset: u64, bytes: u64) -> Result<(Place3d, [u64; 3])> {
@@ -210,6 +192,27 @@ api! {
         put(driver, requirements + 8, 256_u64)
     }
 
+    fn cuMipmappedArrayGetMemoryRequirements(requirements: u64, mipmapped: u64, _device: i32) |driver| {
+        let array = driver.mipmapped_level(mipmapped, 0)?;
+        let bytes = driver.array(array)?.bytes();
+        put(driver, requirements, bytes)?;
+        put(driver, requirements + 8, 256_u64)
+    }
+
+    // No array is sparse or has planes.
+    fn cuArrayGetSparseProperties(_properties: u64, array: u64) |driver| {
+        driver.array(array)?;
+        Err::<(), _>(Error::INVALID_VALUE)
+    }
+    fn cuMipmappedArrayGetSparseProperties(_properties: u64, mipmapped: u64) |driver| {
+        driver.mipmapped_level(mipmapped, 0)?;
+        Err::<(), _>(Error::INVALID_VALUE)
+    }
+    fn cuArrayGetPlane(_plane: u64, array: u64, _index: u32) |driver| {
+        driver.array(array)?;
+        Err::<(), _>(Error::INVALID_VALUE)
+    }
+
     fn cuMipmappedArrayCreate(mipmapped: u64, descriptor: u64, levels: u32) |driver| {
         if mipmapped == 0 {
             return Err(Error::INVALID_VALUE);
@@ -232,9 +235,10 @@ api! {
     fn cuMemcpy2DAsync_v2(request: u64, stream: u64) per_thread |driver| { copy_2d(driver, request, stream, false) }
     fn cuMemcpy3D_v2(request: u64) per_thread_sync |driver| { copy_3d(driver, request, 0, true) }
     fn cuMemcpy3DAsync_v2(request: u64, stream: u64) per_thread |driver| { copy_3d(driver, request, stream, false) }
-    fn cuMemcpy3DPeer(request: u64) per_thread_sync |driver| { copy_3d_peer(driver, request, 0, true) }
+    // Addresses say which device they are of.
+    fn cuMemcpy3DPeer(request: u64) per_thread_sync |driver| { copy_3d(driver, request, 0, true) }
     fn cuMemcpy3DPeerAsync(request: u64, stream: u64) per_thread |driver| {
-        copy_3d_peer(driver, request, stream, false)
+        copy_3d(driver, request, stream, false)
     }
 
     fn cuMemcpyDtoA_v2(array: u64, offset: u64, from: u64, bytes: u64) per_thread_sync |driver| {

@@ -1,6 +1,5 @@
 //! Buses, peers, old queries of devices, and what is accepted without effect.
 
-use super::array::check_same_device;
 use crate::api;
 use crate::call::{get_text, get_u64, put, put_if, put_text};
 use driver::copy::{Place3d, Said};
@@ -16,6 +15,12 @@ fn check_peers(driver: &Driver, a: i32, b: i32) -> Result<()> {
     driver.device(a)?;
     driver.device(b)?;
     if a == b { Err(Error::INVALID_DEVICE) } else { Ok(()) }
+}
+
+/// Both contexts of a copy; addresses say which device they are of.
+fn check_contexts(driver: &Driver, a: u64, b: u64) -> Result<()> {
+    driver.context(a)?;
+    driver.context(b).map(|_| ())
 }
 
 fn copy(driver: &mut Driver, to: u64, from: u64, bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
@@ -94,14 +99,14 @@ api! {
     }
 
     fn cuMemcpyPeer(to: u64, to_context: u64, from: u64, from_context: u64, bytes: u64) per_thread_sync |driver| {
-        check_same_device(driver, to_context, from_context)?;
+        check_contexts(driver, to_context, from_context)?;
         copy(driver, to, from, bytes, 0, true)
     }
 
     fn cuMemcpyPeerAsync(
         to: u64, to_context: u64, from: u64, from_context: u64, bytes: u64, stream: u64,
     ) per_thread |driver| {
-        check_same_device(driver, to_context, from_context)?;
+        check_contexts(driver, to_context, from_context)?;
         copy(driver, to, from, bytes, stream, false)
     }
 

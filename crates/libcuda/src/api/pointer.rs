@@ -76,6 +76,24 @@ api! {
         }
         driver.prefetch(address, bytes, location(place), stream)
     }
+    fn cuMemPrefetchBatchAsync(
+        addresses: u64, sizes: u64, count: u64, places: u64, firsts: u64, number: u64, flags: u64, stream: u64,
+    ) per_thread |driver| {
+        if flags != 0 || count == 0 || number == 0 || number > count {
+            return Err(Error::INVALID_VALUE);
+        }
+        // Each place is that of the ranges from its first to that of the next.
+        let mut place = 0;
+        for i in 0..count {
+            while place + 1 < number && get_u64(driver, firsts + 8 * (place + 1))? <= i {
+                place += 1;
+            }
+            let (address, bytes) = (get_u64(driver, addresses + 8 * i)?, get_u64(driver, sizes + 8 * i)?);
+            let to = location(get_u64(driver, places + 8 * place)?);
+            driver.prefetch(address, bytes, to, stream)?;
+        }
+        Ok(())
+    }
     fn cuMemRangeGetAttribute(data: u64, bytes: u64, attribute: u32, address: u64, count: u64) |driver| {
         put_range(driver, data, bytes, attribute, (address, count))
     }

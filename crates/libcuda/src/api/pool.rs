@@ -12,6 +12,15 @@ fn device_of(driver: &Driver, place: u64) -> Result<i32> {
     }
 }
 
+/// The device of a place, for memory of a kind: pinned (1), or managed (2), of which there are no pools.
+fn device_of_pinned(driver: &Driver, place: u64, kind: u32) -> Result<i32> {
+    match kind {
+        1 => device_of(driver, place),
+        2 => Err(Error::NOT_SUPPORTED),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
 fn put_pool(driver: &Driver, pool: u64, handle: u64) -> Result<()> {
     if pool == 0 { Err(Error::INVALID_VALUE) } else { put(driver, pool, handle) }
 }
@@ -83,6 +92,21 @@ api! {
         put_pool(driver, pool, handle)
     }
     fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.set_present_pool(device, pool) }
+    // Pools of pinned memory of a device (kind 1) by its place.
+    fn cuMemGetDefaultMemPool(pool: u64, place: u64, kind: u32) |driver| {
+        let device = device_of_pinned(driver, place, kind)?;
+        let handle = driver.default_pool(device)?;
+        put_pool(driver, pool, handle)
+    }
+    fn cuMemGetMemPool(pool: u64, place: u64, kind: u32) |driver| {
+        let device = device_of_pinned(driver, place, kind)?;
+        let handle = driver.present_pool(device)?;
+        put_pool(driver, pool, handle)
+    }
+    fn cuMemSetMemPool(place: u64, kind: u32, pool: u64) |driver| {
+        let device = device_of_pinned(driver, place, kind)?;
+        driver.set_present_pool(device, pool)
+    }
     fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
         match driver.pool_attribute(pool, attribute)? {
             (number, true) => put(driver, value, number),

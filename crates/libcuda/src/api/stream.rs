@@ -55,6 +55,14 @@ api! {
         put(driver, context, of)
     }
 
+    // No stream has a green context.
+    fn cuStreamGetCtx_v2(stream: u64, context: u64, green: u64) per_thread |driver| {
+        let here = driver.context_here()?.0;
+        let of = driver.stream(stream).map_or(here, |stream| stream.context);
+        put_if(driver, green, 0_u64)?;
+        put(driver, context, of)
+    }
+
     fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) per_thread |driver| {
         driver.stream_wait_event(stream, event, external(flags)?)
     }

@@ -40,8 +40,6 @@ crate::unsupported! {
     cuTexRefSetAddress
     cuTexRefSetAddress2D
     // The rest, by name.
-    cuArrayGetPlane
-    cuArrayGetSparseProperties
     cuCheckpointOperationComplete
     cuCheckpointProcessCheckpoint
     cuCheckpointProcessGetRestoreThreadId
@@ -171,10 +169,8 @@ crate::unsupported! {
     cuMemDiscardBatchAsync
     cuMemDiscardBatchAsync_ptsz
     cuMemExportToShareableHandle
-    cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
-    cuMemGetMemPool
     cuMemImportFromShareableHandle
     cuMemMapArrayAsync
     cuMemMapArrayAsync_ptsz
@@ -182,17 +178,12 @@ crate::unsupported! {
     cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPrefetchBatchAsync
-    cuMemPrefetchBatchAsync_ptsz
-    cuMemSetMemPool
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_ptsz
     cuMemcpy3DBatchAsync_v2
     cuMemcpy3DBatchAsync_v2_ptsz
     cuMemcpy3DWithAttributesAsync
     cuMemcpy3DWithAttributesAsync_ptsz
-    cuMipmappedArrayGetMemoryRequirements
-    cuMipmappedArrayGetSparseProperties
     cuMulticastAddDevice
     cuMulticastBindAddr
     cuMulticastBindAddr_v2
@@ -211,8 +202,6 @@ crate::unsupported! {
     cuStreamBeginRecaptureToGraph_ptsz
     cuStreamEndCaptureToCig
     cuStreamEndCaptureToCig_ptsz
-    cuStreamGetCtx_v2
-    cuStreamGetCtx_v2_ptsz
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
     cuStreamGetGreenCtx

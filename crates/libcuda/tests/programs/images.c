@@ -47,7 +47,7 @@ static P out;
 static void run(const char *name, unsigned x, unsigned y, void **args) {
     H f;
     OK(cuModuleGetFunction(&f, module, name));
-    OK(cuLaunchKernel(f, 1, 1, 1, x, y, 1, 0, 0, args, 0));
+    OK(cuLaunchKernel(f, 1, 1, 1, x, y, 1, 256, 0, args, 0));
 }
 
 static void look(const char *name, unsigned x, unsigned y, void **args) {
@@ -245,6 +245,13 @@ static void references(void) {
     run("draw", 8, 4, 0);
     OK(cuMemcpyAtoH_v2(seen, array, 0, 128));
     for (int i = 0; i < 32; i++) EXPECT(1 + i % 8, seen[i]);
+    /* What is bound to nothing, or to what is gone, is no matter of other kernels. */
+    OK(cuTexRefSetAddress_v2(&offset, reference, 0, 0));
+    OK(cuArrayDestroy(array));
+    OK(cuMemFree_v2(rows));
+    run("share", 16, 1, (void *[]){&out});
+    OK(cuCtxSynchronize());
+    array = picture();
     EXPECT(400, cuTexRefSetArray((H)3, array, 0));
     EXPECT(400, cuTexRefSetArray(surface, array, 0));
     EXPECT(400, cuTexRefSetArray(reference, (H)3, 0));
