@@ -94,12 +94,13 @@ extern "C" fn __cudaRegisterHostVar(binary: Address, name: Address, host: Addres
 extern "C" fn __cudaRegisterTexture(
     binary: Address,
     host: In<u8>,
-    _device_address: Address,
+    device_text: Address,
     name: Address,
     _dimensions: c_int,
     normalized: c_int,
     _external: c_int,
 ) {
+    let name = reference_name(device_text, name);
     quietly(|| add(Kind::Texture, binary, host.0, name, usize::from(normalized != 0)));
 }
 
@@ -108,12 +109,19 @@ extern "C" fn __cudaRegisterTexture(
 extern "C" fn __cudaRegisterSurface(
     binary: Address,
     host: In<u8>,
-    _device_address: Address,
+    device_text: Address,
     name: Address,
     _dimensions: c_int,
     _external: c_int,
 ) {
+    let name = reference_name(device_text, name);
     quietly(|| add(Kind::Surface, binary, host.0, name, 0));
+}
+
+/// The name that the module has for a texture or surface. The compiler passes it as the text of the
+/// device's variable (`_ZN1a3texE`), and as name that of the source (`::a::tex`).
+fn reference_name(device_text: Address, name: Address) -> Address {
+    if device_text == 0 { name } else { device_text }
 }
 
 /// A registration that cannot be made is reported by the first use of what it registers.

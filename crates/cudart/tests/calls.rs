@@ -185,11 +185,13 @@ impl Binary {
         host
     }
 
-    /// A texture whose host structure is `reference`.
+    /// A texture whose host structure is `reference`. The compiler passes the module's name for it
+    /// and the one in the source.
     pub fn texture(&self, name: &str, reference: &mut [u32; 31], normalized: bool) -> usize {
-        let (_, name) = Self::named(name);
+        let (_, text) = Self::named(name);
+        let (_, source) = Self::named(&format!("::source::{name}"));
         let host = at(reference);
-        __cudaRegisterTexture(self.handle, host, 0, name, 1, c_int::from(normalized), 0);
+        __cudaRegisterTexture(self.handle, host, text, source, 1, c_int::from(normalized), 0);
         host
     }
 }
