@@ -292,7 +292,7 @@ impl Driver {
         }
         self.release_objects(context);
         let _ = self.contexts.remove(context);
-        CURRENT.with_borrow_mut(|stack| stack.retain(|&c| c != context));
+        change_current(|stack| stack.retain(|&c| c != context));
         Ok(())
     }
 
@@ -367,7 +367,7 @@ impl Driver {
             if self.devices[index].retained == 0 {
                 self.devices[index].primary = None;
                 let _ = self.contexts.remove(context);
-                CURRENT.with_borrow_mut(|stack| stack.retain(|&c| c != context));
+                change_current(|stack| stack.retain(|&c| c != context));
             } else if let Ok(context) = self.contexts.get_mut(context) {
                 *context = Context::of(index, true, context.flags);
             }
@@ -408,7 +408,7 @@ impl Driver {
         if context != 0 {
             self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
         }
-        CURRENT.with_borrow_mut(|stack| {
+        change_current(|stack| {
             stack.pop();
             stack.extend((context != 0).then_some(context));
         });
@@ -432,7 +432,7 @@ impl Driver {
     /// There is none.
     pub fn pop_current(&self) -> Result<u64> {
         self.check_initialised()?;
-        CURRENT.with_borrow_mut(Vec::pop).ok_or(Error::INVALID_CONTEXT)
+        change_current(Vec::pop).flatten().ok_or(Error::INVALID_CONTEXT)
     }
 
     /// A context.
@@ -594,12 +594,17 @@ impl Host for Nobody {
     fn message(&self, _: &str) {}
 }
 
+/// Changes the current contexts of the thread, unless it is ending: then it has none.
+fn change_current<T>(change: impl FnOnce(&mut Vec<u64>) -> T) -> Option<T> {
+    CURRENT.try_with(|stack| change(&mut stack.borrow_mut())).ok()
+}
+
 fn current() -> Option<u64> {
     CURRENT.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
 }
 
 fn push(context: u64) {
-    CURRENT.with_borrow_mut(|stack| stack.push(context));
+    change_current(|stack| stack.push(context));
 }
 
 /// The error code of a failure on the device.

@@ -13,7 +13,7 @@
 use crate::host::Host;
 use crate::link::{Direction, Link};
 use crate::shared::Regions;
-use crate::work::{At, Call, Copy, Fill, KernelLaunch, ValueWait, Work};
+use crate::work::{At, Call, Copy, Fill, KernelLaunch, Side, ValueWait, Work};
 use exec::memory::Fill as Element;
 use kit::NEVER;
 use lab::SimulatedDevice;
@@ -87,6 +87,10 @@ pub struct Timeline {
     pub device: SimulatedDevice<'static>,
     /// Memory that device and host share.
     pub regions: Regions,
+    /// The device's copy of shared memory is up to date.
+    fresh: bool,
+    /// Operations may have changed the device's copy of shared memory.
+    changed: bool,
     link: Link,
     next: OpId,
     ops: BTreeMap<OpId, Op>,
@@ -121,6 +125,8 @@ impl Timeline {
         Self {
             device,
             regions: Regions::default(),
+            fresh: false,
+            changed: false,
             link,
             next: first,
             ops: BTreeMap::new(),
@@ -220,11 +226,51 @@ impl Timeline {
         if self.met(until) {
             return Ok(Ran::Done);
         }
-        self.regions.bring_in(self.device.memory(), host);
+        // The program may have stored to it.
+        self.fresh = false;
         let ran = self.run_with_shared_memory(until, host);
-        self.regions.bring_out(self.device.memory(), host);
+        if std::mem::take(&mut self.changed) {
+            self.regions.bring_out(self.device.memory(), host);
+        }
         self.print(host);
         ran
+    }
+
+    /// Brings the device's copy of shared memory up to date, once between two stops of the program.
+    fn bring_in(&mut self, host: &dyn Host) {
+        if !std::mem::replace(&mut self.fresh, true) {
+            // What operations have stored is not to be overwritten.
+            if std::mem::take(&mut self.changed) {
+                self.regions.bring_out(self.device.memory(), host);
+            }
+            self.regions.bring_in(self.device.memory(), host);
+        }
+    }
+
+    /// Brings the device's copy of what a copy or fill accesses up to date.
+    fn bring_in_for(&mut self, work: &Work, host: &dyn Host) {
+        let parts = match work {
+            Work::Copy(copy) => {
+                let part = |side: &Side| match side.at {
+                    At::Device(address) | At::Locked(address) => {
+                        Some((address, side.pitch * (copy.height - 1) + side.slice * (copy.depth - 1) + copy.width))
+                    }
+                    _ => None,
+                };
+                [part(&copy.from), part(&copy.to)]
+            }
+            Work::Fill(fill) => [Some((fill.address, fill.pitch * (fill.height - 1) + fill.width)), None],
+            _ => return,
+        };
+        for (address, bytes) in parts.into_iter().flatten().filter(|part| self.regions.has(part.0)) {
+            if !self.fresh {
+                if std::mem::take(&mut self.changed) {
+                    self.regions.bring_out(self.device.memory(), host);
+                }
+                self.regions.bring_in_part(self.device.memory(), host, address, bytes);
+            }
+            self.changed = true;
+        }
     }
 
     fn print(&mut self, host: &dyn Host) {
@@ -238,6 +284,9 @@ impl Timeline {
         loop {
             if let Some((op, call)) = self.start_ready(host)? {
                 return Ok(Ran::Call(op, call));
+            }
+            if !self.value_waits.is_empty() {
+                self.bring_in(host);
             }
             if self.end_value_waits() {
                 continue;
@@ -276,7 +325,11 @@ impl Timeline {
                     self.ready_kernels.insert((priority, op), launch);
                     continue;
                 }
-                Work::Launch(launch) => self.execute(&launch)?,
+                Work::Launch(launch) => {
+                    self.bring_in(host);
+                    self.execute(&launch)?;
+                    self.changed = true;
+                }
                 Work::Copy(ref copy) => match direction(copy) {
                     Some(way) => {
                         self.transfer(op, way, copy.bytes(), work);
@@ -289,6 +342,8 @@ impl Timeline {
                     continue;
                 }
                 Work::Store(address, value) => {
+                    self.bring_in(host);
+                    self.changed = true;
                     self.write(&At::Device(address), 0, value.bytes(), host)?;
                 }
                 Work::WaitValue(wait) => {
@@ -311,6 +366,7 @@ impl Timeline {
         while self.launched.len() < self.most_launched
             && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
         {
+            self.bring_in(host);
             self.bind(&launch.bindings)?;
             let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
             self.launched.insert(number, op);
@@ -374,6 +430,7 @@ impl Timeline {
             let stop = if stop == NEVER { NEVER } else { stop - self.idle };
             for number in self.device.run_to_next_end(stop)? {
                 if let Some(op) = self.launched.remove(&number) {
+                    self.changed = true;
                     self.end(op);
                 }
             }
@@ -407,6 +464,7 @@ impl Timeline {
 
     /// Moves the bytes of a copy or fill.
     fn carry_out(&mut self, work: &Work, host: &dyn Host) -> Result<(), DeviceError> {
+        self.bring_in_for(work, host);
         match work {
             Work::Copy(copy) => self.copy(copy, host),
             Work::Fill(fill) => self.fill(fill),

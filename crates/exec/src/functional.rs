@@ -2,8 +2,9 @@
 //! the same memory.
 
 use crate::launch::Launch;
+use crate::spot::spot;
 use crate::state::DeviceState;
-use crate::stream::{LiveStream, spot};
+use crate::stream::LiveStream;
 use isa::{Control, CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 

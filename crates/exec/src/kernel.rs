@@ -1,12 +1,12 @@
 //! A loaded module: kernels ready to execute, and variables.
 
+use crate::image::ImageReference;
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine_code::{LaunchWord, MachineCode, WordSource};
+use crate::machine_code::{LaunchWord, MachineCode};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
-use crate::operand::{Use, reads, walks, writes};
+use crate::operand::{reads, walks, writes};
 use crate::tensor::MatrixOp;
-use crate::uses::uses;
 use isa::{Dim3, Pc, Program, RegId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -261,22 +261,6 @@ impl Kernel {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
     }
 
-    /// Whether an instruction has an address in `range` as an operand, or a launch reads a word there.
-    pub(crate) fn refers_to(&self, range: &std::ops::Range<u64>) -> bool {
-        let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
-        let mut found = self.launch_words.iter().any(is_word);
-        let mut look = |operand: Use| {
-            if let Use::Read(reg, 2) = operand
-                && reg.is_constant()
-                && let [low, high, ..] = self.constants[usize::from(reg.0 - Reg::CONSTANTS)..]
-            {
-                found |= range.contains(&(u64::from(low[0]) | u64::from(high[0]) << 32));
-            }
-        };
-        self.code.iter().for_each(|guarded| uses(&guarded.op, &self.matrix, &self.calls, &mut look));
-        found
-    }
-
     /// The function that contains instruction `pc`; functions are stored one after the other.
     pub(crate) fn function_of(&self, pc: u32) -> &CalledFunction {
         let index = self.functions.partition_point(|f| f.entry <= pc);
@@ -323,26 +307,18 @@ pub struct LoadedVariable {
     pub init: Vec<u8>,
 }
 
-/// A texture or surface reference: a name at file scope that the host binds to an image
-/// ([`crate::DeviceState::bind`]).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct ImageReference {
-    pub name: String,
-    /// It is for textures; otherwise for surfaces.
-    pub texture: bool,
-    /// Device address of the 64-bit handle of the image. Launches read it when they are made.
-    pub address: u64,
-}
-
-impl ImageReference {
-    /// Size of a handle in device memory.
-    pub const BYTES: u64 = 8;
-
-    /// The variable that holds the handle.
-    pub fn variable(&self) -> LoadedVariable {
-        let (name, address) = (format!("(handle of {})", self.name), self.address);
-        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, managed: false, init: Vec::new() }
+impl LoadedVariable {
+    /// The variable that holds the handle of a texture or surface reference.
+    pub fn of_reference(reference: &ImageReference) -> Self {
+        let ImageReference { name, address, .. } = reference;
+        Self {
+            name: format!("(handle of {name})"),
+            address: *address,
+            bytes: ImageReference::BYTES,
+            constant: true,
+            managed: false,
+            init: Vec::new(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod check;
 pub mod compare;
 pub mod convergence;
 pub mod convert;
+mod cta;
 mod fault;
 pub mod float;
 pub mod function;
@@ -35,6 +36,7 @@ pub mod shuffle;
 pub mod simt;
 pub mod single;
 pub mod special;
+mod spot;
 mod state;
 pub mod steer;
 mod stream;
@@ -46,12 +48,11 @@ mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};
 pub use heap::DEFAULT_HEAP_BYTES;
-pub use image::ImageError;
-pub use kernel::{
-    ImageReference, Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name,
-};
+pub use image::{ImageError, ImageReference};
+pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
+pub use spot::spot;
 pub use state::{DeviceState, GpuFacts};
-pub use stream::{LiveStream, spot};
+pub use stream::LiveStream;
 pub use uses::{operands_mut, uses};

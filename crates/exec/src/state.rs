@@ -2,8 +2,8 @@
 
 use crate::check::{Findings, Watch};
 use crate::heap::Heap;
-use crate::image::{ImageError, Images};
-use crate::kernel::{ImageReference, Kernel, LoadedModule, LoadedVariable, plain_name};
+use crate::image::{ImageError, ImageReference, Images};
+use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};

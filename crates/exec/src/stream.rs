@@ -1,16 +1,16 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
 use crate::check::{CtaWatch, Executed, Watch};
+use crate::cta::Cta;
 use crate::fault::{Outcome, Trap};
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::machine;
+use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
-use crate::warp::{Cta, Reduction, Warp, Way};
-use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
-};
+use crate::warp::{Reduction, Warp, Way};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::sync::Arc;
 
@@ -229,23 +229,4 @@ fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fau
     let lane = (trap.lanes.trailing_zeros() as usize).min(31);
     let Trap { kind, what, lanes } = trap;
     Box::new(Fault { kind, what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes })
-}
-
-/// The place of an instruction in its program, for messages.
-pub fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
-    let program = &kernel.program;
-    let source = program.source(pc);
-    let (file, line) = source.origin;
-    let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
-    let in_cubin = || (program.place(pc), String::new());
-    let (place, excerpt) = kernel.origin.as_ref().map_or_else(in_cubin, |origin| origin.describe(pc));
-    SourceSpot {
-        kernel: kernel.name().into(),
-        pc,
-        text: program.text(pc).into(),
-        line: source.line,
-        place,
-        excerpt,
-        origin,
-    }
 }

@@ -1,7 +1,8 @@
 //! The operands of an instruction, including those in the tables of its kernel.
 
-use crate::kernel::CallSite;
+use crate::kernel::{CallSite, Kernel};
 use crate::lanes::{Pred, Reg};
+use crate::machine_code::{LaunchWord, WordSource};
 use crate::op::Op;
 use crate::operand::{OperandUse, Use};
 use crate::tensor::MatrixOp;
@@ -26,5 +27,23 @@ pub fn operands_mut(
         Op::Matrix(number) => matrix[usize::from(*number)].operands_mut(f),
         Op::Call(site) => calls[*site as usize].operands_mut(f),
         op => op.operands_mut(f),
+    }
+}
+
+impl Kernel {
+    /// Whether an instruction has an address in `range` as an operand, or a launch reads a word there.
+    pub(crate) fn refers_to(&self, range: &std::ops::Range<u64>) -> bool {
+        let is_word = |word: &LaunchWord| matches!(word.source, WordSource::Memory(at) if range.contains(&at));
+        let mut found = self.launch_words.iter().any(is_word);
+        let mut look = |operand: Use| {
+            if let Use::Read(reg, 2) = operand
+                && reg.is_constant()
+                && let [low, high, ..] = self.constants[usize::from(reg.0 - Reg::CONSTANTS)..]
+            {
+                found |= range.contains(&(u64::from(low[0]) | u64::from(high[0]) << 32));
+            }
+        };
+        self.code.iter().for_each(|guarded| uses(&guarded.op, &self.matrix, &self.calls, &mut look));
+        found
     }
 }

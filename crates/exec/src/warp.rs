@@ -1,14 +1,13 @@
 //! Resident warps and CTAs: their state between instructions.
 
-use crate::check::CtaWatch;
 use crate::convergence::Convergence;
 use crate::kernel::{Kernel, Place, RegisterPlace};
 use crate::lanes::{Column, Pred, Reg};
-use crate::memory::{LocalMemory, SharedMemory};
+use crate::memory::LocalMemory;
 use crate::operand::Destination;
 use crate::simt::SimtStack;
 use crate::steer::BarrierOp;
-use isa::{Dim3, KernelId, Pc, WarpSlot};
+use isa::{Dim3, KernelId, Pc};
 use kit::{LaneMask, WARP_LANES};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -239,29 +238,6 @@ impl Reduction {
 
 /// Number of barriers of a CTA.
 pub(crate) const BARRIERS: usize = 16;
-
-/// A resident CTA: shared memory, barriers, warps.
-#[derive(Debug)]
-pub(crate) struct Cta {
-    pub position: Dim3,
-    pub shared: SharedMemory,
-    pub warps: Vec<WarpSlot>,
-    pub reductions: [Reduction; BARRIERS],
-    /// What its warps have accessed, if that is checked.
-    pub watch: Option<Box<CtaWatch>>,
-}
-
-impl Default for Cta {
-    fn default() -> Self {
-        Self {
-            position: Dim3::new(0, 0, 0),
-            shared: SharedMemory::default(),
-            warps: Vec::new(),
-            reductions: [Reduction::default(); BARRIERS],
-            watch: None,
-        }
-    }
-}
 
 /// A register or constant of the warp.
 pub(crate) fn column(warp: &Warp, kernel: &Kernel, reg: Reg) -> Column {

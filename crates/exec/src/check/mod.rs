@@ -23,7 +23,7 @@ use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END};
 use crate::op::Op;
-use crate::stream::spot;
+use crate::spot::spot;
 use crate::warp::Warp;
 use isa::{Access, CacheOp, Control, Dim3, DynInst, KernelId, MemAccess, Pc, Space};
 use kit::{WARP_LANES, lanes};

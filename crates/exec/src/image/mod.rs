@@ -23,7 +23,6 @@ mod surface;
 pub use fetch::{Fetch, FetchKind, Query, QueryKind};
 pub use surface::{Outside, SurfaceAccess};
 
-use crate::kernel::ImageReference;
 use crate::memory::DeviceMemory;
 use isa::{AddressMode, Channel, Image, Shape};
 
@@ -31,6 +30,23 @@ use isa::{AddressMode, Channel, Image, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ImageError(String);
+
+/// A texture or surface reference: a name at file scope that the host binds to an image
+/// ([`crate::DeviceState::bind`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ImageReference {
+    pub name: String,
+    /// It is for textures; otherwise for surfaces.
+    pub texture: bool,
+    /// Device address of the 64-bit handle of the image. Launches read it when they are made.
+    pub address: u64,
+}
+
+impl ImageReference {
+    /// Size of a handle in device memory.
+    pub const BYTES: u64 = 8;
+}
 
 /// The images of a device, by handle.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,8 @@
 use super::kernel;
 use super::scope::{Local, Lowered, ModuleName, ModuleScope};
 use crate::loaded::{LoadError, Loaded, LowerOptions, MOST_VARIABLE_BYTES, Rejected, module_base};
-use exec::kernel::{ImageReference, LoadedModule, LoadedVariable, function_address};
+use exec::ImageReference;
+use exec::kernel::{LoadedModule, LoadedVariable, function_address};
 use ptx::ast::{self, Init, InitValue};
 use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
 use std::collections::HashMap;
@@ -169,7 +170,7 @@ impl<'a> ModuleScope<'a> {
         let mut variables = Vec::new();
         for &Placed { v, function, address, bytes, reference } in &placed {
             if let Some(reference) = reference {
-                variables.push(references[reference].variable());
+                variables.push(LoadedVariable::of_reference(&references[reference]));
                 continue;
             }
             let constant = v.space == StateSpace::Const;

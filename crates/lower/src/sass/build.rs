@@ -58,7 +58,7 @@ pub(super) fn lower<'a>(
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
     let insts = linked.decode(cubin, layout)?;
-    let unknown = layout.unknown(&linked, &insts);
+    let unknown = layout.unknown(&linked.functions().collect::<Vec<_>>(), &insts);
     if !unknown.is_empty() {
         return Err(unknown);
     }

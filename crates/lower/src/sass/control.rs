@@ -200,13 +200,15 @@ fn own_address(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -
 /// 64 bits in aligned pairs, as is the result; R20 and R21 are the return address.
 pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -> Lowered<()> {
     const RETURN_ADDRESS: u8 = 20;
-    let (args, results): (&[(u8, u8)], &[(u8, u8)]) = match function {
+    /// First register and number of registers.
+    type Registers = (u8, u8);
+    let (args, results): (&[Registers], &[Registers]) = match function {
         RuntimeFunction::Printf => (&[(4, 2), (6, 2)], &[]),
         RuntimeFunction::AssertFail => (&[(4, 2), (6, 2), (8, 1), (10, 2), (12, 2)], &[]),
         RuntimeFunction::Malloc => (&[(4, 2)], &[(4, 2)]),
         RuntimeFunction::Free => (&[(4, 2)], &[]),
     };
-    let place = |&(register, columns): &(u8, u8)| Place::Register(Reg(register.into()), columns);
+    let place = |&(register, columns): &Registers| Place::Register(Reg(register.into()), columns);
     if b.files.general < u16::from(RETURN_ADDRESS) + 2 {
         return Err("its callers have too few registers for the ABI".into());
     }

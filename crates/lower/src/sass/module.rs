@@ -1,8 +1,8 @@
 //! State that all kernels of a cubin share: places of its variables and constant banks in device memory.
 
-use super::link::Linked;
 use crate::loaded::module_base;
-use exec::kernel::{ImageReference, LoadedVariable, RuntimeFunction};
+use exec::ImageReference;
+use exec::kernel::{LoadedVariable, RuntimeFunction};
 use exec::machine_code::POINTERS;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOperand};
 use sass::elf::{ConstantBank, Cubin, ElfFunction, ElfVariable, Relocation, RelocationKind, Space};
@@ -98,14 +98,14 @@ impl Layout {
     }
 
     /// The relocations on which a kernel depends that are not supported, one line each.
-    pub fn unknown(&self, linked: &Linked<'_>, insts: &[SassInst]) -> Vec<String> {
+    pub fn unknown(&self, linked: &[&ElfFunction<'_>], insts: &[SassInst]) -> Vec<String> {
         if self.unknown.is_empty() {
             return Vec::new();
         }
         let names = |name: &str| {
-            let own = linked.functions().flat_map(|f| &f.relocations).any(|r| r.symbol == name);
+            let own = linked.iter().flat_map(|f| &f.relocations).any(|r| r.symbol == name);
             let from_bank = |(owner, symbol): &(Option<String>, String)| {
-                symbol == name && owner.as_ref().is_none_or(|owner| linked.functions().any(|f| f.name == owner))
+                symbol == name && owner.as_ref().is_none_or(|owner| linked.iter().any(|f| f.name == owner))
             };
             own || self.addresses.iter().any(from_bank)
         };
@@ -114,7 +114,7 @@ impl Layout {
             insts.iter().any(|inst| inst.operands().any(is_read))
         };
         let depends = |spoilt: &Spoilt| match spoilt {
-            Spoilt::Function(name) => linked.functions().any(|f| f.name == name),
+            Spoilt::Function(name) => linked.iter().any(|f| f.name == name),
             Spoilt::Bank(bank) => reads(*bank),
             Spoilt::Variable(name) => names(name),
             Spoilt::All => true,
@@ -254,7 +254,7 @@ impl Layout {
                 Some(index) => index,
                 None => {
                     let reference = ImageReference { name: r.symbol.into(), texture, address: next };
-                    self.variables.push(reference.variable());
+                    self.variables.push(LoadedVariable::of_reference(&reference));
                     self.references.push(reference);
                     next = advance(next, ImageReference::BYTES, end)?;
                     self.references.len() - 1

@@ -169,7 +169,7 @@ pub const MOST_LOOPS: usize = 8;
 pub enum Step {
     Launch(Box<LaunchSpec>),
     Set(Vec<SetSpec>),
-    Loop(LoopSpec),
+    Loop(Box<LoopSpec>),
 }
 
 /// A row of `[[loop]]`.

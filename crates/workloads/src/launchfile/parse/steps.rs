@@ -18,7 +18,7 @@ impl<'t> Reader<'t> {
             steps.push((span.start, sets.map(Step::Set)));
         }
         for (table, span) in self.tables(table, "loop") {
-            steps.push((span.start, self.repeated(table, span).map(Step::Loop)));
+            steps.push((span.start, self.repeated(table, span).map(|spec| Step::Loop(Box::new(spec)))));
         }
         steps.sort_by_key(|(start, _)| *start);
         steps.into_iter().map(|(_, step)| step).collect()

@@ -1,0 +1,29 @@
+//! Resident CTAs.
+
+use crate::check::CtaWatch;
+use crate::memory::SharedMemory;
+use crate::warp::{BARRIERS, Reduction};
+use isa::{Dim3, WarpSlot};
+
+/// A resident CTA: shared memory, barriers, warps.
+#[derive(Debug)]
+pub(crate) struct Cta {
+    pub position: Dim3,
+    pub shared: SharedMemory,
+    pub warps: Vec<WarpSlot>,
+    pub reductions: [Reduction; BARRIERS],
+    /// What its warps have accessed, if that is checked.
+    pub watch: Option<Box<CtaWatch>>,
+}
+
+impl Default for Cta {
+    fn default() -> Self {
+        Self {
+            position: Dim3::new(0, 0, 0),
+            shared: SharedMemory::default(),
+            warps: Vec::new(),
+            reductions: [Reduction::default(); BARRIERS],
+            watch: None,
+        }
+    }
+}
