@@ -138,7 +138,7 @@ fn each_container_has_its_own_choice() {
     let chosen = |sm| [0, 1].map(|c: usize| fatbin::select_code(&containers[c], sm).map(|e| (e.kind, e.sm)));
     let (code, ptx) = (|sm| Some((Kind::Cubin, sm)), |sm| Some((Kind::Ptx, sm)));
     assert_eq!(chosen(86), [code(86), ptx(75)]);
-    assert_eq!(chosen(80), [ptx(70), ptx(75)], "no cubin of sm_80");
+    assert_eq!(chosen(80), [ptx(80), ptx(75)], "no cubin of sm_80");
     assert_eq!(chosen(70), [code(70), None]);
     assert_eq!(&*containers[1][0].extract().unwrap(), b"// text\n");
 }
