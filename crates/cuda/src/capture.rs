@@ -165,7 +165,7 @@ impl Driver {
         }
     }
 
-    /// As [`Driver::refuse_capture`], by the handle of a stream.
+    /// As `refuse_capture`, by the handle of a stream.
     ///
     /// # Errors
     /// It is no stream, or it captures.

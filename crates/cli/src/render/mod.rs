@@ -1,5 +1,5 @@
 //! Output of the commands: values in, text out. Nothing here prints or reads anything. Reports are of the crate
-//! [`render`](::render).
+//! [`::render`].
 
 pub mod comparison;
 pub mod import;
