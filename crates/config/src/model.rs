@@ -32,6 +32,14 @@ choices! {
         Stall = "stall",
     }
 
+    /// What the latency of an instruction counts.
+    LatencyOf {
+        /// From entry into the unit to the result. Dependent instructions are 5 cycles further apart: the pipeline's own stages (GPGPU-Sim).
+        Execution = "execution",
+        /// From issue to the issue of a dependent instruction, which a bypass gives the result; at least 4.
+        Issue = "issue",
+    }
+
     /// Atomics that hold their warp.
     HoldingAtomics {
         /// No atomics.
@@ -255,6 +263,8 @@ keys! {
         units: BTreeMap<Unit, UnitConfig>;
         /// Result buses: instructions written back per cycle.
         writeback_width: u32 = Int(1, 64), "warp instructions/cycle";
+        /// Optional. What `latency_cycles` of operation classes count; `execution` if absent.
+        latency: Option<LatencyOf> = Choice(LatencyOf::WORDS), "", optional;
         /// Latency and initiation interval per class for PTX.
         ptx_timing: BTreeMap<String, OpTiming>;
         /// Latency and initiation interval per class for machine code and traces.
@@ -333,7 +343,7 @@ keys! {
     OpTiming: Copy, Eq at "sm.<timing>.<class>." {
         /// Unit that executes the class; `ptx_timing` is for PTX programs, `sass_timing` for machine code and traces.
         unit: Unit = Choice(Unit::WORDS), "";
-        /// From entry into the unit to the result.
+        /// From entry into the unit to the result, or as `sm.latency` says.
         latency_cycles: u32 = OP_CYCLES, "core cycles";
         /// From one instruction's entry to the next one's.
         initiation_cycles: u32 = OP_CYCLES, "core cycles";

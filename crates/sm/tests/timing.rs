@@ -6,7 +6,7 @@
 
 use crate::support;
 
-use config::{HoldingAtomics, InvalidatingFences, Unit};
+use config::{HoldingAtomics, InvalidatingFences, LatencyOf, Unit};
 use isa::{CacheOp, OpClass, Space};
 use sm::{Stall, Timeline};
 use support::*;
@@ -36,6 +36,22 @@ fn a_dependent_chain_of_each_class_takes_latency_plus_overhead() {
             let step = u64::from(latency) + OVERHEAD;
             assert_eq!(times[1] - times[0], step, "{class:?} of latency {latency}");
             assert_eq!(times[2] - times[1], step, "{class:?} of latency {latency}");
+        }
+    }
+}
+
+/// A dependent chain takes the latency itself where results are forwarded, and no fewer than the four cycles from
+/// issue over operand collection to the unit.
+#[test]
+fn a_dependent_chain_takes_the_latency_where_it_counts_from_issue() {
+    for class in arithmetic() {
+        for (latency, step) in [(1, 4), (4, 4), (5, 5), (23, 23)] {
+            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let lines = [op(class, 1, &[2, 3]), op(class, 1, &[1, 3]), op(class, 1, &[1, 2])];
+            let bench = Bench::new(&lines).gpu(|g| g.sm.latency = Some(LatencyOf::Issue));
+            let run = bench.timing(class, unit, latency, 1).run();
+            let times: Vec<_> = (0..3).map(|i| issue(&run, 0, i)).collect();
+            assert_eq!([times[1] - times[0], times[2] - times[1]], [step; 2], "{class:?} of latency {latency}");
         }
     }
 }

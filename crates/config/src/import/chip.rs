@@ -107,6 +107,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         issue: issue(reader, max_warps),
         operands: operands(reader),
         ptx_timing: timing::ptx(reader, &units),
+        latency: None,
         sass_timing: timing::sass(reader, &units),
         units,
         writeback_width,
