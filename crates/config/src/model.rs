@@ -170,6 +170,8 @@ choices! {
         Xor = "xor",
         /// Irreducible polynomial.
         IPoly = "i_poly",
+        /// The slices in turn, from one on that a hash of the upper bits chooses; for any number of partitions.
+        Rotate = "rotate",
     }
 }
 
@@ -275,6 +277,8 @@ keys! {
         l1d: L1Data;
         /// Constant cache.
         constant_cache: Cache;
+        /// Optional. Different words of constants that an access reads per cycle; all if absent.
+        constant_words_per_cycle: Option<u32> = Int(1, 32), "words/cycle", optional;
         /// Constant and instruction caches always hit.
         perfect_instruction_and_constant_caches: bool = Bool, "";
         /// Texture cache.
@@ -359,6 +363,8 @@ keys! {
         latency_cycles: u32 = CYCLES_1, "core cycles";
         /// Only one word is broadcast per cycle.
         limited_broadcast: bool = Bool, "";
+        /// Optional. Cycles that each further lane of an atomic takes at its bank; if absent, lanes at one word take one cycle together, as in loads.
+        atomic_lane_cycles: Option<u32> = Int(1, 64), "cycles", optional;
     }
 
     /// L1 data cache.
@@ -371,6 +377,8 @@ keys! {
         banks: u32 = Pow2(1, 64), "banks";
         /// Bytes after which the bank changes.
         bank_interleave_bytes: u32 = Pow2(4, 4096), "bytes";
+        /// Optional. Banks are chosen by the exclusive-or of the address's bits with those of the line, so that lines that follow each other begin in different banks.
+        bank_hash: Option<bool> = Bool, "", optional;
         /// Global loads skip L1 (`-dlcm=cg`).
         skip_global: bool = Bool, "";
         /// Share of dirty lines above which writes of one set stop being kept.
@@ -463,6 +471,10 @@ keys! {
         tRRD: u32 = NCK, "command cycles";
         /// Optional. Time in which at most four banks are activated (four-activate window); no limit if absent.
         tFAW: Option<u32> = NCK_1, "command cycles", optional;
+        /// Optional. From one refresh of all banks to the next; no refresh if absent.
+        tREFI: Option<u32> = Int(1, 1_000_000), "command cycles", optional;
+        /// Optional. Time that a refresh takes, after which rows are closed; 0 if absent.
+        tRFC: Option<u32> = NCK, "command cycles", optional;
         /// Activate to column.
         tRCD: u32 = NCK_1, "command cycles";
         /// Activate to precharge.

@@ -274,6 +274,39 @@ fn a_constant_that_always_hits_is_there_at_once() {
 }
 
 #[test]
+fn different_words_of_constants_take_a_cycle_each_where_the_description_says_so() {
+    let cycles = |stride, words| {
+        let bench = Bench::new(&[load(Space::Constant, 1, 0, stride), add(2, &[1])]);
+        let run = bench.gpu(|g| g.sm.constant_words_per_cycle = Some(words)).run();
+        issue(&run, 0, 1) - issue(&run, 0, 0)
+    };
+    assert_eq!([cycles(0, 1), cycles(4, 1), cycles(4, 4), cycles(2, 1)], [4, 4 + 31, 4 + 7, 4 + 15]);
+}
+
+#[test]
+fn lanes_of_a_shared_atomic_at_one_word_take_cycles_each_where_the_description_says_so() {
+    let cycles = |stride, each| {
+        let line = Line { mem: load(Space::Shared, 1, 0, stride).mem, ..atomic(1, 0, stride) };
+        let line = Line { mem: line.mem.map(|m| isa::MemAccess { access: isa::Access::Atomic, ..m }), ..line };
+        let run = Bench::new(&[line, add(2, &[1])]).gpu(|g| g.sm.shared.atomic_lane_cycles = each).run();
+        issue(&run, 0, 1) - issue(&run, 0, 0)
+    };
+    let latency = u64::from(gpu().sm.shared.latency_cycles) + 5;
+    assert_eq!([cycles(0, None), cycles(0, Some(2)), cycles(4, Some(2))], [latency, latency + 62, latency]);
+    assert_eq!(cycles(8, Some(2)), latency + 2, "two lanes at each bank");
+}
+
+#[test]
+fn hashed_banks_of_l1_look_up_lines_side_by_side() {
+    for (stride, cycles) in [(4, 1), (32, 8), (128, 8), (256, 16)] {
+        let bench = Bench::new(&twice(load(Space::Global, 1, 0, stride)));
+        let run = bench.gpu(|g| g.sm.l1d.bank_hash = Some(true)).run();
+        let latency = u64::from(gpu().sm.l1d.latency_cycles);
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3 + cycles, "stride {stride}");
+    }
+}
+
+#[test]
 fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();

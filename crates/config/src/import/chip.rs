@@ -114,6 +114,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         l1d: memory::l1d(reader, sm_version, shared.bytes),
         shared,
         constant_cache: cache::read(reader, "-gpgpu_const_cache:l1"),
+        constant_words_per_cycle: None,
         perfect_instruction_and_constant_caches: reader.flag("-gpgpu_perfect_inst_const_cache"),
         texture_cache: cache::read(reader, "-gpgpu_tex_cache:l1"),
     }
