@@ -2,8 +2,8 @@
 
 use crate::fake::Program;
 use driver::Error;
-use driver::array::ArrayDescriptor;
-use driver::texture::{Resource, Sampling};
+use driver::image::ArrayDescriptor;
+use driver::image::{Resource, Sampling};
 
 const FLOATS: ArrayDescriptor =
     ArrayDescriptor { width: 1024, height: 1024, depth: 0, format: 0x20, channels: 1, flags: 0 };

@@ -52,7 +52,10 @@ impl Place {
     fn compile_with(&self, name: &str, version: u32, linked_in: bool) -> Option<PathBuf> {
         let program = self.path().join(format!("{name}{version}"));
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
-        compiler.args(["-O1", "-w", "-o"]).arg(&program).arg(Path::new(SOURCES).join(format!("{name}.c")));
+        compiler
+            .args(["-O1", "-w", "-Wl,--as-needed", "-o"])
+            .arg(&program)
+            .arg(Path::new(SOURCES).join(format!("{name}.c")));
         if version != 0 {
             compiler.arg(format!("-DKERNELS=\"{SOURCES}/kernels.fatbin\""));
             let runtime =
@@ -140,6 +143,13 @@ fn kernels_print_in_order_with_the_program() {
     let hello = "thread 0 of 32 says hello 2.50\nthread 1 of 32 says hello 2.50\n";
     // What is still to do when the program ends is done.
     assert_eq!(printed(&run(&place, &program, [""; 0]), 7), format!("before\n{hello}after\n{hello}"));
+}
+
+#[test]
+fn the_library_stays_when_a_program_closes_it() {
+    let place = Place::new();
+    let Some(program) = place.compile("unload", 0) else { return };
+    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "done\n");
 }
 
 #[test]

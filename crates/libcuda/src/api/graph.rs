@@ -3,8 +3,8 @@
 //! Layouts of structures are those of cuda.h: offsets of their fields are next to each use.
 
 use crate::api;
-use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
-use crate::call::{get_text, get_u64, put, put_if};
+use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
+use crate::values::{get, get_text, get_u64, put, put_bytes, put_if, put_new};
 use driver::graph::Task;
 use driver::work::{Call, Work};
 use driver::{Driver, Error, Result};
@@ -62,14 +62,6 @@ fn put_edges(driver: &Driver, lists: [u64; 3], count: u64, edges: &[(u64, u64)])
 fn pairs(driver: &Driver, from: u64, to: u64, count: u64) -> Result<Vec<(u64, u64)>> {
     let (from, to) = (handles(driver, from, count)?, handles(driver, to, count)?);
     Ok(from.into_iter().zip(to).collect())
-}
-
-/// Checks the data of edges: only full completion of the earlier node is supported.
-fn check_edges(driver: &Driver, data: u64, count: u64) -> Result<()> {
-    if data == 0 {
-        return Ok(());
-    }
-    (0..count).try_for_each(|i| edge(driver, data + 8 * i))
 }
 
 /// Adds a node for `task` after the nodes of a list.
@@ -158,11 +150,7 @@ fn get_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: Kernel
 }
 
 fn instantiate(driver: &mut Driver, exec: u64, graph: u64, flags: u64) -> Result<()> {
-    if exec == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    let handle = driver.graph_instantiate(graph, flags)?;
-    put(driver, exec, handle)
+    put_new(driver, exec, |driver| driver.graph_instantiate(graph, flags))
 }
 
 /// Instantiates with a place for the node that is wrong, and for a message.
@@ -200,21 +188,16 @@ use KernelForm::{Long, Short};
 
 api! {
     fn cuGraphCreate(graph: u64, flags: u32) |driver| {
-        if graph == 0 || flags != 0 {
+        if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let handle = driver.graph_create()?;
-        put(driver, graph, handle)
+        put_new(driver, graph, Driver::graph_create)
     }
 
     fn cuGraphDestroy(graph: u64) |driver| { driver.graph_destroy(graph) }
 
     fn cuGraphClone(clone: u64, graph: u64) |driver| {
-        if clone == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let handle = driver.graph_clone(graph)?;
-        put(driver, clone, handle)
+        put_new(driver, clone, |driver| driver.graph_clone(graph))
     }
 
     fn cuGraphNodeFindInClone(node: u64, original: u64, clone: u64) |driver| {
@@ -238,7 +221,7 @@ api! {
         add_kind(driver, node, graph, (after, count), HOST, (params, Short))
     }
     fn cuGraphAddChildGraphNode(node: u64, graph: u64, after: u64, count: u64, child: u64) |driver| {
-        add(driver, node, graph, (after, count), task_of_child(child))
+        add(driver, node, graph, (after, count), Task::Child(child))
     }
     fn cuGraphAddEmptyNode(node: u64, graph: u64, after: u64, count: u64) |driver| {
         add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
@@ -379,7 +362,7 @@ api! {
     }
 
     fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {
-        let bytes: [u8; 64] = crate::call::get(driver, value)?;
+        let bytes: [u8; 64] = get(driver, value)?;
         driver.node_set_attribute(node, attribute, bytes.to_vec())
     }
     fn cuGraphKernelNodeGetAttribute(node: u64, attribute: u32, value: u64) |driver| {
@@ -387,7 +370,7 @@ api! {
             return Err(Error::INVALID_VALUE);
         }
         let set = driver.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
-        if driver.host().write(value, &set) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+        put_bytes(driver, value, &set)
     }
     fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |driver| {
         let attributes = driver.node(from)?.attributes.clone();
@@ -480,12 +463,11 @@ api! {
 
     fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
         // The only flag says that nobody waits for the destructor; it is required.
-        if object == 0 || flags != 1 {
+        if flags != 1 {
             return Err(Error::INVALID_VALUE);
         }
         let destructor = Call { function: destructor, argument: pointer, stream: None };
-        let handle = driver.user_object_create(destructor, references)?;
-        put(driver, object, handle)
+        put_new(driver, object, |driver| driver.user_object_create(destructor, references))
     }
     fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.user_object_retain(object, count) }
     fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.user_object_release(object, count, &[]) }

@@ -4,16 +4,9 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::graph::UserObject;
 use crate::timeline::OpId;
 use crate::work::{Call, Work};
-
-/// An object with its references.
-#[derive(Clone, Copy, Debug)]
-pub struct UserObject {
-    device: usize,
-    destructor: Call,
-    references: u32,
-}
 
 impl Driver {
     /// An object that `destructor` destroys, with references of the program.

@@ -6,23 +6,10 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::Task;
-use crate::memory::Place;
+use crate::memory::{Place, Pool};
 use crate::timeline::OpId;
 use crate::work::{Comparison, Value, ValueWait, Work};
 use std::collections::BTreeMap;
-
-/// A pool of device memory.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Pool {
-    pub device: usize,
-    /// Whether it is that of the device, which the program cannot destroy.
-    pub is_default: bool,
-    /// Attributes that the program has set, by number.
-    attributes: BTreeMap<u32, u64>,
-    /// Maximum number of bytes that were in use.
-    highest: u64,
-}
 
 /// Attributes of pools (`CU_MEMPOOL_ATTR_*`): three choices of reuse, then numbers of bytes.
 const REUSE: std::ops::RangeInclusive<u32> = 1..=3;
@@ -36,7 +23,7 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn pool_create(&mut self, device: i32) -> Result<u64> {
-        let device = self.device(device).map(|_| device as usize)?;
+        let device = self.index_of(device)?;
         Ok(self.pools.add(Pool { device, is_default: false, attributes: BTreeMap::new(), highest: 0 }))
     }
 
@@ -67,7 +54,7 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn default_pool(&mut self, device: i32) -> Result<u64> {
-        let device = self.device(device).map(|_| device as usize)?;
+        let device = self.index_of(device)?;
         if let Some(pool) = self.devices[device].default_pool {
             return Ok(pool);
         }

@@ -1,24 +1,11 @@
 //! Events: points in streams, with simulated time.
 
-use crate::capture::Recorded;
-use crate::driver::{Driver, Wait};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::Task;
-use crate::timeline::OpId;
+use crate::stream::Event;
+use crate::wait::Wait;
 use crate::work::{Stamp, Work};
-
-/// An event.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Event {
-    pub context: u64,
-    pub device: usize,
-    pub flags: u32,
-    /// Where it was recorded last: the operation and its time.
-    pub recorded: Option<(OpId, Stamp)>,
-    /// Where it was recorded in a capture since then.
-    pub(crate) captured: Option<Recorded>,
-}
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: u32 = 2;
@@ -31,7 +18,7 @@ impl Driver {
     /// # Errors
     /// There is no context, or flags are unknown.
     pub fn event_create(&mut self, flags: u32) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         if flags & !FLAGS != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -70,7 +57,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
+    /// Makes later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
     /// the graph.
     ///
     /// # Errors

@@ -1,89 +1,20 @@
 //! Graphs: nodes with dependences, which programs build or capture. `executable` has what is launched.
 
+mod capture;
+mod executable;
+mod objects;
+mod user_object;
+
+pub use capture::{Info, exchange_mode};
+pub use executable::Difference;
+pub(crate) use objects::{Captures, GraphMemory};
+pub use objects::{Executable, Graph, Mode, Node, Task, UserObject};
+
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::work::{KernelLaunch, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// A graph.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Graph {
-    pub context: u64,
-    pub device: usize,
-    /// In the order in which they were added.
-    nodes: Vec<u64>,
-    /// Graphs within graphs: levels of them.
-    depth: u32,
-    /// Whether a node of another graph owns it.
-    is_child: bool,
-    /// References to objects of the program.
-    pub(crate) objects: BTreeMap<u64, u32>,
-}
-
-/// A node of a graph.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Node {
-    pub graph: u64,
-    pub task: Task,
-    /// The nodes that it follows.
-    pub after: Vec<u64>,
-    /// The node of which a clone of the graph made this one; otherwise 0.
-    original: u64,
-    /// Attributes of the kernel that the program has set, by number.
-    pub attributes: BTreeMap<u32, Vec<u8>>,
-    /// Addresses of the arguments, for programs that ask for them.
-    pub argument_list: Box<[u64]>,
-}
-
-/// What a node does.
-#[derive(Clone, Debug)]
-pub enum Task {
-    /// A kernel, copy, fill, call, store, wait for a value, or nothing.
-    Work(Work),
-    /// Stores and waits for values, one after the other.
-    Several(Vec<Work>),
-    /// A graph.
-    Child(u64),
-    /// Records an event.
-    Record(u64),
-    /// Waits for an event.
-    Wait(u64),
-    /// Allocates memory: address and bytes.
-    Allocate(u64, u64),
-    /// Frees memory that a node has allocated.
-    Free(u64),
-}
-
-impl Task {
-    /// The kind of node, as a number (`CU_GRAPH_NODE_TYPE_*`).
-    pub fn kind(&self) -> u32 {
-        match self {
-            Self::Work(Work::Launch(_)) => 0,
-            Self::Work(Work::Copy(_)) => 1,
-            Self::Work(Work::Fill(_)) => 2,
-            Self::Work(Work::Call(_)) => 3,
-            Self::Child(_) => 4,
-            Self::Work(Work::Nothing | Work::Record(_) | Work::Release(_)) => 5,
-            Self::Wait(_) => 6,
-            Self::Record(_) => 7,
-            Self::Allocate(..) => 10,
-            Self::Free(_) => 11,
-            Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => 12,
-        }
-    }
-}
-
-/// Memory of a node that allocates.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GraphMemory {
-    /// Graphs and executable graphs with this node.
-    holders: u32,
-    /// Whether a node, or the program after a launch, frees it.
-    is_freed: bool,
-}
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
@@ -96,7 +27,7 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn graph_create(&mut self) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         Ok(self.graphs.add(Graph {
             context,
             device,
@@ -223,7 +154,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets nodes follow others: pairs of the earlier and the later one.
+    /// Adds dependences: pairs of the earlier and the later node.
     ///
     /// # Errors
     /// They are no nodes of the graph, or the dependence exists already.
@@ -410,8 +341,9 @@ impl Driver {
         }
     }
 
-    /// Takes the graphs of a context away.
+    /// Removes the graphs and executable graphs of a context.
     pub(crate) fn release_graphs(&mut self, context: u64) {
+        self.executables.retain(|executable| executable.context != context);
         let graphs: Vec<u64> =
             self.graphs.iter().filter(|(_, g)| g.context == context && !g.is_child).map(|(graph, _)| graph).collect();
         graphs.into_iter().for_each(|graph| self.remove_graph(graph));
@@ -473,7 +405,7 @@ impl Driver {
     /// Whether memory belongs to a graph: it stays for the next launch when the program frees it.
     pub(crate) fn is_kept_by_graph(&mut self, address: u64) -> bool {
         let memory = self.graph_memory.get_mut(&address);
-        memory.map(|memory| memory.is_freed = true).is_some()
+        memory.map(|memory| (memory.is_freed, memory.is_allocated) = (true, false)).is_some()
     }
 
     /// Notes that a graph is gone. Memory that was not freed is the program's from then on.
