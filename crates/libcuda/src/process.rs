@@ -166,14 +166,17 @@ pub fn call_function(function: u64, argument: u64) {
     driver::stream::default_stream::legacy(|| function(argument));
 }
 
+/// The status that callbacks receive: after a fault none is called.
+const SUCCESS: u32 = 0;
+
 /// Calls a function of the program for a stream (`CUstreamCallback`).
-pub fn call_callback(function: u64, stream: u64, status: u32, argument: u64) {
+pub fn call_callback(function: u64, stream: u64, argument: u64) {
     if function == 0 {
         return;
     }
     // SAFETY: the program has given this address as that of such a function (`CUstreamCallback`).
     let function: extern "C" fn(u64, u32, u64) = unsafe { std::mem::transmute(function as usize) };
-    driver::stream::default_stream::legacy(|| function(stream, status, argument));
+    driver::stream::default_stream::legacy(|| function(stream, SUCCESS, argument));
 }
 
 /// Calls a function of the program that gives the shared memory of a block size (`CUoccupancyB2DSize`).

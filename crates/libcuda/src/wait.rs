@@ -32,7 +32,7 @@ pub fn proceed(wait: Wait) -> Result<bool> {
             Step::Call(device, op, call) => (device, op, call),
         };
         match call.stream {
-            Some(stream) => process::call_callback(call.function, stream, 0, call.argument),
+            Some(stream) => process::call_callback(call.function, stream, call.argument),
             None => process::call_function(call.function, call.argument),
         }
         with(|driver| {

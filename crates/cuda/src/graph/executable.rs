@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::objects::Step;
-use crate::graph::{Executable, Task};
+use crate::graph::{Executable, Task, kind};
 use crate::stream::CAPTURED;
 use crate::timeline::OpId;
 use crate::work::{Stamp, Work};
@@ -283,7 +283,11 @@ impl Driver {
     /// It has no such node, or one that cannot be switched off.
     pub fn step_enabled(&mut self, executable: u64, node: u64) -> Result<&mut bool> {
         let step = self.step(executable, node)?;
-        if step.task.kind() <= 2 { Ok(&mut step.is_enabled) } else { Err(Error::INVALID_VALUE) }
+        if matches!(step.task.kind(), kind::KERNEL | kind::COPY | kind::FILL) {
+            Ok(&mut step.is_enabled)
+        } else {
+            Err(Error::INVALID_VALUE)
+        }
     }
 }
 

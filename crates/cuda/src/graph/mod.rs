@@ -2,6 +2,7 @@
 
 mod capture;
 mod executable;
+pub mod kind;
 mod objects;
 mod user_object;
 
@@ -242,7 +243,8 @@ impl Driver {
     /// It is no graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
         let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
-        let owns = |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), 10 | 11));
+        let owns =
+            |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), kind::ALLOCATE | kind::FREE));
         if nodes.iter().any(owns) {
             return Err(Error::NOT_SUPPORTED);
         }

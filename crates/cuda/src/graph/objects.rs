@@ -1,6 +1,7 @@
 //! What the driver keeps of graphs: nodes, memory of nodes, executable graphs, captures, objects of the program.
 
 use crate::error::{Error, Result};
+use crate::graph::kind;
 use crate::stream::Key;
 use crate::timeline::OpId;
 use crate::work::{Call, Work};
@@ -62,17 +63,17 @@ impl Task {
     /// The kind of node, as a number (`CU_GRAPH_NODE_TYPE_*`).
     pub fn kind(&self) -> u32 {
         match self {
-            Self::Work(Work::Launch(_)) => 0,
-            Self::Work(Work::Copy(_)) => 1,
-            Self::Work(Work::Fill(_)) => 2,
-            Self::Work(Work::Call(_)) => 3,
-            Self::Child(_) => 4,
-            Self::Work(Work::Nothing | Work::Record(_) | Work::Release(_)) => 5,
-            Self::Wait(_) => 6,
-            Self::Record(_) => 7,
-            Self::Allocate(..) => 10,
-            Self::Free(_) => 11,
-            Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => 12,
+            Self::Work(Work::Launch(_)) => kind::KERNEL,
+            Self::Work(Work::Copy(_)) => kind::COPY,
+            Self::Work(Work::Fill(_)) => kind::FILL,
+            Self::Work(Work::Call(_)) => kind::CALL,
+            Self::Child(_) => kind::GRAPH,
+            Self::Work(Work::Nothing | Work::Record(_) | Work::Release(_)) => kind::NOTHING,
+            Self::Wait(_) => kind::WAIT,
+            Self::Record(_) => kind::RECORD,
+            Self::Allocate(..) => kind::ALLOCATE,
+            Self::Free(_) => kind::FREE,
+            Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => kind::VALUES,
         }
     }
 }

@@ -5,7 +5,7 @@
 use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
 use crate::values::{get, get_text, get_u64, put, put_bytes, put_if, put_new};
-use driver::graph::Task;
+use driver::graph::{Task, kind};
 use driver::work::{Call, Work};
 use driver::{Driver, Error, Result};
 
@@ -114,7 +114,7 @@ fn add_any(driver: &mut Driver, node: u64, graph: u64, after: (u64, u64), params
     }
     let (kind, params) = of_union(driver, params)?;
     match kind {
-        10 => add_allocation(driver, node, graph, after, params),
+        kind::ALLOCATE => add_allocation(driver, node, graph, after, params),
         _ => add_kind(driver, node, graph, after, kind, (params, Long)),
     }
 }
@@ -177,13 +177,6 @@ fn number(handle: u64) -> u32 {
     (handle >> 4 & 0x0fff_ffff) as u32 | ((handle >> 32 & 0xf) as u32) << 28
 }
 
-const KERNEL: u32 = 0;
-const COPY: u32 = 1;
-const FILL: u32 = 2;
-const HOST: u32 = 3;
-const WAIT: u32 = 6;
-const RECORD: u32 = 7;
-
 use KernelForm::{Long, Short};
 
 api! {
@@ -206,19 +199,19 @@ api! {
     }
 
     fn cuGraphAddKernelNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), KERNEL, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::KERNEL, (params, Short))
     }
     fn cuGraphAddKernelNode_v2(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), KERNEL, (params, Long))
+        add_kind(driver, node, graph, (after, count), kind::KERNEL, (params, Long))
     }
     fn cuGraphAddMemcpyNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), COPY, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::COPY, (params, Short))
     }
     fn cuGraphAddMemsetNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), FILL, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::FILL, (params, Short))
     }
     fn cuGraphAddHostNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), HOST, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::CALL, (params, Short))
     }
     fn cuGraphAddChildGraphNode(node: u64, graph: u64, after: u64, count: u64, child: u64) |driver| {
         add(driver, node, graph, (after, count), Task::Child(child))
@@ -241,7 +234,7 @@ api! {
         add(driver, node, graph, (after, count), Task::Free(address))
     }
     fn cuGraphAddBatchMemOpNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), 12, (params, Long))
+        add_kind(driver, node, graph, (after, count), kind::VALUES, (params, Long))
     }
     fn cuGraphAddNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
         add_any(driver, node, graph, (after, count), params)
@@ -309,20 +302,20 @@ api! {
     }
     fn cuGraphDestroyNode(node: u64) |driver| { driver.node_destroy(node) }
 
-    fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Short) }
-    fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Long) }
-    fn cuGraphKernelNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Short) }
-    fn cuGraphKernelNodeSetParams_v2(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Long) }
-    fn cuGraphMemcpyNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, COPY, params, Short) }
-    fn cuGraphMemcpyNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, COPY, params, Short) }
-    fn cuGraphMemsetNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, FILL, params, Short) }
-    fn cuGraphMemsetNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, FILL, params, Short) }
-    fn cuGraphHostNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, HOST, params, Short) }
-    fn cuGraphHostNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, HOST, params, Short) }
-    fn cuGraphMemAllocNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, 10, params, Short) }
-    fn cuGraphMemFreeNodeGetParams(node: u64, address: u64) |driver| { get_kind(driver, node, 11, address, Short) }
-    fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, RECORD, event, Short) }
-    fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, WAIT, event, Short) }
+    fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Short) }
+    fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Long) }
+    fn cuGraphKernelNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::KERNEL, params, Short) }
+    fn cuGraphKernelNodeSetParams_v2(node: u64, params: u64) |driver| { set_kind(driver, node, kind::KERNEL, params, Long) }
+    fn cuGraphMemcpyNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::COPY, params, Short) }
+    fn cuGraphMemcpyNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::COPY, params, Short) }
+    fn cuGraphMemsetNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::FILL, params, Short) }
+    fn cuGraphMemsetNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::FILL, params, Short) }
+    fn cuGraphHostNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::CALL, params, Short) }
+    fn cuGraphHostNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::CALL, params, Short) }
+    fn cuGraphMemAllocNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::ALLOCATE, params, Short) }
+    fn cuGraphMemFreeNodeGetParams(node: u64, address: u64) |driver| { get_kind(driver, node, kind::FREE, address, Short) }
+    fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::RECORD, event, Short) }
+    fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::WAIT, event, Short) }
     fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |driver| {
         driver.event_wait(event, true)?;
         driver.node_set(node, Task::Record(event))
@@ -331,8 +324,8 @@ api! {
         driver.event_wait(event, true)?;
         driver.node_set(node, Task::Wait(event))
     }
-    fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, 12, params, Long) }
-    fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, 4, graph, Short) }
+    fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::VALUES, params, Long) }
+    fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, kind::GRAPH, graph, Short) }
     fn cuGraphNodeSetParams(node: u64, params: u64) = cuGraphNodeSetParams_v2 |driver| {
         let (kind, params) = of_union(driver, params)?;
         set_kind(driver, node, kind, params, Long)
@@ -341,7 +334,7 @@ api! {
         let kind = driver.node(node)?.task.kind();
         put(driver, params, kind)?;
         let (_, place) = of_union(driver, params)?;
-        if kind == 5 { Ok(()) } else { put_params(driver, node, place, Long) }
+        if kind == kind::NOTHING { Ok(()) } else { put_params(driver, node, place, Long) }
     }
     fn cuGraphNodeGetContainingGraph(node: u64, graph: u64) |driver| {
         let of = driver.node(node)?.graph;
@@ -366,7 +359,7 @@ api! {
         driver.node_set_attribute(node, attribute, bytes.to_vec())
     }
     fn cuGraphKernelNodeGetAttribute(node: u64, attribute: u32, value: u64) |driver| {
-        if driver.node(node)?.task.kind() != KERNEL {
+        if driver.node(node)?.task.kind() != kind::KERNEL {
             return Err(Error::INVALID_VALUE);
         }
         let set = driver.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
@@ -414,22 +407,22 @@ api! {
         update(driver, exec, graph, [info, info + 8, info + 16])
     }
     fn cuGraphExecKernelNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, KERNEL, (params, Short))
+        exec_set_kind(driver, exec, node, kind::KERNEL, (params, Short))
     }
     fn cuGraphExecKernelNodeSetParams_v2(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, KERNEL, (params, Long))
+        exec_set_kind(driver, exec, node, kind::KERNEL, (params, Long))
     }
     fn cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
-        exec_set_kind(driver, exec, node, COPY, (params, Short))
+        exec_set_kind(driver, exec, node, kind::COPY, (params, Short))
     }
     fn cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
-        exec_set_kind(driver, exec, node, FILL, (params, Short))
+        exec_set_kind(driver, exec, node, kind::FILL, (params, Short))
     }
     fn cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, HOST, (params, Short))
+        exec_set_kind(driver, exec, node, kind::CALL, (params, Short))
     }
     fn cuGraphExecBatchMemOpNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, 12, (params, Long))
+        exec_set_kind(driver, exec, node, kind::VALUES, (params, Long))
     }
     fn cuGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64) |driver| {
         driver.executable_set_child(exec, node, child)
@@ -445,7 +438,7 @@ api! {
     fn cuGraphExecNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
         let (kind, params) = of_union(driver, params)?;
         match kind {
-            4 => {
+            kind::GRAPH => {
                 let child = get_u64(driver, params)?;
                 driver.executable_set_child(exec, node, child)
             }

@@ -30,6 +30,9 @@ fn fill_rows(
     if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
 }
 
+/// All flags of `cuMemHostRegister`: portable, mapped, of a device, only read.
+const REGISTER_FLAGS: u32 = 15;
+
 use Said::{Device, Host, Nothing};
 
 api! {
@@ -70,7 +73,12 @@ api! {
         put_new(driver, pointer, |driver| driver.mem_alloc_shared(bytes, Place::Host, flags))
     }
 
-    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) = cuMemHostRegister |driver| { driver.host_register(address, bytes, flags) }
+    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) = cuMemHostRegister |driver| {
+        if flags > REGISTER_FLAGS {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.host_register(address, bytes, flags)
+    }
 
     fn cuMemHostGetDevicePointer_v2(pointer: u64, address: u64, flags: u32) |driver| {
         if flags != 0 {
@@ -81,7 +89,8 @@ api! {
     }
 
     fn cuMemHostGetFlags(flags: u64, address: u64) |driver| {
-        let (_, allocation) = driver.find(address).ok_or(Error::INVALID_VALUE)?;
+        let found = driver.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
+        let (_, allocation) = found.ok_or(Error::INVALID_VALUE)?;
         // Portable and mapped, as with unified addresses.
         put(driver, flags, allocation.flags | 3)
     }

@@ -3,7 +3,7 @@
 use crate::api::array::box_3d;
 use crate::api::launch::{arguments, shape};
 use crate::values::{get_u32, get_u64, put};
-use driver::graph::Task;
+use driver::graph::{Task, kind};
 use driver::module::Request;
 use driver::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
 use driver::{Driver, Error, Result};
@@ -21,31 +21,31 @@ pub enum KernelForm {
 pub fn of_union(driver: &Driver, params: u64) -> Result<(u32, u64)> {
     let kind = get_u32(driver, params)?;
     // Copies have flags and a context before their parameters.
-    Ok((kind, params + 16 + if kind == 1 { 16 } else { 0 }))
+    Ok((kind, params + 16 + if kind == kind::COPY { 16 } else { 0 }))
 }
 
 /// What the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`) say.
 pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) -> Result<Task> {
     match kind {
-        0 => kernel(driver, params, form).map(Task::Work),
-        1 => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
-        2 => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
-        3 => {
+        kind::KERNEL => kernel(driver, params, form).map(Task::Work),
+        kind::COPY => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
+        kind::FILL => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
+        kind::CALL => {
             let (function, argument) = (get_u64(driver, params)?, get_u64(driver, params + 8)?);
             if function == 0 {
                 return Err(Error::INVALID_VALUE);
             }
             Ok(Task::Work(Work::Call(Call { function, argument, stream: None })))
         }
-        4 => get_u64(driver, params).map(Task::Child),
-        5 => Ok(Task::Work(Work::Nothing)),
-        6 | 7 => {
+        kind::GRAPH => get_u64(driver, params).map(Task::Child),
+        kind::NOTHING => Ok(Task::Work(Work::Nothing)),
+        kind::WAIT | kind::RECORD => {
             let event = get_u64(driver, params)?;
             driver.event_wait(event, true)?;
-            Ok(if kind == 6 { Task::Wait(event) } else { Task::Record(event) })
+            Ok(if kind == kind::WAIT { Task::Wait(event) } else { Task::Record(event) })
         }
-        11 => get_u64(driver, params).map(Task::Free),
-        12 => {
+        kind::FREE => get_u64(driver, params).map(Task::Free),
+        kind::VALUES => {
             // Context, number, list, flags.
             let (count, list) = (get_u32(driver, params + 8)?, get_u64(driver, params + 16)?);
             memory_operations(driver, u64::from(count), list).map(Task::Several)

@@ -74,7 +74,10 @@ api! {
         driver.call_host(stream, Call { function, argument, stream: None })
     }
 
-    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) per_thread |driver| {
+    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, flags: u32) per_thread |driver| {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
         driver.call_host(stream, Call { function, argument, stream: Some(stream) })
     }
 

@@ -7,6 +7,7 @@ int cuCtxEnablePeerAccess(H, unsigned), cuCtxDisablePeerAccess(H), cuDeviceGetPr
 int cuDeviceTotalMem(unsigned *, int), cuIpcGetMemHandle(void *, P), cuProfilerStart(void), cuProfilerStop(void);
 int cuPointerGetAttribute(void *, int, P), cuPointerGetAttributes(unsigned, int *, void **, P);
 int cuPointerSetAttribute(const void *, int, P), cuMemHostRegister_v2(void *, size_t, unsigned);
+int cuMemHostGetFlags(unsigned *, void *);
 int cuMemAdvise(P, size_t, int, int), cuMemPrefetchAsync(P, size_t, int, H), cuMemHostUnregister(void *);
 int cuMemRangeGetAttribute(void *, size_t, int, P, size_t), cuMemAdvise_v2(P, size_t, int, uint64_t);
 int cuFuncGetName(const char **, H), cuFuncGetParamInfo(H, size_t, size_t *, size_t *);
@@ -81,10 +82,16 @@ static void addresses(H context) {
     void *host, *found;
     char *plain = malloc(10000);
     int number;
+    unsigned flags;
     OK(cuMemAlloc_v2(&device, 1000));
     OK(cuMemAllocManaged(&managed, 1000, 1));
     OK(cuMemAllocHost_v2(&host, 1000));
+    EXPECT(1, cuMemHostRegister_v2(plain, 10000, 16));
     OK(cuMemHostRegister_v2(plain, 10000, 0));
+    EXPECT(712, cuMemHostRegister_v2(plain, 10000, 0));
+    OK(cuMemHostGetFlags(&flags, host));
+    EXPECT(3, flags);
+    EXPECT(1, cuMemHostGetFlags(&flags, (void *)(size_t)device));
 #define WORD(attribute, address, want)                                                                                 \
     number = -5;                                                                                                       \
     OK(cuPointerGetAttribute(&number, attribute, (P)(size_t)(address)));                                               \
