@@ -72,6 +72,16 @@ pub enum Ran {
     Stuck,
 }
 
+/// What an operation is after its begin.
+enum Begun {
+    /// It has ended.
+    Ended,
+    /// It ends later.
+    Continues,
+    /// It ends when the host has made this call.
+    Call(Call),
+}
+
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -290,49 +300,64 @@ impl Timeline {
             let Some(work) = self.ops.get_mut(&op).map(|op| std::mem::replace(&mut op.work, Work::Nothing)) else {
                 continue;
             };
-            match work {
-                Work::Launch(launch) if launch.timed => {
-                    self.ready_kernels.insert((priority, op), launch);
-                    continue;
-                }
-                Work::Launch(launch) => {
-                    self.bring_in(host);
-                    self.execute(&launch)?;
-                    self.changed = true;
-                }
-                Work::Copy(ref copy) => match direction(copy) {
-                    Some(way) => {
-                        self.transfer(op, way, copy.bytes(), work);
-                        continue;
-                    }
-                    None => self.carry_out(&work, host)?,
-                },
-                Work::Fill(fill) => {
-                    self.transfer(op, Direction::Within, fill.width * fill.height, work);
-                    continue;
-                }
-                Work::Store(address, value) => {
-                    self.bring_in(host);
-                    self.changed = true;
-                    self.write(&At::Device(address), 0, value.bytes(), host)?;
-                }
-                Work::WaitValue(wait) => {
-                    self.value_waits.insert(op, wait);
-                    continue;
-                }
-                Work::Release(address) => {
-                    self.device.memory().free(address).map_err(|error| other(&error))?;
-                }
-                Work::Record(stamp) => stamp.set(self.now()),
-                Work::Call(call) => {
-                    self.calls.remove(&op);
-                    self.calling.insert(op);
-                    return Ok(Some((op, call)));
-                }
-                Work::Nothing => {}
+            match self.begin(priority, op, work, host)? {
+                Begun::Ended => self.end(op),
+                Begun::Continues => {}
+                Begun::Call(call) => return Ok(Some((op, call))),
             }
-            self.end(op);
         }
+        self.launch_ready(host)?;
+        Ok(None)
+    }
+
+    /// Begins an operation. Only kernels on the cores, transfers, waits for values and calls do not end at once.
+    fn begin(&mut self, priority: i32, op: OpId, work: Work, host: &dyn Host) -> Result<Begun, DeviceError> {
+        match work {
+            Work::Launch(launch) if launch.timed => {
+                self.ready_kernels.insert((priority, op), launch);
+                return Ok(Begun::Continues);
+            }
+            Work::Launch(launch) => {
+                self.bring_in(host);
+                self.execute(&launch)?;
+                self.changed = true;
+            }
+            Work::Copy(ref copy) => match direction(copy) {
+                Some(way) => {
+                    self.transfer(op, way, copy.bytes(), work);
+                    return Ok(Begun::Continues);
+                }
+                None => self.carry_out(&work, host)?,
+            },
+            Work::Fill(fill) => {
+                self.transfer(op, Direction::Within, fill.width * fill.height, work);
+                return Ok(Begun::Continues);
+            }
+            Work::Store(address, value) => {
+                self.bring_in(host);
+                self.changed = true;
+                self.write(&At::Device(address), 0, value.bytes(), host)?;
+            }
+            Work::WaitValue(wait) => {
+                self.value_waits.insert(op, wait);
+                return Ok(Begun::Continues);
+            }
+            Work::Release(address) => {
+                self.device.memory().free(address).map_err(|error| other(&error))?;
+            }
+            Work::Record(stamp) => stamp.set(self.now()),
+            Work::Call(call) => {
+                self.calls.remove(&op);
+                self.calling.insert(op);
+                return Ok(Begun::Call(call));
+            }
+            Work::Nothing => {}
+        }
+        Ok(Begun::Ended)
+    }
+
+    /// Hands kernels to the cores while they can hold one more.
+    fn launch_ready(&mut self, host: &dyn Host) -> Result<(), DeviceError> {
         while self.launched.len() < self.most_launched
             && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
         {
@@ -346,7 +371,7 @@ impl Timeline {
             let number = self.device.enqueue(live, launch.registers, op as u32)?;
             self.launched.insert(number, (op, workspace));
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Allocates the first workspace of cooperative launches, so that a request finds out whether there is room.
