@@ -3,7 +3,7 @@
 use crate::api;
 use crate::api::graph::handles;
 use crate::api::node::{check_edges, comparison, memory_operations};
-use crate::values::{get_bytes, get_u32, put, put_bytes, put_if};
+use crate::values::{get_u32, put, put_if};
 use driver::graph::{Info, Mode, exchange_mode};
 use driver::{Driver, Error, Result};
 
@@ -114,32 +114,5 @@ api! {
         driver.stream_device(stream)?;
         let works = memory_operations(driver, count.into(), list)?;
         driver.request_values(stream, works)
-    }
-
-    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
-        driver.stream_device(stream)?;
-        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
-            return Err(Error::INVALID_VALUE);
-        }
-        Ok(())
-    }
-    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
-    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
-        let bytes = get_bytes(driver, value, attribute_bytes(attribute)?)?;
-        driver.set_stream_attribute(stream, attribute, bytes)
-    }
-    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
-        let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
-        put_bytes(driver, value, &set)
-    }
-}
-
-/// Size of an attribute of streams: access window, synchronisation, priority, domains of synchronisation.
-fn attribute_bytes(attribute: u32) -> Result<usize> {
-    match attribute {
-        1 => Ok(32),
-        3 | 8 | 10 => Ok(4),
-        9 => Ok(2),
-        _ => Err(Error::INVALID_VALUE),
     }
 }

@@ -1,9 +1,9 @@
-//! Streams, events, calls of host functions.
+//! Streams and their attributes, events, calls of host functions.
 
 use crate::api;
 use crate::call::with;
 use crate::unlocked;
-use crate::values::{put, put_if, put_new};
+use crate::values::{get_bytes, put, put_bytes, put_if, put_new};
 use crate::wait::finish;
 use driver::work::Call;
 use driver::{Driver, Error, Result};
@@ -18,6 +18,16 @@ fn put_context(driver: &mut Driver, to: u64, stream: u64) -> Result<()> {
 /// Whether flags ask for a node of its own in a capture (`CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`).
 fn external(flags: u32) -> Result<bool> {
     if flags <= 1 { Ok(flags == 1) } else { Err(Error::INVALID_VALUE) }
+}
+
+/// Size of an attribute of streams: access window, synchronisation, priority, domains of synchronisation.
+fn attribute_bytes(attribute: u32) -> Result<usize> {
+    match attribute {
+        1 => Ok(32),
+        3 | 8 | 10 => Ok(4),
+        9 => Ok(2),
+        _ => Err(Error::INVALID_VALUE),
+    }
 }
 
 api! {
@@ -79,6 +89,23 @@ api! {
             return Err(Error::INVALID_VALUE);
         }
         driver.call_host(stream, Call { function, argument, stream: Some(stream) })
+    }
+
+    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
+        driver.stream_device(stream)?;
+        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
+            return Err(Error::INVALID_VALUE);
+        }
+        Ok(())
+    }
+    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
+    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
+        let bytes = get_bytes(driver, value, attribute_bytes(attribute)?)?;
+        driver.set_stream_attribute(stream, attribute, bytes)
+    }
+    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
+        let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
+        put_bytes(driver, value, &set)
     }
 
     fn cuEventCreate(event: u64, flags: u32) |driver| {
