@@ -111,7 +111,10 @@ impl Driver {
         for mipmapped in gone {
             let _ = self.mipmapped.remove(mipmapped);
         }
-        self.textures.retain(|_, texture| texture.context != context);
+        let Self { textures, devices, .. } = self;
+        for ((device, object), _) in textures.extract_if(.., |_, texture| texture.context == context) {
+            devices[device].destroyed_images.push(object);
+        }
         self.references.retain(|reference| reference.context != context);
     }
 }
