@@ -25,7 +25,7 @@ impl Driver {
     /// Destroys a context and what belongs to it.
     ///
     /// # Errors
-    /// It is no context, or a primary one.
+    /// It is not a context, or it is a primary one.
     pub fn context_destroy(&mut self, context: u64) -> Result<()> {
         if self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?.primary {
             return Err(Error::INVALID_CONTEXT);
@@ -125,7 +125,7 @@ impl Driver {
     /// Makes a context current in place of the present one; 0 takes that away.
     ///
     /// # Errors
-    /// It is no context.
+    /// It is not a context.
     pub fn set_current(&self, context: u64) -> Result<()> {
         self.check_initialised()?;
         if context != 0 {
@@ -141,7 +141,7 @@ impl Driver {
     /// Makes a context current above the present one.
     ///
     /// # Errors
-    /// It is no context.
+    /// It is not a context.
     pub fn push_current(&self, context: u64) -> Result<()> {
         self.check_initialised()?;
         self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
@@ -161,7 +161,7 @@ impl Driver {
     /// A context.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn context(&self, context: u64) -> Result<&Context> {
         self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)
     }

@@ -154,7 +154,7 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Comparison {
-    /// At least, cyclically: the difference is no negative number.
+    /// At least, cyclically: the difference is not negative.
     AtLeast,
     Equal,
     And,

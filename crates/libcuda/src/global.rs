@@ -16,11 +16,14 @@ static GLOBAL: OnceLock<Global> = OnceLock::new();
 /// Calls of the API so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Makes the driver of this process.
+/// Makes the driver of this process. A thread of its own does that, which has a part of the heap for itself: memory that
+/// the calling thread allocates later has no remains of GPU descriptions in it, and some programs rely on zeros there.
 pub fn create() {
+    let make = || Driver::new(Settings::from_environment(&Process), Box::new(Process));
     GLOBAL.get_or_init(|| {
-        let driver = Driver::new(Settings::from_environment(&Process), Box::new(Process));
-        Global { driver: Mutex::new(Some(driver)), process: process::number() }
+        let made =
+            std::thread::scope(|scope| Some(std::thread::Builder::new().spawn_scoped(scope, make).ok()?.join().ok()?));
+        Global { driver: Mutex::new(Some(made.unwrap_or_else(make))), process: process::number() }
     });
 }
 

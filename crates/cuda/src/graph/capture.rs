@@ -91,7 +91,7 @@ impl Driver {
     /// As `refuse_capture`, by the handle of a stream.
     ///
     /// # Errors
-    /// It is no stream, or it captures.
+    /// It is not a stream, or it captures.
     pub fn refuse_capture_in(&mut self, stream: u64) -> Result<()> {
         let (_, key) = self.key_of(stream)?;
         self.refuse_capture(key)
@@ -130,7 +130,7 @@ impl Driver {
     /// Begins a capture in a stream, into a new graph, or into a given one after some of its nodes.
     ///
     /// # Errors
-    /// It is no stream, it is the legacy default stream, or it captures already.
+    /// It is not a stream, it is the legacy default stream, or it captures already.
     pub fn capture_begin(&mut self, stream: u64, mode: Mode, into: Option<(u64, Vec<u64>)>) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if matches!(key, Key::Legacy(_)) {
@@ -204,7 +204,7 @@ impl Driver {
     /// The state of a stream's capture.
     ///
     /// # Errors
-    /// It is no stream, or it is the legacy default stream and a stream that blocks captures.
+    /// It is not a stream, or it is the legacy default stream and a stream that blocks captures.
     pub fn capture_info(&mut self, stream: u64) -> Result<Info> {
         let (device, key) = self.key_of(stream)?;
         if matches!(key, Key::Legacy(_)) {
@@ -225,7 +225,7 @@ impl Driver {
     /// Changes the nodes that the next one of a capturing stream follows: `replace` them, or add to them.
     ///
     /// # Errors
-    /// The stream does not capture, or these are no nodes of its graph.
+    /// The stream does not capture, or these are not nodes of its graph.
     pub fn capture_follow(&mut self, stream: u64, nodes: &[u64], replace: bool) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if !self.is_captured(device, key)? {

@@ -33,7 +33,7 @@ impl Driver {
     /// Makes an executable graph.
     ///
     /// # Errors
-    /// It is no graph, its nodes follow each other in a circle, or it is to be launched by the device.
+    /// It is not a graph, its nodes follow each other in a circle, or it is to be launched by the device.
     pub fn graph_instantiate(&mut self, graph: u64, flags: u64) -> Result<u64> {
         if flags & !FLAGS != 0 {
             return Err(if flags & !(FLAGS | 4) == 0 { Error::NOT_SUPPORTED } else { Error::INVALID_VALUE });
@@ -68,7 +68,7 @@ impl Driver {
     /// An executable graph.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn executable(&self, executable: u64) -> Result<&Executable> {
         self.executables.get(executable).map_err(|_| Error::INVALID_VALUE)
     }
@@ -107,7 +107,7 @@ impl Driver {
     /// Destroys an executable graph. A launch of it is still carried out.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn executable_destroy(&mut self, executable: u64) -> Result<()> {
         let gone = self.executables.remove(executable).map_err(|_| Error::INVALID_VALUE)?;
         for object in gone.objects {
@@ -124,7 +124,7 @@ impl Driver {
     /// Launches a graph in a stream. It begins after its previous launch.
     ///
     /// # Errors
-    /// It is no executable graph, or no stream of its device, or memory of its last launch has not been freed.
+    /// Either handle is invalid, the stream is one of another device, or memory of its last launch has not been freed.
     pub fn graph_launch(&mut self, executable: u64, stream: u64) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if self.executable(executable)?.device != device {

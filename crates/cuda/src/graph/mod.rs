@@ -42,7 +42,7 @@ impl Driver {
     /// A graph.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn graph(&self, graph: u64) -> Result<&Graph> {
         self.graphs.get(graph).map_err(|_| Error::INVALID_VALUE)
     }
@@ -50,7 +50,7 @@ impl Driver {
     /// A node.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn node(&self, node: u64) -> Result<&Node> {
         self.graph_nodes.get(node).map_err(|_| Error::INVALID_VALUE)
     }
@@ -70,7 +70,7 @@ impl Driver {
     /// Adds a node.
     ///
     /// # Errors
-    /// It is no graph, or the dependences are none of its nodes.
+    /// It is not a graph, or the dependences are none of its nodes.
     pub fn graph_add(&mut self, graph: u64, after: &[u64], task: Task) -> Result<u64> {
         self.check_nodes(graph, after)?;
         let node = Node {
@@ -115,7 +115,7 @@ impl Driver {
     /// Adds a node that executes a copy of another graph.
     ///
     /// # Errors
-    /// It is no graph, or it allocates memory.
+    /// It is not a graph, or it allocates memory.
     pub fn graph_add_child(&mut self, graph: u64, after: &[u64], child: u64) -> Result<u64> {
         self.check_nodes(graph, after)?;
         if self.graph(child)?.depth >= MOST_LEVELS {
@@ -129,7 +129,7 @@ impl Driver {
     /// Changes what a node does; its kind stays.
     ///
     /// # Errors
-    /// It is no node, or one of another kind.
+    /// It is not a node, or it is one of another kind.
     pub fn node_set(&mut self, node: u64, task: Task) -> Result<()> {
         if self.node(node)?.task.kind() != task.kind() {
             return Err(Error::INVALID_VALUE);
@@ -140,7 +140,7 @@ impl Driver {
     /// Sets an attribute of a kernel's node.
     ///
     /// # Errors
-    /// It is no node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
+    /// It is not a node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
     pub fn node_set_attribute(&mut self, node: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
         let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
             return Err(Error::INVALID_VALUE);
@@ -158,7 +158,7 @@ impl Driver {
     /// Adds dependences: pairs of the earlier and the later node.
     ///
     /// # Errors
-    /// They are no nodes of the graph, or the dependence exists already.
+    /// They are not nodes of the graph, or the dependence exists already.
     pub fn graph_add_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
@@ -175,7 +175,7 @@ impl Driver {
     /// Takes dependences away.
     ///
     /// # Errors
-    /// They are no nodes of the graph, or there is no such dependence.
+    /// They are not nodes of the graph, or there is no such dependence.
     pub fn graph_remove_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
@@ -192,7 +192,7 @@ impl Driver {
     /// The nodes of a graph, in the order in which they were added.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_nodes(&self, graph: u64) -> Result<Vec<u64>> {
         self.graph(graph).map(|graph| graph.nodes.clone())
     }
@@ -200,7 +200,7 @@ impl Driver {
     /// The nodes of a graph that follow no other one.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_roots(&self, graph: u64) -> Result<Vec<u64>> {
         let is_root = |node: &u64| self.node(*node).is_ok_and(|node| node.after.is_empty());
         Ok(self.graph(graph)?.nodes.iter().copied().filter(is_root).collect())
@@ -209,7 +209,7 @@ impl Driver {
     /// The dependences of a graph: pairs of the earlier and the later node.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_edges(&self, graph: u64) -> Result<Vec<(u64, u64)>> {
         let nodes = self.graph(graph)?.nodes.iter().filter_map(|&to| Some((to, self.node(to).ok()?)));
         Ok(nodes.flat_map(|(to, node)| node.after.iter().map(move |&from| (from, to))).collect())
@@ -218,7 +218,7 @@ impl Driver {
     /// The nodes that follow a node.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn node_followers(&self, node: u64) -> Result<Vec<u64>> {
         let edges = self.graph_edges(self.node(node)?.graph)?;
         Ok(edges.into_iter().filter(|&(from, _)| from == node).map(|(_, to)| to).collect())
@@ -240,7 +240,7 @@ impl Driver {
     /// A copy of a graph.
     ///
     /// # Errors
-    /// It is no graph, or it allocates memory.
+    /// It is not a graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
         let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
         let owns =
@@ -294,7 +294,7 @@ impl Driver {
     /// Removes a node with its dependences.
     ///
     /// # Errors
-    /// It is no node, or memory of it is in use.
+    /// It is not a node, or memory of it is in use.
     pub fn node_destroy(&mut self, node: u64) -> Result<()> {
         let graph = self.node(node)?.graph;
         if matches!(self.node(node)?.task, Task::Allocate(..) | Task::Free(_)) {
@@ -313,7 +313,7 @@ impl Driver {
     /// Destroys a graph.
     ///
     /// # Errors
-    /// It is none, or a node owns it.
+    /// The handle is invalid, or a node owns the graph.
     pub fn graph_destroy(&mut self, graph: u64) -> Result<()> {
         if self.graph(graph)?.is_child {
             return Err(Error::INVALID_VALUE);
@@ -354,7 +354,7 @@ impl Driver {
     /// The nodes of a graph, each after those that it follows.
     ///
     /// # Errors
-    /// It is no graph, or nodes follow each other in a circle.
+    /// It is not a graph, or nodes follow each other in a circle.
     pub(crate) fn graph_order(&self, graph: u64) -> Result<Vec<u64>> {
         let nodes = &self.graph(graph)?.nodes;
         let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(i, &node)| (node, i)).collect();
@@ -382,7 +382,7 @@ impl Driver {
     /// Adds a node that allocates memory; returns it and the address.
     ///
     /// # Errors
-    /// It is no graph, or not enough memory.
+    /// It is not a graph, or there is not enough memory.
     pub fn graph_add_allocation(&mut self, graph: u64, after: &[u64], bytes: u64) -> Result<(u64, u64)> {
         self.check_nodes(graph, after)?;
         let address = self.allocate(bytes)?;
@@ -392,7 +392,7 @@ impl Driver {
     /// Adds a node that frees memory of another one.
     ///
     /// # Errors
-    /// It is no graph, or no node has allocated that memory, or it is freed already.
+    /// It is not a graph, or no node has allocated that memory, or it is freed already.
     pub fn graph_add_free(&mut self, graph: u64, after: &[u64], address: u64) -> Result<u64> {
         let memory = self.graph_memory.get(&address).filter(|memory| !memory.is_freed);
         memory.ok_or(Error::INVALID_VALUE)?;

@@ -35,7 +35,7 @@ impl Driver {
     /// An array.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn array(&self, array: u64) -> Result<&Array> {
         self.arrays.get(array)
     }
@@ -43,7 +43,7 @@ impl Driver {
     /// Destroys an array that nothing uses any more.
     ///
     /// # Errors
-    /// It is none, or belongs to a mipmapped array.
+    /// The handle is invalid, or the array belongs to a mipmapped array.
     pub fn array_destroy(&mut self, array: u64) -> Result<()> {
         if self.arrays.get(array)?.is_level {
             return Err(Error::INVALID_HANDLE);
@@ -91,7 +91,7 @@ impl Driver {
     /// Destroys a mipmapped array with its level.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn mipmapped_destroy(&mut self, mipmapped: u64) -> Result<()> {
         let array = self.mipmapped.remove(mipmapped)?;
         let array = self.arrays.remove(array)?;

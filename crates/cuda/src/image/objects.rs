@@ -47,7 +47,7 @@ pub struct Array {
 /// The channel of a format (`CUarray_format`); those that are compressed or packed are not supported.
 ///
 /// # Errors
-/// It is no format, or not supported.
+/// It is not a format, or it is not supported.
 pub fn channel_of(format: u32) -> Result<Channel> {
     Ok(match format {
         0x01 => Channel::U8,

@@ -8,7 +8,7 @@ use crate::image::{ALIGNMENT, Reference, Resource};
 use exec::ImageReference;
 use isa::Image;
 
-/// Images that references have been bound to and that are kept for the case that they are again.
+/// Images of references that are kept for later launches.
 const MOST_KEPT: usize = 256;
 
 impl Driver {
@@ -42,7 +42,7 @@ impl Driver {
     /// Destroys a reference that belongs to no module.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn reference_destroy(&mut self, reference: u64) -> Result<()> {
         match self.references.get(reference)?.of {
             Some(_) => Err(Error::INVALID_HANDLE),
@@ -53,7 +53,7 @@ impl Driver {
     /// A texture or surface reference.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// The handle is not one of this kind.
     pub fn reference(&mut self, reference: u64, is_surface: bool) -> Result<&mut Reference> {
         let reference = self.references.get_mut(reference)?;
         if reference.is_surface == is_surface { Ok(reference) } else { Err(Error::INVALID_HANDLE) }
@@ -63,7 +63,7 @@ impl Driver {
     /// given.
     ///
     /// # Errors
-    /// It is no reference.
+    /// It is not a reference.
     pub fn reference_set_linear(&mut self, reference: u64, address: u64, bytes: u64) -> Result<u64> {
         let reference = self.reference(reference, false)?;
         let offset = address % ALIGNMENT;
@@ -77,7 +77,7 @@ impl Driver {
     /// Binds a reference to an array, whose format it takes.
     ///
     /// # Errors
-    /// Either is none.
+    /// Either handle is invalid.
     pub fn reference_set_array(&mut self, reference: u64, array: u64, is_surface: bool) -> Result<()> {
         let descriptor = self.arrays.get(array)?.descriptor;
         let reference = self.reference(reference, is_surface)?;

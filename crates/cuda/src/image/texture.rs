@@ -122,7 +122,7 @@ impl Driver {
     /// A texture or surface object of the current context's device.
     ///
     /// # Errors
-    /// It is none of this kind, or there is no context.
+    /// The handle is not one of this kind, or there is no context.
     pub fn texture(&mut self, object: u64, is_surface: bool) -> Result<&Texture> {
         let device = self.device_here()?;
         let found = self.textures.get(&(device, object)).filter(|texture| texture.is_surface == is_surface);

@@ -12,7 +12,7 @@ impl Driver {
     fn is_device_side(&self, device: usize, place: &Place3d) -> bool {
         match self.find(place.address) {
             Some((_, allocation)) => allocation.device == device,
-            // Variables of modules are no allocations.
+            // Variables of modules are not allocations.
             None => place.said == Said::Device || (place.said == Said::Nothing && is_variable(place.address)),
         }
     }
@@ -45,7 +45,7 @@ impl Driver {
     /// pageable memory with it at once.
     ///
     /// # Errors
-    /// Memory is missing on one side, or it is no stream.
+    /// Memory is missing on one side, or it is not a stream.
     pub fn copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3], stream: u64, wait: bool) -> Result<Wait> {
         let (device, key) = self.key_of(stream)?;
         if size.contains(&0) {
@@ -149,7 +149,7 @@ impl Driver {
     /// Requests a fill of `height` rows of `count` units of a pattern.
     ///
     /// # Errors
-    /// Memory is missing, or it is no stream.
+    /// Memory is missing, or it is not a stream.
     pub fn fill(
         &mut self,
         address: u64,

@@ -15,7 +15,7 @@ impl Driver {
     /// Reserves a range of addresses.
     ///
     /// # Errors
-    /// The size is no multiple of the granularity, or there are not as many addresses.
+    /// The size is not a multiple of the granularity, or there are not as many addresses.
     pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Result<u64> {
         self.context_here()?;
         let alignment = alignment.max(GRANULARITY_BYTES);
@@ -28,7 +28,7 @@ impl Driver {
     /// Gives a range of addresses back.
     ///
     /// # Errors
-    /// It is none, or memory is mapped there.
+    /// There is none, or memory is mapped there.
     pub fn unreserve(&mut self, address: u64, bytes: u64) -> Result<()> {
         let is_range = self.reserved.ranges.get(&address) == Some(&bytes);
         if !is_range || self.mappings.range(address..address + bytes).next().is_some() {
@@ -41,7 +41,7 @@ impl Driver {
     /// Memory of a device, without an address.
     ///
     /// # Errors
-    /// The size is no multiple of the granularity, or not as much is free.
+    /// The size is not a multiple of the granularity, or not as much is free.
     pub fn physical_create(&mut self, device: i32, bytes: u64) -> Result<u64> {
         let device = self.index_of(device)?;
         if !is_whole(bytes) {
@@ -65,7 +65,7 @@ impl Driver {
     /// Gives the handle of memory back.
     ///
     /// # Errors
-    /// It is none.
+    /// There is none.
     pub fn physical_release(&mut self, handle: u64) -> Result<()> {
         if self.physical(handle)?.mapped.is_none() {
             return self.physical.remove(handle).map(|_| ());

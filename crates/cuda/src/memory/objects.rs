@@ -223,7 +223,7 @@ impl Place3d {
         Self { said, address, pitch: bytes, slice: bytes }
     }
 
-    /// Bytes from the first to the last of a box; `None` if that is no number.
+    /// Bytes from the first to the last of a box; `None` if that is too large.
     pub(super) fn extent(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
         let rows = self.pitch.checked_mul(height.checked_sub(1)?)?;
         self.slice.checked_mul(depth.checked_sub(1)?)?.checked_add(rows)?.checked_add(width)

@@ -9,7 +9,7 @@ impl Driver {
     /// A function.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn function_of(&self, function: u64) -> Result<&Function> {
         self.functions.get(function)
     }
@@ -17,7 +17,7 @@ impl Driver {
     /// A function, to change what its launches take.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn function_mut(&mut self, function: u64) -> Result<&mut Function> {
         self.functions.get_mut(function)
     }
@@ -72,7 +72,7 @@ impl Driver {
     /// CTAs of a function that fit on an SM.
     ///
     /// # Errors
-    /// It is no function, or the block is empty.
+    /// It is not a function, or the block is empty.
     pub fn occupancy(&self, function: u64, threads: u32, dynamic_shared: u32) -> Result<u32> {
         let function = self.functions.get(function)?;
         if threads == 0 {

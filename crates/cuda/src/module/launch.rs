@@ -116,7 +116,7 @@ impl Driver {
     /// Requests a launch.
     ///
     /// # Errors
-    /// As [`Driver::prepare`], or it is no stream of the function's device.
+    /// As [`Driver::prepare`], or it is not a stream of the function's device.
     pub fn launch(&mut self, request: &Request) -> Result<()> {
         let device = self.stream_device(request.stream)?;
         if self.functions.get(request.function)?.device != device {

@@ -41,7 +41,7 @@ impl Driver {
     /// The image at `address` of host memory: fat binary, wrapper of one, cubin, or PTX. Its size is in it.
     ///
     /// # Errors
-    /// There is no memory, or it is none of these.
+    /// There is no memory, or it is not one of these.
     pub fn read_image(&self, address: u64) -> Result<Vec<u8>> {
         let magic = self.host_u32(address)?;
         let bytes = match magic {
@@ -164,15 +164,15 @@ impl Driver {
     /// A module.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn module(&self, module: u64) -> Result<&Module> {
         self.modules.get(module)
     }
 
-    /// Unloads a module. It is kept for the case that the same contents are loaded again.
+    /// Unloads a module. Its code is kept, for programs that load the same contents again.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn unload(&mut self, module: u64) -> Result<()> {
         self.references.retain(|reference| reference.of.as_ref().is_none_or(|of| of.0 != module));
         let module = self.modules.remove(module)?;
@@ -234,7 +234,7 @@ impl Driver {
     /// Names of the functions of a module that can run.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn function_names(&mut self, handle: u64) -> Result<Vec<String>> {
         Ok(self.loaded_of(handle)?.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
     }

@@ -41,7 +41,7 @@ impl Driver {
     /// Destroys a stream. What was requested in it is still done, and what it has captured stays in the graph.
     ///
     /// # Errors
-    /// It is none, or a capture began in it.
+    /// The handle is invalid, or a capture began in the stream.
     pub fn stream_destroy(&mut self, stream: u64) -> Result<()> {
         self.streams.get(stream)?;
         if self.captures.began_in(Key::Made(stream)) {
@@ -61,7 +61,7 @@ impl Driver {
     /// A stream that the program has made.
     ///
     /// # Errors
-    /// It is none, or a default stream.
+    /// The handle is invalid, or that of a default stream.
     pub fn stream(&self, stream: u64) -> Result<&Stream> {
         self.streams.get(stream)
     }
@@ -69,7 +69,7 @@ impl Driver {
     /// The device of a stream; of a default stream that of the current context.
     ///
     /// # Errors
-    /// It is none, or there is no context.
+    /// The handle is invalid, or there is no context.
     pub fn stream_device(&mut self, stream: u64) -> Result<usize> {
         self.key_of(stream).map(|(device, _)| device)
     }
@@ -87,7 +87,7 @@ impl Driver {
     /// Flags, priority and number of any stream.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn stream_facts(&self, stream: u64) -> Result<(u32, i32, u64)> {
         match meant(stream) {
             0 | LEGACY => Ok((0, 0, LEGACY)),
@@ -147,7 +147,7 @@ impl Driver {
     /// Requests `work` in a stream, after the operations `also` too. A stream that captures makes a node of it.
     ///
     /// # Errors
-    /// It is no stream, or there is no context, or a capture does not permit it.
+    /// It is not a stream, there is no context, or a capture does not permit the work.
     pub(crate) fn request(&mut self, stream: u64, work: Work, also: &[OpId]) -> Result<OpId> {
         let (device, key) = self.key_of(stream)?;
         if self.is_captured(device, key)? {
@@ -179,7 +179,7 @@ impl Driver {
     /// What a wait for a stream, or a query of it, waits for.
     ///
     /// # Errors
-    /// It is none, or there is no context, or it captures.
+    /// The handle is invalid, there is no context, or the stream captures.
     pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
         let (device, tails) = self.tails(stream)?;
         let op = match tails[..] {
@@ -194,7 +194,7 @@ impl Driver {
     /// Whether nothing of a stream is left to do.
     ///
     /// # Errors
-    /// It is none, or there is no context, or it captures.
+    /// The handle is invalid, there is no context, or the stream captures.
     pub fn stream_idle(&mut self, stream: u64) -> Result<bool> {
         self.tails(stream).map(|(_, tails)| tails.is_empty())
     }
@@ -202,7 +202,7 @@ impl Driver {
     /// Requests a call of a function of the host program.
     ///
     /// # Errors
-    /// There is no function, it is no stream, or there is no context.
+    /// There is no function, it is not a stream, or there is no context.
     pub fn call_host(&mut self, stream: u64, call: Call) -> Result<()> {
         if call.function == 0 {
             return Err(Error::INVALID_VALUE);
@@ -217,7 +217,7 @@ impl Driver {
     /// Sets an attribute of a stream (`CU_STREAM_ATTRIBUTE_*`).
     ///
     /// # Errors
-    /// It is none that the program has made.
+    /// It is not one that the program has made.
     pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
         let stream = self.streams.get_mut(stream)?;
         if attribute == ATTRIBUTE_PRIORITY {
@@ -231,7 +231,7 @@ impl Driver {
     /// An attribute of a stream, of `bytes` bytes; zeros if it was never set.
     ///
     /// # Errors
-    /// It is no stream.
+    /// It is not a stream.
     pub fn stream_attribute(&self, stream: u64, attribute: u32, bytes: usize) -> Result<Vec<u8>> {
         let (_, priority, _) = self.stream_facts(stream)?;
         let set = self.streams.get(stream).ok().and_then(|stream| stream.attributes.get(&attribute));
@@ -247,7 +247,7 @@ impl Driver {
     /// Gives a stream the attributes of another one.
     ///
     /// # Errors
-    /// One of them is none that the program has made.
+    /// Either stream is not one that the program has made.
     pub fn copy_stream_attributes(&mut self, to: u64, from: u64) -> Result<()> {
         let Stream { attributes, priority, .. } = self.streams.get(from)?.clone();
         let to = self.streams.get_mut(to)?;
