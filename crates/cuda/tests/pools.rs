@@ -104,6 +104,15 @@ fn memory_of_a_graph_stays_between_its_launches() {
     program.driver.mem_free_async(x, stream).unwrap();
     program.driver.graph_launch(executable, stream).unwrap();
     program.driver.mem_free_async(x, stream).unwrap();
+    // A node of another graph may free it, once.
+    let other = program.driver.graph_create().unwrap();
+    program.driver.graph_add_free(other, &[], x).unwrap();
+    assert_eq!(program.driver.graph_add_free(other, &[], x), Err(Error::INVALID_VALUE));
+    let other = program.driver.graph_instantiate(other, 0).unwrap();
+    for _ in 0..2 {
+        program.driver.graph_launch(executable, stream).unwrap();
+        program.driver.graph_launch(other, stream).unwrap();
+    }
     let free = program.driver.graph_add_free(graph, &[fill], out);
     assert_eq!(free, Err(Error::INVALID_VALUE), "no memory of a graph");
     program.driver.graph_destroy(graph).unwrap();

@@ -96,11 +96,6 @@ impl Driver {
                 parent.depth = parent.depth.max(depth);
             }
             Task::Allocate(address, _) => self.hold_memory(address),
-            Task::Free(address) => {
-                if let Some(memory) = self.graph_memory.get_mut(&address) {
-                    memory.is_freed = true;
-                }
-            }
             _ => {}
         }
         let argument_list = match &task {
@@ -392,10 +387,13 @@ impl Driver {
     /// Adds a node that frees memory of another one.
     ///
     /// # Errors
-    /// It is not a graph, or no node has allocated that memory, or it is freed already.
+    /// It is not a graph, no node has allocated that memory, or a node of the graph frees it already.
     pub fn graph_add_free(&mut self, graph: u64, after: &[u64], address: u64) -> Result<u64> {
-        let memory = self.graph_memory.get(&address).filter(|memory| !memory.is_freed);
-        memory.ok_or(Error::INVALID_VALUE)?;
+        let frees =
+            |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task, Task::Free(of) if of == address));
+        if !self.graph_memory.contains_key(&address) || self.graph(graph)?.nodes.iter().any(frees) {
+            return Err(Error::INVALID_VALUE);
+        }
         self.graph_add(graph, after, Task::Free(address))
     }
 
@@ -407,17 +405,17 @@ impl Driver {
     /// Whether memory belongs to a graph: it stays for the next launch when the program frees it.
     pub(crate) fn is_kept_by_graph(&mut self, address: u64) -> bool {
         let memory = self.graph_memory.get_mut(&address);
-        memory.map(|memory| (memory.is_freed, memory.is_allocated) = (true, false)).is_some()
+        memory.map(|memory| memory.is_allocated = false).is_some()
     }
 
-    /// Notes that a graph is gone. Memory that was not freed is the program's from then on.
+    /// Notes that a graph is gone. Memory that a launch has left is the program's from then on.
     pub(crate) fn drop_memory(&mut self, address: u64, after: &[u64]) {
         let Some(memory) = self.graph_memory.get_mut(&address) else { return };
         memory.holders -= 1;
         if memory.holders == 0 {
-            let is_freed = memory.is_freed;
+            let is_allocated = memory.is_allocated;
             self.graph_memory.remove(&address);
-            if is_freed {
+            if !is_allocated {
                 let _ = self.free_after(address, after);
             }
         }

@@ -83,8 +83,6 @@ impl Task {
 pub(crate) struct GraphMemory {
     /// Graphs and executable graphs with this node.
     pub(super) holders: u32,
-    /// Whether a node, or the program after a launch, frees it.
-    pub(super) is_freed: bool,
     /// A launch has allocated it, and it has not been freed since.
     pub(super) is_allocated: bool,
 }
