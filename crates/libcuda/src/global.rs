@@ -21,8 +21,9 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 pub fn create() {
     let make = || Driver::new(Settings::from_environment(&Process), Box::new(Process));
     GLOBAL.get_or_init(|| {
-        let made =
-            std::thread::scope(|scope| Some(std::thread::Builder::new().spawn_scoped(scope, make).ok()?.join().ok()?));
+        let made = std::thread::scope(|scope| {
+            std::thread::Builder::new().spawn_scoped(scope, make).ok().and_then(|thread| thread.join().ok())
+        });
         Global { driver: Mutex::new(Some(made.unwrap_or_else(make))), process: process::number() }
     });
 }

@@ -112,9 +112,13 @@ impl Driver {
             let _ = self.mipmapped.remove(mipmapped);
         }
         let Self { textures, devices, .. } = self;
-        for ((device, object), _) in textures.extract_if(.., |_, texture| texture.context == context) {
-            devices[device].destroyed_images.push(object);
-        }
+        textures.retain(|&(device, object), texture| {
+            let stays = texture.context != context;
+            if !stays {
+                devices[device].destroyed_images.push(object);
+            }
+            stays
+        });
         self.references.retain(|reference| reference.context != context);
     }
 }
