@@ -57,15 +57,15 @@ fn chosen() -> c_int {
 
 /// Makes the primary context of a device current to this thread.
 fn bind(driver: &Driver, device: c_int) -> Result<Handle> {
-    let context = primary_context(driver, device)?;
+    let context = primary_context(device)?;
     driver.cuCtxSetCurrent(context)?;
     BOUND.set((context, AGE.load(Ordering::Relaxed)));
     Ok(context)
 }
 
 /// The primary context of a device, which is made if it does not exist.
-pub fn primary_context(driver: &Driver, device: c_int) -> Result<Handle> {
-    check(driver, device)?;
+pub fn primary_context(device: c_int) -> Result<Handle> {
+    let driver = with_device(device)?;
     let mut held = primary();
     if let Some(context) = held.get(&device) {
         return Ok(*context);
@@ -75,13 +75,13 @@ pub fn primary_context(driver: &Driver, device: c_int) -> Result<Handle> {
     Ok(context)
 }
 
-/// The device that calls of this thread mean.
+/// The device that calls of this thread use.
 pub fn device() -> Result<c_int> {
     let driver = driver()?;
     let context: Handle = out(|place| driver.cuCtxGetCurrent(place))?;
     if context == 0 || context == BOUND.get().0 {
         let device = chosen();
-        return check(driver, device).map(|()| device);
+        return with_device(device).map(|_| device);
     }
     out(|place| driver.cuCtxGetDevice(place))
 }
@@ -99,10 +99,11 @@ pub fn set_default(device: c_int) {
     DEFAULT.store(device, Ordering::Relaxed);
 }
 
-/// Fails if there is no such device.
-pub fn check(driver: &Driver, device: c_int) -> Result<()> {
+/// The driver, for a call that names a device. Fails if it does not exist.
+pub fn with_device(device: c_int) -> Result<&'static Driver> {
+    let driver = driver()?;
     let count: c_int = out(|place| driver.cuDeviceGetCount(place))?;
-    if (0..count).contains(&device) { Ok(()) } else { Err(Error::INVALID_DEVICE) }
+    if (0..count).contains(&device) { Ok(driver) } else { Err(Error::INVALID_DEVICE) }
 }
 
 /// Ends the primary context of this thread's device, with all that it holds.

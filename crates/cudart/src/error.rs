@@ -15,6 +15,7 @@ impl Error {
     pub const INVALID_VALUE: Self = Self(1);
     pub const INITIALIZATION: Self = Self(3);
     pub const INVALID_CONFIGURATION: Self = Self(9);
+    pub const INVALID_PITCH: Self = Self(12);
     pub const INVALID_SYMBOL: Self = Self(13);
     pub const INVALID_TEXTURE: Self = Self(18);
     pub const INVALID_TEXTURE_BINDING: Self = Self(19);
@@ -30,11 +31,6 @@ impl Error {
     pub const NOT_FOUND: Self = Self(500);
     pub const NOT_SUPPORTED: Self = Self(801);
     pub const UNKNOWN: Self = Self(999);
-
-    /// This error, but `then` where it is `when`: the runtime's word for an error of the driver.
-    pub fn as_runtime(self, when: Self, then: Self) -> Self {
-        if self == when { then } else { self }
-    }
 }
 
 thread_local! {

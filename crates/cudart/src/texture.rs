@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, In, Out, plain, read, write, write_bytes};
+use crate::address::{Address, Handle, plain, read, write};
 use crate::api::api;
+use crate::argument::{In, Out};
 use crate::array::Channel;
 use crate::context::current;
 use crate::driver::{at, out};
 use crate::error::{Error, Result};
+use crate::registry::Kind;
 
 /// `cudaResourceDesc` as far as all versions have it. What follows the kind depends on it.
 #[repr(C)]
@@ -44,7 +46,7 @@ pub struct Texture {
 }
 
 /// `cudaResourceViewDesc` as far as all versions have it.
-type View = [u64; 6];
+pub type View = [u64; 6];
 
 /// `CUDA_RESOURCE_DESC`: its kind, 128 bytes that depend on it, flags.
 #[repr(C)]
@@ -86,8 +88,14 @@ struct DriverTexture {
 
 plain!(Resource, Texture);
 
+/// `cudaResourceType`.
+const ARRAY: c_int = 0;
+const MIPMAPPED: c_int = 1;
 const LINEAR: c_int = 2;
 const PITCHED: c_int = 3;
+
+/// `cudaReadModeElementType`: integers are not read as normalized floats.
+const ELEMENT_TYPE: c_int = 0;
 
 /// Flags of textures in the driver.
 pub const READ_AS_INTEGER: c_uint = 1;
@@ -105,7 +113,7 @@ impl Resource {
     fn to_driver(self) -> Result<DriverResource> {
         let Self { kind, what, extent, height, pitch, .. } = self;
         let of_kind = match kind {
-            0 | 1 => OfKind { what, ..OfKind::default() },
+            ARRAY | MIPMAPPED => OfKind { what, ..OfKind::default() },
             LINEAR => {
                 let (format, channels) = self.channel.format()?;
                 OfKind { what, format, channels, extent, ..OfKind::default() }
@@ -122,9 +130,8 @@ impl Resource {
 
 impl Texture {
     fn to_driver(self, seamless: bool) -> DriverTexture {
-        // Without normalized reads the driver must not make floats of integers.
         let flag = |set, flag| if set { flag } else { 0 };
-        let flags = flag(self.read_mode == 0, READ_AS_INTEGER)
+        let flags = flag(self.read_mode == ELEMENT_TYPE, READ_AS_INTEGER)
             | flag(self.normalized != 0, NORMALIZED_COORDINATES)
             | flag(self.srgb != 0, SRGB)
             | flag(self.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION)
@@ -152,21 +159,27 @@ struct Made {
     view: Option<View>,
 }
 
-/// Objects by kind (surface or not) and handle.
-static OBJECTS: Mutex<BTreeMap<(bool, u64), Made>> = Mutex::new(BTreeMap::new());
+/// Textures and surfaces by handle.
+static OBJECTS: Mutex<BTreeMap<(Kind, u64), Made>> = Mutex::new(BTreeMap::new());
 
-fn objects() -> MutexGuard<'static, BTreeMap<(bool, u64), Made>> {
+fn objects() -> MutexGuard<'static, BTreeMap<(Kind, u64), Made>> {
     OBJECTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn made(surface: bool, object: u64) -> Result<Made> {
-    objects().get(&(surface, object)).copied().ok_or(Error::INVALID_VALUE)
+fn made(kind: Kind, object: u64) -> Result<Made> {
+    objects().get(&(kind, object)).copied().ok_or(Error::INVALID_VALUE)
 }
 
 /// Creates a texture object. `bytes` are those of the version's `cudaTextureDesc`.
-pub fn create(object: Out<u64>, resource: In<Resource>, texture: Address, view: In<View>, bytes: usize) -> Result<()> {
+pub fn create_texture(
+    object: Out<u64>,
+    resource: In<Resource>,
+    texture: Address,
+    view: In<View>,
+    bytes: usize,
+) -> Result<()> {
     let driver = current()?;
-    object.ready()?;
+    let object = object.ready()?;
     let resource = resource.get()?;
     let described: Texture = read(texture)?;
     let seamless = bytes > TEXTURE_11 && read::<c_int>(texture.wrapping_add(TEXTURE_11))? != 0;
@@ -181,17 +194,16 @@ pub fn create(object: Out<u64>, resource: In<Resource>, texture: Address, view: 
     let view_address = driver_view.as_ref().map_or(0, at);
     let made = out(|place| driver.cuTexObjectCreate(place, at(&of), at(&how), view_address))?;
     let texture = Some((described, seamless));
-    objects().insert((false, made), Made { resource, texture, view });
+    objects().insert((Kind::Texture, made), Made { resource, texture, view });
     object.set(made)
 }
 
-/// Writes what a texture object was described by. `bytes` are those of the version's structure.
+/// Writes the description that a texture object was made of. `bytes` are those of the version's structure.
 pub fn write_texture(place: Address, object: u64, bytes: usize) -> Result<()> {
-    let (texture, seamless) = made(false, object)?.texture.ok_or(Error::INVALID_VALUE)?;
+    let (texture, seamless) = made(Kind::Texture, object)?.texture.ok_or(Error::INVALID_VALUE)?;
     write(place, texture)?;
     if bytes > TEXTURE_11 {
-        let seamless = c_int::from(seamless).to_ne_bytes();
-        write_bytes(place.wrapping_add(TEXTURE_11), &seamless)?;
+        write(place.wrapping_add(TEXTURE_11), c_int::from(seamless))?;
     }
     Ok(())
 }
@@ -199,39 +211,39 @@ pub fn write_texture(place: Address, object: u64, bytes: usize) -> Result<()> {
 api! {
     fn cudaDestroyTextureObject(object: u64) {
         let driver = current()?;
-        objects().remove(&(false, object));
+        objects().remove(&(Kind::Texture, object));
         driver.cuTexObjectDestroy(object)
     }
 
     fn cudaGetTextureObjectResourceDesc(resource: Out<Resource>, object: u64) {
-        resource.set(made(false, object)?.resource)
+        resource.set(made(Kind::Texture, object)?.resource)
     }
 
     fn cudaGetTextureObjectResourceViewDesc(view: Out<View>, object: u64) {
-        view.set(made(false, object)?.view.ok_or(Error::INVALID_VALUE)?)
+        view.set(made(Kind::Texture, object)?.view.ok_or(Error::INVALID_VALUE)?)
     }
 
     fn cudaCreateSurfaceObject(object: Out<u64>, resource: In<Resource>) {
         let driver = current()?;
-        object.ready()?;
+        let object = object.ready()?;
         let resource = resource.get()?;
-        let of = resource.to_driver()?;
-        if resource.kind != 0 {
+        if resource.kind != ARRAY {
             return Err(Error::INVALID_VALUE);
         }
+        let of = resource.to_driver()?;
         let made = out(|place| driver.cuSurfObjectCreate(place, at(&of)))?;
-        objects().insert((true, made), Made { resource, texture: None, view: None });
+        objects().insert((Kind::Surface, made), Made { resource, texture: None, view: None });
         object.set(made)
     }
 
     fn cudaDestroySurfaceObject(object: u64) {
         let driver = current()?;
-        objects().remove(&(true, object));
+        objects().remove(&(Kind::Surface, object));
         driver.cuSurfObjectDestroy(object)
     }
 
     fn cudaGetSurfaceObjectResourceDesc(resource: Out<Resource>, object: u64) {
-        resource.set(made(true, object)?.resource)
+        resource.set(made(Kind::Surface, object)?.resource)
     }
 }
 

@@ -124,6 +124,12 @@ declare! {
     fn cudaGraphAddNode_v2(
         node: usize, graph: usize, after: usize, edges: usize, count: usize, parameters: usize)
         -> c_int;
+    fn cudaGetDeviceProperties(place: usize, device: c_int) -> c_int;
+    fn cudaGetDriverEntryPoint(name: usize, place: usize, flags: u64, status: usize) -> c_int;
+    fn cudaGetDriverEntryPoint_ptsz(name: usize, place: usize, flags: u64, status: usize) -> c_int;
+    fn cudaFuncGetAttributes(place: usize, kernel: usize) -> c_int;
+    fn cudaGraphInstantiate(executable: usize, graph: usize, flags: u64) -> c_int;
+    fn cudaGraphExecUpdate(executable: usize, graph: usize, result: usize) -> c_int;
     fn cudaChooseDevice(device: usize, wanted: usize) -> c_int;
 }
 

@@ -15,7 +15,7 @@ fn wild_pointers_are_invalid_values() {
         assert_eq!(cudaMalloc(wild, 16), 1, "{wild:#x}");
         assert_eq!(cudaGetDevice(wild), 1, "{wild:#x}");
         assert_eq!(cudaGetDeviceCount(wild), 1, "{wild:#x}");
-        assert_eq!(crate::cudaGetDeviceProperties(wild, 0), 1, "{wild:#x}");
+        assert_eq!(cudaGetDeviceProperties(wild, 0), 1, "{wild:#x}");
         assert_eq!(cudaMemcpy3D(wild), 1, "{wild:#x}");
         assert_eq!(cudaMallocArray(at(&mut 0_usize), wild, 4, 4, 0), 1, "{wild:#x}");
         assert_eq!(cudaMemcpy(wild, at(&mut 0_u64), 8, 0), 1, "{wild:#x}");
