@@ -29,6 +29,7 @@ impl Error {
     pub const INVALID_DEVICE: Self = Self(101);
     pub const INVALID_HANDLE: Self = Self(400);
     pub const NOT_FOUND: Self = Self(500);
+    pub const NOT_READY: Self = Self(600);
     pub const NOT_SUPPORTED: Self = Self(801);
     pub const UNKNOWN: Self = Self(999);
 }
@@ -38,9 +39,12 @@ thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Makes `error` the last error of the thread.
+/// Makes `error` the last error of the thread. By the programming guide, the result of a query that work is not done
+/// yet is no error.
 pub fn keep(error: Error) {
-    LAST.set(error.0);
+    if error != Error::NOT_READY {
+        LAST.set(error.0);
+    }
 }
 
 // SAFETY: the name belongs to this API, which defines it once.
