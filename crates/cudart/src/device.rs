@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 
 /// `cudaDeviceMapHost`: always in force, so always reported.
 const MAP_HOST: c_uint = 8;
-/// Flags of `cudaSetDeviceFlags` that exist.
-const DEVICE_FLAGS: c_uint = 0x1f;
+/// Flags of `cudaSetDeviceFlags` that exist: scheduling, `cudaDeviceMapHost`, `cudaDeviceLmemResizeToMax`,
+/// `cudaDeviceSyncMemops`.
+const DEVICE_FLAGS: c_uint = 0x9f;
 /// `cudaInitDeviceFlagsAreValid`.
 const FLAGS_ARE_VALID: c_uint = 1;
 /// Attributes: compute capability.

@@ -74,6 +74,7 @@ declare! {
     fn cudaGetDevice(device: usize) -> c_int;
     fn cudaSetValidDevices(devices: usize, count: c_int) -> c_int;
     fn cudaDeviceReset() -> c_int;
+    fn cudaSetDeviceFlags(flags: c_uint) -> c_int;
     fn cudaDeviceSynchronize() -> c_int;
     fn cudaMalloc(address: usize, bytes: usize) -> c_int;
     fn cudaFree(address: usize) -> c_int;

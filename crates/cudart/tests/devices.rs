@@ -31,6 +31,20 @@ fn each_thread_has_its_device() {
 }
 
 #[test]
+fn flags_of_a_device_are_those_of_the_headers() {
+    let _serial = serial();
+    let log = logged(|| {
+        // Scheduling by yielding, mapped memory, local memory that stays, and synchronous memory operations.
+        assert_eq!(cudaSetDeviceFlags(0x9a), 0);
+        for unknown in [0x20, 0x40, 0x100] {
+            assert_eq!(cudaSetDeviceFlags(unknown), 1, "{unknown:#x}");
+        }
+    });
+    assert_eq!(log, ["flags of 0 0x9a"]);
+    cudaGetLastError();
+}
+
+#[test]
 fn modules_and_contexts_are_loaded_again_after_a_reset() {
     let _serial = serial();
     let kernel = Binary::register().kernel("again");

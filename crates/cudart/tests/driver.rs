@@ -155,6 +155,10 @@ fake! {
         log(format!("retain {device}"));
         put(place, CONTEXT + device as usize)
     }
+    fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) {
+        log(format!("flags of {device} {flags:#x}"));
+        0
+    }
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { 0 }
     fn cuDevicePrimaryCtxReset_v2(device: c_int) {
         log(format!("reset {device}"));
