@@ -121,7 +121,7 @@ fn transfer(direction: Direction, local: Address, remote: Address, bytes: usize)
         Direction::ToProgram => (far.iov_base, near.iov_base),
         Direction::FromProgram => (near.iov_base, far.iov_base),
     };
-    // SAFETY: the program says that its range is valid, and this system lets nobody check.
+    // SAFETY: the program passes a valid range; the system does not allow a check.
     unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
     Ok(())
 }

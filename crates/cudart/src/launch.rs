@@ -85,8 +85,8 @@ struct Pending {
     stream: Stream,
 }
 
-/// Most configurations that wait for their launches: a launch whose arguments are computed by other launches
-/// needs a few.
+/// The maximum number of configurations that wait for their launches. Several do where the arguments of a launch
+/// are computed by other launches.
 const DEPTH: usize = 64;
 const NO_LAUNCH: Pending =
     Pending { grid: Dim3 { x: 0, y: 0, z: 0 }, block: Dim3 { x: 0, y: 0, z: 0 }, shared: 0, stream: Stream::DEFAULT };

@@ -21,7 +21,7 @@ const PINNED: c_int = 1;
 /// Bytes of `cudaMemAccessDesc`: a location and flags.
 const ACCESS_BYTES: usize = 12;
 
-/// Bytes of an attribute: the three that say what memory is reused for are 32-bit flags.
+/// Bytes of an attribute: the three on the reuse of memory are 32-bit flags.
 fn value_bytes(attribute: c_int) -> usize {
     if (1..=3).contains(&attribute) { 4 } else { 8 }
 }

@@ -104,6 +104,9 @@ declare! {
         offset: usize, host: usize, memory: usize, channel: usize, width: usize, height: usize,
         pitch: usize) -> c_int;
     fn cudaBindTextureToArray(host: usize, array: usize, channel: usize) -> c_int;
+    fn cudaCreateTextureObject(object: usize, resource: usize, texture: usize, view: usize) -> c_int;
+    fn cudaGetTextureObjectResourceDesc(resource: usize, object: u64) -> c_int;
+    fn cudaGetTextureObjectTextureDesc(texture: usize, object: u64) -> c_int;
     fn cudaUnbindTexture(host: usize) -> c_int;
     fn cudaGetTextureAlignmentOffset(offset: usize, host: usize) -> c_int;
     fn cudaGetTextureReference(host: usize, symbol: usize) -> c_int;
@@ -166,7 +169,7 @@ impl Binary {
         Self { handle: __cudaRegisterFatBinary(at(wrapper)) }
     }
 
-    /// A host address that stands for something, and its name.
+    /// A host address for a registration, and the address of its name.
     fn named(name: &str) -> (usize, usize) {
         let host: &'static mut u64 = Box::leak(Box::new(0));
         let name = CString::new(name).expect("no zero byte").into_raw();

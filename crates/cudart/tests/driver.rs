@@ -27,6 +27,8 @@ pub struct State {
     names: Vec<(usize, String)>,
     /// Arrays: width, height, depth, format, channels.
     arrays: Vec<[usize; 5]>,
+    /// The descriptions of textures, until the device is reset: the handle is the index plus one.
+    textures: Vec<([u64; 18], [u32; 26])>,
     /// The parameters of the last nodes of graphs.
     kernel_node: [u64; 9],
     copy_node: [u64; 25],
@@ -40,6 +42,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     variables: BTreeMap::new(),
     names: Vec::new(),
     arrays: Vec::new(),
+    textures: Vec::new(),
     kernel_node: [0; 9],
     copy_node: [0; 25],
     broken: 0,
@@ -162,6 +165,7 @@ fake! {
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { 0 }
     fn cuDevicePrimaryCtxReset_v2(device: c_int) {
         log(format!("reset {device}"));
+        state().textures.clear();
         0
     }
     fn cuCtxGetCurrent(place: *mut usize) { put(place, CURRENT.get()) }
@@ -354,6 +358,30 @@ fake! {
         match state().arrays.get(array.wrapping_sub(1)) {
             Some(described) => put(place, *described),
             None => 400,
+        }
+    }
+
+    fn cuTexObjectCreate(
+        place: *mut u64,
+        resource: *const [u64; 18],
+        texture: *const [u32; 26],
+        _view: usize,
+    ) {
+        let mut state = state();
+        // SAFETY: the runtime passes a `CUDA_RESOURCE_DESC` and a `CUDA_TEXTURE_DESC`.
+        state.textures.push(unsafe { (*resource, *texture) });
+        put(place, state.textures.len() as u64)
+    }
+    fn cuTexObjectGetResourceDesc(place: *mut [u64; 18], object: u64) {
+        match state().textures.get(object.wrapping_sub(1) as usize) {
+            Some((resource, _)) => put(place, *resource),
+            None => INVALID_VALUE,
+        }
+    }
+    fn cuTexObjectGetTextureDesc(place: *mut [u32; 26], object: u64) {
+        match state().textures.get(object.wrapping_sub(1) as usize) {
+            Some((_, texture)) => put(place, *texture),
+            None => INVALID_VALUE,
         }
     }
 

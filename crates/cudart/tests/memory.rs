@@ -145,7 +145,7 @@ fn a_fill_in_three_dimensions_is_one_of_rows() {
 }
 
 #[test]
-fn pointers_are_told_apart() {
+fn pointers_are_distinguished() {
     let _serial = serial();
     let memory = allocate(64);
     let mut found = [0_u64; 3];

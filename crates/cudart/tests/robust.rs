@@ -106,7 +106,7 @@ fn the_child_of_a_fork_has_no_driver() {
         }
     };
     assert_eq!(code, 3, "cudaErrorInitializationError");
-    assert_eq!(cudaFree(0), 0, "the parent goes on");
+    assert_eq!(cudaFree(0), 0, "the parent continues");
 }
 
 #[test]
