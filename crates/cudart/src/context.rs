@@ -57,9 +57,11 @@ fn chosen() -> c_int {
 
 /// Makes the primary context of a device current to this thread.
 fn bind(driver: &Driver, device: c_int) -> Result<Handle> {
+    // A reset by another thread from here on makes the context one that is gone.
+    let age = AGE.load(Ordering::Acquire);
     let context = primary_context(device)?;
     driver.cuCtxSetCurrent(context)?;
-    BOUND.set((context, AGE.load(Ordering::Relaxed)));
+    BOUND.set((context, age));
     Ok(context)
 }
 

@@ -74,6 +74,20 @@ fn a_reset_in_one_thread_is_seen_by_another() {
 }
 
 #[test]
+fn a_reset_while_another_thread_gets_its_context_is_seen_there() {
+    let _serial = serial();
+    assert_eq!(cudaSetDevice(1), 0);
+    driver::state().meanwhile = Some(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(cudaDeviceReset(), 0));
+        });
+    });
+    assert_eq!(cudaSetDevice(0), 0);
+    let log = logged(|| assert_eq!(cudaFree(0), 0));
+    assert_eq!(log, ["retain 0"]);
+}
+
+#[test]
 fn a_module_is_loaded_once_in_each_context() {
     let _serial = serial();
     let kernel = Binary::register().kernel("both");

@@ -34,6 +34,8 @@ pub struct State {
     copy_node: [u64; 25],
     /// The error of every call that has a context, once set.
     pub broken: c_int,
+    /// Called once, when a context is made current.
+    pub meanwhile: Option<fn()>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -46,6 +48,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     kernel_node: [0; 9],
     copy_node: [0; 25],
     broken: 0,
+    meanwhile: None,
 });
 
 thread_local! {
@@ -171,6 +174,10 @@ fake! {
     fn cuCtxGetCurrent(place: *mut usize) { put(place, CURRENT.get()) }
     fn cuCtxSetCurrent(context: usize) {
         CURRENT.set(context);
+        let meanwhile = state().meanwhile.take();
+        if let Some(call) = meanwhile {
+            call();
+        }
         0
     }
     fn cuCtxGetDevice(place: *mut c_int) { put(place, (CURRENT.get() - CONTEXT) as c_int) }
