@@ -181,16 +181,16 @@ impl Order {
         synchronous: impl FnOnce() -> Result<()>,
         in_stream: impl FnOnce(Handle) -> Result<()>,
     ) -> Result<()> {
-        if self.is_of_default_stream() { synchronous() } else { in_stream(self.stream.0) }
+        if self.has_synchronous_form() { synchronous() } else { in_stream(self.stream.0) }
     }
 
     /// Waits for what a synchronous call has started in the stream of the thread.
     pub fn finish(self, driver: &Driver) -> Result<()> {
-        let is_pending = self.waits && !self.is_of_default_stream();
+        let is_pending = self.waits && !self.has_synchronous_form();
         if is_pending { driver.cuStreamSynchronize(self.stream.0) } else { Ok(()) }
     }
 
-    fn is_of_default_stream(self) -> bool {
+    fn has_synchronous_form(self) -> bool {
         self.waits && self.stream == Stream::DEFAULT
     }
 }

@@ -2,8 +2,10 @@
 #include "api.h"
 
 int main(int argc, char **argv) {
-    int version, count, n = 1000, i;
+    int version, driver, count, n = 1000, i;
     OK(cudaRuntimeGetVersion(&version));
+    OK(cudaDriverGetVersion(&driver));
+    TRUE(driver >= version);
     printf("runtime %d\n", version / 1000);
     OK(cudaGetDeviceCount(&count));
     EXPECT(1, count);
