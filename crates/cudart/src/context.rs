@@ -115,7 +115,7 @@ pub fn reset() -> Result<()> {
     let mut held = primary();
     let context = held.remove(&device);
     if let Some(context) = context {
-        registry::forget(context);
+        registry::forget(context)?;
         driver.cuDevicePrimaryCtxRelease_v2(device)?;
     }
     AGE.fetch_add(1, Ordering::Relaxed);

@@ -88,8 +88,12 @@ static REGISTRY: Mutex<Registry> =
 /// Managed variables were registered whose addresses the program does not have yet.
 static UNPLACED: AtomicBool = AtomicBool::new(false);
 
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The registry, locked. The child of a fork has none: a thread that it lacks may hold the lock.
+fn registry() -> Result<MutexGuard<'static, Registry>> {
+    if is_forked() {
+        return Err(Error::INITIALIZATION);
+    }
+    Ok(REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// Registers a fat binary by its wrapper. The handle is the address of memory that is never freed: code of the
@@ -102,16 +106,17 @@ pub fn add_binary(wrapper: Address) -> Address {
     };
     let handle = Box::leak(Box::new([image, 0])).as_ptr().expose_provenance();
     let binary = Binary { image, modules: BTreeMap::new(), managed: Vec::new() };
-    registry().binaries.insert(handle, binary);
+    if let Ok(mut registry) = registry() {
+        registry.binaries.insert(handle, binary);
+    }
     handle
 }
 
 /// Removes a fat binary, its entries and its modules.
 pub fn remove_binary(handle: Address) {
-    if is_forked() {
+    let Ok(mut registry) = registry() else {
         return;
-    }
-    let mut registry = registry();
+    };
     let Some(binary) = registry.binaries.remove(&handle) else {
         return;
     };
@@ -129,10 +134,9 @@ pub fn remove_binary(handle: Address) {
 
 /// Registers a host address. Without a readable name nothing is registered, and the first use of the address fails.
 pub fn add(kind: Kind, binary: Address, host: Address, name: Address, reads_normalized: bool) {
-    let Ok(name) = read_text(name, LONGEST_NAME) else {
+    let (Ok(name), Ok(mut registry)) = (read_text(name, LONGEST_NAME), registry()) else {
         return;
     };
-    let mut registry = registry();
     if !registry.binaries.contains_key(&binary) {
         return;
     }
@@ -144,7 +148,9 @@ pub fn add(kind: Kind, binary: Address, host: Address, name: Address, reads_norm
 /// Registers a managed variable, whose address the program reads at `host`.
 pub fn add_managed(binary: Address, host: Address, name: Address) {
     add(Kind::Variable, binary, host, name, false);
-    let mut registry = registry();
+    let Ok(mut registry) = registry() else {
+        return;
+    };
     if !registry.entries.contains_key(&(Kind::Variable, host)) {
         return;
     }
@@ -160,7 +166,7 @@ pub fn place_managed(driver: &Driver, context: Handle) -> Result<()> {
     if !UNPLACED.load(Ordering::Acquire) {
         return Ok(());
     }
-    let mut registry = registry();
+    let mut registry = registry()?;
     let Registry { binaries, entries, .. } = &mut *registry;
     for binary in binaries.values_mut().filter(|binary| !binary.managed.is_empty()) {
         let module = binary.module(driver, context)?;
@@ -174,19 +180,20 @@ pub fn place_managed(driver: &Driver, context: Handle) -> Result<()> {
 }
 
 /// Forgets the modules of a context that is destroyed.
-pub fn forget(context: Handle) {
-    let mut registry = registry();
+pub fn forget(context: Handle) -> Result<()> {
+    let mut registry = registry()?;
     for binary in registry.binaries.values_mut() {
         if binary.modules.remove(&context).is_some() && !binary.managed.is_empty() {
             UNPLACED.store(true, Ordering::Release);
         }
     }
     registry.functions.retain(|(_, of), _| *of != context);
+    Ok(())
 }
 
 /// The function of a kernel in a context.
 pub fn function(driver: &Driver, context: Handle, kernel: Address) -> Result<Handle> {
-    let mut registry = registry();
+    let mut registry = registry()?;
     if let Some(function) = registry.functions.get(&(kernel, context)) {
         return Ok(*function);
     }
@@ -199,7 +206,7 @@ pub fn function(driver: &Driver, context: Handle, kernel: Address) -> Result<Han
 
 /// The kernel's host address of a function of the driver.
 pub fn kernel_of(function: Handle) -> Option<Address> {
-    let registry = registry();
+    let registry = registry().ok()?;
     let mut all = registry.functions.iter();
     all.find(|(_, found)| **found == function).map(|((kernel, _), _)| *kernel)
 }
@@ -209,7 +216,7 @@ pub fn kernel_of(function: Handle) -> Option<Address> {
 pub fn variable(symbol: Address) -> Result<(Address, usize)> {
     let host = host(Kind::Variable, symbol)?;
     let (driver, context) = current_context()?;
-    registry().find(driver, context, (Kind::Variable, host), |module, entry| global(driver, module, entry))
+    registry()?.find(driver, context, (Kind::Variable, host), |module, entry| global(driver, module, entry))
 }
 
 /// A texture or surface in the current context: `get` finds its handle in a module.
@@ -219,13 +226,13 @@ pub fn reference<T>(
     get: impl FnOnce(&'static Driver, Handle, &Entry) -> Result<T>,
 ) -> Result<T> {
     let (driver, context) = current_context()?;
-    registry().find(driver, context, (kind, host), |module, entry| get(driver, module, entry))
+    registry()?.find(driver, context, (kind, host), |module, entry| get(driver, module, entry))
 }
 
 /// The host address of a symbol: the symbol itself if it is registered, else that of the entry whose name is at this
 /// address.
 pub fn host(kind: Kind, symbol: Address) -> Result<Address> {
-    let registry = registry();
+    let registry = registry()?;
     if registry.entries.contains_key(&(kind, symbol)) {
         return Ok(symbol);
     }

@@ -34,7 +34,7 @@ pub struct State {
     copy_node: [u64; 25],
     /// The error of every call that has a context, once set.
     pub broken: c_int,
-    /// Called once, when a context is made current.
+    /// Called once, when a context is made current or a module is loaded.
     pub meanwhile: Option<fn()>,
 }
 
@@ -57,6 +57,13 @@ thread_local! {
 
 pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn meanwhile() {
+    let call = state().meanwhile.take();
+    if let Some(call) = call {
+        call();
+    }
 }
 
 fn log(line: String) {
@@ -174,10 +181,7 @@ fake! {
     fn cuCtxGetCurrent(place: *mut usize) { put(place, CURRENT.get()) }
     fn cuCtxSetCurrent(context: usize) {
         CURRENT.set(context);
-        let meanwhile = state().meanwhile.take();
-        if let Some(call) = meanwhile {
-            call();
-        }
+        meanwhile();
         0
     }
     fn cuCtxGetDevice(place: *mut c_int) { put(place, (CURRENT.get() - CONTEXT) as c_int) }
@@ -185,6 +189,7 @@ fake! {
 
     fn cuModuleLoadFatBinary(place: *mut usize, image: usize) {
         log(format!("load in {:#x}", CURRENT.get()));
+        meanwhile();
         // A module of its own for each context.
         put(place, image ^ (CURRENT.get() << 40))
     }

@@ -90,23 +90,43 @@ fn a_callback_gets_its_stream_status_and_data() {
     cudaGetLastError();
 }
 
-#[test]
-fn the_child_of_a_fork_has_no_driver() {
-    let _serial = serial();
-    assert_eq!(cudaFree(0), 0);
+/// The result of a call in a child of this process, which ends after 10 seconds.
+fn in_child(call: fn() -> c_int) -> c_int {
     // SAFETY: the child calls the runtime, which takes no lock there, and ends at once.
-    let code = unsafe {
+    unsafe {
         match libc::fork() {
-            0 => libc::_exit(cudaMalloc(at(&mut 0_usize), 4)),
+            0 => {
+                libc::alarm(10);
+                libc::_exit(call())
+            }
             child => {
                 let mut status = 0;
                 assert_eq!(libc::waitpid(child, &mut status, 0), child);
+                assert!(libc::WIFEXITED(status), "the child waits for a lock");
                 libc::WEXITSTATUS(status)
             }
         }
-    };
-    assert_eq!(code, 3, "cudaErrorInitializationError");
+    }
+}
+
+#[test]
+fn the_child_of_a_fork_has_no_driver() {
+    let _serial = serial();
+    assert_eq!(in_child(|| cudaMalloc(at(&mut 0_usize), 4)), 3, "cudaErrorInitializationError");
     assert_eq!(cudaFree(0), 0, "the parent continues");
+}
+
+#[test]
+fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {
+    let _serial = serial();
+    let symbol = Binary::register().variable("while_forking", 4);
+    // The registry is locked while a module is loaded.
+    driver::state().meanwhile = Some(|| {
+        assert_eq!(in_child(|| cudaGetTextureReference(at(&mut 0_usize), 8)), 3);
+        assert_eq!(in_child(|| cudaGetSymbolAddress(at(&mut 0_usize), 8)), 3);
+    });
+    assert_eq!(cudaGetSymbolAddress(at(&mut 0_usize), symbol), 0);
+    assert!(driver::state().meanwhile.is_none(), "a module was loaded");
 }
 
 #[test]
