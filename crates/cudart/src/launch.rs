@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use crate::address::{Address, Handle, plain};
 use crate::api::{api, enter};
 use crate::argument::{Argument, In, Out, Stream};
-use crate::context::{current, current_context};
+use crate::context::{current, current_context, device_of};
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::{library, registry};
@@ -58,7 +58,8 @@ impl Argument for Kernel {
     type Raw = Handle;
 
     fn raw(self) -> Result<Handle> {
-        function_of(self.0).map(|(_, function)| function)
+        let (driver, context) = current_context()?;
+        function_of(driver, context, self.0)
     }
 }
 
@@ -189,24 +190,22 @@ fn shared_bytes(bytes: usize) -> Result<c_uint> {
     c_uint::try_from(bytes).map_err(|_| Error::INVALID_VALUE)
 }
 
-/// The function of a kernel in the current context.
-fn function_of(kernel: Address) -> Result<(&'static Driver, Handle)> {
-    let (driver, context) = current_context()?;
-    let function = match registry::function(driver, context, kernel) {
+/// The function of a kernel in a context, which is current.
+fn function_of(driver: &Driver, context: Handle, kernel: Address) -> Result<Handle> {
+    match registry::function(driver, context, kernel) {
         Err(Error::INVALID_DEVICE_FUNCTION) if library::has_kernel(kernel) => {
-            out(|place| driver.cuKernelGetFunction(place, kernel))?
+            out(|place| driver.cuKernelGetFunction(place, kernel))
         }
-        found => found?,
-    };
-    Ok((driver, function))
+        found => found,
+    }
 }
 
 /// The function of a kernel, for a launch. The driver's error for sizes that the device does not have is an invalid
 /// value, the runtime's an invalid configuration.
 pub fn launchable(kernel: Address, grid: Dim3, block: Dim3) -> Result<(&'static Driver, Handle)> {
-    let (driver, function) = function_of(kernel)?;
-    let device: c_int = out(|place| driver.cuCtxGetDevice(place))?;
-    let [most_threads, most @ ..] = limits(driver, device)?;
+    let (driver, context) = current_context()?;
+    let function = function_of(driver, context, kernel)?;
+    let [most_threads, most @ ..] = limits(driver, device_of(driver, context)?)?;
     let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
     let sizes = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
     let fits = sizes.iter().zip(&most).all(|(size, most)| (1..=*most).contains(size));

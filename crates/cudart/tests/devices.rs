@@ -138,6 +138,7 @@ fn the_first_valid_device_is_the_default() {
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(device(), 1));
     });
+    assert_eq!(device(), 0, "a thread with a context keeps its device");
     let mut wrong = [0, 5];
     assert_eq!(cudaSetValidDevices(at(&mut wrong), 2), 101);
     assert_eq!(cudaSetValidDevices(0, 0), 0, "all devices again");
