@@ -110,6 +110,11 @@ pub const SRGB: c_uint = 0x10;
 pub const NO_TRILINEAR_OPTIMIZATION: c_uint = 0x20;
 const SEAMLESS_CUBEMAP: c_uint = 0x40;
 
+/// The flags whose condition holds.
+pub fn flags<const N: usize>(rows: [(bool, c_uint); N]) -> c_uint {
+    rows.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag)
+}
+
 /// Bytes of `cudaTextureDesc` in version 11.
 pub const TEXTURE_11: usize = 68;
 /// Bytes of `cudaTextureDesc` from version 12 on: cube maps may be seamless.
@@ -143,12 +148,13 @@ impl Resource {
 
 impl Texture {
     fn to_driver(self, seamless: bool) -> DriverTexture {
-        let flag = |set, flag| if set { flag } else { 0 };
-        let flags = flag(self.read_mode == ELEMENT_TYPE, READ_AS_INTEGER)
-            | flag(self.normalized != 0, NORMALIZED_COORDINATES)
-            | flag(self.srgb != 0, SRGB)
-            | flag(self.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION)
-            | flag(seamless, SEAMLESS_CUBEMAP);
+        let flags = flags([
+            (self.read_mode == ELEMENT_TYPE, READ_AS_INTEGER),
+            (self.normalized != 0, NORMALIZED_COORDINATES),
+            (self.srgb != 0, SRGB),
+            (self.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION),
+            (seamless, SEAMLESS_CUBEMAP),
+        ]);
         DriverTexture {
             address_modes: self.address_modes,
             filter_mode: self.filter_mode,
