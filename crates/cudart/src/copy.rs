@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::address::{Address, Handle, plain};
 use crate::api::api;
-use crate::argument::{In, Order, Stream};
+use crate::argument::{In, Order, Out, Stream};
 use crate::array::row_bytes;
 use crate::context::{current, primary_context};
 use crate::driver::at;
@@ -38,6 +38,10 @@ pub fn copy_line(to: Address, from: Address, bytes: usize, kind: c_int, order: O
     }
     if to == 0 || from == 0 {
         return Err(Error::INVALID_VALUE);
+    }
+    if sides == (HOST, HOST) {
+        // The driver finds out later that memory is only readable.
+        Out::<u8>::at(to).ready()?;
     }
     order.start(
         || match sides {
