@@ -11,55 +11,34 @@ use crate::error::{Error, Result};
 use crate::launch::{Config, Kernel};
 use crate::library;
 
-/// `cudaFuncAttributes` as far as all versions have it.
-#[repr(C)]
-struct Attributes {
-    shared_bytes: usize,
-    constant_bytes: usize,
-    local_bytes: usize,
-    threads: c_int,
-    registers: c_int,
-    ptx_version: c_int,
-    binary_version: c_int,
-    cache_mode: c_int,
-    dynamic_shared_bytes: c_int,
-    shared_carveout: c_int,
-    /// Attributes of clusters, from version 12 on.
-    cluster: [c_int; 6],
-    reserved: [c_int; 16],
-}
-
-const _: () = assert!(size_of::<Attributes>() == 144);
-
-/// Bytes of the fields in version 11.
+/// Bytes of the fields of `cudaFuncAttributes` in version 11.
 pub const ATTRIBUTES_11: usize = 52;
-/// Bytes of the fields from version 12 on.
+/// Bytes of the fields from version 12 on, which has those of clusters and a reserve.
 pub const ATTRIBUTES_12: usize = 140;
+
+/// The driver's numbers of the attributes in the order of the fields: sizes of shared, constant and local memory
+/// (8 bytes each), then fields of 4 bytes.
+const SIZES: [c_int; 3] = [1, 2, 3];
+const NUMBERS: [c_int; 4] = [0, 4, 5, 6];
+/// Attributes that came later than the call: a driver may lack them.
+const LATER: [c_int; 9] = [7, 8, 9, 10, 11, 12, 13, 15, 14];
 
 /// Writes the first `bytes` of a kernel's attributes.
 pub fn write_attributes(place: Address, kernel: Kernel, bytes: usize) -> Result<()> {
     let (driver, function) = (current()?, kernel.raw()?);
     let get = |number| out::<c_int>(|place| driver.cuFuncGetAttribute(place, number, function));
-    let size = |number| get(number).map(|value| usize::try_from(value).unwrap_or(0));
-    // Attributes that came later than the call: a driver may lack them.
-    let late = |number| get(number).unwrap_or(0);
-    let attributes = Attributes {
-        shared_bytes: size(1)?,
-        constant_bytes: size(2)?,
-        local_bytes: size(3)?,
-        threads: get(0)?,
-        registers: get(4)?,
-        ptx_version: get(5)?,
-        binary_version: get(6)?,
-        cache_mode: late(7),
-        dynamic_shared_bytes: late(8),
-        shared_carveout: late(9),
-        cluster: [late(10), late(11), late(12), late(13), late(15), late(14)],
-        reserved: [0; 16],
-    };
-    // SAFETY: the structure is numbers without gaps within its first bytes: 24, 28, 24 and 64.
-    let all = unsafe { std::slice::from_raw_parts((&raw const attributes).cast::<u8>(), ATTRIBUTES_12) };
-    write_bytes(place, &all[..bytes.min(all.len())])
+    let mut fields = Vec::with_capacity(ATTRIBUTES_12);
+    for number in SIZES {
+        fields.extend(usize::try_from(get(number)?).unwrap_or(0).to_ne_bytes());
+    }
+    for number in NUMBERS {
+        fields.extend(get(number)?.to_ne_bytes());
+    }
+    for number in LATER {
+        fields.extend(get(number).unwrap_or(0).to_ne_bytes());
+    }
+    fields.resize(bytes, 0);
+    write_bytes(place, &fields)
 }
 
 api! {
