@@ -7,34 +7,10 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::Task;
-use crate::stream::Key;
+use crate::graph::objects::{Capture, Member};
+use crate::graph::{Mode, Task};
+use crate::stream::{Key, Recorded};
 use std::cell::Cell;
-use std::thread::ThreadId;
-
-/// Which calls are forbidden during a capture (`CU_STREAM_CAPTURE_MODE_*`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Mode {
-    Global,
-    ThreadLocal,
-    Relaxed,
-}
-
-impl Mode {
-    /// The mode of a number.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn of(number: u32) -> Result<Self> {
-        match number {
-            0 => Ok(Self::Global),
-            1 => Ok(Self::ThreadLocal),
-            2 => Ok(Self::Relaxed),
-            _ => Err(Error::INVALID_VALUE),
-        }
-    }
-}
 
 thread_local! {
     /// The mode of a thread, by which its calls are judged.
@@ -44,41 +20,6 @@ thread_local! {
 /// Sets the capture mode of the calling thread; returns the former one.
 pub fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
-}
-
-/// A stream that takes part in a capture, with the nodes that its next one follows.
-#[derive(Clone, Debug)]
-struct Member {
-    key: Key,
-    after: Box<[u64]>,
-}
-
-/// A capture that has not ended.
-#[derive(Clone, Debug)]
-struct Capture {
-    id: u64,
-    graph: u64,
-    device: usize,
-    mode: Mode,
-    thread: ThreadId,
-    is_invalid: bool,
-    /// Whether the program has provided the graph.
-    is_provided: bool,
-    /// The stream that it began in, and further ones.
-    members: Vec<Member>,
-}
-
-impl Capture {
-    fn member(&mut self, key: Key) -> Option<&mut Member> {
-        self.members.iter_mut().find(|member| member.key == key)
-    }
-}
-
-/// The captures that have not ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Captures {
-    list: Vec<Capture>,
-    begun: u64,
 }
 
 /// What a program asks of a stream's capture.
@@ -91,24 +32,6 @@ pub struct Info {
     pub graph: u64,
     /// Address and number of the nodes that the next one follows.
     pub after: (u64, u64),
-}
-
-/// Where an event was recorded in a capture.
-#[derive(Clone, Debug)]
-pub(crate) struct Recorded {
-    capture: u64,
-    after: Vec<u64>,
-}
-
-impl Captures {
-    /// The capture that a stream takes part in.
-    fn of(&mut self, key: Key) -> Option<&mut Capture> {
-        self.list.iter_mut().find(|capture| capture.members.iter().any(|member| member.key == key))
-    }
-
-    fn invalidate(&mut self, which: impl Fn(&Capture) -> bool) {
-        self.list.iter_mut().filter(|capture| which(capture)).for_each(|capture| capture.is_invalid = true);
-    }
 }
 
 impl Driver {
@@ -168,7 +91,7 @@ impl Driver {
     /// As `refuse_capture`, by the handle of a stream.
     ///
     /// # Errors
-    /// It is no stream, or it captures.
+    /// It is not a stream, or it captures.
     pub fn refuse_capture_in(&mut self, stream: u64) -> Result<()> {
         let (_, key) = self.key_of(stream)?;
         self.refuse_capture(key)
@@ -194,7 +117,7 @@ impl Driver {
         if is_forbidden { Err(Error::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
     }
 
-    /// For a wait for everything on a device.
+    /// For a wait for all work of a device.
     ///
     /// # Errors
     /// A stream of the device captures: its capture becomes invalid.
@@ -207,7 +130,7 @@ impl Driver {
     /// Begins a capture in a stream, into a new graph, or into a given one after some of its nodes.
     ///
     /// # Errors
-    /// It is no stream, it is the legacy default stream, or it captures already.
+    /// It is not a stream, it is the legacy default stream, or it captures already.
     pub fn capture_begin(&mut self, stream: u64, mode: Mode, into: Option<(u64, Vec<u64>)>) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if matches!(key, Key::Legacy(_)) {
@@ -281,7 +204,7 @@ impl Driver {
     /// The state of a stream's capture.
     ///
     /// # Errors
-    /// It is no stream, or it is the legacy default stream and a stream that blocks captures.
+    /// It is not a stream, or it is the legacy default stream and a stream that blocks captures.
     pub fn capture_info(&mut self, stream: u64) -> Result<Info> {
         let (device, key) = self.key_of(stream)?;
         if matches!(key, Key::Legacy(_)) {
@@ -302,7 +225,7 @@ impl Driver {
     /// Changes the nodes that the next one of a capturing stream follows: `replace` them, or add to them.
     ///
     /// # Errors
-    /// The stream does not capture, or these are no nodes of its graph.
+    /// The stream does not capture, or these are not nodes of its graph.
     pub fn capture_follow(&mut self, stream: u64, nodes: &[u64], replace: bool) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if !self.is_captured(device, key)? {
@@ -326,7 +249,7 @@ impl Driver {
         capture.member(key).map(|member| Recorded { capture: id, after: member.after.to_vec() })
     }
 
-    /// Lets a stream wait for an event of a capture: from now on it takes part in it.
+    /// Makes a stream wait for an event of a capture: the stream takes part in the capture from then on.
     ///
     /// # Errors
     /// The capture has ended, or the stream cannot take part in it.

@@ -1,88 +1,23 @@
 //! Memory of programs: on the device, page-locked and managed.
 
+mod copy;
+mod mapping;
+mod objects;
+mod pointer;
+mod pool;
+
+pub use objects::{
+    Advice, Allocation, GRANULARITY_BYTES, Location, MOST_DEVICES, PITCH_ALIGNMENT, Physical, Place, Place3d, Pool,
+    Said, Shared,
+};
+pub(crate) use objects::{HEAP_BYTES, Reserved};
+pub use pointer::Attribute;
+
+use crate::attributes::memory_bytes;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::PAGE_BYTES;
-use crate::properties::memory_bytes;
 use exec::MemoryError;
-
-/// What memory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Device memory.
-    Device,
-    /// Page-locked host memory.
-    Host,
-    /// Managed memory.
-    Managed,
-    /// Host memory that the program has registered; its own address, which is not that on the device.
-    Registered(u64),
-}
-
-/// A piece of memory that the program has allocated.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Allocation {
-    pub bytes: u64,
-    pub place: Place,
-    pub context: u64,
-    pub device: usize,
-    /// Unique number.
-    pub id: u64,
-    pub flags: u32,
-}
-
-impl Allocation {
-    /// Bytes of the board's memory that it takes.
-    fn on_board(&self) -> u64 {
-        if matches!(self.place, Place::Device | Place::Managed) { self.bytes } else { 0 }
-    }
-}
-
-/// First address of memory that device and host share, and the bytes of it for all devices together.
-const SHARED_BASE: u64 = 0x64_0000_0000;
-const SHARED_BYTES: u64 = 0x0c_0000_0000;
-/// Addresses of the heap that each device has for itself, so that an address says which device it is of.
-pub(crate) const HEAP_BYTES: u64 = 64 << 30;
-/// Devices that have addresses.
-pub const MOST_DEVICES: usize = 8;
-
-/// The addresses of a device's shared memory.
-#[derive(Clone, Debug)]
-pub struct Shared {
-    /// First address and bytes.
-    range: (u64, u64),
-    /// Bytes given out.
-    used: u64,
-    /// Ranges that were given back: address and bytes.
-    free: Vec<(u64, u64)>,
-}
-
-impl Shared {
-    /// The addresses of one of `count` devices.
-    pub(crate) fn of(device: usize, count: usize) -> Self {
-        let each = (SHARED_BYTES / count.max(1) as u64) / PAGE_BYTES * PAGE_BYTES;
-        Self { range: (SHARED_BASE + each * device as u64, each), used: 0, free: Vec::new() }
-    }
-
-    fn take(&mut self, bytes: u64) -> Option<u64> {
-        if let Some(at) = self.free.iter().position(|&(_, free)| free == bytes) {
-            return Some(self.free.remove(at).0);
-        }
-        let (base, most) = self.range;
-        let address = base + self.used;
-        // A page stays free after each range, so that no two are adjacent.
-        self.used = self.used.checked_add(bytes + PAGE_BYTES).filter(|&used| used <= most)?;
-        Some(address)
-    }
-
-    fn give_back(&mut self, address: u64, bytes: u64) {
-        self.free.push((address, bytes));
-    }
-}
-
-/// Alignment of rows of pitched memory.
-pub const PITCH_ALIGNMENT: u64 = 512;
 
 fn code_of(error: &MemoryError) -> Error {
     match error {
@@ -103,7 +38,7 @@ impl Driver {
 
     /// Allocates device memory, also during a capture.
     pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -156,7 +91,7 @@ impl Driver {
     /// As [`Driver::mem_alloc`].
     pub fn mem_alloc_shared(&mut self, bytes: u64, place: Place, flags: u32) -> Result<u64> {
         self.check_capture()?;
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -184,8 +119,7 @@ impl Driver {
     /// It does not exist, or is known already.
     pub fn host_register(&mut self, address: u64, bytes: u64, flags: u32) -> Result<()> {
         self.context_here()?;
-        let mut byte = [0];
-        if bytes == 0 || !self.host.read(address, &mut byte) || !self.host.read(address + bytes - 1, &mut byte) {
+        if bytes == 0 || !self.is_in_process(address, bytes) {
             return Err(Error::INVALID_VALUE);
         }
         if self.registered(address).is_some() || self.find(address).is_some() {
@@ -194,17 +128,21 @@ impl Driver {
         self.mem_alloc_shared(bytes, Place::Registered(address), flags).map(|_| ())
     }
 
-    /// Takes that back.
+    /// The registration that begins at the host's `address`, with its address on the device.
     ///
     /// # Errors
-    /// It is not known.
+    /// There is none.
+    pub fn registration(&self, address: u64) -> Result<(u64, &Allocation)> {
+        let mut registered = self.allocations.iter().filter(|(_, a)| a.place == Place::Registered(address));
+        registered.next().map(|(&of_device, a)| (of_device, a)).ok_or(Error::HOST_MEMORY_NOT_REGISTERED)
+    }
+
+    /// Ends the registration that begins at the host's `address`.
+    ///
+    /// # Errors
+    /// There is none.
     pub fn host_unregister(&mut self, address: u64) -> Result<()> {
-        let of_device = self
-            .allocations
-            .iter()
-            .find(|(_, a)| a.place == Place::Registered(address))
-            .map(|(&of_device, _)| of_device)
-            .ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
+        let (of_device, _) = self.registration(address)?;
         self.release(of_device);
         Ok(())
     }
@@ -235,15 +173,17 @@ impl Driver {
         (address - start < allocation.bytes).then_some((start, allocation))
     }
 
-    /// The device whose work must have ended before the memory at `address` is freed or not registered any more.
+    /// The device whose work must have ended before the memory at `address` is freed.
     ///
     /// # Errors
     /// No allocation of a kind that `is_kind` accepts starts there.
     pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
-        let registered = |a: &&Allocation| a.place == Place::Registered(address);
-        let allocation = self.allocations.get(&address).or_else(|| self.allocations.values().find(registered));
         let is_mapping = self.mappings.contains_key(&address);
-        allocation.filter(|a| is_kind(a.place) && !is_mapping).map(|a| a.device).ok_or(Error::INVALID_VALUE)
+        self.allocations
+            .get(&address)
+            .filter(|a| is_kind(a.place) && !is_mapping)
+            .map(|a| a.device)
+            .ok_or(Error::INVALID_VALUE)
     }
 
     /// Frees the allocation that starts at `address`.
@@ -265,6 +205,21 @@ impl Driver {
         }
     }
 
+    /// Frees the memory of a context.
+    pub(crate) fn release_memory(&mut self, context: u64) {
+        let is_of = |address: &u64| self.allocations.get(address).is_some_and(|a| a.context == context);
+        self.graph_memory.retain(|address, _| !is_of(address));
+        let mapped: Vec<(u64, u64)> =
+            self.mappings.iter().filter(|(address, _)| is_of(address)).map(|(&at, &handle)| (at, handle)).collect();
+        for (address, handle) in mapped {
+            self.mappings.remove(&address);
+            let _ = self.physical.remove(handle);
+        }
+        let addresses: Vec<u64> =
+            self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();
+        addresses.into_iter().for_each(|address| self.release(address));
+    }
+
     /// Bytes of device memory that are free, and all of them.
     ///
     /// # Errors
@@ -273,6 +228,13 @@ impl Driver {
         let device = self.device_here()?;
         let total = memory_bytes(&self.devices[device].setup.gpu);
         Ok((total.saturating_sub(self.devices[device].allocated), total))
+    }
+
+    /// Whether the first and the last of `bytes` from `address` are memory of the process.
+    pub(crate) fn is_in_process(&self, address: u64, bytes: u64) -> bool {
+        let Some(last) = address.checked_add(bytes - 1) else { return false };
+        let (mut first_byte, mut last_byte) = ([0], [0]);
+        self.host.read_each(&mut [(address, &mut first_byte), (last, &mut last_byte)])
     }
 
     /// Whether `bytes` from `address` are within one piece of memory of a device.

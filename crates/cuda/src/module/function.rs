@@ -1,63 +1,25 @@
-//! What a device says of itself: memory, name, limits, attributes of functions.
+//! Functions: their attributes, and how many CTAs of them are on an SM.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use config::GpuConfig;
-use workloads::device::Device as _;
-
-/// Bytes per second at which DRAM moves data at most.
-pub(crate) fn dram_bytes_per_second(gpu: &GpuConfig) -> f64 {
-    gpu.dram_peak_gb_per_s() * 1e9
-}
-
-/// Bytes of device memory.
-pub(crate) fn memory_bytes(gpu: &GpuConfig) -> u64 {
-    u64::from(gpu.board.memory_mib.unwrap_or(USUAL_MEMORY_MIB)) << 20
-}
-
-/// Name of the product.
-pub fn product(gpu: &GpuConfig) -> &str {
-    gpu.board.product.as_deref().unwrap_or(&gpu.description)
-}
-
-/// Device memory of boards that do not say, in MiB.
-const USUAL_MEMORY_MIB: u32 = 8192;
+use crate::module::Function;
+use isa::Dim3;
 
 impl Driver {
-    /// Bytes of memory of a device.
-    pub fn device_memory_bytes(&self, ordinal: i32) -> u64 {
-        self.device(ordinal).map_or(0, |device| memory_bytes(&device.setup.gpu))
-    }
-
-    /// A limit of the current context (`CUlimit`).
+    /// A function.
     ///
     /// # Errors
-    /// There is no context, or no such limit.
-    pub fn limit(&mut self, limit: u32) -> Result<u64> {
-        let (_, context) = self.context_here()?;
-        let usual = *USUAL_LIMITS.get(limit as usize).ok_or(Error::UNSUPPORTED_LIMIT)?;
-        Ok(context.limits.get(&limit).copied().unwrap_or(usual))
+    /// The handle is invalid.
+    pub fn function_of(&self, function: u64) -> Result<&Function> {
+        self.functions.get(function)
     }
 
-    /// Sets a limit of the current context.
+    /// A function, to change what its launches take.
     ///
     /// # Errors
-    /// There is no context, or no such limit.
-    pub fn set_limit(&mut self, limit: u32, value: u64) -> Result<()> {
-        let (_, context) = self.context_here()?;
-        if limit as usize >= USUAL_LIMITS.len() {
-            return Err(Error::UNSUPPORTED_LIMIT);
-        }
-        context.limits.insert(limit, value);
-        let device = context.device;
-        if limit == HEAP_SIZE {
-            self.timeline(device)?.device.set_heap_bytes(value);
-        }
-        if limit == STACK_SIZE {
-            let bytes = u32::try_from(value).map_err(|_| Error::INVALID_VALUE)?;
-            self.timeline(device)?.device.set_stack_bytes(bytes);
-        }
-        Ok(())
+    /// The handle is invalid.
+    pub fn function_mut(&mut self, function: u64) -> Result<&mut Function> {
+        self.functions.get_mut(function)
     }
 
     /// An attribute of a function (`CUfunction_attribute`).
@@ -107,10 +69,33 @@ impl Driver {
         Ok(())
     }
 
+    /// CTAs of a function that fit on an SM.
+    ///
+    /// # Errors
+    /// It is not a function, or the block is empty.
+    pub fn occupancy(&self, function: u64, threads: u32, dynamic_shared: u32) -> Result<u32> {
+        let function = self.functions.get(function)?;
+        if threads == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let gpu = &self.devices[function.device].setup.gpu;
+        let kernel = &function.kernel;
+        let most = kernel.max_threads.unwrap_or(1024).min(1024);
+        let shared_bytes = kernel.static_shared.saturating_add(dynamic_shared);
+        let fits = threads <= most && shared_bytes <= gpu.sm.max_shared_bytes_per_cta;
+        let shape = isa::LaunchShape {
+            grid: Dim3::new(u32::MAX >> 1, 1, 1),
+            block: Dim3::new(threads, 1, 1),
+            registers_per_thread: kernel.registers.per_thread,
+            shared_bytes,
+        };
+        Ok(if fits { sm::occupancy(&gpu.sm, &shape).ctas_per_sm } else { 0 })
+    }
+
     /// Dynamic shared memory that CTAs of a function may have so that `ctas` of them fit on an SM.
     ///
     /// # Errors
-    /// There is no such function, or so many do not fit without any.
+    /// There is no such function, or not as many CTAs fit without dynamic shared memory.
     pub fn available_shared(&self, function: u64, ctas: u32, threads: u32) -> Result<u32> {
         if ctas == 0 || self.occupancy(function, threads, 0)? < ctas {
             return Err(Error::INVALID_VALUE);
@@ -123,9 +108,3 @@ impl Driver {
         Ok(fits)
     }
 }
-
-/// Limits that a context has at first, by number: stack size, printf buffer, heap size, depth of synchronisation and
-/// pending launches of dynamic parallelism, L2 fetch granularity, persisting L2 bytes.
-const USUAL_LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0];
-const STACK_SIZE: u32 = 0;
-const HEAP_SIZE: u32 = 2;

@@ -2,8 +2,8 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::memory::{Allocation, Place};
-use std::collections::BTreeSet;
+use crate::memory::objects::{DEVICE, LAST_HOST, NO_DEVICE};
+use crate::memory::{Allocation, Location, Place};
 
 /// The value of an attribute, and the bytes that programs have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,47 +11,6 @@ use std::collections::BTreeSet;
 pub enum Attribute {
     Word(u32),
     Long(u64),
-}
-
-/// What a program has advised on a piece of managed memory.
-#[derive(Clone, Debug, Default)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Advice {
-    pub read_mostly: bool,
-    pub preferred: Option<Location>,
-    pub accessed_by: BTreeSet<i32>,
-    pub prefetched: Option<Location>,
-}
-
-/// A place of memory (`CUmemLocation`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Location {
-    pub kind: u32,
-    pub id: i32,
-}
-
-/// `CU_DEVICE_CPU` and `CU_DEVICE_INVALID`.
-const CPU: i32 = -1;
-const NO_DEVICE: i32 = -2;
-/// `CU_MEM_LOCATION_TYPE_*`: a device, and the last kind of host memory.
-const DEVICE: u32 = 1;
-const LAST_HOST: u32 = 4;
-
-impl Location {
-    /// The location that a device number means; -1 is the host.
-    pub fn of_device(device: i32) -> Self {
-        if device == CPU { Self { kind: 2, id: 0 } } else { Self { kind: DEVICE, id: device } }
-    }
-
-    /// The number of the device; -1 of the host.
-    fn device(this: Option<Self>) -> i32 {
-        match this {
-            Some(Self { kind: DEVICE, id }) => id,
-            Some(_) => CPU,
-            None => NO_DEVICE,
-        }
-    }
 }
 
 /// What is known of an address.
@@ -89,7 +48,7 @@ impl Driver {
     /// There is no such attribute, the memory has it not, or there is no context.
     pub fn pointer_attribute(&mut self, attribute: u32, address: u64) -> Result<Option<Attribute>> {
         use Attribute::{Long, Word};
-        let (context, here) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, here) = self.place_here()?;
         if !(1..=22).contains(&attribute) {
             return Err(Error::INVALID_VALUE);
         }

@@ -1,8 +1,7 @@
-//! Arrays: memory for textures and surfaces, stored row by row.
+//! What the driver keeps of arrays, texture and surface objects, texture and surface references.
 
-use crate::copy::{Place3d, Said};
-use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::memory::{Place3d, Said};
 use isa::{Channel, Image, Shape};
 
 /// What a program asks for (`CUDA_ARRAY3D_DESCRIPTOR`): sizes in elements, 0 for dimensions that are missing.
@@ -21,14 +20,15 @@ pub struct ArrayDescriptor {
 
 /// `CUDA_ARRAY3D_*`.
 const LAYERED: u32 = 1;
+
 const CUBEMAP: u32 = 4;
+
 /// Surface access, gather: arrays have both in any case.
 const ANY: u32 = 2 | 8;
 
-/// Rows begin at multiples of these bytes.
-const ROW_ALIGNMENT: u64 = 64;
 /// Maximum sizes by the number of dimensions, and of layers (CUDA C++ Programming Guide, compute capabilities).
 const MOST: [[u64; 3]; 3] = [[131_072, 1, 1], [131_072, 65_536, 1], [16_384, 16_384, 16_384]];
+
 const MOST_LAYERED: [u64; 3] = [32_768, 32_768, 2_048];
 
 /// An array.
@@ -47,7 +47,7 @@ pub struct Array {
 /// The channel of a format (`CUarray_format`); those that are compressed or packed are not supported.
 ///
 /// # Errors
-/// It is no format, or not supported.
+/// It is not a format, or it is not supported.
 pub fn channel_of(format: u32) -> Result<Channel> {
     Ok(match format {
         0x01 => Channel::U8,
@@ -65,7 +65,7 @@ pub fn channel_of(format: u32) -> Result<Channel> {
 
 impl ArrayDescriptor {
     /// Shape and size of the image, with its channel.
-    fn image(&self) -> Result<(Shape, [u32; 3], Channel)> {
+    pub(super) fn image(&self) -> Result<(Shape, [u32; 3], Channel)> {
         let &Self { width, height, depth, channels, flags, .. } = self;
         if width == 0 || !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
@@ -94,7 +94,7 @@ impl ArrayDescriptor {
     }
 }
 
-fn bytes_of(image: &Image) -> u64 {
+pub(super) fn bytes_of(image: &Image) -> u64 {
     u64::from(image.size[1]) * u64::from(image.size[2]) * image.pitch
 }
 
@@ -124,110 +124,114 @@ impl Array {
     }
 }
 
-impl Driver {
-    /// Creates an array.
-    ///
-    /// # Errors
-    /// The description is impossible or not supported, there is no context, or not enough memory.
-    pub fn array_create(&mut self, descriptor: ArrayDescriptor) -> Result<u64> {
-        let array = self.array_new(descriptor)?;
-        Ok(self.arrays.add(array))
-    }
+/// What a texture or surface reads (`CUDA_RESOURCE_DESC`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Resource {
+    Array(u64),
+    Mipmapped(u64),
+    Linear { address: u64, format: u32, channels: u32, bytes: u64 },
+    Pitched { address: u64, format: u32, channels: u32, width: u64, height: u64, pitch: u64 },
+}
 
-    fn array_new(&mut self, descriptor: ArrayDescriptor) -> Result<Array> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
-        let (shape, size, channel) = descriptor.image()?;
-        let channels = descriptor.channels as u8;
-        let mut image = Image { base: 0, shape, size, pitch: 0, channel, channels, sampler: None };
-        image.pitch = image.row_bytes().next_multiple_of(ROW_ALIGNMENT);
-        let bytes = bytes_of(&image);
-        self.check_room(device, bytes)?;
-        let memory = self.timeline(device)?.device.memory();
-        image.base = memory.allocate("array", bytes).map_err(|_| Error::OUT_OF_MEMORY)?;
-        self.devices[device].allocated += bytes;
-        Ok(Array { context, device, descriptor, image, is_level: false })
-    }
+/// How it is read (`CUDA_TEXTURE_DESC`), in the numbers of the API.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Sampling {
+    pub address: [u32; 3],
+    pub filter: u32,
+    /// `CU_TRSF_*`.
+    pub flags: u32,
+    pub anisotropy: u32,
+    pub border: [f32; 4],
+}
 
-    /// An array.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn array(&self, array: u64) -> Result<&Array> {
-        self.arrays.get(array)
-    }
+/// A part of a resource, or another format of it (`CUDA_RESOURCE_VIEW_DESC`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct View {
+    pub format: u32,
+    pub size: [u64; 3],
+    pub levels: [u32; 2],
+    pub layers: [u32; 2],
+}
 
-    /// Destroys an array that nothing uses any more.
-    ///
-    /// # Errors
-    /// It is none, or belongs to a mipmapped array.
-    pub fn array_destroy(&mut self, array: u64) -> Result<()> {
-        if self.arrays.get(array)?.is_level {
-            return Err(Error::INVALID_HANDLE);
-        }
-        let array = self.arrays.remove(array)?;
-        self.array_free(&array);
-        Ok(())
+impl View {
+    /// Whether it is the whole of an image in its own format.
+    pub(super) fn is_whole(&self, image: &Image) -> bool {
+        let size = image.size.map(u64::from);
+        let is_size = self.size.iter().zip(size).all(|(&said, size)| said == size || (said == 0 && size == 1));
+        let last_layer = if image.shape.is_layered() { image.size[2] - 1 } else { 0 };
+        let all_layers = self.layers == [0, last_layer] || self.layers == [0, 0];
+        (self.format == 0 || self.format == view_format(image)) && is_size && self.levels == [0, 0] && all_layers
     }
+}
 
-    fn array_free(&mut self, array: &Array) {
-        self.devices[array.device].allocated -= array.bytes();
-        if let Some(timeline) = &mut self.devices[array.device].timeline {
-            let _ = timeline.device.memory().free(array.image.base);
-        }
-    }
+/// The format of an image as views have it (`CUresourceViewFormat`): three numbers of channels for each channel.
+fn view_format(image: &Image) -> u32 {
+    use isa::Channel::*;
+    let channel = match image.channel {
+        U8 => 0,
+        S8 => 1,
+        U16 => 2,
+        S16 => 3,
+        U32 => 4,
+        S32 => 5,
+        F16 => 6,
+        F32 => 7,
+    };
+    1 + 3 * channel + u32::from(image.channels.ilog2() as u8)
+}
 
-    /// Creates a mipmapped array. Only those with one level are supported.
-    ///
-    /// # Errors
-    /// As [`Driver::array_create`].
-    pub fn mipmapped_create(&mut self, descriptor: ArrayDescriptor, levels: u32) -> Result<u64> {
-        let largest = descriptor.width.max(descriptor.height);
-        match levels {
-            0 => return Err(Error::INVALID_VALUE),
-            // More levels than there can be are those that there can be.
-            1 => {}
-            _ if largest <= 1 => {}
-            _ => return Err(Error::NOT_SUPPORTED),
-        }
-        let mut array = self.array_new(descriptor)?;
-        array.is_level = true;
-        let array = self.arrays.add(array);
-        Ok(self.mipmapped.add(array))
-    }
+/// A texture or surface object.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Texture {
+    pub context: u64,
+    pub is_surface: bool,
+    /// What the program has given: resource, texture, view. Queries return it.
+    pub said: [Vec<u8>; 3],
+}
 
-    /// The array of a level of a mipmapped array.
-    ///
-    /// # Errors
-    /// There is no such mipmapped array or level.
-    pub fn mipmapped_level(&self, mipmapped: u64, level: u32) -> Result<u64> {
-        let array = *self.mipmapped.get(mipmapped)?;
-        if level == 0 { Ok(array) } else { Err(Error::INVALID_VALUE) }
-    }
+/// `CU_TRSF_*`.
+pub const READ_AS_INTEGER: u32 = 1;
 
-    /// Destroys a mipmapped array with its level.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn mipmapped_destroy(&mut self, mipmapped: u64) -> Result<()> {
-        let array = self.mipmapped.remove(mipmapped)?;
-        let array = self.arrays.remove(array)?;
-        self.array_free(&array);
-        Ok(())
-    }
+/// `CU_TRSF_*`.
+pub const NORMALISED: u32 = 2;
 
-    /// The arrays, textures and surfaces of a context are gone.
-    pub(crate) fn release_arrays(&mut self, context: u64) {
-        let of_context: Vec<Array> = self.arrays.iter().map(|(_, a)| *a).filter(|a| a.context == context).collect();
-        for array in of_context {
-            self.array_free(&array);
-        }
-        self.arrays.retain(|array| array.context != context);
-        let gone: Vec<u64> =
-            self.mipmapped.iter().filter(|(_, array)| self.arrays.get(**array).is_err()).map(|(m, _)| m).collect();
-        for mipmapped in gone {
-            let _ = self.mipmapped.remove(mipmapped);
-        }
-        self.textures.retain(|_, texture| texture.context != context);
+/// Alignment of textures in linear memory.
+pub const ALIGNMENT: u64 = 256;
+
+/// Alignment of rows of textures in pitched memory.
+pub const PITCH_ALIGNMENT: u64 = 32;
+
+/// Maximum elements of a texture in linear memory.
+pub const MOST_LINEAR: u64 = 1 << 28;
+
+/// Maximum width and height of a texture in pitched memory.
+pub const MOST_PITCHED: [u64; 2] = [131_072, 65_000];
+
+/// A texture or surface reference.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Reference {
+    pub context: u64,
+    pub device: usize,
+    /// The module, its name in it, and the address of the handle on the device; `None` of a reference that belongs to
+    /// no module.
+    pub of: Option<(u64, String, u64)>,
+    pub is_surface: bool,
+    pub resource: Option<Resource>,
+    /// `CUarray_format` and channels of memory.
+    pub format: (u32, u32),
+    pub sampling: Sampling,
+}
+
+impl Reference {
+    pub(super) fn new(context: u64, device: usize, of: Option<(u64, String, u64)>, is_surface: bool) -> Self {
+        // As the driver has them at first: one number of 32 bits, clamped addresses, the nearest texel.
+        let sampling = Sampling { address: [1; 3], ..Sampling::default() };
+        Self { context, device, of, is_surface, resource: None, format: (0x20, 1), sampling }
     }
 }
 
@@ -278,6 +282,22 @@ mod tests {
             [([12, 0, 0], [32, 1, 1]), ([0, 4, 0], [4, 1, 1]), ([0, 0, 1], [4, 1, 2]), ([u64::MAX, 0, 0], [4, 1, 1])]
         {
             assert_eq!(array.place(at, size), Err(Error::INVALID_VALUE));
+        }
+    }
+
+    #[test]
+    fn a_view_of_everything_is_whole() {
+        let (shape, channel) = (Shape::D2, Channel::F32);
+        let image = Image { base: 0, shape, size: [8, 4, 1], pitch: 0, channel, channels: 4, sampler: None };
+        let view = View { format: 24, size: [8, 4, 0], levels: [0, 0], layers: [0, 0] };
+        assert!(view.is_whole(&image) && View { format: 0, ..view }.is_whole(&image));
+        for other in [
+            View { format: 23, ..view },
+            View { size: [4, 4, 0], ..view },
+            View { levels: [0, 1], ..view },
+            View { layers: [1, 1], ..view },
+        ] {
+            assert!(!other.is_whole(&image));
         }
     }
 }

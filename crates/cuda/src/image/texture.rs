@@ -1,77 +1,16 @@
 //! Texture and surface objects.
 
-use crate::array::channel_of;
 use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
+use crate::image::{
+    ALIGNMENT, MOST_LINEAR, MOST_PITCHED, NORMALISED, PITCH_ALIGNMENT, READ_AS_INTEGER, Resource, Sampling, Texture,
+    View, channel_of,
+};
 use isa::{AddressMode, Image, Sampler, Shape};
 
-/// What a texture or surface reads (`CUDA_RESOURCE_DESC`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Resource {
-    Array(u64),
-    Mipmapped(u64),
-    Linear { address: u64, format: u32, channels: u32, bytes: u64 },
-    Pitched { address: u64, format: u32, channels: u32, width: u64, height: u64, pitch: u64 },
-}
-
-/// How it is read (`CUDA_TEXTURE_DESC`), in the numbers of the API.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Sampling {
-    pub address: [u32; 3],
-    pub filter: u32,
-    /// `CU_TRSF_*`.
-    pub flags: u32,
-    pub anisotropy: u32,
-    pub border: [f32; 4],
-}
-
-/// A part of a resource, or another format of it (`CUDA_RESOURCE_VIEW_DESC`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct View {
-    pub format: u32,
-    pub size: [u64; 3],
-    pub levels: [u32; 2],
-    pub layers: [u32; 2],
-}
-
-/// A texture or surface object.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Texture {
-    pub context: u64,
-    pub is_surface: bool,
-    /// What the program has given: resource, texture, view. Queries return it.
-    pub said: [Vec<u8>; 3],
-}
-
-/// `CU_TRSF_*`.
-pub const READ_AS_INTEGER: u32 = 1;
-/// `CU_TRSF_*`.
-pub const NORMALISED: u32 = 2;
 const SRGB: u32 = 0x10;
-/// Alignment of textures in linear memory.
-pub const ALIGNMENT: u64 = 256;
-/// Alignment of rows of textures in pitched memory.
-pub const PITCH_ALIGNMENT: u64 = 32;
-/// Maximum elements of a texture in linear memory.
-pub const MOST_LINEAR: u64 = 1 << 28;
-/// Maximum width and height of a texture in pitched memory.
-pub const MOST_PITCHED: [u64; 2] = [131_072, 65_000];
 
 impl Driver {
-    /// Notes that something is not supported; says so once.
-    pub fn unsupported(&mut self, what: &'static str) -> Error {
-        let count = self.notes.unsupported.entry(what).or_insert(0);
-        *count += 1;
-        if *count == 1 {
-            self.host.message(&format!("{what} is not supported"));
-        }
-        Error::NOT_SUPPORTED
-    }
-
     /// The image of a resource without sampling, and the device that has it.
     pub(crate) fn image_of(&mut self, resource: &Resource) -> Result<Image> {
         match *resource {
@@ -144,7 +83,7 @@ impl Driver {
         view: Option<&View>,
         said: [Vec<u8>; 3],
     ) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         let mut image = self.image_of(resource)?;
         if view.is_some_and(|view| !view.is_whole(&image)) {
             return Err(self.unsupported("a view of a part of a resource, or in another format"));
@@ -183,7 +122,7 @@ impl Driver {
     /// A texture or surface object of the current context's device.
     ///
     /// # Errors
-    /// It is none of this kind, or there is no context.
+    /// The handle is not one of this kind, or there is no context.
     pub fn texture(&mut self, object: u64, is_surface: bool) -> Result<&Texture> {
         let device = self.device_here()?;
         let found = self.textures.get(&(device, object)).filter(|texture| texture.is_surface == is_surface);
@@ -209,52 +148,4 @@ fn image(shape: Shape, base: u64, format: u32, channels: u32) -> Result<Image> {
     }
     let channel = channel_of(format)?;
     Ok(Image { base, shape, size: [1; 3], pitch: 0, channel, channels: channels as u8, sampler: None })
-}
-
-impl View {
-    /// Whether it is the whole of an image in its own format.
-    fn is_whole(&self, image: &Image) -> bool {
-        let size = image.size.map(u64::from);
-        let is_size = self.size.iter().zip(size).all(|(&said, size)| said == size || (said == 0 && size == 1));
-        let last_layer = if image.shape.is_layered() { image.size[2] - 1 } else { 0 };
-        let all_layers = self.layers == [0, last_layer] || self.layers == [0, 0];
-        (self.format == 0 || self.format == view_format(image)) && is_size && self.levels == [0, 0] && all_layers
-    }
-}
-
-/// The format of an image as views have it (`CUresourceViewFormat`): three numbers of channels for each channel.
-fn view_format(image: &Image) -> u32 {
-    use isa::Channel::*;
-    let channel = match image.channel {
-        U8 => 0,
-        S8 => 1,
-        U16 => 2,
-        S16 => 3,
-        U32 => 4,
-        S32 => 5,
-        F16 => 6,
-        F32 => 7,
-    };
-    1 + 3 * channel + u32::from(image.channels.ilog2() as u8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_view_of_everything_is_whole() {
-        let image = image(Shape::D2, 0, 0x20, 4).unwrap();
-        let image = Image { size: [8, 4, 1], ..image };
-        let view = View { format: 24, size: [8, 4, 0], levels: [0, 0], layers: [0, 0] };
-        assert!(view.is_whole(&image) && View { format: 0, ..view }.is_whole(&image));
-        for other in [
-            View { format: 23, ..view },
-            View { size: [4, 4, 0], ..view },
-            View { levels: [0, 1], ..view },
-            View { layers: [1, 1], ..view },
-        ] {
-            assert!(!other.is_whole(&image));
-        }
-    }
 }

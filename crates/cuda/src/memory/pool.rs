@@ -6,23 +6,10 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::Task;
-use crate::memory::Place;
+use crate::memory::{Place, Pool};
 use crate::timeline::OpId;
 use crate::work::{Comparison, Value, ValueWait, Work};
 use std::collections::BTreeMap;
-
-/// A pool of device memory.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Pool {
-    pub device: usize,
-    /// Whether it is that of the device, which the program cannot destroy.
-    pub is_default: bool,
-    /// Attributes that the program has set, by number.
-    attributes: BTreeMap<u32, u64>,
-    /// Maximum number of bytes that were in use.
-    highest: u64,
-}
 
 /// Attributes of pools (`CU_MEMPOOL_ATTR_*`): three choices of reuse, then numbers of bytes.
 const REUSE: std::ops::RangeInclusive<u32> = 1..=3;
@@ -36,14 +23,14 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn pool_create(&mut self, device: i32) -> Result<u64> {
-        let device = self.device(device).map(|_| device as usize)?;
+        let device = self.index_of(device)?;
         Ok(self.pools.add(Pool { device, is_default: false, attributes: BTreeMap::new(), highest: 0 }))
     }
 
     /// Destroys a pool. Memory from it stays until it is freed.
     ///
     /// # Errors
-    /// It is none, or that of a device.
+    /// The handle is invalid, or the pool is that of a device.
     pub fn pool_destroy(&mut self, pool: u64) -> Result<()> {
         if self.pool(pool)?.is_default {
             return Err(Error::INVALID_VALUE);
@@ -57,7 +44,7 @@ impl Driver {
     /// A pool.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn pool(&self, pool: u64) -> Result<&Pool> {
         self.pools.get(pool).map_err(|_| Error::INVALID_VALUE)
     }
@@ -67,7 +54,7 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn default_pool(&mut self, device: i32) -> Result<u64> {
-        let device = self.device(device).map(|_| device as usize)?;
+        let device = self.index_of(device)?;
         if let Some(pool) = self.devices[device].default_pool {
             return Ok(pool);
         }
@@ -109,7 +96,7 @@ impl Driver {
     /// An attribute of a pool, and whether it is a number of 64 bits.
     ///
     /// # Errors
-    /// It is no pool, or there is no such attribute.
+    /// It is not a pool, or there is no such attribute.
     pub fn pool_attribute(&self, handle: u64, attribute: u32) -> Result<(u64, bool)> {
         let pool = self.pool(handle)?;
         let set = pool.attributes.get(&attribute).copied();
@@ -131,7 +118,7 @@ impl Driver {
     /// Sets an attribute of a pool. Marks of maximum use can only be set to 0, which means to the present use.
     ///
     /// # Errors
-    /// It is no pool, there is no such attribute, or it cannot be set.
+    /// It is not a pool, there is no such attribute, or it cannot be set.
     pub fn set_pool_attribute(&mut self, handle: u64, attribute: u32, value: u64) -> Result<()> {
         let present = self.pool_bytes(handle);
         let pool = self.pools.get_mut(handle).map_err(|_| Error::INVALID_VALUE)?;
@@ -177,7 +164,7 @@ impl Driver {
     /// Frees memory in the order of a stream.
     ///
     /// # Errors
-    /// It is no device memory of the program, or no stream.
+    /// It is not device memory of the program, or it is not a stream.
     pub fn mem_free_async(&mut self, address: u64, stream: u64) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         let allocation = self.allocations.get(&address).ok_or(Error::INVALID_VALUE)?;
@@ -208,7 +195,7 @@ impl Driver {
     /// Work that stores a value or waits for one. `comparison` is of a wait.
     ///
     /// # Errors
-    /// It is no device memory, or the address is no multiple of the size.
+    /// It is not device memory, or the address is not a multiple of the size.
     pub fn value_work(
         &mut self,
         device: usize,
@@ -230,7 +217,7 @@ impl Driver {
     /// Requests stores and waits for values in a stream. In a capture they are one node.
     ///
     /// # Errors
-    /// It is no stream.
+    /// It is not a stream.
     pub fn request_values(&mut self, stream: u64, works: Vec<Work>) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if self.is_captured(device, key)? {

@@ -2,7 +2,7 @@
 //!
 //! An operation begins when those that it depends on have ended: streams and graphs are only such dependences.
 //! Kernels run on the simulated cores; transfers take the time of a [`Link`], one after the other in each direction;
-//! everything else takes none. The time of the host program is not simulated: all that it requests between two waits
+//! other operations take none. The time of the host program is not simulated: all that it requests between two waits
 //! is requested at the same time.
 //!
 //! The clock of the cores runs only while kernels do. Time in which only transfers run is added to it.
@@ -10,11 +10,15 @@
 //! A kernel is handed to the cores when they can hold one more. Of those that wait, the one of the highest priority goes
 //! first. Priorities do not change the order of the CTAs of kernels that run.
 
+mod transfer;
+
+pub(crate) use transfer::data;
+
 use crate::host::Host;
 use crate::link::{Direction, Link};
 use crate::shared::Regions;
-use crate::work::{At, Call, Copy, Fill, KernelLaunch, Side, ValueWait, Work};
-use exec::memory::Fill as Element;
+use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
+use exec::Launch;
 use kit::NEVER;
 use lab::SimulatedDevice;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +72,16 @@ pub enum Ran {
     Stuck,
 }
 
+/// What an operation is after its begin.
+enum Begun {
+    /// It has ended.
+    Ended,
+    /// It ends later.
+    Continues,
+    /// It ends when the host has made this call.
+    Call(Call),
+}
+
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -98,8 +112,10 @@ pub struct Timeline {
     ready: BTreeSet<(i32, OpId)>,
     /// Kernels that wait for room on the cores, by priority.
     ready_kernels: BTreeMap<(i32, OpId), Arc<KernelLaunch>>,
-    /// Operations of launches on the cores, by the number of the launch.
-    launched: BTreeMap<u32, OpId>,
+    /// Operations of launches on the cores, by the number of the launch, with the workspaces of cooperative ones.
+    launched: BTreeMap<u32, (OpId, Option<u64>)>,
+    /// Workspaces of cooperative launches that no launch uses.
+    workspaces: Vec<u64>,
     /// Maximum number of them.
     most_launched: usize,
     /// Transfers on their way, by their end.
@@ -133,6 +149,7 @@ impl Timeline {
             ready: BTreeSet::new(),
             ready_kernels: BTreeMap::new(),
             launched: BTreeMap::new(),
+            workspaces: Vec::new(),
             most_launched,
             transfers: BTreeMap::new(),
             value_waits: BTreeMap::new(),
@@ -236,43 +253,6 @@ impl Timeline {
         ran
     }
 
-    /// Brings the device's copy of shared memory up to date, once between two stops of the program.
-    fn bring_in(&mut self, host: &dyn Host) {
-        if !std::mem::replace(&mut self.fresh, true) {
-            // What operations have stored is not to be overwritten.
-            if std::mem::take(&mut self.changed) {
-                self.regions.bring_out(self.device.memory(), host);
-            }
-            self.regions.bring_in(self.device.memory(), host);
-        }
-    }
-
-    /// Brings the device's copy of what a copy or fill accesses up to date.
-    fn bring_in_for(&mut self, work: &Work, host: &dyn Host) {
-        let parts = match work {
-            Work::Copy(copy) => {
-                let part = |side: &Side| match side.at {
-                    At::Device(address) | At::Locked(address) => {
-                        Some((address, side.pitch * (copy.height - 1) + side.slice * (copy.depth - 1) + copy.width))
-                    }
-                    _ => None,
-                };
-                [part(&copy.from), part(&copy.to)]
-            }
-            Work::Fill(fill) => [Some((fill.address, fill.pitch * (fill.height - 1) + fill.width)), None],
-            _ => return,
-        };
-        for (address, bytes) in parts.into_iter().flatten().filter(|part| self.regions.has(part.0)) {
-            if !self.fresh {
-                if std::mem::take(&mut self.changed) {
-                    self.regions.bring_out(self.device.memory(), host);
-                }
-                self.regions.bring_in_part(self.device.memory(), host, address, bytes);
-            }
-            self.changed = true;
-        }
-    }
-
     fn print(&mut self, host: &dyn Host) {
         let text = self.device.take_output();
         if !text.is_empty() {
@@ -320,58 +300,101 @@ impl Timeline {
             let Some(work) = self.ops.get_mut(&op).map(|op| std::mem::replace(&mut op.work, Work::Nothing)) else {
                 continue;
             };
-            match work {
-                Work::Launch(launch) if launch.timed => {
-                    self.ready_kernels.insert((priority, op), launch);
-                    continue;
-                }
-                Work::Launch(launch) => {
-                    self.bring_in(host);
-                    self.execute(&launch)?;
-                    self.changed = true;
-                }
-                Work::Copy(ref copy) => match direction(copy) {
-                    Some(way) => {
-                        self.transfer(op, way, copy.bytes(), work);
-                        continue;
-                    }
-                    None => self.carry_out(&work, host)?,
-                },
-                Work::Fill(fill) => {
-                    self.transfer(op, Direction::Within, fill.width * fill.height, work);
-                    continue;
-                }
-                Work::Store(address, value) => {
-                    self.bring_in(host);
-                    self.changed = true;
-                    self.write(&At::Device(address), 0, value.bytes(), host)?;
-                }
-                Work::WaitValue(wait) => {
-                    self.value_waits.insert(op, wait);
-                    continue;
-                }
-                Work::Release(address) => {
-                    self.device.memory().free(address).map_err(|error| other(&error))?;
-                }
-                Work::Record(stamp) => stamp.set(self.now()),
-                Work::Call(call) => {
-                    self.calls.remove(&op);
-                    self.calling.insert(op);
-                    return Ok(Some((op, call)));
-                }
-                Work::Nothing => {}
+            match self.begin(priority, op, work, host)? {
+                Begun::Ended => self.end(op),
+                Begun::Continues => {}
+                Begun::Call(call) => return Ok(Some((op, call))),
             }
-            self.end(op);
         }
+        self.launch_ready(host)?;
+        Ok(None)
+    }
+
+    /// Begins an operation. Only kernels on the cores, transfers, waits for values and calls do not end at once.
+    fn begin(&mut self, priority: i32, op: OpId, work: Work, host: &dyn Host) -> Result<Begun, DeviceError> {
+        match work {
+            Work::Launch(launch) if launch.timed => {
+                self.ready_kernels.insert((priority, op), launch);
+                return Ok(Begun::Continues);
+            }
+            Work::Launch(launch) => {
+                self.bring_in(host);
+                self.execute(&launch)?;
+                self.changed = true;
+            }
+            Work::Copy(ref copy) => match direction(copy) {
+                Some(way) => {
+                    self.transfer(op, way, copy.bytes(), work);
+                    return Ok(Begun::Continues);
+                }
+                None => self.carry_out(&work, host)?,
+            },
+            Work::Fill(fill) => {
+                self.transfer(op, Direction::Within, fill.width * fill.height, work);
+                return Ok(Begun::Continues);
+            }
+            Work::Store(address, value) => {
+                self.bring_in(host);
+                self.changed = true;
+                self.write(&At::Device(address), 0, value.bytes(), host)?;
+            }
+            Work::WaitValue(wait) => {
+                self.value_waits.insert(op, wait);
+                return Ok(Begun::Continues);
+            }
+            Work::Release(address) => {
+                self.device.memory().free(address).map_err(|error| other(&error))?;
+            }
+            Work::Record(stamp) => stamp.set(self.now()),
+            Work::Call(call) => {
+                self.calls.remove(&op);
+                self.calling.insert(op);
+                return Ok(Begun::Call(call));
+            }
+            Work::Nothing => {}
+        }
+        Ok(Begun::Ended)
+    }
+
+    /// Hands kernels to the cores while they can hold one more.
+    fn launch_ready(&mut self, host: &dyn Host) -> Result<(), DeviceError> {
         while self.launched.len() < self.most_launched
             && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
         {
             self.bring_in(host);
             self.bind(&launch.bindings)?;
-            let number = self.device.enqueue(launch.live.clone(), launch.registers, op as u32)?;
-            self.launched.insert(number, op);
+            let mut live = launch.live.clone();
+            let workspace = if launch.cooperative { Some(self.take_workspace()?) } else { None };
+            if let Some(address) = workspace {
+                live.set_workspace(address);
+            }
+            let number = self.device.enqueue(live, launch.registers, op as u32)?;
+            self.launched.insert(number, (op, workspace));
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// Allocates the first workspace of cooperative launches, so that a request finds out whether there is room.
+    pub(crate) fn prepare_workspace(&mut self) -> Result<(), DeviceError> {
+        if self.workspaces.is_empty() && self.launched.values().all(|(_, workspace)| workspace.is_none()) {
+            let workspace = self.take_workspace()?;
+            self.workspaces.push(workspace);
+        }
+        Ok(())
+    }
+
+    /// The words with which the CTAs of a cooperative launch count arrivals, zeroed.
+    fn take_workspace(&mut self) -> Result<u64, DeviceError> {
+        let free = self.workspaces.pop();
+        let memory = self.device.memory();
+        let address = match free {
+            Some(address) => address,
+            None => memory
+                .allocate("workspace of cooperative launches", Launch::WORKSPACE_BYTES)
+                .map_err(|error| other(&error))?,
+        };
+        memory.write(address, &[0; Launch::WORKSPACE_BYTES as usize]).map_err(|error| other(&error))?;
+        Ok(address)
     }
 
     /// Binds texture and surface references for the next launch, which reads the handles when it is made.
@@ -429,7 +452,8 @@ impl Timeline {
         } else {
             let stop = if stop == NEVER { NEVER } else { stop - self.idle };
             for number in self.device.run_to_next_end(stop)? {
-                if let Some(op) = self.launched.remove(&number) {
+                if let Some((op, workspace)) = self.launched.remove(&number) {
+                    self.workspaces.extend(workspace);
                     self.changed = true;
                     self.end(op);
                 }
@@ -461,89 +485,10 @@ impl Timeline {
             }
         }
     }
-
-    /// Moves the bytes of a copy or fill.
-    fn carry_out(&mut self, work: &Work, host: &dyn Host) -> Result<(), DeviceError> {
-        self.bring_in_for(work, host);
-        match work {
-            Work::Copy(copy) => self.copy(copy, host),
-            Work::Fill(fill) => self.fill(fill),
-            _ => Ok(()),
-        }
-    }
-
-    fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
-        for (from, to, bytes) in copy.spans() {
-            if let (At::Device(source), At::Device(target)) = (&copy.from.at, &copy.to.at) {
-                self.device.memory().copy(source + from, target + to, bytes).map_err(|error| other(&error))?;
-                self.device.copied_to_device(target + to, bytes);
-                continue;
-            }
-            let mut done = 0;
-            while done < bytes {
-                let now = (bytes - done).min(MOST_PIECE_BYTES);
-                let piece = self.read(&copy.from.at, from + done, now, host)?;
-                self.write(&copy.to.at, to + done, &piece, host)?;
-                done += now;
-            }
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
-        let mut piece = vec![0; bytes as usize];
-        match at {
-            At::Device(address) | At::Locked(address) => {
-                self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
-            }
-            At::Host(address) if host.read(address + offset, &mut piece) => {}
-            At::Host(address) => return Err(unmapped("read", address + offset)),
-            At::Data(data) => piece.copy_from_slice(&data[offset as usize..][..bytes as usize]),
-        }
-        Ok(piece)
-    }
-
-    fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<(), DeviceError> {
-        match at {
-            At::Device(address) => {
-                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
-                self.device.copied_to_device(address + offset, piece.len() as u64);
-            }
-            At::Locked(address) => {
-                self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
-            }
-            At::Host(address) if host.write(address + offset, piece) => {}
-            At::Host(address) => return Err(unmapped("written", address + offset)),
-            At::Data(_) => {}
-        }
-        Ok(())
-    }
-
-    fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
-        let [a, b, ..] = fill.pattern;
-        let element = match fill.unit {
-            1 => Element::Byte(a),
-            2 => Element::Half(u16::from_le_bytes([a, b])),
-            _ => Element::Word(u32::from_le_bytes(fill.pattern)),
-        };
-        for row in 0..fill.height {
-            let address = fill.address + row * fill.pitch;
-            self.device.memory().fill(address, element, fill.width).map_err(|error| other(&error))?;
-            self.device.copied_to_device(address, fill.width);
-        }
-        Ok(())
-    }
 }
-
-/// Bytes that are moved at once.
-const MOST_PIECE_BYTES: u64 = 1 << 20;
 
 fn other(error: &exec::MemoryError) -> DeviceError {
     DeviceError::Other(error.to_string())
-}
-
-fn unmapped(done: &str, address: u64) -> DeviceError {
-    DeviceError::Other(format!("host memory at {address:#x} cannot be {done}"))
 }
 
 /// The engine of a copy; none within the host.
@@ -554,9 +499,4 @@ fn direction(copy: &Copy) -> Option<Direction> {
         (At::Device(_), _) => Some(Direction::ToHost),
         _ => None,
     }
-}
-
-/// Data that is kept for a copy.
-pub(crate) fn data(bytes: Vec<u8>) -> At {
-    At::Data(Arc::from(bytes))
 }

@@ -1,64 +1,23 @@
 //! Streams: operations that follow each other.
 
-use crate::default_stream::meant;
-use crate::driver::{Driver, Wait};
+pub mod default_stream;
+mod event;
+mod objects;
+
+pub(crate) use objects::{CAPTURED, Key, Recorded};
+pub use objects::{Event, LEGACY, PER_THREAD, PRIORITIES, Stream, Streams};
+
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::timeline::OpId;
+use crate::wait::Wait;
 use crate::work::{Call, Work};
-use std::collections::{BTreeMap, HashMap};
-use std::thread::ThreadId;
+use default_stream::meant;
+use objects::NON_BLOCKING;
+use std::collections::BTreeMap;
 
-/// A stream that the program has made.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Stream {
-    pub context: u64,
-    pub device: usize,
-    pub flags: u32,
-    pub priority: i32,
-    /// Unique number.
-    pub id: u64,
-    /// The last operation.
-    pub tail: Option<OpId>,
-    /// Attributes that the program has set, by number.
-    pub attributes: BTreeMap<u32, Vec<u8>>,
-}
-
-/// The default streams of a device.
-#[derive(Clone, Debug, Default)]
-pub struct Streams {
-    /// The last operation of the legacy default stream.
-    legacy: Option<OpId>,
-    /// The last operation of the default stream of each thread.
-    per_thread: HashMap<ThreadId, OpId>,
-    /// The last operations of blocking streams that are gone.
-    gone: Vec<OpId>,
-    next_id: u64,
-}
-
-/// Which stream a call means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
-    /// The legacy default stream of a device.
-    Legacy(usize),
-    /// The default stream of a thread on a device.
-    OfThread(usize, ThreadId),
-    /// One that the program has made, by its handle.
-    Made(u64),
-}
-
-/// Handle of the legacy default stream, beside 0.
-pub const LEGACY: u64 = 1;
-/// Handle of the default stream of the calling thread.
-pub const PER_THREAD: u64 = 2;
-/// `CU_STREAM_NON_BLOCKING`.
-const NON_BLOCKING: u32 = 1;
-/// The highest and the lowest priority of streams.
-pub const PRIORITIES: (i32, i32) = (-5, 0);
 /// Default streams of threads of which those that are idle are kept.
 const IDLE_THREADS: usize = 64;
-/// What stands for the operation of work that was captured: it counts as ended.
-pub(crate) const CAPTURED: OpId = 0;
 
 impl Driver {
     /// Creates a stream.
@@ -66,7 +25,7 @@ impl Driver {
     /// # Errors
     /// There is no context, or flags are unknown.
     pub fn stream_create(&mut self, flags: u32, priority: i32) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         if flags & !NON_BLOCKING != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -79,13 +38,15 @@ impl Driver {
         Ok(self.streams.add(Stream { context, device, flags, priority, id, tail: None, attributes }))
     }
 
-    /// Destroys a stream. What was requested in it is still done.
+    /// Destroys a stream. What was requested in it is still done, and what it has captured stays in the graph.
     ///
     /// # Errors
-    /// It is none, or it captures.
+    /// The handle is invalid, or a capture began in the stream.
     pub fn stream_destroy(&mut self, stream: u64) -> Result<()> {
         self.streams.get(stream)?;
-        self.refuse_capture(Key::Made(stream))?;
+        if self.captures.began_in(Key::Made(stream)) {
+            self.refuse_capture(Key::Made(stream))?;
+        }
         let Stream { device, flags, tail, .. } = self.streams.remove(stream)?;
         if let Some(tail) = tail.filter(|_| flags & NON_BLOCKING == 0) {
             // The legacy default stream still waits for it.
@@ -100,7 +61,7 @@ impl Driver {
     /// A stream that the program has made.
     ///
     /// # Errors
-    /// It is none, or a default stream.
+    /// The handle is invalid, or that of a default stream.
     pub fn stream(&self, stream: u64) -> Result<&Stream> {
         self.streams.get(stream)
     }
@@ -108,7 +69,7 @@ impl Driver {
     /// The device of a stream; of a default stream that of the current context.
     ///
     /// # Errors
-    /// It is none, or there is no context.
+    /// The handle is invalid, or there is no context.
     pub fn stream_device(&mut self, stream: u64) -> Result<usize> {
         self.key_of(stream).map(|(device, _)| device)
     }
@@ -126,7 +87,7 @@ impl Driver {
     /// Flags, priority and number of any stream.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn stream_facts(&self, stream: u64) -> Result<(u32, i32, u64)> {
         match meant(stream) {
             0 | LEGACY => Ok((0, 0, LEGACY)),
@@ -186,7 +147,7 @@ impl Driver {
     /// Requests `work` in a stream, after the operations `also` too. A stream that captures makes a node of it.
     ///
     /// # Errors
-    /// It is no stream, or there is no context, or a capture does not permit it.
+    /// It is not a stream, there is no context, or a capture does not permit the work.
     pub(crate) fn request(&mut self, stream: u64, work: Work, also: &[OpId]) -> Result<OpId> {
         let (device, key) = self.key_of(stream)?;
         if self.is_captured(device, key)? {
@@ -218,7 +179,7 @@ impl Driver {
     /// What a wait for a stream, or a query of it, waits for.
     ///
     /// # Errors
-    /// It is none, or there is no context, or it captures.
+    /// The handle is invalid, there is no context, or the stream captures.
     pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
         let (device, tails) = self.tails(stream)?;
         let op = match tails[..] {
@@ -233,7 +194,7 @@ impl Driver {
     /// Whether nothing of a stream is left to do.
     ///
     /// # Errors
-    /// It is none, or there is no context, or it captures.
+    /// The handle is invalid, there is no context, or the stream captures.
     pub fn stream_idle(&mut self, stream: u64) -> Result<bool> {
         self.tails(stream).map(|(_, tails)| tails.is_empty())
     }
@@ -241,8 +202,11 @@ impl Driver {
     /// Requests a call of a function of the host program.
     ///
     /// # Errors
-    /// It is no stream, or there is no context.
+    /// There is no function, it is not a stream, or there is no context.
     pub fn call_host(&mut self, stream: u64, call: Call) -> Result<()> {
+        if call.function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
         if call.stream.is_some() {
             // Callbacks of streams are older than graphs.
             self.refuse_capture_in(stream)?;
@@ -253,7 +217,7 @@ impl Driver {
     /// Sets an attribute of a stream (`CU_STREAM_ATTRIBUTE_*`).
     ///
     /// # Errors
-    /// It is none that the program has made.
+    /// It is not one that the program has made.
     pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
         let stream = self.streams.get_mut(stream)?;
         if attribute == ATTRIBUTE_PRIORITY {
@@ -267,7 +231,7 @@ impl Driver {
     /// An attribute of a stream, of `bytes` bytes; zeros if it was never set.
     ///
     /// # Errors
-    /// It is no stream.
+    /// It is not a stream.
     pub fn stream_attribute(&self, stream: u64, attribute: u32, bytes: usize) -> Result<Vec<u8>> {
         let (_, priority, _) = self.stream_facts(stream)?;
         let set = self.streams.get(stream).ok().and_then(|stream| stream.attributes.get(&attribute));
@@ -283,7 +247,7 @@ impl Driver {
     /// Gives a stream the attributes of another one.
     ///
     /// # Errors
-    /// One of them is none that the program has made.
+    /// Either stream is not one that the program has made.
     pub fn copy_stream_attributes(&mut self, to: u64, from: u64) -> Result<()> {
         let Stream { attributes, priority, .. } = self.streams.get(from)?.clone();
         let to = self.streams.get_mut(to)?;

@@ -1,24 +1,11 @@
 //! Events: points in streams, with simulated time.
 
-use crate::capture::Recorded;
-use crate::driver::{Driver, Wait};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::Task;
-use crate::timeline::OpId;
+use crate::stream::Event;
+use crate::wait::Wait;
 use crate::work::{Stamp, Work};
-
-/// An event.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Event {
-    pub context: u64,
-    pub device: usize,
-    pub flags: u32,
-    /// Where it was recorded last: the operation and its time.
-    pub recorded: Option<(OpId, Stamp)>,
-    /// Where it was recorded in a capture since then.
-    pub(crate) captured: Option<Recorded>,
-}
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: u32 = 2;
@@ -31,7 +18,7 @@ impl Driver {
     /// # Errors
     /// There is no context, or flags are unknown.
     pub fn event_create(&mut self, flags: u32) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         if flags & !FLAGS != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -41,7 +28,7 @@ impl Driver {
     /// Destroys an event.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn event_destroy(&mut self, event: u64) -> Result<()> {
         self.events.remove(event).map(|_| ())
     }
@@ -49,7 +36,7 @@ impl Driver {
     /// Records an event in a stream. In a stream that captures, an `external` record becomes a node of the graph.
     ///
     /// # Errors
-    /// Either is none, or they belong to different devices.
+    /// Either handle is invalid, or event and stream belong to different devices.
     pub fn event_record(&mut self, event: u64, stream: u64, external: bool) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if self.events.get(event)?.device != device {
@@ -70,11 +57,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
+    /// Makes later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
     /// the graph.
     ///
     /// # Errors
-    /// Either is none, or captures do not permit it.
+    /// Either handle is invalid, or captures do not permit it.
     pub fn stream_wait_event(&mut self, stream: u64, event: u64, external: bool) -> Result<Wait> {
         let Event { device: of_event, recorded, captured, .. } = self.events.get(event)?.clone();
         let (device, key) = self.key_of(stream)?;
@@ -104,7 +91,7 @@ impl Driver {
     /// What a query or a wait for an event waits for.
     ///
     /// # Errors
-    /// It is none, or it is one of a capture.
+    /// The handle is invalid, or the event is one of a capture.
     pub fn event_wait(&self, event: u64, only_ask: bool) -> Result<Wait> {
         let event = self.events.get(event)?;
         if event.captured.is_some() {
@@ -120,7 +107,7 @@ impl Driver {
     /// Whether an event has happened, or was never recorded.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn event_happened(&self, event: u64) -> Result<bool> {
         let event = self.events.get(event)?;
         Ok(event.recorded.as_ref().is_none_or(|&(op, _)| self.is_done(event.device, op)))
@@ -129,7 +116,7 @@ impl Driver {
     /// Milliseconds between two events.
     ///
     /// # Errors
-    /// Either is none, has no time, or has not happened.
+    /// Either handle is invalid, or either event has no time or has not happened.
     pub fn event_elapsed(&self, start: u64, end: u64) -> Result<f32> {
         let (start, end) = (self.events.get(start)?, self.events.get(end)?);
         if start.device != end.device || (start.flags | end.flags) & DISABLE_TIMING != 0 {

@@ -2,38 +2,12 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::Task;
+use crate::graph::objects::Step;
+use crate::graph::{Executable, Task, kind};
 use crate::stream::CAPTURED;
 use crate::timeline::OpId;
 use crate::work::{Stamp, Work};
 use std::collections::{BTreeSet, HashMap};
-
-/// An executable graph.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Executable {
-    pub context: u64,
-    pub device: usize,
-    pub flags: u64,
-    /// Each after those that it follows.
-    steps: Vec<Step>,
-    /// The last operation of the last launch.
-    last: Option<OpId>,
-    /// Objects of the program, each with one reference.
-    objects: Vec<u64>,
-}
-
-/// A node as it is executed.
-#[derive(Clone, Debug)]
-struct Step {
-    node: u64,
-    task: Task,
-    /// The steps that it follows.
-    after: Vec<usize>,
-    is_enabled: bool,
-    /// The first step of the graph that it stands for; its own place for other nodes.
-    first: usize,
-}
 
 /// Why an executable graph cannot take over another graph (`CU_GRAPH_EXEC_UPDATE_*`), with the node that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +25,15 @@ const NOT_SUPPORTED: u32 = 6;
 
 /// Flags of instantiation that have no meaning here: memory of graphs is kept in any case, nothing is uploaded, and all
 /// nodes have the priority of the stream.
-const FLAGS: u64 = 1 | 2 | 8;
+const FLAGS: u64 = AUTO_FREE | 2 | 8;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+const AUTO_FREE: u64 = 1;
 
 impl Driver {
     /// Makes an executable graph.
     ///
     /// # Errors
-    /// It is no graph, its nodes follow each other in a circle, or it is to be launched by the device.
+    /// It is not a graph, its nodes follow each other in a circle, or it is to be launched by the device.
     pub fn graph_instantiate(&mut self, graph: u64, flags: u64) -> Result<u64> {
         if flags & !FLAGS != 0 {
             return Err(if flags & !(FLAGS | 4) == 0 { Error::NOT_SUPPORTED } else { Error::INVALID_VALUE });
@@ -92,7 +68,7 @@ impl Driver {
     /// An executable graph.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn executable(&self, executable: u64) -> Result<&Executable> {
         self.executables.get(executable).map_err(|_| Error::INVALID_VALUE)
     }
@@ -131,7 +107,7 @@ impl Driver {
     /// Destroys an executable graph. A launch of it is still carried out.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn executable_destroy(&mut self, executable: u64) -> Result<()> {
         let gone = self.executables.remove(executable).map_err(|_| Error::INVALID_VALUE)?;
         for object in gone.objects {
@@ -148,7 +124,7 @@ impl Driver {
     /// Launches a graph in a stream. It begins after its previous launch.
     ///
     /// # Errors
-    /// It is no executable graph, or no stream of its device.
+    /// Either handle is invalid, the stream is one of another device, or memory of its last launch has not been freed.
     pub fn graph_launch(&mut self, executable: u64, stream: u64) -> Result<()> {
         let (device, key) = self.key_of(stream)?;
         if self.executable(executable)?.device != device {
@@ -159,7 +135,8 @@ impl Driver {
             let task = Task::Child(graph);
             return self.capture(key, task).map(|_| ());
         }
-        let Executable { steps, last, .. } = self.executable(executable)?.clone();
+        let Executable { steps, last, flags, .. } = self.executable(executable)?.clone();
+        self.allocate_steps(&steps, flags & AUTO_FREE != 0)?;
         let (mut before, priority) = self.before(device, key);
         before.extend(last);
         let mut ops: Vec<OpId> = Vec::with_capacity(steps.len());
@@ -180,6 +157,24 @@ impl Driver {
         let end = self.timeline(device)?.request(Work::Nothing, &ends, priority);
         self.advance(device, key, end);
         self.executables.get_mut(executable)?.last = Some(end);
+        Ok(())
+    }
+
+    /// Notes what memory a launch allocates and frees. With `frees`, a launch frees what the last one has left.
+    fn allocate_steps(&mut self, steps: &[Step], frees: bool) -> Result<()> {
+        let is_left = |step: &Step| match step.task {
+            Task::Allocate(address, _) => self.graph_memory.get(&address).is_some_and(|memory| memory.is_allocated),
+            _ => false,
+        };
+        if !frees && steps.iter().any(is_left) {
+            return Err(Error::INVALID_VALUE);
+        }
+        for step in steps {
+            let (Task::Allocate(address, _) | Task::Free(address)) = step.task else { continue };
+            if let Some(memory) = self.graph_memory.get_mut(&address) {
+                memory.is_allocated = matches!(step.task, Task::Allocate(..));
+            }
+        }
         Ok(())
     }
 
@@ -234,7 +229,7 @@ impl Driver {
         Ok(graph)
     }
 
-    /// Lets an executable graph do what another graph of the same shape does.
+    /// Replaces the parameters of an executable graph by those of a graph of the same shape.
     ///
     /// # Errors
     /// The graphs differ in more than the parameters of their nodes.
@@ -288,7 +283,11 @@ impl Driver {
     /// It has no such node, or one that cannot be switched off.
     pub fn step_enabled(&mut self, executable: u64, node: u64) -> Result<&mut bool> {
         let step = self.step(executable, node)?;
-        if step.task.kind() <= 2 { Ok(&mut step.is_enabled) } else { Err(Error::INVALID_VALUE) }
+        if matches!(step.task.kind(), kind::KERNEL | kind::COPY | kind::FILL) {
+            Ok(&mut step.is_enabled)
+        } else {
+            Err(Error::INVALID_VALUE)
+        }
     }
 }
 

@@ -1,89 +1,21 @@
 //! Graphs: nodes with dependences, which programs build or capture. `executable` has what is launched.
 
+mod capture;
+mod executable;
+pub mod kind;
+mod objects;
+mod user_object;
+
+pub use capture::{Info, exchange_mode};
+pub use executable::Difference;
+pub(crate) use objects::{Captures, GraphMemory};
+pub use objects::{Executable, Graph, Mode, Node, Task, UserObject};
+
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::work::{KernelLaunch, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// A graph.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Graph {
-    pub context: u64,
-    pub device: usize,
-    /// In the order in which they were added.
-    nodes: Vec<u64>,
-    /// Graphs within graphs: levels of them.
-    depth: u32,
-    /// Whether a node of another graph owns it.
-    is_child: bool,
-    /// References to objects of the program.
-    pub(crate) objects: BTreeMap<u64, u32>,
-}
-
-/// A node of a graph.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Node {
-    pub graph: u64,
-    pub task: Task,
-    /// The nodes that it follows.
-    pub after: Vec<u64>,
-    /// The node of which a clone of the graph made this one; otherwise 0.
-    original: u64,
-    /// Attributes of the kernel that the program has set, by number.
-    pub attributes: BTreeMap<u32, Vec<u8>>,
-    /// Addresses of the arguments, for programs that ask for them.
-    pub argument_list: Box<[u64]>,
-}
-
-/// What a node does.
-#[derive(Clone, Debug)]
-pub enum Task {
-    /// A kernel, copy, fill, call, store, wait for a value, or nothing.
-    Work(Work),
-    /// Stores and waits for values, one after the other.
-    Several(Vec<Work>),
-    /// A graph.
-    Child(u64),
-    /// Records an event.
-    Record(u64),
-    /// Waits for an event.
-    Wait(u64),
-    /// Allocates memory: address and bytes.
-    Allocate(u64, u64),
-    /// Frees memory that a node has allocated.
-    Free(u64),
-}
-
-impl Task {
-    /// The kind of node, as a number (`CU_GRAPH_NODE_TYPE_*`).
-    pub fn kind(&self) -> u32 {
-        match self {
-            Self::Work(Work::Launch(_)) => 0,
-            Self::Work(Work::Copy(_)) => 1,
-            Self::Work(Work::Fill(_)) => 2,
-            Self::Work(Work::Call(_)) => 3,
-            Self::Child(_) => 4,
-            Self::Work(Work::Nothing | Work::Record(_) | Work::Release(_)) => 5,
-            Self::Wait(_) => 6,
-            Self::Record(_) => 7,
-            Self::Allocate(..) => 10,
-            Self::Free(_) => 11,
-            Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => 12,
-        }
-    }
-}
-
-/// Memory of a node that allocates.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GraphMemory {
-    /// Graphs and executable graphs with this node.
-    holders: u32,
-    /// Whether a node, or the program after a launch, frees it.
-    is_freed: bool,
-}
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
@@ -96,7 +28,7 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn graph_create(&mut self) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         Ok(self.graphs.add(Graph {
             context,
             device,
@@ -110,7 +42,7 @@ impl Driver {
     /// A graph.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn graph(&self, graph: u64) -> Result<&Graph> {
         self.graphs.get(graph).map_err(|_| Error::INVALID_VALUE)
     }
@@ -118,7 +50,7 @@ impl Driver {
     /// A node.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn node(&self, node: u64) -> Result<&Node> {
         self.graph_nodes.get(node).map_err(|_| Error::INVALID_VALUE)
     }
@@ -138,7 +70,7 @@ impl Driver {
     /// Adds a node.
     ///
     /// # Errors
-    /// It is no graph, or the dependences are none of its nodes.
+    /// It is not a graph, or the dependences are none of its nodes.
     pub fn graph_add(&mut self, graph: u64, after: &[u64], task: Task) -> Result<u64> {
         self.check_nodes(graph, after)?;
         let node = Node {
@@ -164,11 +96,6 @@ impl Driver {
                 parent.depth = parent.depth.max(depth);
             }
             Task::Allocate(address, _) => self.hold_memory(address),
-            Task::Free(address) => {
-                if let Some(memory) = self.graph_memory.get_mut(&address) {
-                    memory.is_freed = true;
-                }
-            }
             _ => {}
         }
         let argument_list = match &task {
@@ -183,7 +110,7 @@ impl Driver {
     /// Adds a node that executes a copy of another graph.
     ///
     /// # Errors
-    /// It is no graph, or it allocates memory.
+    /// It is not a graph, or it allocates memory.
     pub fn graph_add_child(&mut self, graph: u64, after: &[u64], child: u64) -> Result<u64> {
         self.check_nodes(graph, after)?;
         if self.graph(child)?.depth >= MOST_LEVELS {
@@ -197,7 +124,7 @@ impl Driver {
     /// Changes what a node does; its kind stays.
     ///
     /// # Errors
-    /// It is no node, or one of another kind.
+    /// It is not a node, or it is one of another kind.
     pub fn node_set(&mut self, node: u64, task: Task) -> Result<()> {
         if self.node(node)?.task.kind() != task.kind() {
             return Err(Error::INVALID_VALUE);
@@ -208,7 +135,7 @@ impl Driver {
     /// Sets an attribute of a kernel's node.
     ///
     /// # Errors
-    /// It is no node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
+    /// It is not a node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
     pub fn node_set_attribute(&mut self, node: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
         let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
             return Err(Error::INVALID_VALUE);
@@ -223,10 +150,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets nodes follow others: pairs of the earlier and the later one.
+    /// Adds dependences: pairs of the earlier and the later node.
     ///
     /// # Errors
-    /// They are no nodes of the graph, or the dependence exists already.
+    /// They are not nodes of the graph, or the dependence exists already.
     pub fn graph_add_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
@@ -243,7 +170,7 @@ impl Driver {
     /// Takes dependences away.
     ///
     /// # Errors
-    /// They are no nodes of the graph, or there is no such dependence.
+    /// They are not nodes of the graph, or there is no such dependence.
     pub fn graph_remove_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
@@ -260,7 +187,7 @@ impl Driver {
     /// The nodes of a graph, in the order in which they were added.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_nodes(&self, graph: u64) -> Result<Vec<u64>> {
         self.graph(graph).map(|graph| graph.nodes.clone())
     }
@@ -268,7 +195,7 @@ impl Driver {
     /// The nodes of a graph that follow no other one.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_roots(&self, graph: u64) -> Result<Vec<u64>> {
         let is_root = |node: &u64| self.node(*node).is_ok_and(|node| node.after.is_empty());
         Ok(self.graph(graph)?.nodes.iter().copied().filter(is_root).collect())
@@ -277,7 +204,7 @@ impl Driver {
     /// The dependences of a graph: pairs of the earlier and the later node.
     ///
     /// # Errors
-    /// It is no graph.
+    /// It is not a graph.
     pub fn graph_edges(&self, graph: u64) -> Result<Vec<(u64, u64)>> {
         let nodes = self.graph(graph)?.nodes.iter().filter_map(|&to| Some((to, self.node(to).ok()?)));
         Ok(nodes.flat_map(|(to, node)| node.after.iter().map(move |&from| (from, to))).collect())
@@ -286,7 +213,7 @@ impl Driver {
     /// The nodes that follow a node.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn node_followers(&self, node: u64) -> Result<Vec<u64>> {
         let edges = self.graph_edges(self.node(node)?.graph)?;
         Ok(edges.into_iter().filter(|&(from, _)| from == node).map(|(_, to)| to).collect())
@@ -308,10 +235,11 @@ impl Driver {
     /// A copy of a graph.
     ///
     /// # Errors
-    /// It is no graph, or it allocates memory.
+    /// It is not a graph, or it allocates memory.
     pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
         let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
-        let owns = |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), 10 | 11));
+        let owns =
+            |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), kind::ALLOCATE | kind::FREE));
         if nodes.iter().any(owns) {
             return Err(Error::NOT_SUPPORTED);
         }
@@ -361,7 +289,7 @@ impl Driver {
     /// Removes a node with its dependences.
     ///
     /// # Errors
-    /// It is no node, or memory of it is in use.
+    /// It is not a node, or memory of it is in use.
     pub fn node_destroy(&mut self, node: u64) -> Result<()> {
         let graph = self.node(node)?.graph;
         if matches!(self.node(node)?.task, Task::Allocate(..) | Task::Free(_)) {
@@ -380,7 +308,7 @@ impl Driver {
     /// Destroys a graph.
     ///
     /// # Errors
-    /// It is none, or a node owns it.
+    /// The handle is invalid, or a node owns the graph.
     pub fn graph_destroy(&mut self, graph: u64) -> Result<()> {
         if self.graph(graph)?.is_child {
             return Err(Error::INVALID_VALUE);
@@ -410,8 +338,9 @@ impl Driver {
         }
     }
 
-    /// Takes the graphs of a context away.
+    /// Removes the graphs and executable graphs of a context.
     pub(crate) fn release_graphs(&mut self, context: u64) {
+        self.executables.retain(|executable| executable.context != context);
         let graphs: Vec<u64> =
             self.graphs.iter().filter(|(_, g)| g.context == context && !g.is_child).map(|(graph, _)| graph).collect();
         graphs.into_iter().for_each(|graph| self.remove_graph(graph));
@@ -420,7 +349,7 @@ impl Driver {
     /// The nodes of a graph, each after those that it follows.
     ///
     /// # Errors
-    /// It is no graph, or nodes follow each other in a circle.
+    /// It is not a graph, or nodes follow each other in a circle.
     pub(crate) fn graph_order(&self, graph: u64) -> Result<Vec<u64>> {
         let nodes = &self.graph(graph)?.nodes;
         let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(i, &node)| (node, i)).collect();
@@ -448,7 +377,7 @@ impl Driver {
     /// Adds a node that allocates memory; returns it and the address.
     ///
     /// # Errors
-    /// It is no graph, or not enough memory.
+    /// It is not a graph, or there is not enough memory.
     pub fn graph_add_allocation(&mut self, graph: u64, after: &[u64], bytes: u64) -> Result<(u64, u64)> {
         self.check_nodes(graph, after)?;
         let address = self.allocate(bytes)?;
@@ -458,10 +387,13 @@ impl Driver {
     /// Adds a node that frees memory of another one.
     ///
     /// # Errors
-    /// It is no graph, or no node has allocated that memory, or it is freed already.
+    /// It is not a graph, no node has allocated that memory, or a node of the graph frees it already.
     pub fn graph_add_free(&mut self, graph: u64, after: &[u64], address: u64) -> Result<u64> {
-        let memory = self.graph_memory.get(&address).filter(|memory| !memory.is_freed);
-        memory.ok_or(Error::INVALID_VALUE)?;
+        let frees =
+            |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task, Task::Free(of) if of == address));
+        if !self.graph_memory.contains_key(&address) || self.graph(graph)?.nodes.iter().any(frees) {
+            return Err(Error::INVALID_VALUE);
+        }
         self.graph_add(graph, after, Task::Free(address))
     }
 
@@ -473,17 +405,17 @@ impl Driver {
     /// Whether memory belongs to a graph: it stays for the next launch when the program frees it.
     pub(crate) fn is_kept_by_graph(&mut self, address: u64) -> bool {
         let memory = self.graph_memory.get_mut(&address);
-        memory.map(|memory| memory.is_freed = true).is_some()
+        memory.map(|memory| memory.is_allocated = false).is_some()
     }
 
-    /// Notes that a graph is gone. Memory that was not freed is the program's from then on.
+    /// Notes that a graph is gone. Memory that a launch has left is the program's from then on.
     pub(crate) fn drop_memory(&mut self, address: u64, after: &[u64]) {
         let Some(memory) = self.graph_memory.get_mut(&address) else { return };
         memory.holders -= 1;
         if memory.holders == 0 {
-            let is_freed = memory.is_freed;
+            let is_allocated = memory.is_allocated;
             self.graph_memory.remove(&address);
-            if is_freed {
+            if !is_allocated {
                 let _ = self.free_after(address, after);
             }
         }

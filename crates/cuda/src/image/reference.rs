@@ -4,27 +4,11 @@
 
 use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
-use crate::texture::{ALIGNMENT, Resource, Sampling};
+use crate::image::{ALIGNMENT, Reference, Resource};
 use exec::ImageReference;
 use isa::Image;
 
-/// A texture or surface reference.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Reference {
-    pub context: u64,
-    pub device: usize,
-    /// The module, its name in it, and the address of the handle on the device; `None` of a reference that belongs to
-    /// no module.
-    pub of: Option<(u64, String, u64)>,
-    pub is_surface: bool,
-    pub resource: Option<Resource>,
-    /// `CUarray_format` and channels of memory.
-    pub format: (u32, u32),
-    pub sampling: Sampling,
-}
-
-/// Images that references have been bound to and that are kept for the case that they are again.
+/// Images of references that are kept for later launches.
 const MOST_KEPT: usize = 256;
 
 impl Driver {
@@ -33,15 +17,14 @@ impl Driver {
     /// # Errors
     /// There is none, or no such module.
     pub fn reference_of(&mut self, module: u64, name: &str, is_surface: bool) -> Result<u64> {
-        let (device, loaded, context) = self.modules.get(module).map(|m| (m.device, m.loaded, m.context))?;
+        let (device, context) = self.modules.get(module).map(|m| (m.device, m.context))?;
         let known = self.references.iter().find(|(_, reference)| {
             reference.is_surface == is_surface && reference.of.as_ref().is_some_and(|of| of.0 == module && of.1 == name)
         });
         if let Some((handle, _)) = known {
             return Ok(handle);
         }
-        let loaded = self.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
-        let found = loaded.module.reference(name).filter(|found| found.texture != is_surface);
+        let found = self.loaded_of(module)?.module.reference(name).filter(|found| found.texture != is_surface);
         let address = found.ok_or(Error::NOT_FOUND)?.address;
         let of = Some((module, name.to_owned(), address));
         Ok(self.references.add(Reference::new(context, device, of, is_surface)))
@@ -52,14 +35,14 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn reference_create(&mut self) -> Result<u64> {
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         Ok(self.references.add(Reference::new(context, device, None, false)))
     }
 
     /// Destroys a reference that belongs to no module.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn reference_destroy(&mut self, reference: u64) -> Result<()> {
         match self.references.get(reference)?.of {
             Some(_) => Err(Error::INVALID_HANDLE),
@@ -70,7 +53,7 @@ impl Driver {
     /// A texture or surface reference.
     ///
     /// # Errors
-    /// It is none of this kind.
+    /// The handle is not one of this kind.
     pub fn reference(&mut self, reference: u64, is_surface: bool) -> Result<&mut Reference> {
         let reference = self.references.get_mut(reference)?;
         if reference.is_surface == is_surface { Ok(reference) } else { Err(Error::INVALID_HANDLE) }
@@ -80,7 +63,7 @@ impl Driver {
     /// given.
     ///
     /// # Errors
-    /// It is no reference.
+    /// It is not a reference.
     pub fn reference_set_linear(&mut self, reference: u64, address: u64, bytes: u64) -> Result<u64> {
         let reference = self.reference(reference, false)?;
         let offset = address % ALIGNMENT;
@@ -94,7 +77,7 @@ impl Driver {
     /// Binds a reference to an array, whose format it takes.
     ///
     /// # Errors
-    /// Either is none.
+    /// Either handle is invalid.
     pub fn reference_set_array(&mut self, reference: u64, array: u64, is_surface: bool) -> Result<()> {
         let descriptor = self.arrays.get(array)?.descriptor;
         let reference = self.reference(reference, is_surface)?;
@@ -161,13 +144,5 @@ fn in_format(resource: Resource, (format, channels): (u32, u32)) -> Resource {
     match resource {
         Resource::Linear { address, bytes, .. } => Resource::Linear { address, format, channels, bytes },
         other => other,
-    }
-}
-
-impl Reference {
-    fn new(context: u64, device: usize, of: Option<(u64, String, u64)>, is_surface: bool) -> Self {
-        // As the driver has them at first: one number of 32 bits, clamped addresses, the nearest texel.
-        let sampling = Sampling { address: [1; 3], ..Sampling::default() };
-        Self { context, device, of, is_surface, resource: None, format: (0x20, 1), sampling }
     }
 }

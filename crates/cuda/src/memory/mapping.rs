@@ -4,67 +4,18 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::memory::{Allocation, Place};
-
-/// Memory without an address, or with that of its mapping.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Physical {
-    pub device: usize,
-    pub bytes: u64,
-    /// Where it is mapped.
-    mapped: Option<u64>,
-    /// What it contains while it is mapped nowhere; `None`: zeros.
-    contents: Option<Vec<u8>>,
-    /// The program has given its handle back: it is gone with its mapping.
-    is_released: bool,
-}
-
-/// Ranges of addresses that the program has reserved.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reserved {
-    /// Address and bytes.
-    ranges: std::collections::BTreeMap<u64, u64>,
-}
-
-/// Addresses and sizes are multiples of that.
-pub const GRANULARITY_BYTES: u64 = 2 << 20;
-/// The addresses of reserved ranges, between shared memory and the heap.
-const ADDRESSES: std::ops::Range<u64> = 0x70_0000_0000..0x7e_0000_0000;
+use crate::memory::objects::ADDRESSES;
+use crate::memory::{Allocation, GRANULARITY_BYTES, Physical, Place};
 
 fn is_whole(bytes: u64) -> bool {
     bytes != 0 && bytes.is_multiple_of(GRANULARITY_BYTES)
-}
-
-impl Reserved {
-    /// Takes the first free range.
-    fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
-        let mut from = ADDRESSES.start.next_multiple_of(alignment);
-        for (&start, &size) in &self.ranges {
-            if from.checked_add(bytes)? <= start {
-                break;
-            }
-            from = from.max(start + size).next_multiple_of(alignment);
-        }
-        let end = from.checked_add(bytes)?;
-        (end <= ADDRESSES.end).then(|| {
-            self.ranges.insert(from, bytes);
-            from
-        })
-    }
-
-    /// Whether a range is within a reserved one.
-    fn has(&self, address: u64, bytes: u64) -> bool {
-        let range = self.ranges.range(..=address).next_back();
-        range.is_some_and(|(start, size)| address.checked_add(bytes).is_some_and(|end| end <= start + size))
-    }
 }
 
 impl Driver {
     /// Reserves a range of addresses.
     ///
     /// # Errors
-    /// The size is no multiple of the granularity, or there are not as many addresses.
+    /// The size is not a multiple of the granularity, or there are not as many addresses.
     pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Result<u64> {
         self.context_here()?;
         let alignment = alignment.max(GRANULARITY_BYTES);
@@ -77,7 +28,7 @@ impl Driver {
     /// Gives a range of addresses back.
     ///
     /// # Errors
-    /// It is none, or memory is mapped there.
+    /// There is none, or memory is mapped there.
     pub fn unreserve(&mut self, address: u64, bytes: u64) -> Result<()> {
         let is_range = self.reserved.ranges.get(&address) == Some(&bytes);
         if !is_range || self.mappings.range(address..address + bytes).next().is_some() {
@@ -90,9 +41,9 @@ impl Driver {
     /// Memory of a device, without an address.
     ///
     /// # Errors
-    /// The size is no multiple of the granularity, or not as much is free.
+    /// The size is not a multiple of the granularity, or not as much is free.
     pub fn physical_create(&mut self, device: i32, bytes: u64) -> Result<u64> {
-        let device = self.device(device).map(|_| device as usize)?;
+        let device = self.index_of(device)?;
         if !is_whole(bytes) {
             return Err(Error::INVALID_VALUE);
         }
@@ -114,7 +65,7 @@ impl Driver {
     /// Gives the handle of memory back.
     ///
     /// # Errors
-    /// It is none.
+    /// There is none.
     pub fn physical_release(&mut self, handle: u64) -> Result<()> {
         if self.physical(handle)?.mapped.is_none() {
             return self.physical.remove(handle).map(|_| ());

@@ -1,30 +1,24 @@
 //! Modules: PTX, cubins and fat binaries.
 
+mod function;
+mod launch;
+mod linker;
+mod objects;
+
+pub use launch::{Arguments, Request};
+pub use linker::{IMAGE_HEADER_BYTES, IMAGE_MAGIC};
+pub use objects::{Function, Linker, Log, Logs, Module, OldLaunch, USUAL_SHARED_BYTES};
+
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::{PAGE_BYTES, read_text};
-use crate::launch::Function;
-use crate::linker::{IMAGE_HEADER_BYTES, IMAGE_MAGIC, linked_contents};
+use linker::linked_contents;
 use sass::fatbin::{self, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use workloads::device::{Device as _, ModuleCode, ModuleId, ModuleSource};
 use workloads::{DeviceError, Form};
-
-/// A module of the program.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Module {
-    pub context: u64,
-    pub device: usize,
-    /// The module on the simulated device.
-    pub loaded: ModuleId,
-    /// What it was loaded from.
-    pub contents: u64,
-    /// Handles of its functions, by name.
-    pub functions: BTreeMap<String, u64>,
-}
 
 /// First bytes of the wrapper in which compilers put fat binaries (public `fatbinary_section.h`).
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;
@@ -47,7 +41,7 @@ impl Driver {
     /// The image at `address` of host memory: fat binary, wrapper of one, cubin, or PTX. Its size is in it.
     ///
     /// # Errors
-    /// There is no memory, or it is none of these.
+    /// There is no memory, or it is not one of these.
     pub fn read_image(&self, address: u64) -> Result<Vec<u8>> {
         let magic = self.host_u32(address)?;
         let bytes = match magic {
@@ -99,7 +93,7 @@ impl Driver {
     /// The image is damaged, or has nothing for the device.
     pub fn load(&mut self, image: &[u8]) -> Result<u64> {
         let image = linked_contents(image).unwrap_or(image);
-        let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
+        let (context, device) = self.place_here()?;
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
         let contents = hasher.finish();
@@ -170,15 +164,15 @@ impl Driver {
     /// A module.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn module(&self, module: u64) -> Result<&Module> {
         self.modules.get(module)
     }
 
-    /// Unloads a module. It is kept for the case that the same contents are loaded again.
+    /// Unloads a module. Its code is kept, for programs that load the same contents again.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn unload(&mut self, module: u64) -> Result<()> {
         self.references.retain(|reference| reference.of.as_ref().is_none_or(|of| of.0 != module));
         let module = self.modules.remove(module)?;
@@ -197,6 +191,22 @@ impl Driver {
         Ok(())
     }
 
+    /// Removes the modules and links of a context.
+    pub(crate) fn release_modules(&mut self, context: u64) {
+        let modules: Vec<u64> =
+            self.modules.iter().filter(|(_, m)| m.context == context).map(|(handle, _)| handle).collect();
+        for module in modules {
+            let _ = self.unload(module);
+        }
+        self.linkers.retain(|linker| linker.context != context);
+    }
+
+    /// A module as the simulated device has it.
+    pub(crate) fn loaded_of(&mut self, module: u64) -> Result<&lower::Loaded> {
+        let &Module { device, loaded, .. } = self.modules.get(module)?;
+        self.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)
+    }
+
     /// The function `name` of a module.
     ///
     /// # Errors
@@ -206,9 +216,8 @@ impl Driver {
         if let Some(&function) = module.functions.get(name) {
             return Ok(function);
         }
-        let (device, loaded) = (module.device, module.loaded);
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let device = module.device;
+        let loaded = self.loaded_of(handle)?;
         let kernel = loaded.module.kernels.iter().find(|kernel| kernel.name() == name).cloned();
         let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
         let Some(kernel) = kernel else {
@@ -225,12 +234,9 @@ impl Driver {
     /// Names of the functions of a module that can run.
     ///
     /// # Errors
-    /// It is none.
+    /// The handle is invalid.
     pub fn function_names(&mut self, handle: u64) -> Result<Vec<String>> {
-        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
-        Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
+        Ok(self.loaded_of(handle)?.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
     }
 
     /// Address and size of the variable `name` of a module.
@@ -238,10 +244,7 @@ impl Driver {
     /// # Errors
     /// There is none.
     pub fn variable(&mut self, handle: u64, name: &str) -> Result<(u64, u64)> {
-        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
-        let variable = loaded.module.variable(name).ok_or(Error::NOT_FOUND)?;
+        let variable = self.loaded_of(handle)?.module.variable(name).ok_or(Error::NOT_FOUND)?;
         Ok((variable.address, variable.bytes))
     }
 
@@ -250,10 +253,7 @@ impl Driver {
     /// # Errors
     /// There is none.
     pub fn managed_variable(&mut self, handle: u64, name: &str) -> Result<(u64, u64)> {
-        let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
-        let variable = loaded.module.variable(name).filter(|v| v.managed).ok_or(Error::NOT_FOUND)?;
+        let variable = self.loaded_of(handle)?.module.variable(name).filter(|v| v.managed).ok_or(Error::NOT_FOUND)?;
         Ok((variable.address, variable.bytes))
     }
 }

@@ -1,54 +1,18 @@
 //! Copies and fills.
 
-use crate::driver::{Driver, Step, Wait};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::memory::{Allocation, Place};
+use crate::memory::{Allocation, Place, Place3d, Said};
 use crate::timeline::{OpId, data};
+use crate::wait::{Step, Wait};
 use crate::work::{At, Copy, Fill, Side, Work};
-
-/// What a program says of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// It is host memory.
-    Host,
-    /// It is device memory.
-    Device,
-    /// It says nothing: the address does.
-    Nothing,
-}
-
-/// A side of a requested copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Place3d {
-    pub said: Said,
-    /// First byte.
-    pub address: u64,
-    /// Bytes from a row to the next.
-    pub pitch: u64,
-    /// Bytes from a slice to the next.
-    pub slice: u64,
-}
-
-impl Place3d {
-    /// Bytes that follow each other.
-    pub fn line(said: Said, address: u64, bytes: u64) -> Self {
-        Self { said, address, pitch: bytes, slice: bytes }
-    }
-
-    /// Bytes from the first to the last of a box; `None` if that is no number.
-    fn extent(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
-        let rows = self.pitch.checked_mul(height.checked_sub(1)?)?;
-        self.slice.checked_mul(depth.checked_sub(1)?)?.checked_add(rows)?.checked_add(width)
-    }
-}
 
 impl Driver {
     /// Whether the memory at `address` is on `device` (or shared with it), as the program says or the address does.
     fn is_device_side(&self, device: usize, place: &Place3d) -> bool {
         match self.find(place.address) {
             Some((_, allocation)) => allocation.device == device,
-            // Variables of modules are no allocations.
+            // Variables of modules are not allocations.
             None => place.said == Said::Device || (place.said == Said::Nothing && is_variable(place.address)),
         }
     }
@@ -69,12 +33,7 @@ impl Driver {
             }
             At::Locked(of_device)
         } else {
-            let mut byte = [0];
-            let last = place.address.checked_add(extent - 1).ok_or(Error::INVALID_VALUE)?;
-            if place.said == Said::Device
-                || !self.host.read(place.address, &mut byte)
-                || !self.host.read(last, &mut byte)
-            {
+            if place.said == Said::Device || !self.is_in_process(place.address, extent) {
                 return Err(Error::INVALID_VALUE);
             }
             At::Host(place.address)
@@ -86,7 +45,7 @@ impl Driver {
     /// pageable memory with it at once.
     ///
     /// # Errors
-    /// Memory is missing on one side, or it is no stream.
+    /// Memory is missing on one side, or it is not a stream.
     pub fn copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3], stream: u64, wait: bool) -> Result<Wait> {
         let (device, key) = self.key_of(stream)?;
         if size.contains(&0) {
@@ -190,7 +149,7 @@ impl Driver {
     /// Requests a fill of `height` rows of `count` units of a pattern.
     ///
     /// # Errors
-    /// Memory is missing, or it is no stream.
+    /// Memory is missing, or it is not a stream.
     pub fn fill(
         &mut self,
         address: u64,

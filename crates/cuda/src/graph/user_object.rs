@@ -4,16 +4,9 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::graph::UserObject;
 use crate::timeline::OpId;
 use crate::work::{Call, Work};
-
-/// An object with its references.
-#[derive(Clone, Copy, Debug)]
-pub struct UserObject {
-    device: usize,
-    destructor: Call,
-    references: u32,
-}
 
 impl Driver {
     /// An object that `destructor` destroys, with references of the program.
@@ -31,7 +24,7 @@ impl Driver {
     /// Adds references to an object.
     ///
     /// # Errors
-    /// It is none, or no references are added.
+    /// The handle is invalid, or no references are added.
     pub fn user_object_retain(&mut self, object: u64, count: u32) -> Result<()> {
         let object = self.user_objects.get_mut(object).map_err(|_| Error::INVALID_VALUE)?;
         let sum = object.references.checked_add(count).filter(|_| count != 0);
@@ -42,7 +35,7 @@ impl Driver {
     /// Takes references to an object away; after the last one it is destroyed, not before the operations `after`.
     ///
     /// # Errors
-    /// It is none, or has fewer references.
+    /// The handle is invalid, or the object has fewer references.
     pub fn user_object_release(&mut self, handle: u64, count: u32, after: &[OpId]) -> Result<()> {
         let object = self.user_objects.get_mut(handle).map_err(|_| Error::INVALID_VALUE)?;
         let rest = object.references.checked_sub(count).filter(|_| count != 0);
@@ -57,7 +50,7 @@ impl Driver {
     /// Gives a graph references to an object: further ones, or those of the program.
     ///
     /// # Errors
-    /// It is no graph or no object, or there are fewer references.
+    /// Either handle is invalid, or there are fewer references.
     pub fn graph_retain(&mut self, graph: u64, object: u64, count: u32, moves: bool) -> Result<()> {
         self.graph(graph)?;
         let present = self.user_objects.get(object).map_err(|_| Error::INVALID_VALUE)?.references;
@@ -74,7 +67,7 @@ impl Driver {
     /// Takes references of a graph away.
     ///
     /// # Errors
-    /// It is no graph, or has fewer references to the object.
+    /// It is not a graph, or it has fewer references to the object.
     pub fn graph_release(&mut self, graph: u64, object: u64, count: u32) -> Result<()> {
         self.graph(graph)?;
         let held = self.graphs.get_mut(graph)?.objects.get_mut(&object).ok_or(Error::INVALID_VALUE)?;

@@ -4,58 +4,13 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::module::objects::{Input, Linker, Logs, Text};
 use ptx::Severity;
 
 /// First bytes of the images that linking makes; the size of the contents follows, as 64 bits.
 pub const IMAGE_MAGIC: [u8; 8] = *b"WWLINKED";
 /// Bytes before the contents.
 pub const IMAGE_HEADER_BYTES: usize = 16;
-
-/// Buffers of the program for messages, with the places of their sizes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Log {
-    pub address: u64,
-    pub room: u64,
-    /// Where the program learns how many bytes were written; 0: nowhere.
-    pub written: u64,
-}
-
-/// Where the program wants messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Logs {
-    pub info: Log,
-    pub error: Log,
-    /// Where the time in milliseconds goes, as 32 bits of floating point.
-    pub time: u64,
-}
-
-/// What is linked.
-#[derive(Clone, Debug)]
-enum Input {
-    Ptx(Box<Text>),
-    Binary(Vec<u8>),
-}
-
-/// A module of PTX with its name and text.
-#[derive(Clone, Debug)]
-struct Text {
-    name: String,
-    module: ptx::ast::Module,
-    text: String,
-}
-
-/// A link in progress.
-#[derive(Clone, Debug)]
-pub struct Linker {
-    context: u64,
-    inputs: Vec<Input>,
-    logs: Logs,
-    errors: String,
-    /// Stays until the end of the link: the program has its address.
-    image: Option<Box<[u8]>>,
-}
 
 /// Kinds of inputs (`CU_JIT_INPUT_*`).
 const CUBIN: u32 = 0;
@@ -76,13 +31,6 @@ fn parse(name: &str, text: String) -> std::result::Result<Box<Text>, String> {
         return Err(parsed.diagnostics.render(&parsed.source, Severity::Error));
     }
     Ok(Box::new(Text { name: name.to_owned(), module: parsed.module, text }))
-}
-
-impl Linker {
-    /// Whether it was begun in a context.
-    pub(crate) fn is_of(&self, context: u64) -> bool {
-        self.context == context
-    }
 }
 
 impl Driver {
