@@ -245,11 +245,12 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "socgpu-fig1",
         paper: "SOCGPU (GPGPU 2023), figure 1",
-        about: "twice the warps per SM, with twice the registers and without",
+        about: "twice the warps per SM, with twice the registers and without: on the whole chip and, for the paper's Rodinia programs, on a quarter of it, which our grids fill",
         published: "V100, 64 to 128 warps: most applications gain nothing",
         size: Size::Medium,
         parts: &[
             "all --gpus papers/socgpu --cores inorder-war-exact --isa sass --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
+            "btree backprop bfs gaussian hotspot kmeans lud nn particlefilter pathfinder --gpus papers/socgpu --cores inorder-war-exact --isa sass --set sm_count=20 --set l2.partitions=8 --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
         ],
     },
     Experiment {

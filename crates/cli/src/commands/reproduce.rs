@@ -4,7 +4,7 @@ use super::{compare, list};
 use crate::comparison::{Column, Comparison, Document};
 use crate::experiments::{self, Experiment, Machines};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::options::{Jobs, Results, WorkSize};
+use crate::options::{self, Jobs, Results};
 use crate::render::lists;
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::{lookup, output};
@@ -15,7 +15,7 @@ use workloads::Size;
 
 /// Run an experiment of a paper and show the results beside the paper's
 ///
-/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`) on the machine of the paper; the command of each is printed, for changes. Without --size, the workloads have the size at which they load that machine.
+/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`) on the machine of the paper; the command of each is printed, for changes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list figures
@@ -30,8 +30,9 @@ pub struct Args {
     /// Run everything on the stock GPU that the paper simulates too, and compare the mean speedups
     #[arg(long)]
     stock: bool,
-    #[command(flatten)]
-    size: WorkSize,
+    /// How much work, of bundled workloads: small, medium or large [default: the size at which they load the paper's machine]
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = options::sizes())]
+    size: Option<Size>,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Outcome {
         lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
-    let (text, size) = (args.results.as_text(), args.size.size.unwrap_or(experiment.size));
+    let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
     let papers = lines(experiment, size, Machines::Papers, args)?;
     let stock = if args.stock { lines(experiment, size, Machines::Stock, args)? } else { Vec::new() };
     if text {
@@ -250,7 +251,7 @@ mod tests {
             let args = Args {
                 figure: experiment.name.into(),
                 stock: false,
-                size: WorkSize::default(),
+                size: None,
                 jobs: Jobs::default(),
                 results: quiet,
             };
