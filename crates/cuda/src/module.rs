@@ -9,7 +9,7 @@ use sass::fatbin::{self, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use workloads::device::{Device as _, ModuleCode, ModuleId, ModuleSource};
+use workloads::device::{ModuleCode, ModuleId, ModuleSource};
 use workloads::{DeviceError, Form};
 
 /// A module of the program.
@@ -154,7 +154,7 @@ impl Driver {
             Some(text) if !image.starts_with(&ELF_MAGIC) => ModuleCode::Ptx(text),
             _ => ModuleCode::Binary(image),
         };
-        let loaded = self.timeline(device)?.device.load_module(&ModuleSource { name, code });
+        let loaded = self.timeline(device)?.device.load_deferred(&ModuleSource { name, code });
         loaded.map_err(|problem| {
             self.last_problem = problem.to_string();
             self.host.message(&self.last_problem);
@@ -207,8 +207,8 @@ impl Driver {
             return Ok(function);
         }
         let (device, loaded) = (module.device, module.loaded);
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let simulated = &mut self.timeline(device)?.device;
+        let loaded = simulated.prepare(loaded, Some(name)).map_err(|_| Error::INVALID_HANDLE)?;
         let kernel = loaded.module.kernels.iter().find(|kernel| kernel.name() == name).cloned();
         let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
         let Some(kernel) = kernel else {
@@ -228,8 +228,8 @@ impl Driver {
     /// It is none.
     pub fn function_names(&mut self, handle: u64) -> Result<Vec<String>> {
         let (device, loaded) = self.modules.get(handle).map(|m| (m.device, m.loaded))?;
-        let simulated = &self.timeline(device)?.device;
-        let loaded = simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?;
+        let simulated = &mut self.timeline(device)?.device;
+        let loaded = simulated.prepare(loaded, None).map_err(|_| Error::INVALID_HANDLE)?;
         Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
     }
 

@@ -85,13 +85,21 @@ pub fn readable(address: Address, bytes: usize) -> Result<()> {
     read::<u8>(last).map(drop)
 }
 
-/// Reads a text that ends with a zero byte, of at most `limit` bytes.
+/// Reads a text that ends with a zero byte, of at most `limit` bytes with it.
 pub fn read_text(address: Address, limit: usize) -> Result<CString> {
+    // Programs register tens of thousands of names: each call of the system counts.
+    const PIECE: usize = 256;
     let mut bytes = Vec::new();
     while bytes.len() < limit {
-        match read::<u8>(address.wrapping_add(bytes.len()))? {
-            0 => return CString::new(bytes).map_err(|_| Error::INVALID_VALUE),
-            byte => bytes.push(byte),
+        let at = address.wrapping_add(bytes.len());
+        // To the end of the page: the next one may not exist.
+        let piece = PIECE.min(FIRST - at % FIRST).min(limit - bytes.len());
+        let start = bytes.len();
+        bytes.resize(start + piece, 0);
+        transfer(Direction::FromProgram, bytes[start..].as_mut_ptr().expose_provenance(), at, piece)?;
+        if let Some(end) = bytes[start..].iter().position(|&byte| byte == 0) {
+            bytes.truncate(start + end);
+            return CString::new(bytes).map_err(|_| Error::INVALID_VALUE);
         }
     }
     Err(Error::INVALID_VALUE)
@@ -316,5 +324,25 @@ mod tests {
         assert_eq!(read_text(address, 5).as_deref(), Ok(text));
         assert_eq!(read_text(address, 4), Err(Error::INVALID_VALUE));
         assert_eq!(read_text(0, 4), Err(Error::INVALID_VALUE));
+        let long = CString::new(vec![b'x'; 1000]).unwrap();
+        let address = long.as_ptr().expose_provenance();
+        assert_eq!(read_text(address, 1 << 20), Ok(long.clone()));
+        assert_eq!(read_text(address, 1000), Err(Error::INVALID_VALUE));
+    }
+
+    #[test]
+    fn texts_at_the_end_of_memory_are_read() {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: two new pages, of which the second is given back.
+        let page = unsafe {
+            let pages = libc::mmap(std::ptr::null_mut(), 2 * FIRST, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            assert_ne!(pages, libc::MAP_FAILED);
+            libc::munmap(pages.byte_add(FIRST), FIRST);
+            pages.expose_provenance()
+        };
+        write_bytes(page + FIRST - 3, b"ab\0").unwrap();
+        assert_eq!(read_text(page + FIRST - 3, 1 << 20).as_deref(), Ok(c"ab"));
+        write_bytes(page + FIRST - 1, b"c").unwrap();
+        assert_eq!(read_text(page + FIRST - 3, 1 << 20), Err(Error::INVALID_VALUE));
     }
 }
