@@ -57,9 +57,8 @@ fn large_parameters_are_passed() {
 #[test]
 fn large_constants_are_read() {
     let square = |i: u32| i.wrapping_mul(i);
-    let value = |i| {
-        square(i).wrapping_add(square(i + 12000).wrapping_mul(3)).wrapping_add(square(16383)).wrapping_add(7)
-    };
+    let value =
+        |i| square(i).wrapping_add(square(i + 12000).wrapping_mul(3)).wrapping_add(square(16383)).wrapping_add(7);
     for (name, loaded) in modules() {
         assert_eq!(written(&loaded, "constants", None), (0..LANES).map(value).collect::<Vec<_>>(), "{name}");
     }
