@@ -217,6 +217,8 @@ fn questions_are_answered() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said.matches("cuGreenCtxCreate is not supported").count(), 1, "{said}");
     assert_eq!(place.report()["unsupported"]["cuGreenCtxCreate"], 2);
+    assert_eq!(said.matches("`queries0` has NVIDIA's CUDA runtime in it").count(), 1, "{said}");
+    assert_eq!(place.report()["unsupported"]["cuGetExportTable"], 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Options, results and errors of loading a module.
 
 use crate::registers::Registers;
+use crate::sass::Deferred;
 use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
@@ -32,6 +33,9 @@ pub struct LowerOptions {
     /// Stack of a thread in bytes for machine code that does not bound it (recursion, calls through
     /// pointers); 1 KiB if `None`. PTX takes what it needs.
     pub stack_bytes: Option<u32>,
+    /// Kernels of machine code are lowered when [`Loaded::prepare`] asks for them: libraries have thousands, of which a
+    /// program launches few.
+    pub deferred: bool,
 }
 
 /// CUDA's default of `cudaLimitStackSize`.
@@ -77,6 +81,8 @@ pub struct Loaded {
     pub rejected: Vec<Rejected>,
     /// Warnings and notes, formatted; may be empty.
     pub remarks: String,
+    /// Cubins with kernels that are not lowered yet.
+    pub(crate) deferred: Vec<Deferred>,
 }
 
 /// The reason why [`Loaded::kernel`] returns no kernel.
@@ -111,6 +117,15 @@ impl Loaded {
         self.module.references.extend(references);
         self.rejected.extend(other.rejected);
         self.remarks += &other.remarks;
+        self.deferred.extend(other.deferred);
+    }
+
+    /// Lowers the deferred kernels of this name (see [`LowerOptions::deferred`]), or all of them.
+    pub fn prepare(&mut self, name: Option<&str>) {
+        let mut deferred = std::mem::take(&mut self.deferred);
+        deferred.iter_mut().for_each(|cubin| cubin.lower(name, self));
+        deferred.retain(|cubin| !cubin.is_done());
+        self.deferred = deferred;
     }
 
     /// The kernel `name`.

@@ -19,6 +19,7 @@ mod kernels;
 mod matrix;
 mod memory;
 mod operands;
+mod parameters;
 mod ptx_page;
 mod references;
 mod registers;

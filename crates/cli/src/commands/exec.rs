@@ -89,6 +89,13 @@ pub fn run(args: &Args) -> Outcome {
     );
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH", path));
+    let finds_runtime = match args.program.first() {
+        Some(name) if !args.print_environment => program::check(name, &libraries)?,
+        _ => false,
+    };
+    if !finds_runtime {
+        environment.push(("LD_PRELOAD", preload(&libraries)));
+    }
     if args.print_environment {
         let lines = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
         output::print(&lines.collect::<String>())?;
@@ -97,7 +104,6 @@ pub fn run(args: &Args) -> Outcome {
     let Some((name, rest)) = args.program.split_first() else {
         return Err(Failure::bad_input("no program is given"));
     };
-    program::check(name, &libraries)?;
     // The terminal sends Ctrl-C to the program too, which reports and ends.
     let _ = ctrlc::set_handler(|| ());
     let status = Command::new(name).args(rest).envs(environment).status();
@@ -107,6 +113,22 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(Exit::Of((128 + signal) as u8));
     }
     Ok(Exit::Of(status.code().unwrap_or(1) as u8))
+}
+
+/// The runtimes, for the loader to load before all else. An interpreter's modules may have paths of their own for
+/// libraries, as PyTorch's have; a library that is loaded already is taken whatever the paths are. The three are
+/// distinguished by the versions of their symbols.
+fn preload(libraries: &Libraries) -> OsString {
+    let mut list = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    for path in libraries.runtimes() {
+        if !list.is_empty() {
+            list.push(":");
+        }
+        // Spaces separate entries of this variable. A name is looked up in `LD_LIBRARY_PATH`.
+        let has_space = path.to_string_lossy().contains(char::is_whitespace);
+        list.push(if has_space { path.file_name().unwrap_or_default() } else { path.as_os_str() });
+    }
+    list
 }
 
 /// The environment variables that say what the user asks for; mistakes are found here.

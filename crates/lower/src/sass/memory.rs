@@ -17,7 +17,7 @@
 //!    code encodes the bytes of `cp.async` this way, and uses the predicate for none.
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
-use super::builder::{Builder, Lowered};
+use super::builder::{Builder, Lowered, offset_in_bank};
 use exec::access::{Address, Format, Transfer};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
@@ -187,12 +187,23 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
         return Err("only plain indices into constant banks are executable".into());
     }
     let index = index.map(|r| b.register(r, 1)).transpose()?;
+    let (index, offset) = match index {
+        None => (None, offset_in_bank(offset)),
+        Some(index) if offset < 0 => {
+            // The sum has 16 bits, as the offset, whose sign says nothing about which of the two is meant.
+            let (sum, offset, all) = (b.scratch(1), b.constant(offset as u32), b.constant(0xffff));
+            b.emit(Op::Int2(Int2::Add32, sum, [index, offset]));
+            b.emit(Op::Int2(Int2::And32, sum, [sum, all]));
+            (Some(sum), 0)
+        }
+        Some(index) => (Some(index), offset as u32),
+    };
     let (space, address) = if bank == 0 {
         let base = index.unwrap_or_else(|| b.constant(0));
         (Space::Param, Address { base, wide: false, frame: false, offset: offset.into() })
     } else {
         let bank = b.bank_address(bank).ok_or_else(|| format!("the cubin has no constant bank {bank}"))?;
-        let first = bank.wrapping_add_signed(offset.into());
+        let first = bank + u64::from(offset);
         let address = match index {
             None => Address { base: b.constant64(first), wide: true, frame: false, offset: 0 },
             Some(index) => {
