@@ -497,7 +497,7 @@ ops! { |f|
     }
     // Its operations are in the kernel's list.
     Sequence(..): C::Nop, Origin::Operands => {}
-    Steer(Steer::Gather(_, b, _)): C::Nop, Origin::Operands => { writes(f, [b], 1) }
+    Steer(Steer::Gather(_, b, _) | Steer::Clear(_, b)): C::Nop, Origin::Operands => { writes(f, [b], 1) }
     Steer(Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _)): C::Nop, Origin::Operands => {
         reads(f, [r], 1);
     }
