@@ -77,8 +77,11 @@ impl ArrayDescriptor {
         if flags & !(LAYERED | CUBEMAP | ANY) != 0 {
             return Err(Error::NOT_SUPPORTED);
         }
+        let is_cube = flags & CUBEMAP != 0;
         let (shape, most) = match (flags & (LAYERED | CUBEMAP) != 0, height, depth) {
             (_, _, 0) if flags & (LAYERED | CUBEMAP) != 0 => return Err(Error::INVALID_VALUE),
+            (true, ..) if is_cube && flags & LAYERED == 0 => (Shape::Cube, MOST_LAYERED),
+            (true, ..) if is_cube => (Shape::LayeredCube, MOST_LAYERED),
             (true, 0, _) => (Shape::Layered1, MOST_LAYERED),
             (true, _, _) => (Shape::Layered2, MOST_LAYERED),
             (false, 0, 0) => (Shape::D1, MOST[0]),
@@ -246,7 +249,8 @@ mod tests {
         assert_eq!(shape(64, 8, 4, 0), Ok((Shape::D3, [64, 8, 4])));
         assert_eq!(shape(64, 0, 4, LAYERED), Ok((Shape::Layered1, [64, 1, 4])));
         assert_eq!(shape(64, 8, 4, LAYERED), Ok((Shape::Layered2, [64, 8, 4])));
-        assert_eq!(shape(64, 64, 6, CUBEMAP), Ok((Shape::Layered2, [64, 64, 6])));
+        assert_eq!(shape(64, 64, 6, CUBEMAP), Ok((Shape::Cube, [64, 64, 6])));
+        assert_eq!(shape(64, 64, 12, LAYERED | CUBEMAP), Ok((Shape::LayeredCube, [64, 64, 12])));
         for (width, height, depth, flags) in [
             (0, 1, 1, 0),
             (64, 0, 4, 0),

@@ -3,7 +3,7 @@
 use crate::array::channel_of;
 use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
-use isa::{AddressMode, Image, Sampler, Shape};
+use isa::{AddressMode, Channel, Image, Sampler, Shape};
 
 /// What a texture or surface reads (`CUDA_RESOURCE_DESC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub const READ_AS_INTEGER: u32 = 1;
 /// `CU_TRSF_*`.
 pub const NORMALISED: u32 = 2;
 const SRGB: u32 = 0x10;
+const SEAMLESS_CUBEMAP: u32 = 0x40;
 /// Alignment of textures in linear memory.
 pub const ALIGNMENT: u64 = 256;
 /// Alignment of rows of textures in pitched memory.
@@ -103,8 +104,8 @@ impl Driver {
     /// How the texels of `image` are read.
     ///
     /// # Errors
-    /// A number has no meaning, or it is not supported.
-    pub(crate) fn sampler(&mut self, sampling: &Sampling, image: &Image) -> Result<Sampler> {
+    /// A number has no meaning.
+    pub(crate) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
         let mut address = [AddressMode::Clamp; 3];
         for (mode, number) in address.iter_mut().zip(sampling.address) {
             *mode = match number {
@@ -118,18 +119,16 @@ impl Driver {
         if sampling.filter > 1 {
             return Err(Error::INVALID_VALUE);
         }
-        if sampling.flags & SRGB != 0 {
-            return Err(self.unsupported("a texture with conversion from sRGB"));
-        }
-        if address.contains(&AddressMode::Border) && sampling.border != [0.0; 4] {
-            return Err(self.unsupported("a texture with a border colour other than 0"));
-        }
         let converts = !image.channel.is_float() && image.channel.bytes() < 4;
         Ok(Sampler {
             address,
             linear: sampling.filter == 1,
             normalised: sampling.flags & NORMALISED != 0,
             as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
+            srgb: sampling.flags & SRGB != 0,
+            seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
+            // Programs give those of integers by their bits.
+            border: sampling.border.map(f32::to_bits),
         })
     }
 
@@ -146,11 +145,12 @@ impl Driver {
     ) -> Result<u64> {
         let (context, device) = self.context_here().map(|(handle, c)| (handle, c.device))?;
         let mut image = self.image_of(resource)?;
-        if view.is_some_and(|view| !view.is_whole(&image)) {
-            return Err(self.unsupported("a view of a part of a resource, or in another format"));
+        if let Some(view) = view {
+            let seen = view.of(&image)?;
+            image = seen.ok_or_else(|| self.unsupported("a view of levels, or in a compressed format"))?;
         }
         match sampling {
-            Some(sampling) => image.sampler = Some(self.sampler(sampling, &image)?),
+            Some(sampling) => image.sampler = Some(Self::sampler(sampling, &image)?),
             None if !matches!(resource, Resource::Array(_)) => return Err(Error::INVALID_VALUE),
             None => {}
         }
@@ -212,49 +212,68 @@ fn image(shape: Shape, base: u64, format: u32, channels: u32) -> Result<Image> {
 }
 
 impl View {
-    /// Whether it is the whole of an image in its own format.
-    fn is_whole(&self, image: &Image) -> bool {
-        let size = image.size.map(u64::from);
-        let is_size = self.size.iter().zip(size).all(|(&said, size)| said == size || (said == 0 && size == 1));
-        let last_layer = if image.shape.is_layered() { image.size[2] - 1 } else { 0 };
-        let all_layers = self.layers == [0, last_layer] || self.layers == [0, 0];
-        (self.format == 0 || self.format == view_format(image)) && is_size && self.levels == [0, 0] && all_layers
+    /// The part of an image that it shows, in its format; `None` if that is not supported.
+    ///
+    /// # Errors
+    /// It is no part of the image, or its format has texels of another size.
+    fn of(&self, image: &Image) -> Result<Option<Image>> {
+        if self.levels != [0, 0] || self.format > LAST_FORMAT {
+            return Ok(None);
+        }
+        let mut seen = *image;
+        if self.format != 0 {
+            let number = self.format - 1;
+            seen.channel = FORMATS[(number / 3) as usize];
+            seen.channels = 1 << (number % 3);
+        }
+        let [width, height, depth] = image.size.map(u64::from);
+        let is_size = |said: u64, size: u64| said == size || (said == 0 && size == 1);
+        let layers = image.shape.is_layered();
+        let whole = is_size(self.size[0], width) && is_size(self.size[1], height);
+        if seen.texel_bytes() != image.texel_bytes() || !whole || !(layers || is_size(self.size[2], depth)) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if layers && self.layers != [0, 0] {
+            let [first, last] = self.layers;
+            let count = last.checked_sub(first).and_then(|count| count.checked_add(1));
+            let count = count.filter(|_| last < image.size[2]).ok_or(Error::INVALID_VALUE)?;
+            seen.base = image.address(0, 0, first);
+            seen.size[2] = count;
+        }
+        Ok(Some(seen))
     }
 }
 
-/// The format of an image as views have it (`CUresourceViewFormat`): three numbers of channels for each channel.
-fn view_format(image: &Image) -> u32 {
-    use isa::Channel::*;
-    let channel = match image.channel {
-        U8 => 0,
-        S8 => 1,
-        U16 => 2,
-        S16 => 3,
-        U32 => 4,
-        S32 => 5,
-        F16 => 6,
-        F32 => 7,
-    };
-    1 + 3 * channel + u32::from(image.channels.ilog2() as u8)
-}
+/// The channels of views' formats (`CUresourceViewFormat`): from 1 on, three numbers of channels for each.
+const FORMATS: [Channel; 8] = {
+    use Channel::*;
+    [U8, S8, U16, S16, U32, S32, F16, F32]
+};
+/// The formats that follow are compressed.
+const LAST_FORMAT: u32 = 3 * FORMATS.len() as u32;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_view_of_everything_is_whole() {
-        let image = image(Shape::D2, 0, 0x20, 4).unwrap();
-        let image = Image { size: [8, 4, 1], ..image };
-        let view = View { format: 24, size: [8, 4, 0], levels: [0, 0], layers: [0, 0] };
-        assert!(view.is_whole(&image) && View { format: 0, ..view }.is_whole(&image));
+    fn a_view_has_layers_and_a_format() {
+        let image = image(Shape::Layered2, 0x1000, 0x20, 4).unwrap();
+        let image = Image { size: [8, 4, 5], pitch: 256, ..image };
+        let view = View { format: 24, size: [8, 4, 5], levels: [0, 0], layers: [0, 4] };
+        assert_eq!(view.of(&image), Ok(Some(image)));
+        assert_eq!(View { format: 0, layers: [0, 0], ..view }.of(&image), Ok(Some(image)));
+        let part = Image { base: 0x1000 + 2 * 4 * 256, size: [8, 4, 3], channel: Channel::U32, ..image };
+        assert_eq!(View { format: 15, layers: [2, 4], ..view }.of(&image), Ok(Some(part)));
+        assert_eq!(View { levels: [0, 1], ..view }.of(&image), Ok(None), "levels");
+        assert_eq!(View { format: 25, ..view }.of(&image), Ok(None), "compressed");
         for other in [
             View { format: 23, ..view },
-            View { size: [4, 4, 0], ..view },
-            View { levels: [0, 1], ..view },
-            View { layers: [1, 1], ..view },
+            View { size: [4, 4, 5], ..view },
+            View { layers: [1, 5], ..view },
+            View { layers: [3, 2], ..view },
         ] {
-            assert!(!other.is_whole(&image));
+            assert_eq!(other.of(&image), Err(Error::INVALID_VALUE));
         }
     }
 }

@@ -187,7 +187,7 @@ pub enum Op {
     },
     /// Closes a group of asynchronous copies.
     AsyncCommit,
-    /// Waits until at most this many groups of asynchronous copies are left.
+    /// Waits until at most this many groups of asynchronous copies are left, or for [`isa::ALL_COPIES`].
     AsyncWait(u8),
     /// Exchange of a register between lanes.
     Shuffle {
