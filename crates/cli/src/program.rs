@@ -6,7 +6,7 @@ use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The section in which compilers put CUDA kernels of host programs.
 const KERNELS: &str = ".nv_fatbin";
@@ -18,12 +18,7 @@ const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
 
 /// Checks a program before it runs.
 pub fn check(name: &OsStr, libraries: &Libraries) -> Result<(), Failure> {
-    let Some(path) = find(name) else {
-        let name = name.to_string_lossy();
-        return Err(Failure::bad_input(format!(
-            "there is no program `{name}`; a path must contain `/`, as `./{name}`"
-        )));
-    };
+    let path = find(name)?;
     let Ok(file) = std::fs::read(&path) else { return Ok(()) };
     match has_foreign_runtime(&file) {
         Some(true) => Err(Failure::bad_input(format!(
@@ -36,11 +31,26 @@ pub fn check(name: &OsStr, libraries: &Libraries) -> Result<(), Failure> {
 }
 
 /// The file of a program, as shells find it.
-fn find(name: &OsStr) -> Option<PathBuf> {
-    if name.to_string_lossy().contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+fn find(name: &OsStr) -> Result<PathBuf, Failure> {
+    let shown = name.to_string_lossy();
+    if shown.contains('/') {
+        let path = PathBuf::from(name);
+        return match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => Err(Failure::bad_input(format!("`{shown}` is a folder, not a program"))),
+            Ok(_) => Ok(path),
+            Err(e) => Err(Failure::bad_input(format!("cannot run `{shown}`: {e}"))),
+        };
     }
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let here = if Path::new(name).is_file() {
+            format!("\n  hint: this folder has it: `./{shown}`")
+        } else {
+            String::new()
+        };
+        Failure::bad_input(format!("there is no program `{shown}` in the folders of PATH{here}"))
+    })
 }
 
 /// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are no programs.
@@ -84,7 +94,12 @@ mod tests {
 
     #[test]
     fn programs_are_found_as_shells_do() {
-        assert!(find(OsStr::new("sh")).is_some());
-        assert!(find(OsStr::new("./sh-that-is-nowhere")).is_none());
+        let problem = |name: &str| find(OsStr::new(name)).unwrap_err().message;
+        assert!(find(OsStr::new("sh")).is_ok());
+        assert!(problem("sh-that-is-nowhere").contains("in the folders of PATH"));
+        assert!(problem("./sh-that-is-nowhere").contains("cannot run `./sh-that-is-nowhere`"));
+        assert!(problem("/").contains("is a folder"));
+        // Tests run in the folder of their crate.
+        assert!(problem("Cargo.toml").contains("`./Cargo.toml`"));
     }
 }

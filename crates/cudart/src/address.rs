@@ -5,7 +5,6 @@
 //! accessed directly; only null and very low addresses are refused then.
 
 use std::ffi::CString;
-use std::marker::PhantomData;
 use std::mem::{MaybeUninit, size_of};
 
 use crate::error::{Error, Result};
@@ -15,11 +14,8 @@ pub type Address = usize;
 /// A handle of the driver: a stream, an event, a module …
 pub type Handle = usize;
 
-/// Bytes that are copied by one call: the kernel stops just below 2 GiB.
-const MOST_AT_ONCE: usize = 1 << 30;
-
-/// No object of a program is below this address.
-const FIRST: Address = 4096;
+/// Bytes of the smallest page. No object of a program is in the first one.
+const PAGE: usize = 4096;
 
 /// A value that may be copied from and to a program's memory: any bytes are one.
 ///
@@ -54,45 +50,32 @@ pub fn write<T: Plain>(address: Address, value: T) -> Result<()> {
     transfer(Direction::ToProgram, local, address, size_of::<T>())
 }
 
-/// Copies bytes within the program's memory.
-pub fn copy(to: Address, from: Address, bytes: usize) -> Result<()> {
-    copy_in_pieces(to, from, bytes, MOST_AT_ONCE)
-}
-
-fn copy_in_pieces(to: Address, from: Address, bytes: usize, most: usize) -> Result<()> {
-    let mut done = 0;
-    while done < bytes {
-        let piece = most.min(bytes - done);
-        let (to, from) = (to.checked_add(done), from.checked_add(done));
-        let (to, from) = to.zip(from).ok_or(Error::INVALID_VALUE)?;
-        if from < FIRST {
-            return Err(Error::INVALID_VALUE);
-        }
-        transfer(Direction::ToProgram, from, to, piece)?;
-        done += piece;
-    }
-    Ok(())
-}
-
 /// Fails if a byte of the range is not readable. Reads one byte of each page.
 pub fn readable(address: Address, bytes: usize) -> Result<()> {
     let last = address.checked_add(bytes.max(1) - 1).ok_or(Error::INVALID_VALUE)?;
     let mut at = address;
     while at < last {
         read::<u8>(at)?;
-        at = (at | (FIRST - 1)).saturating_add(1);
+        at = (at | (PAGE - 1)).saturating_add(1);
     }
     read::<u8>(last).map(drop)
 }
 
 /// Reads a text that ends with a zero byte, of at most `limit` bytes.
 pub fn read_text(address: Address, limit: usize) -> Result<CString> {
+    /// Bytes that are read at once. No piece crosses the end of a page: what follows may be unmapped.
+    const PIECE: usize = 128;
     let mut bytes = Vec::new();
     while bytes.len() < limit {
-        match read::<u8>(address.wrapping_add(bytes.len()))? {
-            0 => return CString::new(bytes).map_err(|_| Error::INVALID_VALUE),
-            byte => bytes.push(byte),
+        let start = address.checked_add(bytes.len()).ok_or(Error::INVALID_VALUE)?;
+        let mut piece = [0_u8; PIECE];
+        let piece = &mut piece[..PIECE.min(PAGE - start % PAGE).min(limit - bytes.len())];
+        transfer(Direction::FromProgram, piece.as_mut_ptr().expose_provenance(), start, piece.len())?;
+        if let Some(end) = piece.iter().position(|byte| *byte == 0) {
+            bytes.extend_from_slice(&piece[..end]);
+            return CString::new(bytes).map_err(|_| Error::INVALID_VALUE);
         }
+        bytes.extend_from_slice(piece);
     }
     Err(Error::INVALID_VALUE)
 }
@@ -111,15 +94,14 @@ enum Direction {
     FromProgram,
 }
 
-/// Copies between `local` and `remote`. The addresses may be bad; `local` is where a Rust value is
-/// or, in `copy`, an address of the program too.
+/// Copies between `local`, where a Rust value is, and `remote`, an address of the program that may be bad.
 fn transfer(direction: Direction, local: Address, remote: Address, bytes: usize) -> Result<()> {
-    if remote < FIRST {
+    if remote < PAGE {
         return Err(Error::INVALID_VALUE);
     }
     let place = |address| libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: bytes };
     let (near, far) = (place(local), place(remote));
-    // SAFETY: the kernel checks both ranges; ranges of Rust values have the size of the value.
+    // SAFETY: the kernel checks the program's range; that of the Rust value has its size.
     let moved = unsafe {
         let process = libc::getpid();
         match direction {
@@ -139,161 +121,14 @@ fn transfer(direction: Direction, local: Address, remote: Address, bytes: usize)
         Direction::ToProgram => (far.iov_base, near.iov_base),
         Direction::FromProgram => (near.iov_base, far.iov_base),
     };
-    // SAFETY: the program says that its range is valid, and this system lets nobody check.
+    // SAFETY: the program passes a valid range; the system does not allow a check.
     unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
     Ok(())
-}
-
-/// A pointer to where a result goes. Null or unmapped: `cudaErrorInvalidValue`.
-#[repr(transparent)]
-pub struct Out<T>(pub Address, PhantomData<T>);
-
-/// A pointer to a value that is read.
-#[repr(transparent)]
-pub struct In<T>(pub Address, PhantomData<T>);
-
-impl<T> Clone for Out<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Out<T> {}
-impl<T> Clone for In<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for In<T> {}
-
-impl<T> Out<T> {
-    /// A place at an address.
-    pub const fn at(address: Address) -> Self {
-        Self(address, PhantomData)
-    }
-}
-
-impl<T: Plain> Out<T> {
-    pub fn set(self, value: T) -> Result<()> {
-        write(self.0, value)
-    }
-
-    /// Sets the result if the caller asked for it.
-    pub fn set_unless_null(self, value: T) -> Result<()> {
-        if self.0 == 0 { Ok(()) } else { self.set(value) }
-    }
-
-    /// The value that the caller has put there.
-    pub fn get(self) -> Result<T> {
-        read(self.0)
-    }
-
-    /// Fails if there is no place for the result: called before anything is made.
-    pub fn ready(self) -> Result<Self> {
-        let value: T = read(self.0)?;
-        write(self.0, value)?;
-        Ok(self)
-    }
-}
-
-impl<T> In<T> {
-    /// A value at an address.
-    pub const fn at(address: Address) -> Self {
-        Self(address, PhantomData)
-    }
-}
-
-impl<T: Plain> In<T> {
-    pub fn get(self) -> Result<T> {
-        read(self.0)
-    }
-
-    /// The value, or nothing for a null pointer.
-    pub fn get_unless_null(self) -> Result<Option<T>> {
-        if self.0 == 0 { Ok(None) } else { self.get().map(Some) }
-    }
-}
-
-/// A stream of the caller: 0 is the default stream, 2 that of the thread.
-#[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Stream(pub Handle);
-
-impl Stream {
-    pub const DEFAULT: Self = Self(0);
-    pub const PER_THREAD: Self = Self(2);
-}
-
-/// An argument of a function of the runtime, as the driver gets it.
-pub trait Argument: Copy {
-    /// Its type in the driver's table.
-    type Raw;
-
-    /// Checks a pointer and hands the argument on.
-    fn raw(self) -> Result<Self::Raw>;
-
-    /// The argument in the variant of a function whose default stream is that of the thread.
-    fn per_thread(self) -> Self {
-        self
-    }
-}
-
-macro_rules! argument {
-    ($($kind:ty),*) => {
-        $(impl Argument for $kind {
-            type Raw = Self;
-
-            fn raw(self) -> Result<Self> {
-                Ok(self)
-            }
-        })*
-    };
-}
-argument!(i32, u32, u64, usize);
-
-impl<T: Plain> Argument for Out<T> {
-    type Raw = Address;
-
-    fn raw(self) -> Result<Address> {
-        Ok(self.ready()?.0)
-    }
-}
-
-impl<T: Plain> Argument for In<T> {
-    type Raw = Address;
-
-    fn raw(self) -> Result<Address> {
-        readable(self.0, size_of::<T>())?;
-        Ok(self.0)
-    }
-}
-
-impl Argument for Stream {
-    type Raw = Handle;
-
-    fn raw(self) -> Result<Handle> {
-        Ok(self.0)
-    }
-
-    fn per_thread(self) -> Self {
-        if self == Self::DEFAULT { Self::PER_THREAD } else { self }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_copies_go_in_pieces() {
-        let from: Vec<u8> = (0..100).collect();
-        for most in [1, 7, 99, 100, 101] {
-            let mut to = vec![0_u8; 102];
-            let place = to.as_mut_ptr().expose_provenance() + 1;
-            let source = from.as_ptr().expose_provenance();
-            assert_eq!(copy_in_pieces(place, source, 100, most), Ok(()));
-            assert_eq!((to[0], &to[1..101], to[101]), (0, &from[..], 0));
-        }
-    }
 
     #[test]
     fn what_is_not_mapped_is_an_error() {
@@ -305,7 +140,6 @@ mod tests {
             assert_eq!(read::<u32>(wild), Err(Error::INVALID_VALUE));
             assert_eq!(write(wild, 1_u32), Err(Error::INVALID_VALUE));
             assert_eq!(readable(wild, 8), Err(Error::INVALID_VALUE));
-            assert_eq!(copy(address, wild, 4), Err(Error::INVALID_VALUE));
         }
     }
 
@@ -316,5 +150,27 @@ mod tests {
         assert_eq!(read_text(address, 5).as_deref(), Ok(text));
         assert_eq!(read_text(address, 4), Err(Error::INVALID_VALUE));
         assert_eq!(read_text(0, 4), Err(Error::INVALID_VALUE));
+        for length in [1, 127, 128, 129, 1000] {
+            let text = CString::new(vec![b'x'; length]).expect("no zero byte");
+            assert_eq!(read_text(text.as_ptr().expose_provenance(), length + 1), Ok(text));
+        }
+    }
+
+    /// The page that follows a text need not exist.
+    #[test]
+    fn texts_are_not_read_beyond_their_page() {
+        // SAFETY: two new pages, of which the second one becomes unreadable.
+        let start = unsafe {
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let start = libc::mmap(std::ptr::null_mut(), 2 * PAGE, protection, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(start.byte_add(PAGE), PAGE, libc::PROT_NONE), 0);
+            start.expose_provenance()
+        };
+        let end = start + PAGE;
+        write_bytes(end - 5, b"name\0").expect("the first page is writable");
+        assert_eq!(read_text(end - 5, 1 << 20).as_deref(), Ok(c"name"));
+        write_bytes(end - 1, b"x").expect("the first page is writable");
+        assert_eq!(read_text(end - 5, 1 << 20), Err(Error::INVALID_VALUE));
     }
 }

@@ -3,8 +3,11 @@
 //! ```text
 //! fn NAME(arguments) { body }                  a function; the body returns `Result<()>`
 //! fn NAME | NAME_ptsz(arguments) { body }      … and its variant with a default stream per thread
-//! fn NAME | NAME_ptds(arguments) in S { body } a synchronous one, whose stream is called S
-//! fn NAME(arguments) = cuName;                 hands the arguments to the driver in a context
+//! fn NAME | NAME_ptds(arguments) in O { body } a synchronous one, which runs in order `O`
+//! fn NAME | NAME_ptds, NAMEAsync | NAMEAsync_ptsz(arguments) in O { body }
+//!                                              … and the asynchronous one, whose last argument is a stream
+//! fn NAME(arguments) = cuName;                 passes the arguments to the driver, in a context
+//! fn NAME(arguments) = cuName, no context;     … without making a context
 //! ```
 
 use std::ffi::c_int;
@@ -25,64 +28,73 @@ pub fn enter(body: impl FnOnce() -> Result<()>) -> c_int {
     }
 }
 
+/// Defines C functions; the forms are those of this file's head.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! api {
     () => {};
-    (fn $name:ident($($argument:ident: $kind:ty),* $(,)?) = $driver:ident; $($rest:tt)*) => {
-        $crate::api::api! {
-            fn $name($($argument: $kind),*) {
-                let driver = $crate::context::current()?;
-                driver.$driver($($crate::address::Argument::raw($argument)?),*)
+    (@export $name:ident($($argument:ident: $kind:ty),*) $call:expr) => {
+        // SAFETY: the name belongs to this API, which defines it once.
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
+            $call
+        }
+    };
+    (fn $name:ident $(| $per_thread:ident)? ($($argument:ident: $kind:ty),* $(,)?) = $driver:ident;
+     $($rest:tt)*) => {
+        $crate::api! {
+            fn $name $(| $per_thread)? ($($argument: $kind),*) {
+                let driver = $crate::versioned::current()?;
+                driver.$driver($($crate::versioned::Argument::raw($argument)?),*)
             }
             $($rest)*
         }
     };
-    (fn $name:ident | $per_thread:ident($($argument:ident: $kind:ty),* $(,)?) = $driver:ident;
+    (fn $name:ident($($argument:ident: $kind:ty),* $(,)?) = $driver:ident, no context;
      $($rest:tt)*) => {
-        $crate::api::api! {
-            fn $name | $per_thread($($argument: $kind),*) {
-                let driver = $crate::context::current()?;
-                driver.$driver($($crate::address::Argument::raw($argument)?),*)
+        $crate::api! {
+            fn $name($($argument: $kind),*) {
+                let driver = $crate::driver::driver()?;
+                driver.$driver($($crate::versioned::Argument::raw($argument)?),*)
             }
             $($rest)*
         }
     };
     (fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block $($rest:tt)*) => {
-        // SAFETY: the name belongs to this API, which defines it once.
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-            $crate::api::enter(|| $body)
-        }
-        $crate::api::api! { $($rest)* }
+        $crate::api!(@export $name($($argument: $kind),*) $crate::versioned::enter(|| $body));
+        $crate::api! { $($rest)* }
     };
     (fn $name:ident | $per_thread:ident($($argument:ident: $kind:ty),* $(,)?) $body:block
      $($rest:tt)*) => {
-        // SAFETY: the name belongs to this API, which defines it once.
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-            $crate::api::enter(|| $body)
-        }
-        // SAFETY: the name belongs to this API, which defines it once.
-        #[unsafe(no_mangle)]
-        extern "C" fn $per_thread($($argument: $kind),*) -> std::ffi::c_int {
-            $name($($crate::address::Argument::per_thread($argument)),*)
-        }
-        $crate::api::api! { $($rest)* }
+        $crate::api!(@export $name($($argument: $kind),*) $crate::versioned::enter(|| $body));
+        $crate::api!(@export $per_thread($($argument: $kind),*)
+            $name($($crate::versioned::Argument::per_thread($argument)),*));
+        $crate::api! { $($rest)* }
     };
-    (fn $name:ident | $per_thread:ident($($argument:ident: $kind:ty),* $(,)?) in $stream:ident
+    (fn $name:ident | $per_thread:ident($($argument:ident: $kind:ty),* $(,)?) in $order:ident
      $body:block $($rest:tt)*) => {
-        // SAFETY: the name belongs to this API, which defines it once.
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($argument: $kind),*) -> std::ffi::c_int {
-            let $stream = $crate::address::Stream::DEFAULT;
-            $crate::api::enter(|| $body)
+        $crate::api! {
+            fn $name($($argument: $kind),*) {
+                let $order = $crate::argument::Order::synchronous($crate::argument::Stream::DEFAULT);
+                $body
+            }
+            fn $per_thread($($argument: $kind),*) {
+                let $order = $crate::argument::Order::synchronous($crate::argument::Stream::PER_THREAD);
+                $body
+            }
+            $($rest)*
         }
-        // SAFETY: the name belongs to this API, which defines it once.
-        #[unsafe(no_mangle)]
-        extern "C" fn $per_thread($($argument: $kind),*) -> std::ffi::c_int {
-            let $stream = $crate::address::Stream::PER_THREAD;
-            $crate::api::enter(|| $body)
+    };
+    (fn $name:ident | $per_thread:ident, $later:ident | $later_per_thread:ident
+     ($($argument:ident: $kind:ty),* $(,)?) in $order:ident $body:block $($rest:tt)*) => {
+        $crate::api! {
+            fn $name | $per_thread($($argument: $kind),*) in $order $body
+            fn $later | $later_per_thread($($argument: $kind,)* stream: $crate::argument::Stream) {
+                let $order = $crate::argument::Order::asynchronous(stream);
+                $body
+            }
+            $($rest)*
         }
-        $crate::api::api! { $($rest)* }
     };
 }
 pub(crate) use api;

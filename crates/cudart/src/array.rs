@@ -2,8 +2,9 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Handle, In, Out, plain};
+use crate::address::{Handle, plain};
 use crate::api::api;
+use crate::argument::{In, Out};
 use crate::context::current;
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
@@ -35,6 +36,7 @@ plain!(Channel, Descriptor);
 const SIGNED: c_int = 0;
 const UNSIGNED: c_int = 1;
 const FLOAT: c_int = 2;
+const NONE: c_int = 3;
 
 /// `CUarray_format` of a kind and a number of bits.
 const FORMATS: [(c_int, c_int, c_int); 8] = [
@@ -65,7 +67,7 @@ impl Channel {
     /// The description of a driver's format.
     pub fn of(format: c_int, channels: c_uint) -> Self {
         let Some((kind, bits, _)) = FORMATS.iter().find(|row| row.2 == format) else {
-            return Self { bits: [0; 4], kind: 3 }; // cudaChannelFormatKindNone
+            return Self { bits: [0; 4], kind: NONE };
         };
         let component = |index| if index < channels { *bits } else { 0 };
         Self { bits: [0, 1, 2, 3].map(component), kind: *kind }
@@ -112,22 +114,11 @@ extern "C" fn cudaCreateChannelDesc(x: c_int, y: c_int, z: c_int, w: c_int, kind
 }
 
 api! {
-    fn cudaMallocArray(
-        array: Out<Handle>,
-        channel: In<Channel>,
-        width: usize,
-        height: usize,
-        flags: c_uint,
-    ) {
+    fn cudaMallocArray(array: Out<Handle>, channel: In<Channel>, width: usize, height: usize, flags: c_uint) {
         create(array, channel, Extent { width, height, depth: 0 }, flags)
     }
 
-    fn cudaMalloc3DArray(
-        array: Out<Handle>,
-        channel: In<Channel>,
-        extent: Extent,
-        flags: c_uint,
-    ) {
+    fn cudaMalloc3DArray(array: Out<Handle>, channel: In<Channel>, extent: Extent, flags: c_uint) {
         create(array, channel, extent, flags)
     }
 
@@ -137,16 +128,11 @@ api! {
     }
 
     fn cudaMallocMipmappedArray(
-        array: Out<Handle>,
-        channel: In<Channel>,
-        extent: Extent,
-        levels: c_uint,
-        flags: c_uint,
+        array: Out<Handle>, channel: In<Channel>, extent: Extent, levels: c_uint, flags: c_uint,
     ) {
-        let descriptor = Descriptor::of(channel.get()?, extent, flags)?;
         let driver = current()?;
-        array.ready()?;
-        array.set(out(|place| driver.cuMipmappedArrayCreate(place, at(&descriptor), levels))?)
+        let descriptor = Descriptor::of(channel.get()?, extent, flags)?;
+        array.receive(|place| driver.cuMipmappedArrayCreate(place, at(&descriptor), levels))
     }
 
     fn cudaFreeMipmappedArray(array: Handle) {
@@ -154,29 +140,20 @@ api! {
         if array == 0 { Ok(()) } else { driver.cuMipmappedArrayDestroy(array) }
     }
 
-    fn cudaGetMipmappedArrayLevel(level: Out<Handle>, array: Handle, index: c_uint)
-        = cuMipmappedArrayGetLevel;
+    fn cudaGetMipmappedArrayLevel(level: Out<Handle>, array: Handle, index: c_uint) = cuMipmappedArrayGetLevel;
     fn cudaArrayGetPlane(plane: Out<Handle>, array: Handle, index: c_uint) = cuArrayGetPlane;
     fn cudaArrayGetMemoryRequirements(place: Out<[u64; 4]>, array: Handle, device: c_int)
         = cuArrayGetMemoryRequirements;
     fn cudaMipmappedArrayGetMemoryRequirements(place: Out<[u64; 4]>, array: Handle, device: c_int)
         = cuMipmappedArrayGetMemoryRequirements;
-    fn cudaArrayGetSparseProperties(place: Out<[u64; 6]>, array: Handle)
-        = cuArrayGetSparseProperties;
-    fn cudaMipmappedArrayGetSparseProperties(place: Out<[u64; 6]>, array: Handle)
-        = cuMipmappedArrayGetSparseProperties;
+    fn cudaArrayGetSparseProperties(place: Out<[u64; 6]>, array: Handle) = cuArrayGetSparseProperties;
+    fn cudaMipmappedArrayGetSparseProperties(place: Out<[u64; 6]>, array: Handle) = cuMipmappedArrayGetSparseProperties;
 
-    fn cudaArrayGetInfo(
-        channel: Out<Channel>,
-        extent: Out<Extent>,
-        flags: Out<c_uint>,
-        array: Handle,
-    ) {
-        let found = descriptor(current()?, array)?;
-        let Descriptor { width, height, depth, .. } = found;
-        channel.set_unless_null(Channel::of(found.format, found.channels))?;
+    fn cudaArrayGetInfo(channel: Out<Channel>, extent: Out<Extent>, flags: Out<c_uint>, array: Handle) {
+        let Descriptor { width, height, depth, format, channels, flags: set } = descriptor(current()?, array)?;
+        channel.set_unless_null(Channel::of(format, channels))?;
         extent.set_unless_null(Extent { width, height, depth })?;
-        flags.set_unless_null(found.flags)
+        flags.set_unless_null(set)
     }
 
     fn cudaGetChannelDesc(channel: Out<Channel>, array: Handle) {
@@ -188,8 +165,7 @@ api! {
 fn create(array: Out<Handle>, channel: In<Channel>, extent: Extent, flags: c_uint) -> Result<()> {
     let driver = current()?;
     let descriptor = Descriptor::of(channel.get()?, extent, flags)?;
-    array.ready()?;
-    array.set(out(|place| driver.cuArray3DCreate_v2(place, at(&descriptor)))?)
+    array.receive(|place| driver.cuArray3DCreate_v2(place, at(&descriptor)))
 }
 
 #[cfg(test)]

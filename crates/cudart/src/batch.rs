@@ -1,8 +1,9 @@
 //! Several copies by one call. The attributes of a copy are hints on when its source is read and
 //! where memory is: copies in stream order obey all of them.
 
-use crate::address::{Address, Out, Stream, read};
+use crate::address::{Address, read};
 use crate::api::api;
+use crate::argument::{Order, Out, Stream};
 use crate::copy::copy_line;
 use crate::error::{Error, Result};
 use crate::transfer::BY_ADDRESS;
@@ -24,14 +25,14 @@ pub fn copy_batch(
         let offset = index.checked_mul(size_of::<usize>()).ok_or(Error::INVALID_VALUE)?;
         read::<usize>(list.wrapping_add(offset))
     };
+    let copy = |index| {
+        let (to, from, bytes) = (word(to, index)?, word(from, index)?, word(sizes, index)?);
+        copy_line(to, from, bytes, BY_ADDRESS, Order::asynchronous(stream))
+    };
     for index in 0..count {
-        let copied = (|| {
-            let (to, from, bytes) = (word(to, index)?, word(from, index)?, word(sizes, index)?);
-            copy_line(to, from, bytes, BY_ADDRESS, stream, false)
-        })();
-        if copied.is_err() {
+        if let Err(error) = copy(index) {
             failed.set_unless_null(index)?;
-            return copied;
+            return Err(error);
         }
     }
     Ok(())
@@ -39,12 +40,8 @@ pub fn copy_batch(
 
 api! {
     fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz(
-        to: Address,
-        from: Address,
-        bytes: usize,
-        _attributes: Address,
-        stream: Stream,
+        to: Address, from: Address, bytes: usize, _attributes: Address, stream: Stream,
     ) {
-        copy_line(to, from, bytes, BY_ADDRESS, stream, false)
+        copy_line(to, from, bytes, BY_ADDRESS, Order::asynchronous(stream))
     }
 }

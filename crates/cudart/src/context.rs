@@ -18,8 +18,16 @@ use crate::registry;
 thread_local! {
     /// The device that the thread chose, if it chose one.
     static CHOSEN: Cell<Option<c_int>> = const { Cell::new(None) };
-    /// The primary context that was made current here, and the age of primary contexts then.
-    static BOUND: Cell<(Handle, u64)> = const { Cell::new((0, 0)) };
+    /// The primary context that was made current here.
+    static BOUND: Cell<Bound> = const { Cell::new(Bound { context: 0, device: 0, age: 0 }) };
+}
+
+/// The primary context of a device, and the age of primary contexts when it was made current.
+#[derive(Clone, Copy)]
+struct Bound {
+    context: Handle,
+    device: c_int,
+    age: u64,
 }
 
 /// The device of threads that chose none: the first of `cudaSetValidDevices`.
@@ -41,31 +49,43 @@ pub fn current() -> Result<&'static Driver> {
 /// The driver and the current context.
 pub fn current_context() -> Result<(&'static Driver, Handle)> {
     let driver = driver()?;
-    let mut context: Handle = out(|place| driver.cuCtxGetCurrent(place))?;
-    let (bound, age) = BOUND.get();
-    let gone = context == bound && age != AGE.load(Ordering::Relaxed);
-    if context == 0 || gone {
-        context = bind(driver, chosen())?;
-    }
+    let context = match existing(driver)? {
+        Some(context) => context,
+        None => bind(driver, next_device())?,
+    };
     registry::place_managed(driver, context)?;
     Ok((driver, context))
 }
 
-fn chosen() -> c_int {
-    CHOSEN.get().unwrap_or_else(|| DEFAULT.load(Ordering::Relaxed))
+/// The current context, if the thread has one that was not destroyed by a reset.
+fn existing(driver: &Driver) -> Result<Option<Handle>> {
+    let context: Handle = out(|place| driver.cuCtxGetCurrent(place))?;
+    let bound = BOUND.get();
+    let is_gone = context == bound.context && bound.age != AGE.load(Ordering::Relaxed);
+    Ok((context != 0 && !is_gone).then_some(context))
+}
+
+/// The device whose primary context the thread gets if it has none: the same as before, else that which it chose.
+fn next_device() -> c_int {
+    match BOUND.get() {
+        Bound { context: 0, .. } => CHOSEN.get().unwrap_or_else(|| DEFAULT.load(Ordering::Relaxed)),
+        Bound { device, .. } => device,
+    }
 }
 
 /// Makes the primary context of a device current to this thread.
 fn bind(driver: &Driver, device: c_int) -> Result<Handle> {
-    let context = primary_context(driver, device)?;
+    // A reset by another thread from here on makes the context one that is gone.
+    let age = AGE.load(Ordering::Acquire);
+    let context = primary_context(device)?;
     driver.cuCtxSetCurrent(context)?;
-    BOUND.set((context, AGE.load(Ordering::Relaxed)));
+    BOUND.set(Bound { context, device, age });
     Ok(context)
 }
 
 /// The primary context of a device, which is made if it does not exist.
-pub fn primary_context(driver: &Driver, device: c_int) -> Result<Handle> {
-    check(driver, device)?;
+pub fn primary_context(device: c_int) -> Result<Handle> {
+    let driver = with_device(device)?;
     let mut held = primary();
     if let Some(context) = held.get(&device) {
         return Ok(*context);
@@ -75,15 +95,19 @@ pub fn primary_context(driver: &Driver, device: c_int) -> Result<Handle> {
     Ok(context)
 }
 
-/// The device that calls of this thread mean.
+/// The device that calls of this thread use.
 pub fn device() -> Result<c_int> {
     let driver = driver()?;
-    let context: Handle = out(|place| driver.cuCtxGetCurrent(place))?;
-    if context == 0 || context == BOUND.get().0 {
-        let device = chosen();
-        return check(driver, device).map(|()| device);
+    match existing(driver)? {
+        Some(context) => device_of(driver, context),
+        None => with_device(next_device()).map(|_| next_device()),
     }
-    out(|place| driver.cuCtxGetDevice(place))
+}
+
+/// The device of the current context.
+pub fn device_of(driver: &Driver, context: Handle) -> Result<c_int> {
+    let bound = BOUND.get();
+    if context == bound.context { Ok(bound.device) } else { out(|place| driver.cuCtxGetDevice(place)) }
 }
 
 /// Chooses the device of this thread and makes its primary context current.
@@ -99,10 +123,11 @@ pub fn set_default(device: c_int) {
     DEFAULT.store(device, Ordering::Relaxed);
 }
 
-/// Fails if there is no such device.
-pub fn check(driver: &Driver, device: c_int) -> Result<()> {
+/// The driver, for a call that names a device. Fails if it does not exist.
+pub fn with_device(device: c_int) -> Result<&'static Driver> {
+    let driver = driver()?;
     let count: c_int = out(|place| driver.cuDeviceGetCount(place))?;
-    if (0..count).contains(&device) { Ok(()) } else { Err(Error::INVALID_DEVICE) }
+    if (0..count).contains(&device) { Ok(driver) } else { Err(Error::INVALID_DEVICE) }
 }
 
 /// Ends the primary context of this thread's device, with all that it holds.
@@ -112,13 +137,14 @@ pub fn reset() -> Result<()> {
     let mut held = primary();
     let context = held.remove(&device);
     if let Some(context) = context {
-        registry::forget(context);
+        registry::forget(context)?;
         driver.cuDevicePrimaryCtxRelease_v2(device)?;
     }
     AGE.fetch_add(1, Ordering::Relaxed);
     let reset = driver.cuDevicePrimaryCtxReset_v2(device);
-    if context.is_some_and(|context| BOUND.get().0 == context) {
-        BOUND.set((0, 0));
+    let bound = BOUND.get();
+    if context == Some(bound.context) {
+        BOUND.set(Bound { context: 0, ..bound });
         driver.cuCtxSetCurrent(0)?;
     }
     reset

@@ -2,14 +2,15 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, In, Stream, copy as copy_on_host, plain};
+use crate::address::{Address, Handle, plain};
 use crate::api::api;
+use crate::argument::{In, Order, Out, Stream};
 use crate::array::row_bytes;
 use crate::context::{current, primary_context};
 use crate::driver::at;
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched, Position};
-use crate::transfer::{Copy3D, DEVICE, HOST, Side, Transfer, WITHIN_DEVICE, finish, sides};
+use crate::transfer::{Copy3D, DEVICE, HOST, Side, Transfer, WITHIN_DEVICE, sides};
 
 /// `cudaMemcpy3DPeerParms`.
 #[repr(C)]
@@ -28,8 +29,8 @@ struct PeerCopy3D {
 
 plain!(PeerCopy3D);
 
-/// Copies bytes, and waits where the call is synchronous.
-pub fn copy_line(to: Address, from: Address, bytes: usize, kind: c_int, stream: Stream, wait: bool) -> Result<()> {
+/// Copies bytes.
+pub fn copy_line(to: Address, from: Address, bytes: usize, kind: c_int, order: Order) -> Result<()> {
     let driver = current()?;
     let sides = sides(kind)?;
     if bytes == 0 {
@@ -38,86 +39,66 @@ pub fn copy_line(to: Address, from: Address, bytes: usize, kind: c_int, stream: 
     if to == 0 || from == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    if wait && stream == Stream::DEFAULT {
-        return match sides {
-            (HOST, HOST) => copy_on_host(to, from, bytes),
-            (HOST, _) => driver.cuMemcpyHtoD_v2(to, from, bytes),
+    if sides == (HOST, HOST) {
+        // The driver finds out later that memory is only readable.
+        Out::<u8>::at(to).ready()?;
+    }
+    order.start(
+        || match sides {
+            (HOST, DEVICE) => driver.cuMemcpyHtoD_v2(to, from, bytes),
             (DEVICE, HOST) => driver.cuMemcpyDtoH_v2(to, from, bytes),
             (DEVICE, _) => driver.cuMemcpyDtoD_v2(to, from, bytes),
             _ => driver.cuMemcpy(to, from, bytes),
-        };
+        },
+        |stream| match sides {
+            (HOST, DEVICE) => driver.cuMemcpyHtoDAsync_v2(to, from, bytes, stream),
+            (DEVICE, HOST) => driver.cuMemcpyDtoHAsync_v2(to, from, bytes, stream),
+            (DEVICE, _) => driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream),
+            _ => driver.cuMemcpyAsync(to, from, bytes, stream),
+        },
+    )?;
+    order.finish(driver)
+}
+
+/// Rows in memory, with the kind of the memory.
+fn memory(kind: c_int, place: Pitched) -> Result<Side> {
+    if place.width > place.pitch {
+        return Err(Error::INVALID_PITCH);
     }
-    match sides {
-        (HOST, DEVICE) => driver.cuMemcpyHtoDAsync_v2(to, from, bytes, stream.0),
-        (DEVICE, HOST) => driver.cuMemcpyDtoHAsync_v2(to, from, bytes, stream.0),
-        (DEVICE, _) => driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream.0),
-        _ => driver.cuMemcpyAsync(to, from, bytes, stream.0),
-    }?;
-    finish(driver, stream, wait)
+    Ok(Side::memory(kind, place.address, place.pitch, place.height))
 }
 
 /// Copies rows between two places in memory.
-fn copy_rows(
-    to: Address,
-    to_pitch: usize,
-    from: Address,
-    from_pitch: usize,
-    width: usize,
-    height: usize,
-    kind: c_int,
-    stream: Stream,
-    wait: bool,
-) -> Result<()> {
+fn copy_rows(to: Pitched, from: Pitched, kind: c_int, order: Order) -> Result<()> {
     let driver = current()?;
     let (from_kind, to_kind) = sides(kind)?;
-    if width > to_pitch || width > from_pitch {
-        return Err(Error(12)); // cudaErrorInvalidPitchValue
-    }
-    let from = Side::memory(from_kind, from, from_pitch, height);
-    let to = Side::memory(to_kind, to, to_pitch, height);
-    Transfer::rows(from, to, width, height).start(driver, stream, wait)
+    let transfer = Transfer::rows(memory(from_kind, from)?, memory(to_kind, to)?, to.width, to.height);
+    transfer.start(driver, order)
 }
 
-/// Copies rows between an array and memory with a pitch.
-fn copy_array_rows(
-    array: Side,
-    memory: Pitched,
-    to_array: bool,
-    kind: c_int,
-    stream: Stream,
-    wait: bool,
-) -> Result<()> {
+/// Copies rows from memory to an array.
+fn copy_to_array(array: Side, from: Pitched, kind: c_int, order: Order) -> Result<()> {
     let driver = current()?;
-    let (from_kind, to_kind) = sides(kind)?;
-    if memory.width > memory.pitch {
-        return Err(Error(12)); // cudaErrorInvalidPitchValue
-    }
-    let memory_kind = if to_array { from_kind } else { to_kind };
-    let side = Side::memory(memory_kind, memory.address, memory.pitch, memory.height);
-    let (from, to) = if to_array { (side, array) } else { (array, side) };
-    Transfer::rows(from, to, memory.width, memory.height).start(driver, stream, wait)
+    Transfer::rows(memory(sides(kind)?.0, from)?, array, from.width, from.height).start(driver, order)
 }
 
-/// Copies bytes between an array, row after row, and memory without a pitch.
+/// Copies rows from an array to memory.
+fn copy_from_array(to: Pitched, array: Side, kind: c_int, order: Order) -> Result<()> {
+    let driver = current()?;
+    Transfer::rows(array, memory(sides(kind)?.1, to)?, to.width, to.height).start(driver, order)
+}
+
+/// Copies bytes between an array, row after row, and memory without a pitch: `copy` copies rows.
 fn copy_array_line(
     array: Side,
     memory: Address,
     bytes: usize,
-    to_array: bool,
-    kind: c_int,
-    stream: Stream,
-    wait: bool,
+    copy: impl Fn(Side, Pitched) -> Result<()>,
 ) -> Result<()> {
     let row = row_bytes(current()?, array.array_handle())?;
-    for piece in pieces(row, array.x_bytes, bytes) {
-        let place = Side::array(array.array_handle(), piece.x_bytes, array.y + piece.row);
-        let memory = Pitched {
-            address: memory.wrapping_add(piece.offset),
-            pitch: piece.width,
-            width: piece.width,
-            height: piece.rows,
-        };
-        copy_array_rows(place, memory, to_array, kind, stream, wait)?;
+    for Piece { x_bytes, row, width, rows, offset } in pieces(row, array.x_bytes, bytes) {
+        let place = Side::array(array.array_handle(), x_bytes, array.y + row);
+        copy(place, Pitched { address: memory.wrapping_add(offset), pitch: width, width, height: rows })?;
     }
     Ok(())
 }
@@ -152,19 +133,13 @@ fn pieces(row: usize, x_bytes: usize, bytes: usize) -> Vec<Piece> {
 }
 
 /// Copies between arrays.
-fn copy_arrays(from: Side, to: Side, width: usize, height: usize, stream: Stream) -> Result<()> {
+fn copy_arrays(from: Side, to: Side, width: usize, height: usize, order: Order) -> Result<()> {
     let driver = current()?;
-    Transfer::rows(from, to, width, height).start(driver, stream, true)
+    Transfer::rows(from, to, width, height).start(driver, order)
 }
 
-fn copy_3d(copy: In<Copy3D>, stream: Stream, wait: bool) -> Result<()> {
+fn copy_between_devices(copy: &PeerCopy3D, order: Order) -> Result<()> {
     let driver = current()?;
-    Transfer::of(&copy.get()?, driver)?.start(driver, stream, wait)
-}
-
-fn copy_3d_between(copy: In<PeerCopy3D>, stream: Stream, wait: bool) -> Result<()> {
-    let driver = current()?;
-    let copy = copy.get()?;
     let mut transfer = Transfer::of(
         &Copy3D {
             from_array: copy.from_array,
@@ -178,244 +153,104 @@ fn copy_3d_between(copy: In<PeerCopy3D>, stream: Stream, wait: bool) -> Result<(
         },
         driver,
     )?;
-    transfer.from.context = primary_context(driver, copy.from_device)?;
-    transfer.to.context = primary_context(driver, copy.to_device)?;
+    transfer.from.context = primary_context(copy.from_device)?;
+    transfer.to.context = primary_context(copy.to_device)?;
     if transfer.is_empty() {
         return Ok(());
     }
-    if wait && stream == Stream::DEFAULT {
-        return driver.cuMemcpy3DPeer(at(&transfer));
-    }
-    driver.cuMemcpy3DPeerAsync(at(&transfer), stream.0)?;
-    finish(driver, stream, wait)
+    order.start(|| driver.cuMemcpy3DPeer(at(&transfer)), |stream| driver.cuMemcpy3DPeerAsync(at(&transfer), stream))?;
+    order.finish(driver)
 }
 
+// Bytes, rows and boxes of memory.
 api! {
-    fn cudaMemcpy | cudaMemcpy_ptds(to: Address, from: Address, bytes: usize, kind: c_int)
-    in stream {
-        copy_line(to, from, bytes, kind, stream, true)
+    fn cudaMemcpy | cudaMemcpy_ptds, cudaMemcpyAsync | cudaMemcpyAsync_ptsz(
+        to: Address, from: Address, bytes: usize, kind: c_int,
+    ) in order {
+        copy_line(to, from, bytes, kind, order)
     }
 
-    fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz(
-        to: Address,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        copy_line(to, from, bytes, kind, stream, false)
-    }
-
-    fn cudaMemcpyPeer(
-        to: Address,
-        to_device: c_int,
-        from: Address,
-        from_device: c_int,
-        bytes: usize,
-    ) {
-        let driver = current()?;
-        let to_context = primary_context(driver, to_device)?;
-        let from_context = primary_context(driver, from_device)?;
-        driver.cuMemcpyPeer(to, to_context, from, from_context, bytes)
+    fn cudaMemcpyPeer(to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize) {
+        let (to_context, from_context) = (primary_context(to_device)?, primary_context(from_device)?);
+        current()?.cuMemcpyPeer(to, to_context, from, from_context, bytes)
     }
 
     fn cudaMemcpyPeerAsync(
-        to: Address,
-        to_device: c_int,
-        from: Address,
-        from_device: c_int,
-        bytes: usize,
-        stream: Stream,
+        to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize, stream: Stream,
     ) {
+        let (to_context, from_context) = (primary_context(to_device)?, primary_context(from_device)?);
+        current()?.cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream.0)
+    }
+
+    fn cudaMemcpy2D | cudaMemcpy2D_ptds, cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
+        to: Address, to_pitch: usize, from: Address, from_pitch: usize, width: usize, height: usize, kind: c_int,
+    ) in order {
+        let to = Pitched { address: to, pitch: to_pitch, width, height };
+        copy_rows(to, Pitched { address: from, pitch: from_pitch, width, height }, kind, order)
+    }
+
+    fn cudaMemcpy3D | cudaMemcpy3D_ptds, cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(copy: In<Copy3D>) in order {
         let driver = current()?;
-        let to_context = primary_context(driver, to_device)?;
-        let from_context = primary_context(driver, from_device)?;
-        driver.cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream.0)
+        Transfer::of(&copy.get()?, driver)?.start(driver, order)
     }
 
-    fn cudaMemcpy2D | cudaMemcpy2D_ptds(
-        to: Address,
-        to_pitch: usize,
-        from: Address,
-        from_pitch: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-    ) in stream {
-        copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, true)
+    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz(
+        copy: In<PeerCopy3D>,
+    ) in order {
+        copy_between_devices(&copy.get()?, order)
+    }
+}
+
+// Arrays.
+api! {
+    fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz(
+        to: Handle, x_bytes: usize, y: usize, from: Address, pitch: usize, width: usize, height: usize, kind: c_int,
+    ) in order {
+        copy_to_array(Side::array(to, x_bytes, y), Pitched { address: from, pitch, width, height }, kind, order)
     }
 
-    fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
-        to: Address,
-        to_pitch: usize,
-        from: Address,
-        from_pitch: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        copy_rows(to, to_pitch, from, from_pitch, width, height, kind, stream, false)
+    fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds,
+        cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
+        to: Address, pitch: usize, from: Handle, x_bytes: usize, y: usize, width: usize, height: usize, kind: c_int,
+    ) in order {
+        copy_from_array(Pitched { address: to, pitch, width, height }, Side::array(from, x_bytes, y), kind, order)
     }
 
-    fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds(
-        to: Handle,
-        x_bytes: usize,
-        y: usize,
-        from: Address,
-        pitch: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-    ) in stream {
-        let memory = Pitched { address: from, pitch, width, height };
-        copy_array_rows(Side::array(to, x_bytes, y), memory, true, kind, stream, true)
+    fn cudaMemcpyToArray | cudaMemcpyToArray_ptds, cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
+        to: Handle, x_bytes: usize, y: usize, from: Address, bytes: usize, kind: c_int,
+    ) in order {
+        copy_array_line(Side::array(to, x_bytes, y), from, bytes, |to, from| copy_to_array(to, from, kind, order))
     }
 
-    fn cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz(
-        to: Handle,
-        x_bytes: usize,
-        y: usize,
-        from: Address,
-        pitch: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        let memory = Pitched { address: from, pitch, width, height };
-        copy_array_rows(Side::array(to, x_bytes, y), memory, true, kind, stream, false)
-    }
-
-    fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds(
-        to: Address,
-        pitch: usize,
-        from: Handle,
-        x_bytes: usize,
-        y: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-    ) in stream {
-        let memory = Pitched { address: to, pitch, width, height };
-        copy_array_rows(Side::array(from, x_bytes, y), memory, false, kind, stream, true)
-    }
-
-    fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
-        to: Address,
-        pitch: usize,
-        from: Handle,
-        x_bytes: usize,
-        y: usize,
-        width: usize,
-        height: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        let memory = Pitched { address: to, pitch, width, height };
-        copy_array_rows(Side::array(from, x_bytes, y), memory, false, kind, stream, false)
-    }
-
-    fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
-        to: Handle,
-        x_bytes: usize,
-        y: usize,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-    ) in stream {
-        copy_array_line(Side::array(to, x_bytes, y), from, bytes, true, kind, stream, true)
-    }
-
-    fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
-        to: Handle,
-        x_bytes: usize,
-        y: usize,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        copy_array_line(Side::array(to, x_bytes, y), from, bytes, true, kind, stream, false)
-    }
-
-    fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
-        to: Address,
-        from: Handle,
-        x_bytes: usize,
-        y: usize,
-        bytes: usize,
-        kind: c_int,
-    ) in stream {
-        copy_array_line(Side::array(from, x_bytes, y), to, bytes, false, kind, stream, true)
-    }
-
-    fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
-        to: Address,
-        from: Handle,
-        x_bytes: usize,
-        y: usize,
-        bytes: usize,
-        kind: c_int,
-        stream: Stream,
-    ) {
-        copy_array_line(Side::array(from, x_bytes, y), to, bytes, false, kind, stream, false)
+    fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds, cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
+        to: Address, from: Handle, x_bytes: usize, y: usize, bytes: usize, kind: c_int,
+    ) in order {
+        copy_array_line(Side::array(from, x_bytes, y), to, bytes, |from, to| copy_from_array(to, from, kind, order))
     }
 
     fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds(
-        to: Handle,
-        to_x_bytes: usize,
-        to_y: usize,
-        from: Handle,
-        from_x_bytes: usize,
-        from_y: usize,
-        width: usize,
-        height: usize,
-        _kind: c_int,
-    ) in stream {
-        let (from, to) =
-            (Side::array(from, from_x_bytes, from_y), Side::array(to, to_x_bytes, to_y));
-        copy_arrays(from, to, width, height, stream)
+        to: Handle, to_x_bytes: usize, to_y: usize, from: Handle, from_x_bytes: usize, from_y: usize, width: usize,
+        height: usize, _kind: c_int,
+    ) in order {
+        let (from, to) = (Side::array(from, from_x_bytes, from_y), Side::array(to, to_x_bytes, to_y));
+        copy_arrays(from, to, width, height, order)
     }
 
     fn cudaMemcpyArrayToArray | cudaMemcpyArrayToArray_ptds(
-        to: Handle,
-        to_x_bytes: usize,
-        to_y: usize,
-        from: Handle,
-        from_x_bytes: usize,
-        from_y: usize,
-        bytes: usize,
+        to: Handle, to_x_bytes: usize, to_y: usize, from: Handle, from_x_bytes: usize, from_y: usize, bytes: usize,
         _kind: c_int,
-    ) in stream {
-        let (from, to) =
-            (Side::array(from, from_x_bytes, from_y), Side::array(to, to_x_bytes, to_y));
+    ) in order {
+        let (from, to) = (Side::array(from, from_x_bytes, from_y), Side::array(to, to_x_bytes, to_y));
         let row = row_bytes(current()?, from.array_handle())?;
         if row != row_bytes(current()?, to.array_handle())? || from_x_bytes != to_x_bytes {
             // Rows that wrap at different places: one row at most.
-            return copy_arrays(from, to, bytes, 1, stream);
+            return copy_arrays(from, to, bytes, 1, order);
         }
         for piece in pieces(row, from_x_bytes, bytes) {
             let place = |side: Side| Side::array(side.array_handle(), piece.x_bytes, side.y + piece.row);
-            copy_arrays(place(from), place(to), piece.width, piece.rows, stream)?;
+            copy_arrays(place(from), place(to), piece.width, piece.rows, order)?;
         }
         Ok(())
-    }
-
-    fn cudaMemcpy3D | cudaMemcpy3D_ptds(copy: In<Copy3D>) in stream {
-        copy_3d(copy, stream, true)
-    }
-
-    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(copy: In<Copy3D>, stream: Stream) {
-        copy_3d(copy, stream, false)
-    }
-
-    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds(copy: In<PeerCopy3D>) in stream {
-        copy_3d_between(copy, stream, true)
-    }
-
-    fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz(copy: In<PeerCopy3D>, stream: Stream) {
-        copy_3d_between(copy, stream, false)
     }
 }
 

@@ -1,20 +1,37 @@
-//! Devices: which there are, what they are, which one a thread uses, their limits.
+//! Devices: how many there are, their properties, the one that a thread uses, their limits.
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, In, Out, read, read_text};
+use crate::address::{Address, plain, read, read_text};
 use crate::api::api;
+use crate::argument::{Argument, Device, In, Out};
 use crate::array::Channel;
-use crate::context::{self, current};
+use crate::context::{self, current, with_device};
 use crate::driver::{at, driver, into, name_once, out};
 use crate::error::{Error, Result};
 
 /// `cudaDeviceMapHost`: always in force, so always reported.
 const MAP_HOST: c_uint = 8;
-/// Flags of `cudaSetDeviceFlags` that exist.
-const DEVICE_FLAGS: c_uint = 0x1f;
+/// Flags of `cudaSetDeviceFlags` that exist: scheduling, `cudaDeviceMapHost`, `cudaDeviceLmemResizeToMax`,
+/// `cudaDeviceSyncMemops`.
+const DEVICE_FLAGS: c_uint = 0x9f;
 /// `cudaInitDeviceFlagsAreValid`.
 const FLAGS_ARE_VALID: c_uint = 1;
+/// Attributes: compute capability.
+const MAJOR: c_int = 75;
+const MINOR: c_int = 76;
+
+/// The fields of `cudaDeviceProp` that a device is chosen by. All versions have them at the same place.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Wanted {
+    before: [u8; 288],
+    memory_bytes: usize,
+    between: [u8; 64],
+    capability: [c_int; 2],
+}
+
+plain!(Wanted);
 
 api! {
     fn cudaGetDeviceCount(count: Out<c_int>) {
@@ -26,97 +43,62 @@ api! {
         }
     }
 
-    fn cudaGetDevice(device: Out<c_int>) {
-        device.ready()?.set(context::device()?)
-    }
-
-    fn cudaSetDevice(device: c_int) {
-        context::choose(device)
-    }
+    fn cudaGetDevice(device: Out<c_int>) { device.set(context::device()?) }
+    fn cudaSetDevice(device: c_int) { context::choose(device) }
 
     fn cudaInitDevice(device: c_int, device_flags: c_uint, flags: c_uint) {
-        let driver = driver()?;
-        context::check(driver, device)?;
+        let driver = with_device(device)?;
         if flags & FLAGS_ARE_VALID != 0 {
             driver.cuDevicePrimaryCtxSetFlags_v2(device, device_flags)?;
         }
-        context::primary_context(driver, device).map(drop)
+        context::primary_context(device).map(drop)
     }
 
     fn cudaSetValidDevices(devices: In<c_int>, count: c_int) {
-        let driver = driver()?;
         let count = usize::try_from(count).map_err(|_| Error::INVALID_VALUE)?;
         let mut first = 0;
         for index in (0..count).rev() {
             first = read(devices.0.wrapping_add(index * size_of::<c_int>()))?;
-            context::check(driver, first)?;
+            with_device(first)?;
         }
+        driver()?;
         context::set_default(first);
         Ok(())
     }
 
-    fn cudaChooseDevice(device: Out<c_int>, wanted: In<[u8; 368]>) {
+    fn cudaChooseDevice(device: Out<c_int>, wanted: In<Wanted>) {
         let driver = driver()?;
-        device.ready()?;
-        let wanted = wanted.get()?;
+        let (chosen, wanted) = (device.ready()?, wanted.get()?);
         let count: c_int = out(|place| driver.cuDeviceGetCount(place))?;
-        let attribute = |device, number| {
-            out::<c_int>(|place| driver.cuDeviceGetAttribute(place, number, device))
-        };
-        let mut best = (0, 0);
-        for candidate in 0..count {
-            let memory: usize = out(|place| driver.cuDeviceTotalMem_v2(place, candidate))?;
-            let has = (attribute(candidate, 75)?, attribute(candidate, 76)?);
-            let fits = memory >= Wanted::memory(&wanted) && has >= Wanted::capability(&wanted);
-            if i32::from(fits) > best.1 {
-                best = (candidate, 1);
+        for device in 0..count {
+            let attribute = |number| out::<c_int>(|place| driver.cuDeviceGetAttribute(place, number, device));
+            let memory: usize = out(|place| driver.cuDeviceTotalMem_v2(place, device))?;
+            if memory >= wanted.memory_bytes && [attribute(MAJOR)?, attribute(MINOR)?] >= wanted.capability {
+                return chosen.set(device);
             }
         }
-        device.set(best.0)
+        chosen.set(0)
     }
 
-    fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
-        let driver = driver()?;
-        context::check(driver, device)?;
-        value.ready()?;
-        value.set(out(|place| driver.cuDeviceGetAttribute(place, attribute, device))?)
-    }
-
-    fn cudaDeviceGetPCIBusId(name: Out<u8>, bytes: c_int, device: c_int) {
-        let driver = driver()?;
-        context::check(driver, device)?;
-        name.ready()?;
-        driver.cuDeviceGetPCIBusId(name.0, bytes, device)
-    }
+    fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: Device)
+        = cuDeviceGetAttribute, no context;
+    fn cudaDeviceGetPCIBusId(name: Out<u8>, bytes: c_int, device: Device) = cuDeviceGetPCIBusId, no context;
 
     fn cudaDeviceGetByPCIBusId(device: Out<c_int>, name: In<u8>) {
         let name = read_text(name.0, 64)?;
-        device.ready()?;
-        let driver = driver()?;
-        device.set(out(|place| {
-            driver.cuDeviceGetByPCIBusId(place, at(name.as_bytes_with_nul()))
-        })?)
+        device.receive(|place| driver()?.cuDeviceGetByPCIBusId(place, at(name.as_bytes_with_nul())))
     }
 
-    fn cudaDeviceGetTexture1DLinearMaxWidth(
-        width: Out<usize>,
-        channel: In<Channel>,
-        device: c_int,
-    ) {
+    fn cudaDeviceGetTexture1DLinearMaxWidth(width: Out<usize>, channel: In<Channel>, device: c_int) {
         let (format, channels) = channel.get()?.format()?;
-        let driver = driver()?;
-        width.ready()?;
-        driver.cuDeviceGetTexture1DLinearMaxWidth(width.0, format, channels, device)
+        width.receive(|place| driver()?.cuDeviceGetTexture1DLinearMaxWidth(place, format, channels, device))
     }
 
     fn cudaGetDeviceFlags(flags: Out<c_uint>) {
-        flags.ready()?;
         let device = context::device()?;
         let mut active: c_int = 0;
-        let set: c_uint = out(|place| {
-            let active = into(&mut active);
-            driver()?.cuDevicePrimaryCtxGetState(device, place, active)
-        })?;
+        let active = into(&mut active);
+        let set: c_uint = out(|place| driver()?.cuDevicePrimaryCtxGetState(device, place, active))?;
         flags.set(set | MAP_HOST)
     }
 
@@ -148,16 +130,13 @@ api! {
     fn cudaDeviceGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
         let driver = current()?;
         let (mut low, mut high): (c_int, c_int) = (0, 0);
-        driver.cuCtxGetStreamPriorityRange(
-            into(&mut low),
-            into(&mut high),
-        )?;
+        driver.cuCtxGetStreamPriorityRange(into(&mut low), into(&mut high))?;
         least.set_unless_null(low)?;
         greatest.set_unless_null(high)
     }
 
     fn cudaDriverGetVersion(version: Out<c_int>) {
-        // Without a driver the version is 0, and that is no error.
+        // Without a driver the version is 0, which is no error.
         let found = driver().and_then(|driver| out(|place| driver.cuDriverGetVersion(place)));
         version.set(found.unwrap_or(0))
     }
@@ -169,46 +148,51 @@ api! {
         // Tables of functions without a public description: none is known here.
         Err(Error::NOT_SUPPORTED)
     }
+
+    fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz(
+        name: In<u8>, function: Out<Address>, version: c_uint, flags: EntryPointFlags, status: Out<c_int>,
+    ) {
+        driver_function(name, function, version.cast_signed(), flags, status)
+    }
 }
 
-/// Fields that all layouts of `cudaDeviceProp` have at the same place.
-struct Wanted;
+/// Flags of `cudaGetDriverEntryPoint`: which default stream the function has.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct EntryPointFlags(u64);
 
-impl Wanted {
-    fn memory(bytes: &[u8; 368]) -> usize {
-        let mut value = [0; size_of::<usize>()];
-        value.copy_from_slice(&bytes[288..296]);
-        usize::from_ne_bytes(value)
+impl Argument for EntryPointFlags {
+    type Raw = u64;
+
+    fn raw(self) -> Result<u64> {
+        Ok(self.0)
     }
 
-    fn capability(bytes: &[u8; 368]) -> (c_int, c_int) {
-        let number = |at: usize| {
-            let mut value = [0; size_of::<c_int>()];
-            value.copy_from_slice(&bytes[at..at + 4]);
-            c_int::from_ne_bytes(value)
-        };
-        (number(360), number(364))
+    fn per_thread(self) -> Self {
+        /// `cudaEnableDefault` and `cudaEnablePerThreadDefaultStream`.
+        const DEFAULT: u64 = 0;
+        const PER_THREAD: u64 = 2;
+        Self(if self.0 == DEFAULT { PER_THREAD } else { self.0 })
     }
 }
 
 /// Finds a function of the driver for a program: `cudaGetDriverEntryPoint` and its variants.
-/// `version` is that of the interface which the program was built for.
+/// `version` is that of the interface which the program was built for; `status` may be null.
 pub fn driver_function(
-    name: Address,
+    name: In<u8>,
     function: Out<Address>,
     version: c_int,
-    flags: u64,
+    flags: EntryPointFlags,
     status: Out<c_int>,
 ) -> Result<()> {
-    let name = read_text(name, 256)?;
-    function.ready()?;
+    let (name, flags) = (read_text(name.0, 256)?, flags.raw()?);
+    let function = function.ready()?;
     let driver = driver()?;
     let mut found_status: c_int = 0;
-    let outcome = out(|place| {
-        let status = into(&mut found_status);
-        driver.cuGetProcAddress_v2(at(name.as_bytes_with_nul()), place, version, flags, status)
-    });
-    match outcome {
+    let place_of_status = into(&mut found_status);
+    let found: Result<Address> =
+        out(|place| driver.cuGetProcAddress_v2(at(name.as_bytes_with_nul()), place, version, flags, place_of_status));
+    match found {
         Ok(found) => {
             function.set(found)?;
             status.set_unless_null(found_status)
@@ -221,33 +205,5 @@ pub fn driver_function(
             if status.0 == 0 { Err(Error::NOT_FOUND) } else { Ok(()) }
         }
         Err(error) => Err(error),
-    }
-}
-
-/// `cudaEnablePerThreadDefaultStream` in place of the default.
-pub fn per_thread_flags(flags: u64) -> u64 {
-    if flags == 0 { 2 } else { flags }
-}
-
-api! {
-    fn cudaGetDriverEntryPointByVersion(
-        name: In<u8>,
-        function: Out<Address>,
-        version: c_uint,
-        flags: u64,
-        status: Out<c_int>,
-    ) {
-        driver_function(name.0, function, version.cast_signed(), flags, status)
-    }
-
-    fn cudaGetDriverEntryPointByVersion_ptsz(
-        name: In<u8>,
-        function: Out<Address>,
-        version: c_uint,
-        flags: u64,
-        status: Out<c_int>,
-    ) {
-        let flags = per_thread_flags(flags);
-        driver_function(name.0, function, version.cast_signed(), flags, status)
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of the runtime: codes, names, texts, and the last error of each thread.
 //!
-//! The driver's codes are the same numbers, but for those of the runtime alone.
+//! A code of the driver is the same number in the runtime, which has more of them.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
@@ -15,6 +15,7 @@ impl Error {
     pub const INVALID_VALUE: Self = Self(1);
     pub const INITIALIZATION: Self = Self(3);
     pub const INVALID_CONFIGURATION: Self = Self(9);
+    pub const INVALID_PITCH: Self = Self(12);
     pub const INVALID_SYMBOL: Self = Self(13);
     pub const INVALID_TEXTURE: Self = Self(18);
     pub const INVALID_TEXTURE_BINDING: Self = Self(19);
@@ -28,13 +29,9 @@ impl Error {
     pub const INVALID_DEVICE: Self = Self(101);
     pub const INVALID_HANDLE: Self = Self(400);
     pub const NOT_FOUND: Self = Self(500);
+    pub const NOT_READY: Self = Self(600);
     pub const NOT_SUPPORTED: Self = Self(801);
     pub const UNKNOWN: Self = Self(999);
-
-    /// This error, but `then` where it is `when`: the runtime's word for an error of the driver.
-    pub fn as_runtime(self, when: Self, then: Self) -> Self {
-        if self == when { then } else { self }
-    }
 }
 
 thread_local! {
@@ -42,9 +39,12 @@ thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Makes `error` the last error of the thread.
+/// Makes `error` the last error of the thread. By the programming guide, the result of a query that work is not done
+/// yet is no error.
 pub fn keep(error: Error) {
-    LAST.set(error.0);
+    if error != Error::NOT_READY {
+        LAST.set(error.0);
+    }
 }
 
 // SAFETY: the name belongs to this API, which defines it once.
@@ -79,6 +79,7 @@ fn row(code: c_int) -> Option<(c_int, &'static CStr, &'static CStr)> {
 }
 
 /// Code, name and text, by code.
+#[rustfmt::skip]
 static ERRORS: &[(c_int, &CStr, &CStr)] = &[
     (0, c"cudaSuccess", c"no error"),
     (1, c"cudaErrorInvalidValue", c"invalid argument"),
@@ -204,26 +205,14 @@ static ERRORS: &[(c_int, &CStr, &CStr)] = &[
     (903, c"cudaErrorStreamCaptureUnmatched", c"capture was not ended in the same stream as it began"),
     (904, c"cudaErrorStreamCaptureUnjoined", c"capturing stream has unjoined work"),
     (905, c"cudaErrorStreamCaptureIsolation", c"dependency created on uncaptured work in another stream"),
-    (
-        906,
-        c"cudaErrorStreamCaptureImplicit",
-        c"operation would make the legacy stream depend on a capturing blocking stream",
-    ),
+    (906, c"cudaErrorStreamCaptureImplicit", c"operation would make the legacy stream depend on a capturing blocking stream"),
     (907, c"cudaErrorCapturedEvent", c"operation not permitted on an event last recorded in a capturing stream"),
-    (
-        908,
-        c"cudaErrorStreamCaptureWrongThread",
-        c"attempt to terminate a thread-local capture sequence from another thread",
-    ),
+    (908, c"cudaErrorStreamCaptureWrongThread", c"attempt to terminate a thread-local capture sequence from another thread"),
     (909, c"cudaErrorTimeout", c"wait operation timed out"),
     (910, c"cudaErrorGraphExecUpdateFailure", c"the graph differs in a way that an update may not change"),
     (911, c"cudaErrorExternalDevice", c"an async error has occured in external entity outside of CUDA"),
     (912, c"cudaErrorInvalidClusterSize", c"a kernel launch error has occurred due to cluster misconfiguration"),
-    (
-        913,
-        c"cudaErrorFunctionNotLoaded",
-        c"the function handle is not loaded when calling an API that requires a loaded function",
-    ),
+    (913, c"cudaErrorFunctionNotLoaded", c"the function handle is not loaded when calling an API that requires a loaded function"),
     (914, c"cudaErrorInvalidResourceType", c"invalid resource type for the operation"),
     (915, c"cudaErrorInvalidResourceConfiguration", c"invalid resource configuration"),
     (917, c"cudaErrorStreamDetached", c"stream is detached"),

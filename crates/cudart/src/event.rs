@@ -2,16 +2,15 @@
 
 use std::ffi::c_uint;
 
-use crate::address::{Handle, Out, Stream};
+use crate::address::Handle;
 use crate::api::api;
+use crate::argument::{Out, Stream};
 use crate::context::current;
-use crate::driver::out;
 
 api! {
     fn cudaEventCreate(event: Out<Handle>) {
         let driver = current()?;
-        event.ready()?;
-        event.set(out(|place| driver.cuEventCreate(place, 0))?)
+        event.receive(|place| driver.cuEventCreate(place, 0))
     }
 
     fn cudaEventCreateWithFlags(event: Out<Handle>, flags: c_uint) = cuEventCreate;
@@ -20,12 +19,8 @@ api! {
     fn cudaEventSynchronize(event: Handle) = cuEventSynchronize;
     fn cudaEventRecord | cudaEventRecord_ptsz(event: Handle, stream: Stream) = cuEventRecord;
     fn cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz(
-        event: Handle,
-        stream: Stream,
-        flags: c_uint,
+        event: Handle, stream: Stream, flags: c_uint,
     ) = cuEventRecordWithFlags;
-    fn cudaEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle)
-        = cuEventElapsedTime;
-    fn cudaEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle)
-        = cuEventElapsedTime;
+    fn cudaEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) = cuEventElapsedTime;
+    fn cudaEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) = cuEventElapsedTime;
 }

@@ -2,58 +2,49 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Stream};
+use crate::address::Address;
 use crate::api::api;
+use crate::argument::Order;
 use crate::context::current;
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched};
 
 api! {
-    fn cudaMemset | cudaMemset_ptds(to: Address, value: c_int, bytes: usize) in stream {
-        fill(to, value, bytes, stream, true)
+    fn cudaMemset | cudaMemset_ptds, cudaMemsetAsync | cudaMemsetAsync_ptsz(
+        to: Address, value: c_int, bytes: usize,
+    ) in order {
+        let driver = current()?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        order.start(
+            || driver.cuMemsetD8_v2(to, byte(value), bytes),
+            |stream| driver.cuMemsetD8Async(to, byte(value), bytes, stream),
+        )
     }
 
-    fn cudaMemsetAsync | cudaMemsetAsync_ptsz(
-        to: Address,
-        value: c_int,
-        bytes: usize,
-        stream: Stream,
-    ) {
-        fill(to, value, bytes, stream, false)
+    fn cudaMemset2D | cudaMemset2D_ptds, cudaMemset2DAsync | cudaMemset2DAsync_ptsz(
+        to: Address, pitch: usize, value: c_int, width: usize, height: usize,
+    ) in order {
+        fill_rows(Pitched { address: to, pitch, width, height }, value, order)
     }
 
-    fn cudaMemset2D | cudaMemset2D_ptds(
-        to: Address,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-    ) in stream {
-        fill_rows(to, pitch, value, width, height, stream, true)
-    }
-
-    fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz(
-        to: Address,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-        stream: Stream,
-    ) {
-        fill_rows(to, pitch, value, width, height, stream, false)
-    }
-
-    fn cudaMemset3D | cudaMemset3D_ptds(to: Pitched, value: c_int, extent: Extent) in stream {
-        fill_3d(to, value, extent, stream, true)
-    }
-
-    fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz(
-        to: Pitched,
-        value: c_int,
-        extent: Extent,
-        stream: Stream,
-    ) {
-        fill_3d(to, value, extent, stream, false)
+    fn cudaMemset3D | cudaMemset3D_ptds, cudaMemset3DAsync | cudaMemset3DAsync_ptsz(
+        to: Pitched, value: c_int, extent: Extent,
+    ) in order {
+        let Pitched { address, pitch, .. } = to;
+        let Extent { width, height, depth } = extent;
+        if height == to.height || depth <= 1 {
+            // The slices touch: all of them are rows of one plane.
+            let rows = height.checked_mul(depth).ok_or(Error::INVALID_VALUE)?;
+            return fill_rows(Pitched { address, pitch, width, height: rows }, value, order);
+        }
+        let slice = pitch.checked_mul(to.height).ok_or(Error::INVALID_VALUE)?;
+        for index in 0..depth {
+            let address = address.wrapping_add(index * slice);
+            fill_rows(Pitched { address, pitch, width, height }, value, order)?;
+        }
+        Ok(())
     }
 }
 
@@ -62,48 +53,15 @@ fn byte(value: c_int) -> u8 {
     value.to_le_bytes()[0]
 }
 
-fn fill(to: Address, value: c_int, bytes: usize, stream: Stream, wait: bool) -> Result<()> {
+/// Fills rows. The driver decides when a synchronous fill waits: those of device memory do not.
+fn fill_rows(to: Pitched, value: c_int, order: Order) -> Result<()> {
     let driver = current()?;
-    if bytes == 0 {
-        return Ok(());
-    }
-    if wait && stream == Stream::DEFAULT {
-        driver.cuMemsetD8_v2(to, byte(value), bytes)
-    } else {
-        driver.cuMemsetD8Async(to, byte(value), bytes, stream.0)
-    }
-}
-
-fn fill_rows(
-    to: Address,
-    pitch: usize,
-    value: c_int,
-    width: usize,
-    height: usize,
-    stream: Stream,
-    wait: bool,
-) -> Result<()> {
-    let driver = current()?;
+    let Pitched { address, pitch, width, height } = to;
     if width == 0 || height == 0 {
         return Ok(());
     }
-    if wait && stream == Stream::DEFAULT {
-        driver.cuMemsetD2D8_v2(to, pitch, byte(value), width, height)
-    } else {
-        driver.cuMemsetD2D8Async(to, pitch, byte(value), width, height, stream.0)
-    }
-}
-
-fn fill_3d(to: Pitched, value: c_int, extent: Extent, stream: Stream, wait: bool) -> Result<()> {
-    if extent.height == to.height || extent.depth <= 1 {
-        // The slices touch: all of them are rows of one plane.
-        let rows = extent.height.checked_mul(extent.depth).ok_or(Error::INVALID_VALUE)?;
-        return fill_rows(to.address, to.pitch, value, extent.width, rows, stream, wait);
-    }
-    let slice = to.pitch.checked_mul(to.height).ok_or(Error::INVALID_VALUE)?;
-    for index in 0..extent.depth {
-        let start = to.address.wrapping_add(index * slice);
-        fill_rows(start, to.pitch, value, extent.width, extent.height, stream, wait)?;
-    }
-    Ok(())
+    order.start(
+        || driver.cuMemsetD2D8_v2(address, pitch, byte(value), width, height),
+        |stream| driver.cuMemsetD2D8Async(address, pitch, byte(value), width, height, stream),
+    )
 }

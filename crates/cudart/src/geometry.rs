@@ -1,7 +1,6 @@
 //! Sizes and places of memory in up to three dimensions, as the API passes them.
 
-use crate::address::{Address, Argument, plain};
-use crate::error::Result;
+use crate::address::{Address, plain};
 
 /// `cudaExtent`.
 #[repr(C)]
@@ -32,19 +31,3 @@ pub struct Pitched {
 }
 
 plain!(Extent, Position, Pitched);
-
-impl Argument for Pitched {
-    type Raw = Self;
-
-    fn raw(self) -> Result<Self> {
-        Ok(self)
-    }
-}
-
-impl Argument for Extent {
-    type Raw = Self;
-
-    fn raw(self) -> Result<Self> {
-        Ok(self)
-    }
-}

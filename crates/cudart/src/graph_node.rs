@@ -2,287 +2,315 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, In, Out, plain, read, readable};
+use crate::address::{Address, Handle, plain, read, readable};
 use crate::api::api;
+use crate::argument::{Argument, In, Out};
 use crate::context::{current, current_context};
-use crate::driver::{Driver, at, out};
+use crate::driver::{at, out};
 use crate::error::{Error, Result};
-use crate::launch::{DriverKernelNode, KernelNode, kernel_node};
+use crate::launch::{Dim3, launchable};
 use crate::stream::AttributeValue;
 use crate::transfer::{Copy3D, Transfer};
 use crate::{registry, symbol};
 
+/// `cudaKernelNodeParams`, and the first fields of the driver's structure.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct KernelNode {
+    kernel: Address,
+    grid: Dim3,
+    block: Dim3,
+    shared: u32,
+    arguments: Address,
+    extra: Address,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS` of its second version.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct DriverKernelNode {
+    node: KernelNode,
+    kernel: Handle,
+    context: Handle,
+}
+
 /// `cudaMemsetParams`, which is the driver's structure too.
 type FillNode = [u64; 5];
-/// `cudaHostNodeParams`: function and data.
+/// `cudaHostNodeParams`, which is the driver's structure too: function and data.
 type HostNode = [u64; 2];
 /// `cudaMemAllocNodeParams`, which is the driver's structure too.
 type AllocNode = [u64; 15];
-/// Bytes of `cudaGraphEdgeData`; all zero for an ordinary dependency.
-const EDGE_BYTES: usize = 8;
 
-/// Nodes that a new node depends on.
-#[derive(Clone, Copy)]
-struct Dependencies {
-    nodes: Address,
-    count: usize,
-}
-
-impl Dependencies {
-    fn ready(self) -> Result<Self> {
-        let bytes = self.count.checked_mul(size_of::<Handle>()).ok_or(Error::INVALID_VALUE)?;
-        if bytes > 0 {
-            readable(self.nodes, bytes)?;
-        }
-        Ok(self)
-    }
-}
-
-/// Where the new node goes: its graph and what it depends on.
-#[derive(Clone, Copy)]
-struct Place {
-    node: Out<Handle>,
-    graph: Handle,
-    after: Dependencies,
-}
-
-impl Place {
-    fn new(node: Out<Handle>, graph: Handle, nodes: Address, count: usize) -> Result<Self> {
-        let after = Dependencies { nodes, count }.ready()?;
-        Ok(Self { node: node.ready()?, graph, after })
-    }
-
-    fn kernel(self, parameters: Address) -> Result<()> {
-        let (driver, node) = kernel_node(parameters)?;
-        let Dependencies { nodes, count } = self.after;
-        driver.cuGraphAddKernelNode_v2(self.node.0, self.graph, nodes, count, at(&node))
-    }
-
-    fn copy(self, transfer: &Transfer) -> Result<()> {
-        let (driver, context) = current_context()?;
-        let Dependencies { nodes, count } = self.after;
-        driver.cuGraphAddMemcpyNode(self.node.0, self.graph, nodes, count, at(transfer), context)
-    }
-
-    fn fill(self, parameters: Address) -> Result<()> {
-        let (driver, context) = current_context()?;
-        let parameters: FillNode = read(parameters)?;
-        let Dependencies { nodes, count } = self.after;
-        let parameters = at(&parameters);
-        driver.cuGraphAddMemsetNode(self.node.0, self.graph, nodes, count, parameters, context)
-    }
-
-    fn host(self, parameters: Address) -> Result<()> {
-        let parameters: HostNode = read(parameters)?;
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddHostNode(self.node.0, self.graph, nodes, count, at(&parameters))
-    }
-
-    fn child(self, child: Handle) -> Result<()> {
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddChildGraphNode(self.node.0, self.graph, nodes, count, child)
-    }
-
-    fn empty(self) -> Result<()> {
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddEmptyNode(self.node.0, self.graph, nodes, count)
-    }
-
-    fn record(self, event: Handle) -> Result<()> {
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddEventRecordNode(self.node.0, self.graph, nodes, count, event)
-    }
-
-    fn wait(self, event: Handle) -> Result<()> {
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddEventWaitNode(self.node.0, self.graph, nodes, count, event)
-    }
-
-    fn allocate(self, parameters: Address) -> Result<()> {
-        Out::<AllocNode>::at(parameters).ready()?;
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddMemAllocNode(self.node.0, self.graph, nodes, count, parameters)
-    }
-
-    fn free(self, address: Address) -> Result<()> {
-        let Dependencies { nodes, count } = self.after;
-        current()?.cuGraphAddMemFreeNode(self.node.0, self.graph, nodes, count, address)
-    }
-}
-
-fn transfer(copy: Address) -> Result<(&'static Driver, Transfer)> {
-    let driver = current()?;
-    let copy: Copy3D = read(copy)?;
-    Ok((driver, Transfer::of(&copy, driver)?))
-}
-
-/// `cudaGraphNodeParams` as far as it is read: the kind, and where the parameters are.
+/// `cudaGraphNodeParams` as far as all kinds of nodes have it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct AnyNode {
     kind: c_int,
     reserved: [c_int; 3],
-    first: u64,
+    /// The first word of the parameters.
+    first: usize,
 }
-plain!(AnyNode);
+
+plain!(KernelNode, DriverKernelNode, AnyNode);
 
 /// Where the parameters of a node of any kind start, and those of a copy.
 const PARAMETERS: usize = 16;
 const COPY_PARAMETERS: usize = 32;
+/// Bytes of `cudaGraphEdgeData`; all zero for an ordinary dependency.
+const EDGE_BYTES: usize = 8;
+
+/// A node as the driver gets it.
+enum Node {
+    Kernel(DriverKernelNode),
+    Copy(Transfer),
+    Fill(FillNode),
+    Host(HostNode),
+    Child(Handle),
+    Empty,
+    Wait(Handle),
+    Record(Handle),
+    /// The parameters remain the program's: the driver writes the address of the memory into them.
+    Allocate(Out<AllocNode>),
+    Free(Address),
+}
+
+// One function for each form in which the API describes a node.
+impl Node {
+    fn kernel(parameters: In<KernelNode>) -> Result<Self> {
+        let mut node = parameters.get()?;
+        node.kernel = launchable(node.kernel, node.grid, node.block)?.1;
+        Ok(Self::Kernel(DriverKernelNode { node, kernel: 0, context: 0 }))
+    }
+
+    fn copy(parameters: In<Copy3D>) -> Result<Self> {
+        Transfer::of(&parameters.get()?, current()?).map(Self::Copy)
+    }
+
+    fn line(to: Address, from: Address, bytes: usize, kind: c_int) -> Result<Self> {
+        Transfer::line(to, from, bytes, kind).map(Self::Copy)
+    }
+
+    fn to_symbol(symbol: Address, from: Address, bytes: usize, offset: usize, kind: c_int) -> Result<Self> {
+        Self::line(symbol::part(symbol, offset, bytes)?, from, bytes, kind)
+    }
+
+    fn from_symbol(to: Address, symbol: Address, bytes: usize, offset: usize, kind: c_int) -> Result<Self> {
+        Self::line(to, symbol::part(symbol, offset, bytes)?, bytes, kind)
+    }
+
+    fn fill(parameters: In<FillNode>) -> Result<Self> {
+        parameters.get().map(Self::Fill)
+    }
+
+    fn host(parameters: In<HostNode>) -> Result<Self> {
+        parameters.get().map(Self::Host)
+    }
+
+    fn record(event: Handle) -> Result<Self> {
+        Ok(Self::Record(event))
+    }
+
+    fn wait(event: Handle) -> Result<Self> {
+        Ok(Self::Wait(event))
+    }
+
+    /// By `cudaGraphNodeParams`.
+    fn any(parameters: Address) -> Result<Self> {
+        let AnyNode { kind, first, .. } = read(parameters)?;
+        let of_kind = parameters.wrapping_add(PARAMETERS);
+        match kind {
+            0 => Self::kernel(In::at(of_kind)),
+            1 => Self::copy(In::at(parameters.wrapping_add(COPY_PARAMETERS))),
+            2 => Self::fill(In::at(of_kind)),
+            3 => Self::host(In::at(of_kind)),
+            4 => Ok(Self::Child(first)),
+            5 => Ok(Self::Empty),
+            6 => Ok(Self::Wait(first)),
+            7 => Ok(Self::Record(first)),
+            10 => Ok(Self::Allocate(Out::at(of_kind))),
+            11 => Ok(Self::Free(first)),
+            _ => Err(Error::NOT_SUPPORTED),
+        }
+    }
+}
+
+/// Where a node goes: its graph, and the list of the nodes that it depends on. The driver writes its handle at `node`.
+struct Place {
+    node: Address,
+    graph: Handle,
+    after: Address,
+    count: usize,
+}
+
+impl Place {
+    fn new(node: Out<Handle>, graph: Handle, after: Address, count: usize) -> Result<Self> {
+        let bytes = count.checked_mul(size_of::<Handle>()).ok_or(Error::INVALID_VALUE)?;
+        if bytes > 0 {
+            readable(after, bytes)?;
+        }
+        Ok(Self { node: node.raw()?, graph, after, count })
+    }
+}
+
+impl Node {
+    /// Adds the node to a graph.
+    fn add(&self, Place { node, graph, after, count }: Place) -> Result<()> {
+        let (driver, context) = current_context()?;
+        match self {
+            Self::Kernel(kernel) => driver.cuGraphAddKernelNode_v2(node, graph, after, count, at(kernel)),
+            Self::Copy(transfer) => driver.cuGraphAddMemcpyNode(node, graph, after, count, at(transfer), context),
+            Self::Fill(fill) => driver.cuGraphAddMemsetNode(node, graph, after, count, at(fill), context),
+            Self::Host(call) => driver.cuGraphAddHostNode(node, graph, after, count, at(call)),
+            Self::Child(child) => driver.cuGraphAddChildGraphNode(node, graph, after, count, *child),
+            Self::Empty => driver.cuGraphAddEmptyNode(node, graph, after, count),
+            Self::Wait(event) => driver.cuGraphAddEventWaitNode(node, graph, after, count, *event),
+            Self::Record(event) => driver.cuGraphAddEventRecordNode(node, graph, after, count, *event),
+            Self::Allocate(place) => driver.cuGraphAddMemAllocNode(node, graph, after, count, place.raw()?),
+            Self::Free(address) => driver.cuGraphAddMemFreeNode(node, graph, after, count, *address),
+        }
+    }
+
+    /// Changes a node of a graph to this.
+    fn set(&self, node: Handle) -> Result<()> {
+        let driver = current()?;
+        match self {
+            Self::Kernel(kernel) => driver.cuGraphKernelNodeSetParams_v2(node, at(kernel)),
+            Self::Copy(transfer) => driver.cuGraphMemcpyNodeSetParams(node, at(transfer)),
+            Self::Fill(fill) => driver.cuGraphMemsetNodeSetParams(node, at(fill)),
+            Self::Host(call) => driver.cuGraphHostNodeSetParams(node, at(call)),
+            Self::Wait(event) => driver.cuGraphEventWaitNodeSetEvent(node, *event),
+            Self::Record(event) => driver.cuGraphEventRecordNodeSetEvent(node, *event),
+            Self::Child(_) | Self::Empty | Self::Allocate(_) | Self::Free(_) => Err(Error::NOT_SUPPORTED),
+        }
+    }
+
+    /// Changes what an executable graph does for a node to this.
+    fn set_in(&self, executable: Handle, node: Handle) -> Result<()> {
+        let (driver, context) = current_context()?;
+        match self {
+            Self::Kernel(kernel) => driver.cuGraphExecKernelNodeSetParams_v2(executable, node, at(kernel)),
+            Self::Copy(transfer) => driver.cuGraphExecMemcpyNodeSetParams(executable, node, at(transfer), context),
+            Self::Fill(fill) => driver.cuGraphExecMemsetNodeSetParams(executable, node, at(fill), context),
+            Self::Host(call) => driver.cuGraphExecHostNodeSetParams(executable, node, at(call)),
+            Self::Child(child) => driver.cuGraphExecChildGraphNodeSetParams(executable, node, *child),
+            Self::Wait(event) => driver.cuGraphExecEventWaitNodeSetEvent(executable, node, *event),
+            Self::Record(event) => driver.cuGraphExecEventRecordNodeSetEvent(executable, node, *event),
+            Self::Empty | Self::Allocate(_) | Self::Free(_) => Err(Error::NOT_SUPPORTED),
+        }
+    }
+}
+
+/// The functions of a form of nodes: the first adds one to a graph, the second changes one in its graph, the third in
+/// an executable graph.
+macro_rules! nodes {
+    ($($add:ident, $set:ident, $set_in:ident($($argument:ident: $kind:ty),*) = $make:ident;)*) => {$(
+        api! {
+            fn $add(node: Out<Handle>, graph: Handle, after: Address, count: usize, $($argument: $kind),*) {
+                let place = Place::new(node, graph, after, count)?;
+                Node::$make($($argument),*)?.add(place)
+            }
+            fn $set(node: Handle, $($argument: $kind),*) {
+                Node::$make($($argument),*)?.set(node)
+            }
+            fn $set_in(executable: Handle, node: Handle, $($argument: $kind),*) {
+                Node::$make($($argument),*)?.set_in(executable, node)
+            }
+        }
+    )*};
+}
+
+nodes! {
+    cudaGraphAddKernelNode, cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams(
+        parameters: In<KernelNode>
+    ) = kernel;
+    cudaGraphAddMemcpyNode, cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams(
+        parameters: In<Copy3D>
+    ) = copy;
+    cudaGraphAddMemcpyNode1D, cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D(
+        to: Address, from: Address, bytes: usize, kind: c_int
+    ) = line;
+    cudaGraphAddMemcpyNodeToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol(
+        symbol: Address, from: Address, bytes: usize, offset: usize, kind: c_int
+    ) = to_symbol;
+    cudaGraphAddMemcpyNodeFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol,
+    cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+        to: Address, symbol: Address, bytes: usize, offset: usize, kind: c_int
+    ) = from_symbol;
+    cudaGraphAddMemsetNode, cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams(
+        parameters: In<FillNode>
+    ) = fill;
+    cudaGraphAddHostNode, cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams(
+        parameters: In<HostNode>
+    ) = host;
+    cudaGraphAddEventRecordNode, cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent(
+        event: Handle
+    ) = record;
+    cudaGraphAddEventWaitNode, cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent(
+        event: Handle
+    ) = wait;
+}
 
 /// Adds a node of any kind. Edges other than ordinary dependencies are not supported.
 pub fn add_node(
     node: Out<Handle>,
     graph: Handle,
-    dependencies: Address,
+    after: Address,
     edges: Address,
     count: usize,
     parameters: Address,
 ) -> Result<()> {
-    let any: AnyNode = read(parameters)?;
-    ordinary(edges, count)?;
-    let place = Place::new(node, graph, dependencies, count)?;
-    let first = usize::try_from(any.first).map_err(|_| Error::INVALID_VALUE)?;
-    let of_kind = parameters.wrapping_add(PARAMETERS);
-    match any.kind {
-        0 => place.kernel(of_kind),
-        1 => place.copy(&transfer(parameters.wrapping_add(COPY_PARAMETERS))?.1),
-        2 => place.fill(of_kind),
-        3 => place.host(of_kind),
-        4 => place.child(first),
-        5 => place.empty(),
-        6 => place.wait(first),
-        7 => place.record(first),
-        10 => place.allocate(of_kind),
-        11 => place.free(first),
-        _ => Err(Error::NOT_SUPPORTED),
-    }
-}
-
-/// Refuses edges that are more than a dependency.
-fn ordinary(edges: Address, count: usize) -> Result<()> {
-    if edges == 0 {
-        return Ok(());
-    }
-    for index in 0..count {
+    let edge_count = if edges == 0 { 0 } else { count };
+    for index in 0..edge_count {
         if read::<u64>(edges.wrapping_add(index * EDGE_BYTES))? != 0 {
             return Err(Error::NOT_SUPPORTED);
         }
     }
-    Ok(())
+    let place = Place::new(node, graph, after, count)?;
+    Node::any(parameters)?.add(place)
 }
 
+// Nodes of any kind, and those that cannot be changed.
 api! {
     fn cudaGraphAddNode_v2(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        edges: Address,
-        count: usize,
-        parameters: Address,
+        node: Out<Handle>, graph: Handle, after: Address, edges: Address, count: usize, parameters: Address,
     ) {
-        add_node(node, graph, dependencies, edges, count, parameters)
+        add_node(node, graph, after, edges, count, parameters)
+    }
+
+    fn cudaGraphNodeSetParams(node: Handle, parameters: Address) { Node::any(parameters)?.set(node) }
+
+    fn cudaGraphExecNodeSetParams(executable: Handle, node: Handle, parameters: Address) {
+        Node::any(parameters)?.set_in(executable, node)
+    }
+
+    fn cudaGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, after: Address, count: usize, child: Handle) {
+        Node::Child(child).add(Place::new(node, graph, after, count)?)
+    }
+    fn cudaGraphExecChildGraphNodeSetParams(executable: Handle, node: Handle, child: Handle)
+        = cuGraphExecChildGraphNodeSetParams;
+
+    fn cudaGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: Address, count: usize) {
+        Node::Empty.add(Place::new(node, graph, after, count)?)
+    }
+
+    fn cudaGraphAddMemAllocNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, parameters: Out<AllocNode>,
+    ) {
+        Node::Allocate(parameters).add(Place::new(node, graph, after, count)?)
+    }
+
+    fn cudaGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, after: Address, count: usize, address: Address) {
+        Node::Free(address).add(Place::new(node, graph, after, count)?)
     }
 }
 
-// Kernels.
+// What a node was described by.
 api! {
-    fn cudaGraphAddKernelNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        parameters: Address,
-    ) {
-        Place::new(node, graph, dependencies, count)?.kernel(parameters)
-    }
-
     fn cudaGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNode>) {
         let driver = current()?;
-        let found: DriverKernelNode =
-            out(|place| driver.cuGraphKernelNodeGetParams_v2(node, place))?;
-        let mut described = found.node;
-        described.kernel = registry::kernel_of(described.kernel).unwrap_or(described.kernel);
-        parameters.set(described)
-    }
-
-    fn cudaGraphKernelNodeSetParams(node: Handle, parameters: Address) {
-        let (driver, parameters) = kernel_node(parameters)?;
-        driver.cuGraphKernelNodeSetParams_v2(node, at(&parameters))
-    }
-
-    fn cudaGraphExecKernelNodeSetParams(executable: Handle, node: Handle, parameters: Address) {
-        let (driver, parameters) = kernel_node(parameters)?;
-        driver.cuGraphExecKernelNodeSetParams_v2(executable, node, at(&parameters))
-    }
-
-    fn cudaGraphKernelNodeGetAttribute(
-        node: Handle,
-        attribute: c_int,
-        value: Out<AttributeValue>,
-    ) = cuGraphKernelNodeGetAttribute;
-    fn cudaGraphKernelNodeSetAttribute(
-        node: Handle,
-        attribute: c_int,
-        value: In<AttributeValue>,
-    ) = cuGraphKernelNodeSetAttribute;
-}
-
-// Copies.
-api! {
-    fn cudaGraphAddMemcpyNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        parameters: Address,
-    ) {
-        let (_, transfer) = transfer(parameters)?;
-        Place::new(node, graph, dependencies, count)?.copy(&transfer)
-    }
-
-    fn cudaGraphAddMemcpyNode1D(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        to: Address,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(to, from, bytes, kind)?;
-        Place::new(node, graph, dependencies, count)?.copy(&transfer)
-    }
-
-    fn cudaGraphAddMemcpyNodeToSymbol(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        symbol: Address,
-        from: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(symbol::part(symbol, offset, bytes)?, from, bytes, kind)?;
-        Place::new(node, graph, dependencies, count)?.copy(&transfer)
-    }
-
-    fn cudaGraphAddMemcpyNodeFromSymbol(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        to: Address,
-        symbol: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(to, symbol::part(symbol, offset, bytes)?, bytes, kind)?;
-        Place::new(node, graph, dependencies, count)?.copy(&transfer)
+        let found: DriverKernelNode = out(|place| driver.cuGraphKernelNodeGetParams_v2(node, place))?;
+        let kernel = registry::kernel_of(found.node.kernel).unwrap_or(found.node.kernel);
+        parameters.set(KernelNode { kernel, ..found.node })
     }
 
     fn cudaGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3D>) {
@@ -291,256 +319,16 @@ api! {
         parameters.set(found.to_runtime(driver)?)
     }
 
-    fn cudaGraphMemcpyNodeSetParams(node: Handle, parameters: Address) {
-        let (driver, transfer) = transfer(parameters)?;
-        driver.cuGraphMemcpyNodeSetParams(node, at(&transfer))
-    }
+    fn cudaGraphMemsetNodeGetParams(node: Handle, parameters: Out<FillNode>) = cuGraphMemsetNodeGetParams;
+    fn cudaGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) = cuGraphHostNodeGetParams;
+    fn cudaGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) = cuGraphChildGraphNodeGetGraph;
+    fn cudaGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) = cuGraphEventRecordNodeGetEvent;
+    fn cudaGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) = cuGraphEventWaitNodeGetEvent;
+    fn cudaGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocNode>) = cuGraphMemAllocNodeGetParams;
+    fn cudaGraphMemFreeNodeGetParams(node: Handle, address: Out<Address>) = cuGraphMemFreeNodeGetParams;
 
-    fn cudaGraphMemcpyNodeSetParams1D(
-        node: Handle,
-        to: Address,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(to, from, bytes, kind)?;
-        current()?.cuGraphMemcpyNodeSetParams(node, at(&transfer))
-    }
-
-    fn cudaGraphMemcpyNodeSetParamsToSymbol(
-        node: Handle,
-        symbol: Address,
-        from: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(symbol::part(symbol, offset, bytes)?, from, bytes, kind)?;
-        current()?.cuGraphMemcpyNodeSetParams(node, at(&transfer))
-    }
-
-    fn cudaGraphMemcpyNodeSetParamsFromSymbol(
-        node: Handle,
-        to: Address,
-        symbol: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let transfer = Transfer::line(to, symbol::part(symbol, offset, bytes)?, bytes, kind)?;
-        current()?.cuGraphMemcpyNodeSetParams(node, at(&transfer))
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, parameters: Address) {
-        set_copy(executable, node, &transfer(parameters)?.1)
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParams1D(
-        executable: Handle,
-        node: Handle,
-        to: Address,
-        from: Address,
-        bytes: usize,
-        kind: c_int,
-    ) {
-        set_copy(executable, node, &Transfer::line(to, from, bytes, kind)?)
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
-        executable: Handle,
-        node: Handle,
-        symbol: Address,
-        from: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let to = symbol::part(symbol, offset, bytes)?;
-        set_copy(executable, node, &Transfer::line(to, from, bytes, kind)?)
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
-        executable: Handle,
-        node: Handle,
-        to: Address,
-        symbol: Address,
-        bytes: usize,
-        offset: usize,
-        kind: c_int,
-    ) {
-        let from = symbol::part(symbol, offset, bytes)?;
-        set_copy(executable, node, &Transfer::line(to, from, bytes, kind)?)
-    }
-}
-
-fn set_copy(executable: Handle, node: Handle, transfer: &Transfer) -> Result<()> {
-    let (driver, context) = current_context()?;
-    driver.cuGraphExecMemcpyNodeSetParams(executable, node, at(transfer), context)
-}
-
-fn set_fill(executable: Handle, node: Handle, parameters: Address) -> Result<()> {
-    let (driver, context) = current_context()?;
-    let parameters: FillNode = read(parameters)?;
-    driver.cuGraphExecMemsetNodeSetParams(executable, node, at(&parameters), context)
-}
-
-// Fills, host functions, child graphs, events, memory.
-api! {
-    fn cudaGraphAddMemsetNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        parameters: Address,
-    ) {
-        Place::new(node, graph, dependencies, count)?.fill(parameters)
-    }
-
-    fn cudaGraphMemsetNodeGetParams(node: Handle, parameters: Out<FillNode>)
-        = cuGraphMemsetNodeGetParams;
-    fn cudaGraphMemsetNodeSetParams(node: Handle, parameters: In<FillNode>)
-        = cuGraphMemsetNodeSetParams;
-    fn cudaGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, parameters: Address) {
-        set_fill(executable, node, parameters)
-    }
-
-    fn cudaGraphAddHostNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        parameters: Address,
-    ) {
-        Place::new(node, graph, dependencies, count)?.host(parameters)
-    }
-
-    fn cudaGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>)
-        = cuGraphHostNodeGetParams;
-    fn cudaGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>)
-        = cuGraphHostNodeSetParams;
-    fn cudaGraphExecHostNodeSetParams(
-        executable: Handle,
-        node: Handle,
-        parameters: In<HostNode>,
-    ) = cuGraphExecHostNodeSetParams;
-
-    fn cudaGraphAddChildGraphNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        child: Handle,
-    ) {
-        Place::new(node, graph, dependencies, count)?.child(child)
-    }
-
-    fn cudaGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>)
-        = cuGraphChildGraphNodeGetGraph;
-    fn cudaGraphExecChildGraphNodeSetParams(executable: Handle, node: Handle, child: Handle)
-        = cuGraphExecChildGraphNodeSetParams;
-
-    fn cudaGraphAddEmptyNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-    ) {
-        Place::new(node, graph, dependencies, count)?.empty()
-    }
-
-    fn cudaGraphAddEventRecordNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        event: Handle,
-    ) {
-        Place::new(node, graph, dependencies, count)?.record(event)
-    }
-
-    fn cudaGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>)
-        = cuGraphEventRecordNodeGetEvent;
-    fn cudaGraphEventRecordNodeSetEvent(node: Handle, event: Handle)
-        = cuGraphEventRecordNodeSetEvent;
-    fn cudaGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle)
-        = cuGraphExecEventRecordNodeSetEvent;
-
-    fn cudaGraphAddEventWaitNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        event: Handle,
-    ) {
-        Place::new(node, graph, dependencies, count)?.wait(event)
-    }
-
-    fn cudaGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>)
-        = cuGraphEventWaitNodeGetEvent;
-    fn cudaGraphEventWaitNodeSetEvent(node: Handle, event: Handle)
-        = cuGraphEventWaitNodeSetEvent;
-    fn cudaGraphExecEventWaitNodeSetEvent(executable: Handle, node: Handle, event: Handle)
-        = cuGraphExecEventWaitNodeSetEvent;
-
-    fn cudaGraphAddMemAllocNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        parameters: Address,
-    ) {
-        Place::new(node, graph, dependencies, count)?.allocate(parameters)
-    }
-
-    fn cudaGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocNode>)
-        = cuGraphMemAllocNodeGetParams;
-
-    fn cudaGraphAddMemFreeNode(
-        node: Out<Handle>,
-        graph: Handle,
-        dependencies: Address,
-        count: usize,
-        address: Address,
-    ) {
-        Place::new(node, graph, dependencies, count)?.free(address)
-    }
-
-    fn cudaGraphMemFreeNodeGetParams(node: Handle, address: Out<Address>)
-        = cuGraphMemFreeNodeGetParams;
-
-    fn cudaGraphNodeSetParams(node: Handle, parameters: Address) {
-        let any: AnyNode = read(parameters)?;
-        let of_kind = parameters.wrapping_add(PARAMETERS);
-        match any.kind {
-            0 => {
-                let (driver, parameters) = kernel_node(of_kind)?;
-                driver.cuGraphKernelNodeSetParams_v2(node, at(&parameters))
-            }
-            1 => {
-                let (driver, transfer) = transfer(parameters.wrapping_add(COPY_PARAMETERS))?;
-                driver.cuGraphMemcpyNodeSetParams(node, at(&transfer))
-            }
-            2 => current()?.cuGraphMemsetNodeSetParams(node, at(&read::<FillNode>(of_kind)?)),
-            3 => current()?.cuGraphHostNodeSetParams(node, at(&read::<HostNode>(of_kind)?)),
-            _ => Err(Error::NOT_SUPPORTED),
-        }
-    }
-
-    fn cudaGraphExecNodeSetParams(executable: Handle, node: Handle, parameters: Address) {
-        let any: AnyNode = read(parameters)?;
-        let of_kind = parameters.wrapping_add(PARAMETERS);
-        match any.kind {
-            0 => {
-                let (driver, parameters) = kernel_node(of_kind)?;
-                driver.cuGraphExecKernelNodeSetParams_v2(executable, node, at(&parameters))
-            }
-            1 => set_copy(executable, node, &transfer(parameters.wrapping_add(COPY_PARAMETERS))?.1),
-            2 => set_fill(executable, node, of_kind),
-            3 => {
-                let parameters: HostNode = read(of_kind)?;
-                current()?.cuGraphExecHostNodeSetParams(executable, node, at(&parameters))
-            }
-            _ => Err(Error::NOT_SUPPORTED),
-        }
-    }
+    fn cudaGraphKernelNodeGetAttribute(node: Handle, attribute: c_int, value: Out<AttributeValue>)
+        = cuGraphKernelNodeGetAttribute;
+    fn cudaGraphKernelNodeSetAttribute(node: Handle, attribute: c_int, value: In<AttributeValue>)
+        = cuGraphKernelNodeSetAttribute;
 }

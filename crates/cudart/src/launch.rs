@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
 
-use crate::address::{Address, Argument, Handle, In, Out, Stream, plain, read};
+use crate::address::{Address, Handle, plain};
 use crate::api::{api, enter};
-use crate::context::{current, current_context};
+use crate::argument::{Argument, In, Out, Stream};
+use crate::context::{current, current_context, device_of};
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::{library, registry};
@@ -25,10 +26,10 @@ pub struct Dim3 {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
-    pub grid: Dim3,
-    pub block: Dim3,
+    grid: Dim3,
+    block: Dim3,
     shared: usize,
-    stream: Handle,
+    stream: Stream,
     attributes: Address,
     count: c_uint,
 }
@@ -47,21 +48,29 @@ pub struct DriverConfig {
 
 plain!(Dim3, Config, DriverConfig);
 
-impl Argument for Dim3 {
-    type Raw = Self;
+/// A kernel: its host function, or a handle of a library's kernel. Anything else:
+/// `cudaErrorInvalidDeviceFunction`.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Kernel(pub Address);
 
-    fn raw(self) -> Result<Self> {
-        Ok(self)
+impl Argument for Kernel {
+    type Raw = Handle;
+
+    fn raw(self) -> Result<Handle> {
+        let (driver, context) = current_context()?;
+        function_of(driver, context, self.0)
     }
 }
 
 impl Config {
+    /// The driver's structure.
     pub fn to_driver(self) -> Result<DriverConfig> {
         Ok(DriverConfig {
             grid: self.grid,
             block: self.block,
             shared: shared_bytes(self.shared)?,
-            stream: self.stream,
+            stream: self.stream.0,
             attributes: self.attributes,
             count: self.count,
         })
@@ -77,7 +86,8 @@ struct Pending {
     stream: Stream,
 }
 
-/// Launches whose arguments are computed by other launches: none goes deeper than a few.
+/// The maximum number of configurations that wait for their launches. Several do where the arguments of a launch
+/// are computed by other launches.
 const DEPTH: usize = 64;
 const NO_LAUNCH: Pending =
     Pending { grid: Dim3 { x: 0, y: 0, z: 0 }, block: Dim3 { x: 0, y: 0, z: 0 }, shared: 0, stream: Stream::DEFAULT };
@@ -101,12 +111,7 @@ extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize
 }
 
 api! {
-    fn __cudaPopCallConfiguration(
-        grid: Out<Dim3>,
-        block: Out<Dim3>,
-        shared: Out<usize>,
-        stream: Out<Handle>,
-    ) {
+    fn __cudaPopCallConfiguration(grid: Out<Dim3>, block: Out<Dim3>, shared: Out<usize>, stream: Out<Handle>) {
         let used = DEPTH_USED.get().checked_sub(1).ok_or(Error::MISSING_CONFIGURATION)?;
         DEPTH_USED.set(used);
         let top = PENDING.with(|pending| pending[used].get());
@@ -120,53 +125,34 @@ api! {
     fn __cudaGetKernel(kernel: Out<Handle>, host: Address) { kernel.set(host) }
     fn cudaGetKernel(kernel: Out<Handle>, host: Address) {
         let (driver, context) = current_context()?;
-        kernel.ready()?;
         registry::function(driver, context, host)?;
         kernel.set(host)
     }
 
     fn cudaGetFuncBySymbol(function: Out<Handle>, host: Address) {
         let (driver, context) = current_context()?;
-        function.ready()?;
         function.set(registry::function(driver, context, host)?)
     }
 
     fn cudaLaunchKernel | cudaLaunchKernel_ptsz(
-        kernel: Address,
-        grid: Dim3,
-        block: Dim3,
-        arguments: Address,
-        shared: usize,
-        stream: Stream,
+        kernel: Address, grid: Dim3, block: Dim3, arguments: Address, shared: usize, stream: Stream,
     ) {
         launch(kernel, grid, block, arguments, shared, stream)
     }
 
     fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
-        kernel: Address,
-        grid: Dim3,
-        block: Dim3,
-        arguments: Address,
-        shared: usize,
-        stream: Stream,
+        kernel: Address, grid: Dim3, block: Dim3, arguments: Address, shared: usize, stream: Stream,
     ) {
         launch(kernel, grid, block, arguments, shared, stream)
     }
 
     fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz(
-        kernel: Address,
-        grid: Dim3,
-        block: Dim3,
-        arguments: Address,
-        shared: usize,
-        stream: Stream,
+        kernel: Address, grid: Dim3, block: Dim3, arguments: Address, shared: usize, stream: Stream,
     ) {
-        let (driver, function) = function_of(kernel)?;
-        check_size(driver, grid, block)?;
+        let (driver, function) = launchable(kernel, grid, block)?;
         let shared = shared_bytes(shared)?;
         driver.cuLaunchCooperativeKernel(
-            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream.0,
-            arguments,
+            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream.0, arguments,
         )
     }
 
@@ -175,45 +161,28 @@ api! {
     }
 
     fn cudaLaunchKernelExC_ptsz(config: In<Config>, kernel: Address, arguments: Address) {
-        let mut config = config.get()?;
-        config.stream = Stream(config.stream).per_thread().0;
-        launch_by(config, kernel, arguments)
+        let config = config.get()?;
+        launch_by(Config { stream: config.stream.per_thread(), ..config }, kernel, arguments)
     }
 
-    fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(
-        stream: Stream,
-        function: Address,
-        data: Address,
-    ) {
-        if function == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        current()?.cuLaunchHostFunc(stream.0, function, data)
-    }
+    fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(stream: Stream, function: Address, data: Address)
+        = cuLaunchHostFunc;
 
     fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz(
-        stream: Stream,
-        function: Address,
-        data: Address,
-        _how_to_wait: c_uint,
+        stream: Stream, function: Address, data: Address, _how_to_wait: c_uint,
     ) {
-        if function == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         current()?.cuLaunchHostFunc(stream.0, function, data)
     }
 }
 
 fn launch(kernel: Address, grid: Dim3, block: Dim3, arguments: Address, shared: usize, stream: Stream) -> Result<()> {
-    let (driver, function) = function_of(kernel)?;
-    check_size(driver, grid, block)?;
+    let (driver, function) = launchable(kernel, grid, block)?;
     let shared = shared_bytes(shared)?;
     driver.cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream.0, arguments, 0)
 }
 
 fn launch_by(config: Config, kernel: Address, arguments: Address) -> Result<()> {
-    let (driver, function) = function_of(kernel)?;
-    check_size(driver, config.grid, config.block)?;
+    let (driver, function) = launchable(kernel, config.grid, config.block)?;
     driver.cuLaunchKernelEx(at(&config.to_driver()?), function, arguments, 0)
 }
 
@@ -221,28 +190,27 @@ fn shared_bytes(bytes: usize) -> Result<c_uint> {
     c_uint::try_from(bytes).map_err(|_| Error::INVALID_VALUE)
 }
 
-/// The function of a kernel in the current context. A kernel is a host function or a handle of a
-/// library's kernel.
-pub fn function_of(kernel: Address) -> Result<(&'static Driver, Handle)> {
-    let (driver, context) = current_context()?;
-    let function = match registry::function(driver, context, kernel) {
+/// The function of a kernel in a context, which is current.
+fn function_of(driver: &Driver, context: Handle, kernel: Address) -> Result<Handle> {
+    match registry::function(driver, context, kernel) {
         Err(Error::INVALID_DEVICE_FUNCTION) if library::has_kernel(kernel) => {
-            out(|place| driver.cuKernelGetFunction(place, kernel))?
+            out(|place| driver.cuKernelGetFunction(place, kernel))
         }
-        found => found?,
-    };
-    Ok((driver, function))
+        found => found,
+    }
 }
 
-/// Refuses sizes of grids and blocks that the device does not have: the driver's word for that is
-/// an invalid value, the runtime's an invalid configuration.
-fn check_size(driver: &Driver, grid: Dim3, block: Dim3) -> Result<()> {
-    let device: c_int = out(|place| driver.cuCtxGetDevice(place))?;
-    let most = limits(driver, device)?;
+/// The function of a kernel, for a launch. The driver's error for sizes that the device does not have is an invalid
+/// value, the runtime's an invalid configuration.
+pub fn launchable(kernel: Address, grid: Dim3, block: Dim3) -> Result<(&'static Driver, Handle)> {
+    let (driver, context) = current_context()?;
+    let function = function_of(driver, context, kernel)?;
+    let [most_threads, most @ ..] = limits(driver, device_of(driver, context)?)?;
     let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
     let sizes = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
-    let fits = sizes.iter().zip(&most[1..]).all(|(size, most)| (1..=*most).contains(size));
-    if fits && threads <= u64::from(most[0]) { Ok(()) } else { Err(Error::INVALID_CONFIGURATION) }
+    let fits = sizes.iter().zip(&most).all(|(size, most)| (1..=*most).contains(size));
+    let fits = fits && threads <= u64::from(most_threads);
+    if fits { Ok((driver, function)) } else { Err(Error::INVALID_CONFIGURATION) }
 }
 
 /// Attributes 1 to 7: threads of a block, sizes of blocks, sizes of grids.
@@ -258,36 +226,4 @@ fn limits(driver: &Driver, device: c_int) -> Result<[c_uint; 7]> {
     }
     known.insert(device, limits);
     Ok(limits)
-}
-
-/// `cudaKernelNodeParams`, and the first fields of the driver's structure.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct KernelNode {
-    pub kernel: Address,
-    pub grid: Dim3,
-    pub block: Dim3,
-    pub shared: c_uint,
-    pub arguments: Address,
-    pub extra: Address,
-}
-
-/// `CUDA_KERNEL_NODE_PARAMS` of its second version.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct DriverKernelNode {
-    pub node: KernelNode,
-    pub kernel: Handle,
-    pub context: Handle,
-}
-
-plain!(KernelNode, DriverKernelNode);
-
-/// The driver's description of a kernel node.
-pub fn kernel_node(place: Address) -> Result<(&'static Driver, DriverKernelNode)> {
-    let mut node: KernelNode = read(place)?;
-    let (driver, function) = function_of(node.kernel)?;
-    check_size(driver, node.grid, node.block)?;
-    node.kernel = function;
-    Ok((driver, DriverKernelNode { node, kernel: 0, context: 0 }))
 }

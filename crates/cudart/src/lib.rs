@@ -10,6 +10,7 @@
 //!
 //! - `driver`: the driver's functions as a typed table, the only calls into it.
 //! - `address`: memory of the program, read and written so that a bad pointer is an error.
+//! - `argument`: pointers, streams, devices as arguments, checked in one place.
 //! - `api`: the macro that makes C functions of Rust ones: no panic leaves them, errors are kept.
 //! - `context`: which device and context a host thread uses.
 //! - `registry`: what the compiler's start-up code registers.
@@ -25,6 +26,7 @@
 
 mod address;
 mod api;
+mod argument;
 mod array;
 mod batch;
 mod context;

@@ -2,8 +2,9 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Out, Stream, plain};
+use crate::address::{Address, plain, readable};
 use crate::api::api;
+use crate::argument::{Out, Stream};
 use crate::context::current;
 use crate::driver::{Driver, Location, into, out};
 use crate::error::{Error, Result};
@@ -45,12 +46,7 @@ const DEVICE_ORDINAL: c_int = 9;
 
 api! {
     fn cudaMalloc(address: Out<Address>, bytes: usize) {
-        let driver = current()?;
-        address.ready()?;
-        if bytes == 0 {
-            return address.set(0);
-        }
-        address.set(out(|place| driver.cuMemAlloc_v2(place, bytes))?)
+        allocate(address, bytes, |driver, place| driver.cuMemAlloc_v2(place, bytes))
     }
 
     fn cudaFree(address: Address) {
@@ -60,28 +56,25 @@ api! {
     }
 
     fn cudaMallocPitch(address: Out<Address>, pitch: Out<usize>, width: usize, height: usize) {
-        let driver = current()?;
-        address.ready()?;
-        pitch.ready()?;
-        let (found, row) = pitched(driver, width, height)?;
+        let (address, pitch) = (address.ready()?, pitch.ready()?);
+        let (found, row) = pitched(width, height)?;
         address.set(found)?;
         pitch.set(row)
     }
 
     fn cudaMalloc3D(place: Out<Pitched>, extent: Extent) {
-        let driver = current()?;
-        place.ready()?;
+        let place = place.ready()?;
         let rows = extent.height.checked_mul(extent.depth).ok_or(Error::INVALID_VALUE)?;
-        let (address, pitch) = pitched(driver, extent.width, rows)?;
+        let (address, pitch) = pitched(extent.width, rows)?;
         place.set(Pitched { address, pitch, width: extent.width, height: extent.height })
     }
 
     fn cudaMallocHost(address: Out<Address>, bytes: usize) {
-        host_memory(address, bytes, PORTABLE)
+        allocate(address, bytes, |driver, place| driver.cuMemHostAlloc(place, bytes, PORTABLE))
     }
 
     fn cudaHostAlloc(address: Out<Address>, bytes: usize, flags: c_uint) {
-        host_memory(address, bytes, flags | PORTABLE)
+        allocate(address, bytes, |driver, place| driver.cuMemHostAlloc(place, bytes, flags | PORTABLE))
     }
 
     fn cudaFreeHost(address: Address) {
@@ -94,40 +87,29 @@ api! {
             return Err(Error::INVALID_VALUE);
         }
         let driver = current()?;
-        crate::address::readable(address, bytes)?;
+        readable(address, bytes)?;
         driver.cuMemHostRegister_v2(address, bytes, flags | PORTABLE)
     }
 
     fn cudaHostUnregister(address: Address) = cuMemHostUnregister;
-    fn cudaHostGetDevicePointer(device: Out<Address>, host: Address, flags: c_uint)
-        = cuMemHostGetDevicePointer_v2;
+    fn cudaHostGetDevicePointer(device: Out<Address>, host: Address, flags: c_uint) = cuMemHostGetDevicePointer_v2;
     fn cudaHostGetFlags(flags: Out<c_uint>, host: Address) = cuMemHostGetFlags;
 
     fn cudaMallocManaged(address: Out<Address>, bytes: usize, flags: c_uint) {
         let driver = current()?;
-        address.ready()?;
         if bytes == 0 || !matches!(flags, ATTACH_GLOBAL | ATTACH_HOST) {
             return Err(Error::INVALID_VALUE);
         }
-        address.set(out(|place| driver.cuMemAllocManaged(place, bytes, flags))?)
+        address.receive(|place| driver.cuMemAllocManaged(place, bytes, flags))
     }
 
     fn cudaMemGetInfo(free: Out<usize>, total: Out<usize>) = cuMemGetInfo_v2;
 
     fn cudaMemRangeGetAttribute(
-        data: Address,
-        bytes: usize,
-        attribute: c_int,
-        address: Address,
-        count: usize,
+        data: Address, bytes: usize, attribute: c_int, address: Address, count: usize,
     ) = cuMemRangeGetAttribute;
     fn cudaMemRangeGetAttributes(
-        data: Address,
-        sizes: Address,
-        attributes: Address,
-        number: usize,
-        address: Address,
-        count: usize,
+        data: Address, sizes: Address, attributes: Address, number: usize, address: Address, count: usize,
     ) = cuMemRangeGetAttributes;
 
     fn cudaPointerGetAttributes(place: Out<PointerAttributes>, address: Address) {
@@ -136,24 +118,24 @@ api! {
     }
 
     fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz(
-        stream: Stream,
-        address: Address,
-        bytes: usize,
-        flags: c_uint,
+        stream: Stream, address: Address, bytes: usize, flags: c_uint,
     ) = cuStreamAttachMemAsync;
 
-    fn cudaMemAdvise_v2(address: Address, bytes: usize, advice: c_int, location: Location) {
-        advise(address, bytes, advice, location)
-    }
+    fn cudaMemAdvise_v2(address: Address, bytes: usize, advice: c_int, location: Location) = cuMemAdvise_v2;
+    fn cudaMemPrefetchAsync_v2 | cudaMemPrefetchAsync_v2_ptsz(
+        address: Address, bytes: usize, location: Location, flags: c_uint, stream: Stream,
+    ) = cuMemPrefetchAsync_v2;
 }
 
-/// `cudaMemAdvise_v2` of version 12 and `cudaMemAdvise` of version 13.
-pub fn advise(address: Address, bytes: usize, advice: c_int, location: Location) -> Result<()> {
-    current()?.cuMemAdvise_v2(address, bytes, advice, location)
+/// Allocates memory by a function of the driver. The address of no bytes is null.
+pub fn allocate(address: Out<Address>, bytes: usize, get: impl FnOnce(&Driver, Address) -> Result<()>) -> Result<()> {
+    let driver = current()?;
+    if bytes == 0 { address.set(0) } else { address.receive(|place| get(driver, place)) }
 }
 
 /// Memory whose rows start at multiples of a pitch: its address and the pitch.
-fn pitched(driver: &Driver, width: usize, rows: usize) -> Result<(Address, usize)> {
+fn pitched(width: usize, rows: usize) -> Result<(Address, usize)> {
+    let driver = current()?;
     if width == 0 || rows == 0 {
         return Ok((0, 0));
     }
@@ -163,16 +145,7 @@ fn pitched(driver: &Driver, width: usize, rows: usize) -> Result<(Address, usize
     Ok((address, pitch))
 }
 
-fn host_memory(address: Out<Address>, bytes: usize, flags: c_uint) -> Result<()> {
-    let driver = current()?;
-    address.ready()?;
-    if bytes == 0 {
-        return address.set(0);
-    }
-    address.set(out(|place| driver.cuMemHostAlloc(place, bytes, flags))?)
-}
-
-/// What a pointer is. One that no allocation has is memory of the host's own.
+/// What a pointer is. One outside all allocations is memory of the host.
 fn pointer(driver: &Driver, address: Address) -> Result<PointerAttributes> {
     if address == 0 {
         return Err(Error::INVALID_VALUE);

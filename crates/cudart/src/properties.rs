@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use crate::address::{Address, write_bytes};
-use crate::context;
-use crate::driver::{Driver, driver, into, out};
+use crate::context::with_device;
+use crate::driver::{Driver, into, out};
 use crate::error::Result;
 
 /// The layouts of the structure.
@@ -14,7 +14,7 @@ pub enum Layout {
     Eleven,
     /// Version 12: more fields and a reserve at the end.
     Twelve,
-    /// Version 13: without clock rates and what else attributes report.
+    /// Version 13: without clock rates and other fields that only attributes report.
     Thirteen,
 }
 
@@ -41,9 +41,7 @@ const TOTAL_MEMORY: usize = 288;
 
 /// Writes the properties of a device in a layout.
 pub fn write_properties(place: Address, device: c_int, layout: Layout) -> Result<()> {
-    let driver = driver()?;
-    context::check(driver, device)?;
-    write_bytes(place, &properties(driver, device, layout)?)
+    write_bytes(place, &properties(with_device(device)?, device, layout)?)
 }
 
 fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>> {
@@ -61,7 +59,7 @@ fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>>
         let Some(offset) = layout.offset(row) else {
             continue;
         };
-        // A driver older than an attribute: the device lacks what it says.
+        // Zero where the driver is older than the attribute.
         let value: c_int = out(|place| driver.cuDeviceGetAttribute(place, row.0, device)).unwrap_or(0);
         if row.1 == 8 {
             put(&mut bytes, offset, &i64::from(value).to_ne_bytes());

@@ -1,5 +1,4 @@
-//! What the compiler's start-up code registers: fat binaries, and for each the host addresses that
-//! stand for its kernels, variables, textures and surfaces.
+//! Kernels, variables, textures and surfaces by the host addresses that the compiler's start-up code registers.
 //!
 //! ```text
 //! host address ──► fat binary + name ──► module in a context (loaded at first use) ──► handle
@@ -11,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::address::{Address, Handle, read, read_text, write};
+use crate::context::current_context;
 use crate::driver::{Driver, at, into, is_forked, loaded_driver, out};
 use crate::error::{Error, Result};
 
-/// Longest name of a kernel or variable that is believed.
-const LONGEST_NAME: usize = 1 << 20;
+/// Bytes of the longest name that is read.
+pub const LONGEST_NAME: usize = 1 << 20;
 
 /// The head of a fat binary's wrapper in the program.
 #[repr(C)]
@@ -34,31 +34,44 @@ const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 struct Binary {
     image: Address,
     modules: BTreeMap<Handle, Handle>,
-    managed: Vec<Managed>,
+    /// Host addresses of managed variables: the program reads the variable's address there.
+    managed: Vec<Address>,
 }
 
-/// A managed variable: the program reads its address at `host`.
-struct Managed {
-    host: Address,
-    name: CString,
-}
-
-/// What a host address stands for.
-#[derive(Clone)]
+/// What is registered for a host address.
 pub struct Entry {
     binary: Address,
-    pub name: CString,
-    /// Bytes of a variable; 1 for a texture that is read as normalized floats.
-    pub size: usize,
+    name: CString,
+    /// A texture whose integers are read as normalized floats.
+    pub reads_normalized: bool,
 }
 
-/// The kinds of things that a host address stands for.
+impl Entry {
+    /// The address of the name, for the driver.
+    pub fn name(&self) -> Address {
+        at(self.name.as_bytes_with_nul())
+    }
+}
+
+/// What a host address is registered as.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Kernel,
     Variable,
     Texture,
     Surface,
+}
+
+impl Kind {
+    /// The error for an address that is not registered as this, and for a name that the module lacks.
+    fn absent(self) -> Error {
+        match self {
+            Self::Kernel => Error::INVALID_DEVICE_FUNCTION,
+            Self::Variable => Error::INVALID_SYMBOL,
+            Self::Texture => Error::INVALID_TEXTURE,
+            Self::Surface => Error::INVALID_SURFACE,
+        }
+    }
 }
 
 struct Registry {
@@ -72,77 +85,77 @@ struct Registry {
 static REGISTRY: Mutex<Registry> =
     Mutex::new(Registry { binaries: BTreeMap::new(), entries: BTreeMap::new(), functions: BTreeMap::new() });
 
-/// Managed variables were registered that are not in place yet.
+/// Managed variables were registered whose addresses the program does not have yet.
 static UNPLACED: AtomicBool = AtomicBool::new(false);
 
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The registry, locked. The child of a fork has none: a thread that it lacks may hold the lock.
+fn registry() -> Result<MutexGuard<'static, Registry>> {
+    if is_forked() {
+        return Err(Error::INITIALIZATION);
+    }
+    Ok(REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-/// Registers a fat binary by its wrapper. The handle is a place of its own, never freed: code of
-/// the program may still hold it when the process ends.
+/// Registers a fat binary by its wrapper. The handle is the address of memory that is never freed: code of the
+/// program may still hold it when the process ends.
 pub fn add_binary(wrapper: Address) -> Address {
     let image = match read::<Wrapper>(wrapper) {
         Ok(wrapper) if wrapper.magic == WRAPPER_MAGIC => wrapper.image,
-        // Data that is no wrapper: the driver judges it at the first use.
+        // Data without a wrapper: the driver checks it at the first use.
         _ => wrapper,
     };
     let handle = Box::leak(Box::new([image, 0])).as_ptr().expose_provenance();
     let binary = Binary { image, modules: BTreeMap::new(), managed: Vec::new() };
-    registry().binaries.insert(handle, binary);
+    if let Ok(mut registry) = registry() {
+        registry.binaries.insert(handle, binary);
+    }
     handle
 }
 
 /// Removes a fat binary, its entries and its modules.
 pub fn remove_binary(handle: Address) {
-    if is_forked() {
+    let Ok(mut registry) = registry() else {
         return;
-    }
-    let mut registry = registry();
+    };
     let Some(binary) = registry.binaries.remove(&handle) else {
         return;
     };
-    let registry = &mut *registry;
-    let (entries, functions) = (&mut registry.entries, &mut registry.functions);
-    entries.retain(|(kind, host), entry| {
-        let keep = entry.binary != handle;
-        if !keep && *kind == Kind::Kernel {
-            functions.retain(|(kernel, _), _| kernel != host);
-        }
-        keep
-    });
+    let Registry { entries, functions, .. } = &mut *registry;
+    entries.retain(|_, entry| entry.binary != handle);
+    functions.retain(|(kernel, _), _| entries.contains_key(&(Kind::Kernel, *kernel)));
     let Some(driver) = loaded_driver() else {
         return;
     };
     for module in binary.modules.into_values() {
-        // The context may be gone at the end of the process, and the module with it.
+        // At the end of the process the context may be gone, and the module with it.
         let _ = driver.cuModuleUnload(module);
     }
 }
 
-/// Registers what a host address stands for. Without a readable name nothing is registered, and
-/// the first use of the address reports that.
-pub fn add(kind: Kind, binary: Address, host: Address, name: Address, size: usize) {
-    let Ok(name) = read_text(name, LONGEST_NAME) else {
+/// Registers a host address. Without a readable name nothing is registered, and the first use of the address fails.
+pub fn add(kind: Kind, binary: Address, host: Address, name: Address, reads_normalized: bool) {
+    let (Ok(name), Ok(mut registry)) = (read_text(name, LONGEST_NAME), registry()) else {
         return;
     };
-    let mut registry = registry();
-    if registry.binaries.contains_key(&binary) {
-        if kind == Kind::Kernel {
-            registry.functions.retain(|(kernel, _), _| *kernel != host);
-        }
-        registry.entries.insert((kind, host), Entry { binary, name, size });
+    if !registry.binaries.contains_key(&binary) {
+        return;
+    }
+    if registry.entries.insert((kind, host), Entry { binary, name, reads_normalized }).is_some() {
+        registry.functions.retain(|(kernel, _), _| *kernel != host);
     }
 }
 
 /// Registers a managed variable, whose address the program reads at `host`.
-pub fn add_managed(binary: Address, host: Address, name: Address, size: usize) {
-    add(Kind::Variable, binary, host, name, size);
-    let (Ok(name), mut registry) = (read_text(name, LONGEST_NAME), registry()) else {
+pub fn add_managed(binary: Address, host: Address, name: Address) {
+    add(Kind::Variable, binary, host, name, false);
+    let Ok(mut registry) = registry() else {
         return;
     };
+    if !registry.entries.contains_key(&(Kind::Variable, host)) {
+        return;
+    }
     if let Some(binary) = registry.binaries.get_mut(&binary) {
-        binary.managed.push(Managed { host, name });
+        binary.managed.push(host);
         UNPLACED.store(true, Ordering::Release);
     }
 }
@@ -153,104 +166,104 @@ pub fn place_managed(driver: &Driver, context: Handle) -> Result<()> {
     if !UNPLACED.load(Ordering::Acquire) {
         return Ok(());
     }
-    let mut registry = registry();
-    for binary in registry.binaries.values_mut().filter(|binary| !binary.managed.is_empty()) {
+    let mut registry = registry()?;
+    let Registry { binaries, entries, .. } = &mut *registry;
+    for binary in binaries.values_mut().filter(|binary| !binary.managed.is_empty()) {
         let module = binary.module(driver, context)?;
-        for managed in &binary.managed {
-            let (address, _) = global(driver, module, &managed.name)?;
-            write(managed.host, address)?;
+        for &host in &binary.managed {
+            let entry = entries.get(&(Kind::Variable, host)).ok_or(Error::INVALID_SYMBOL)?;
+            write(host, global(driver, module, entry)?.0)?;
         }
     }
     UNPLACED.store(false, Ordering::Release);
     Ok(())
 }
 
-/// Forgets the modules of a context that is going away.
-pub fn forget(context: Handle) {
-    let mut registry = registry();
-    let mut unplaced = false;
+/// Forgets the modules of a context that is destroyed.
+pub fn forget(context: Handle) -> Result<()> {
+    let mut registry = registry()?;
     for binary in registry.binaries.values_mut() {
-        let removed = binary.modules.remove(&context).is_some();
-        unplaced |= removed && !binary.managed.is_empty();
+        if binary.modules.remove(&context).is_some() && !binary.managed.is_empty() {
+            UNPLACED.store(true, Ordering::Release);
+        }
     }
     registry.functions.retain(|(_, of), _| *of != context);
-    if unplaced {
-        UNPLACED.store(true, Ordering::Release);
-    }
+    Ok(())
 }
 
 /// The function of a kernel in a context.
 pub fn function(driver: &Driver, context: Handle, kernel: Address) -> Result<Handle> {
-    let mut registry = registry();
+    let mut registry = registry()?;
     if let Some(function) = registry.functions.get(&(kernel, context)) {
         return Ok(*function);
     }
-    let (module, entry) =
-        registry.module_of(driver, context, (Kind::Kernel, kernel))?.ok_or(Error::INVALID_DEVICE_FUNCTION)?;
-    let name = at(entry.name.as_bytes_with_nul());
-    let function = out(|place| driver.cuModuleGetFunction(place, module, name))
-        .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_DEVICE_FUNCTION))?;
+    let function = registry.find(driver, context, (Kind::Kernel, kernel), |module, entry| {
+        out(|place| driver.cuModuleGetFunction(place, module, entry.name()))
+    })?;
     registry.functions.insert((kernel, context), function);
     Ok(function)
 }
 
 /// The kernel's host address of a function of the driver.
 pub fn kernel_of(function: Handle) -> Option<Address> {
-    let registry = registry();
+    let registry = registry().ok()?;
     let mut all = registry.functions.iter();
     all.find(|(_, found)| **found == function).map(|((kernel, _), _)| *kernel)
 }
 
-/// Address and size of a variable in a context. The symbol is the host's variable or, in old
-/// programs, the address of its name.
-pub fn variable(driver: &Driver, context: Handle, symbol: Address) -> Result<(Address, usize)> {
-    let mut registry = registry();
-    let host = registry.variable_host(symbol).ok_or(Error::INVALID_SYMBOL)?;
-    let (module, entry) = registry.module_of(driver, context, (Kind::Variable, host))?.ok_or(Error::INVALID_SYMBOL)?;
-    global(driver, module, &entry.name)
+/// Address and bytes of a variable in the current context. The symbol is the host's variable or, in old programs,
+/// the address of its name.
+pub fn variable(symbol: Address) -> Result<(Address, usize)> {
+    let host = host(Kind::Variable, symbol)?;
+    let (driver, context) = current_context()?;
+    registry()?.find(driver, context, (Kind::Variable, host), |module, entry| global(driver, module, entry))
 }
 
-/// Module and entry of a texture or surface in a context.
-pub fn reference(driver: &Driver, context: Handle, kind: Kind, host: Address) -> Result<Option<(Handle, Entry)>> {
-    registry().module_of(driver, context, (kind, host))
+/// A texture or surface in the current context: `get` finds its handle in a module.
+pub fn reference<T>(
+    kind: Kind,
+    host: Address,
+    get: impl FnOnce(&'static Driver, Handle, &Entry) -> Result<T>,
+) -> Result<T> {
+    let (driver, context) = current_context()?;
+    registry()?.find(driver, context, (kind, host), |module, entry| get(driver, module, entry))
 }
 
-/// The host's structure of a texture or surface: its address, or that of its name.
-pub fn reference_host(kind: Kind, symbol: Address) -> Option<Address> {
-    registry().host(kind, symbol)
+/// The host address of a symbol: the symbol itself if it is registered, else that of the entry whose name is at this
+/// address.
+pub fn host(kind: Kind, symbol: Address) -> Result<Address> {
+    let registry = registry()?;
+    if registry.entries.contains_key(&(kind, symbol)) {
+        return Ok(symbol);
+    }
+    let name = read_text(symbol, 256).map_err(|_| kind.absent())?;
+    let mut entries = registry.entries.iter();
+    let found = entries.find(|((of, _), entry)| *of == kind && entry.name == name && !name.is_empty());
+    found.map(|((_, host), _)| *host).ok_or(kind.absent())
 }
 
-/// Address and size of a module's variable.
-fn global(driver: &Driver, module: Handle, name: &CString) -> Result<(Address, usize)> {
+/// Address and bytes of a module's variable.
+fn global(driver: &Driver, module: Handle, entry: &Entry) -> Result<(Address, usize)> {
     let mut bytes: usize = 0;
     let size = into(&mut bytes);
-    let name = at(name.as_bytes_with_nul());
-    let address = out(|place| driver.cuModuleGetGlobal_v2(place, size, module, name))
-        .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_SYMBOL))?;
+    let address = out(|place| driver.cuModuleGetGlobal_v2(place, size, module, entry.name()))?;
     Ok((address, bytes))
 }
 
 impl Registry {
-    fn module_of(&mut self, driver: &Driver, context: Handle, key: (Kind, Address)) -> Result<Option<(Handle, Entry)>> {
-        let Some(entry) = self.entries.get(&key) else {
-            return Ok(None);
-        };
+    /// Finds what is registered by a call of `get` with the module in a context, which is current.
+    fn find<T>(
+        &mut self,
+        driver: &Driver,
+        context: Handle,
+        key: (Kind, Address),
+        get: impl FnOnce(Handle, &Entry) -> Result<T>,
+    ) -> Result<T> {
+        let absent = key.0.absent();
+        let entry = self.entries.get(&key).ok_or(absent)?;
         let binary = self.binaries.get_mut(&entry.binary).ok_or(Error::UNKNOWN)?;
-        Ok(Some((binary.module(driver, context)?, entry.clone())))
-    }
-
-    fn variable_host(&self, symbol: Address) -> Option<Address> {
-        self.host(Kind::Variable, symbol)
-    }
-
-    /// `symbol` itself if it is registered, else the entry that has the name at this address.
-    fn host(&self, kind: Kind, symbol: Address) -> Option<Address> {
-        if self.entries.contains_key(&(kind, symbol)) {
-            return Some(symbol);
-        }
-        let name = read_text(symbol, 256).ok().filter(|name| !name.is_empty())?;
-        let mut entries = self.entries.iter();
-        entries.find(|((of, _), entry)| *of == kind && entry.name == name).map(|((_, host), _)| *host)
+        let module = binary.module(driver, context)?;
+        get(module, entry).map_err(|error| if error == Error::NOT_FOUND { absent } else { error })
     }
 }
 

@@ -1,11 +1,10 @@
 //! Texture and surface objects.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
-use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, In, Out, plain, read, write, write_bytes};
+use crate::address::{Address, Handle, plain, read, write};
 use crate::api::api;
+use crate::argument::{In, Out};
 use crate::array::Channel;
 use crate::context::current;
 use crate::driver::{at, out};
@@ -44,11 +43,11 @@ pub struct Texture {
 }
 
 /// `cudaResourceViewDesc` as far as all versions have it.
-type View = [u64; 6];
+pub type View = [u64; 6];
 
 /// `CUDA_RESOURCE_DESC`: its kind, 128 bytes that depend on it, flags.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct DriverResource {
     kind: c_int,
     of_kind: OfKind,
@@ -70,7 +69,7 @@ struct OfKind {
 
 /// `CUDA_TEXTURE_DESC`.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct DriverTexture {
     address_modes: [c_int; 3],
     filter_mode: c_int,
@@ -84,10 +83,25 @@ struct DriverTexture {
     reserve: [c_int; 12],
 }
 
-plain!(Resource, Texture);
+/// `CUDA_RESOURCE_VIEW_DESC`: the fields of the runtime's structure and a reserve.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct DriverView {
+    fields: View,
+    reserve: [u64; 8],
+}
 
+plain!(Resource, Texture, DriverResource, DriverTexture, DriverView);
+
+/// `cudaResourceType`.
+const ARRAY: c_int = 0;
+const MIPMAPPED: c_int = 1;
 const LINEAR: c_int = 2;
 const PITCHED: c_int = 3;
+
+/// `cudaTextureReadMode`: whether integers are read as normalized floats.
+const ELEMENT_TYPE: c_int = 0;
+const NORMALIZED_FLOAT: c_int = 1;
 
 /// Flags of textures in the driver.
 pub const READ_AS_INTEGER: c_uint = 1;
@@ -95,6 +109,11 @@ pub const NORMALIZED_COORDINATES: c_uint = 2;
 pub const SRGB: c_uint = 0x10;
 pub const NO_TRILINEAR_OPTIMIZATION: c_uint = 0x20;
 const SEAMLESS_CUBEMAP: c_uint = 0x40;
+
+/// The flags whose condition holds.
+pub fn flags<const N: usize>(rows: [(bool, c_uint); N]) -> c_uint {
+    rows.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag)
+}
 
 /// Bytes of `cudaTextureDesc` in version 11.
 pub const TEXTURE_11: usize = 68;
@@ -105,7 +124,7 @@ impl Resource {
     fn to_driver(self) -> Result<DriverResource> {
         let Self { kind, what, extent, height, pitch, .. } = self;
         let of_kind = match kind {
-            0 | 1 => OfKind { what, ..OfKind::default() },
+            ARRAY | MIPMAPPED => OfKind { what, ..OfKind::default() },
             LINEAR => {
                 let (format, channels) = self.channel.format()?;
                 OfKind { what, format, channels, extent, ..OfKind::default() }
@@ -118,17 +137,24 @@ impl Resource {
         };
         Ok(DriverResource { kind, of_kind, reserve: [0; 11], flags: 0 })
     }
+
+    fn of(resource: &DriverResource) -> Self {
+        let DriverResource { kind, of_kind: OfKind { what, format, channels, extent, height, pitch }, .. } = *resource;
+        let has_channel = matches!(kind, LINEAR | PITCHED);
+        let channel = if has_channel { Channel::of(format, channels) } else { Channel::default() };
+        Self { kind, what, channel, extent, height, pitch }
+    }
 }
 
 impl Texture {
     fn to_driver(self, seamless: bool) -> DriverTexture {
-        // Without normalized reads the driver must not make floats of integers.
-        let flag = |set, flag| if set { flag } else { 0 };
-        let flags = flag(self.read_mode == 0, READ_AS_INTEGER)
-            | flag(self.normalized != 0, NORMALIZED_COORDINATES)
-            | flag(self.srgb != 0, SRGB)
-            | flag(self.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION)
-            | flag(seamless, SEAMLESS_CUBEMAP);
+        let flags = flags([
+            (self.read_mode == ELEMENT_TYPE, READ_AS_INTEGER),
+            (self.normalized != 0, NORMALIZED_COORDINATES),
+            (self.srgb != 0, SRGB),
+            (self.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION),
+            (seamless, SEAMLESS_CUBEMAP),
+        ]);
         DriverTexture {
             address_modes: self.address_modes,
             filter_mode: self.filter_mode,
@@ -142,96 +168,87 @@ impl Texture {
             reserve: [0; 12],
         }
     }
-}
 
-/// What an object was made of, for the calls that ask.
-#[derive(Clone, Copy)]
-struct Made {
-    resource: Resource,
-    texture: Option<(Texture, bool)>,
-    view: Option<View>,
-}
-
-/// Objects by kind (surface or not) and handle.
-static OBJECTS: Mutex<BTreeMap<(bool, u64), Made>> = Mutex::new(BTreeMap::new());
-
-fn objects() -> MutexGuard<'static, BTreeMap<(bool, u64), Made>> {
-    OBJECTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-fn made(surface: bool, object: u64) -> Result<Made> {
-    objects().get(&(surface, object)).copied().ok_or(Error::INVALID_VALUE)
+    /// The structure of version 11, and whether cube maps are seamless.
+    fn of(texture: &DriverTexture) -> (Self, bool) {
+        let has = |flag| texture.flags & flag != 0;
+        let described = Self {
+            address_modes: texture.address_modes,
+            filter_mode: texture.filter_mode,
+            read_mode: if has(READ_AS_INTEGER) { ELEMENT_TYPE } else { NORMALIZED_FLOAT },
+            srgb: has(SRGB).into(),
+            border: texture.border,
+            normalized: has(NORMALIZED_COORDINATES).into(),
+            anisotropy: texture.anisotropy,
+            mipmap_filter_mode: texture.mipmap_filter_mode,
+            mipmap_bias: texture.mipmap_bias,
+            mipmap_least: texture.mipmap_least,
+            mipmap_greatest: texture.mipmap_greatest,
+            no_trilinear_optimization: has(NO_TRILINEAR_OPTIMIZATION).into(),
+        };
+        (described, has(SEAMLESS_CUBEMAP))
+    }
 }
 
 /// Creates a texture object. `bytes` are those of the version's `cudaTextureDesc`.
-pub fn create(object: Out<u64>, resource: In<Resource>, texture: Address, view: In<View>, bytes: usize) -> Result<()> {
+pub fn create_texture(
+    object: Out<u64>,
+    resource: In<Resource>,
+    texture: Address,
+    view: In<View>,
+    bytes: usize,
+) -> Result<()> {
     let driver = current()?;
-    object.ready()?;
-    let resource = resource.get()?;
     let described: Texture = read(texture)?;
     let seamless = bytes > TEXTURE_11 && read::<c_int>(texture.wrapping_add(TEXTURE_11))? != 0;
-    let view = view.get_unless_null()?;
-    // The driver's structure has a reserve after the fields.
-    let driver_view = view.map(|view| {
-        let mut all = [0_u64; 14];
-        all[..view.len()].copy_from_slice(&view);
-        all
-    });
-    let (of, how) = (resource.to_driver()?, described.to_driver(seamless));
-    let view_address = driver_view.as_ref().map_or(0, at);
-    let made = out(|place| driver.cuTexObjectCreate(place, at(&of), at(&how), view_address))?;
-    let texture = Some((described, seamless));
-    objects().insert((false, made), Made { resource, texture, view });
-    object.set(made)
+    let (resource, texture) = (resource.get()?.to_driver()?, described.to_driver(seamless));
+    let view = view.get_unless_null()?.map(|fields| DriverView { fields, reserve: [0; 8] });
+    let view = view.as_ref().map_or(0, at);
+    object.receive(|place| driver.cuTexObjectCreate(place, at(&resource), at(&texture), view))
 }
 
-/// Writes what a texture object was described by. `bytes` are those of the version's structure.
+/// Writes the description that a texture object was made of. `bytes` are those of the version's structure.
 pub fn write_texture(place: Address, object: u64, bytes: usize) -> Result<()> {
-    let (texture, seamless) = made(false, object)?.texture.ok_or(Error::INVALID_VALUE)?;
+    let driver = current()?;
+    let texture: DriverTexture = out(|place| driver.cuTexObjectGetTextureDesc(place, object))?;
+    let (texture, seamless) = Texture::of(&texture);
     write(place, texture)?;
     if bytes > TEXTURE_11 {
-        let seamless = c_int::from(seamless).to_ne_bytes();
-        write_bytes(place.wrapping_add(TEXTURE_11), &seamless)?;
+        write(place.wrapping_add(TEXTURE_11), c_int::from(seamless))?;
     }
     Ok(())
 }
 
 api! {
-    fn cudaDestroyTextureObject(object: u64) {
-        let driver = current()?;
-        objects().remove(&(false, object));
-        driver.cuTexObjectDestroy(object)
-    }
+    fn cudaDestroyTextureObject(object: u64) = cuTexObjectDestroy;
 
     fn cudaGetTextureObjectResourceDesc(resource: Out<Resource>, object: u64) {
-        resource.set(made(false, object)?.resource)
+        let driver = current()?;
+        let found: DriverResource = out(|place| driver.cuTexObjectGetResourceDesc(place, object))?;
+        resource.set(Resource::of(&found))
     }
 
     fn cudaGetTextureObjectResourceViewDesc(view: Out<View>, object: u64) {
-        view.set(made(false, object)?.view.ok_or(Error::INVALID_VALUE)?)
+        let driver = current()?;
+        let found: DriverView = out(|place| driver.cuTexObjectGetResourceViewDesc(place, object))?;
+        view.set(found.fields)
     }
 
     fn cudaCreateSurfaceObject(object: Out<u64>, resource: In<Resource>) {
         let driver = current()?;
-        object.ready()?;
-        let resource = resource.get()?;
-        let of = resource.to_driver()?;
-        if resource.kind != 0 {
+        let resource = resource.get()?.to_driver()?;
+        if resource.kind != ARRAY {
             return Err(Error::INVALID_VALUE);
         }
-        let made = out(|place| driver.cuSurfObjectCreate(place, at(&of)))?;
-        objects().insert((true, made), Made { resource, texture: None, view: None });
-        object.set(made)
+        object.receive(|place| driver.cuSurfObjectCreate(place, at(&resource)))
     }
 
-    fn cudaDestroySurfaceObject(object: u64) {
-        let driver = current()?;
-        objects().remove(&(true, object));
-        driver.cuSurfObjectDestroy(object)
-    }
+    fn cudaDestroySurfaceObject(object: u64) = cuSurfObjectDestroy;
 
     fn cudaGetSurfaceObjectResourceDesc(resource: Out<Resource>, object: u64) {
-        resource.set(made(true, object)?.resource)
+        let driver = current()?;
+        let found: DriverResource = out(|place| driver.cuSurfObjectGetResourceDesc(place, object))?;
+        resource.set(Resource::of(&found))
     }
 }
 
@@ -265,11 +282,35 @@ mod tests {
     }
 
     #[test]
+    fn textures_go_to_the_driver_and_back() {
+        let texture = Texture {
+            address_modes: [1, 2, 3],
+            filter_mode: 1,
+            read_mode: ELEMENT_TYPE,
+            srgb: 0,
+            border: [0.5, 1.0, 1.5, 2.0],
+            normalized: 1,
+            anisotropy: 4,
+            mipmap_filter_mode: 1,
+            mipmap_bias: 0.25,
+            mipmap_least: 1.0,
+            mipmap_greatest: 9.0,
+            no_trilinear_optimization: 0,
+        };
+        let other =
+            Texture { read_mode: NORMALIZED_FLOAT, srgb: 1, normalized: 0, no_trilinear_optimization: 1, ..texture };
+        for texture in [(texture, true), (other, false)] {
+            assert_eq!(Texture::of(&texture.0.to_driver(texture.1)), texture);
+        }
+    }
+
+    #[test]
     fn memory_with_a_pitch_goes_to_the_driver() {
         let channel = Channel { bits: [16, 16, 0, 0], kind: 1 };
         let resource = Resource { kind: PITCHED, what: 64, channel, extent: 10, height: 20, pitch: 512 };
         let expected = OfKind { what: 64, format: 2, channels: 2, extent: 10, height: 20, pitch: 512 };
         assert_eq!(resource.to_driver().map(|resource| resource.of_kind), Ok(expected));
+        assert_eq!(resource.to_driver().map(|resource| Resource::of(&resource)), Ok(resource));
         let unknown = Resource { kind: 4, ..resource };
         assert_eq!(unknown.to_driver().map(|resource| resource.kind), Err(Error::INVALID_VALUE));
     }

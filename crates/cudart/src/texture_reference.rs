@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, In, Out, plain};
+use crate::address::{Address, Handle, plain};
 use crate::api::api;
+use crate::argument::{In, Out};
 use crate::array::Channel;
-use crate::context::current_context;
+use crate::context::current;
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::registry::{self, Kind};
-use crate::texture::{NO_TRILINEAR_OPTIMIZATION, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB};
+use crate::texture::{NO_TRILINEAR_OPTIMIZATION, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB, flags};
 
 /// `textureReference`.
 #[repr(C)]
@@ -62,22 +63,29 @@ fn bound() -> MutexGuard<'static, BTreeMap<Address, usize>> {
 struct Target {
     driver: &'static Driver,
     handle: Handle,
+    reference: Reference,
     format: c_int,
     channels: c_uint,
+    texel_bytes: usize,
 }
 
 /// Finds a reference in the current context, and sets it as the host's structure says.
 fn prepare(host: Address, channel: In<Channel>) -> Result<Target> {
-    let (driver, context) = current_context()?;
-    let (module, entry) = registry::reference(driver, context, Kind::Texture, host)?.ok_or(Error::INVALID_TEXTURE)?;
-    let name = at(entry.name.as_bytes_with_nul());
-    let handle = out(|place| driver.cuModuleGetTexRef(place, module, name))
-        .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_TEXTURE))?;
+    let (driver, handle, reads_normalized) = registry::reference(Kind::Texture, host, |driver, module, entry| {
+        let handle = out(|place| driver.cuModuleGetTexRef(place, module, entry.name()))?;
+        Ok((driver, handle, entry.reads_normalized))
+    })?;
     let reference = In::<Reference>::at(host).get()?;
     let channel = channel.get_unless_null()?.unwrap_or(reference.channel);
     let (format, channels) = channel.format()?;
     driver.cuTexRefSetFormat(handle, format, channels.cast_signed())?;
-    driver.cuTexRefSetFlags(handle, flags(&reference, format, entry.size != 0))?;
+    let flags = flags([
+        (!reads_normalized && format < FIRST_FLOAT, READ_AS_INTEGER),
+        (reference.normalized != 0, NORMALIZED_COORDINATES),
+        (reference.srgb != 0, SRGB),
+        (reference.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION),
+    ]);
+    driver.cuTexRefSetFlags(handle, flags)?;
     driver.cuTexRefSetFilterMode(handle, reference.filter_mode)?;
     for (dimension, mode) in (0..).zip(reference.address_modes) {
         driver.cuTexRefSetAddressMode(handle, dimension, mode)?;
@@ -85,16 +93,8 @@ fn prepare(host: Address, channel: In<Channel>) -> Result<Target> {
     if reference.anisotropy > 1 {
         driver.cuTexRefSetMaxAnisotropy(handle, reference.anisotropy)?;
     }
-    Ok(Target { driver, handle, format, channels })
-}
-
-/// The driver's flags of a reference. `normalized_read`: integers are read as floats.
-fn flags(reference: &Reference, format: c_int, normalized_read: bool) -> c_uint {
-    let flag = |set, flag| if set { flag } else { 0 };
-    flag(!normalized_read && format < FIRST_FLOAT, READ_AS_INTEGER)
-        | flag(reference.normalized != 0, NORMALIZED_COORDINATES)
-        | flag(reference.srgb != 0, SRGB)
-        | flag(reference.no_trilinear_optimization != 0, NO_TRILINEAR_OPTIMIZATION)
+    let texel_bytes = channel.bits.iter().sum::<c_int>().unsigned_abs() as usize / 8;
+    Ok(Target { driver, handle, reference, format, channels, texel_bytes })
 }
 
 /// Keeps a binding and reports where in the texture the memory starts. A caller that does not ask
@@ -109,50 +109,34 @@ fn keep(host: Address, place: Out<usize>, offset: usize) -> Result<()> {
 }
 
 api! {
-    fn cudaBindTexture(
-        offset: Out<usize>,
-        host: Address,
-        memory: Address,
-        channel: In<Channel>,
-        bytes: usize,
-    ) {
-        let target = prepare(host, channel)?;
-        let driver = target.driver;
-        // Programs that do not care pass the largest number.
+    fn cudaBindTexture(offset: Out<usize>, host: Address, memory: Address, channel: In<Channel>, bytes: usize) {
+        let Target { driver, handle, texel_bytes, .. } = prepare(host, channel)?;
+        // Programs pass the largest number for all of the memory.
         let device = out(|place| driver.cuCtxGetDevice(place))?;
         let most: c_int = out(|place| driver.cuDeviceGetAttribute(place, MOST_TEXELS, device))?;
-        let texel = texel_bytes(target.format) * target.channels as usize;
-        let bytes = bytes.min(most.unsigned_abs() as usize * texel);
-        let start = out(|place| driver.cuTexRefSetAddress_v2(place, target.handle, memory, bytes))?;
+        let bytes = bytes.min(most.unsigned_abs() as usize * texel_bytes);
+        let start = out(|place| driver.cuTexRefSetAddress_v2(place, handle, memory, bytes))?;
         keep(host, offset, start)
     }
 
     fn cudaBindTexture2D(
-        offset: Out<usize>,
-        host: Address,
-        memory: Address,
-        channel: In<Channel>,
-        width: usize,
-        height: usize,
+        offset: Out<usize>, host: Address, memory: Address, channel: In<Channel>, width: usize, height: usize,
         pitch: usize,
     ) {
-        let target = prepare(host, channel)?;
-        let Target { driver, handle, format, channels } = target;
+        let Target { driver, handle, format, channels, .. } = prepare(host, channel)?;
         let plane = Plane { width, height, format, channels };
         driver.cuTexRefSetAddress2D_v3(handle, at(&plane), memory, pitch)?;
         keep(host, offset, 0)
     }
 
     fn cudaBindTextureToArray(host: Address, array: Handle, channel: In<Channel>) {
-        let target = prepare(host, channel)?;
-        target.driver.cuTexRefSetArray(target.handle, array, OVERRIDE_FORMAT)?;
+        let Target { driver, handle, .. } = prepare(host, channel)?;
+        driver.cuTexRefSetArray(handle, array, OVERRIDE_FORMAT)?;
         keep(host, Out::at(0), 0)
     }
 
     fn cudaBindTextureToMipmappedArray(host: Address, array: Handle, channel: In<Channel>) {
-        let target = prepare(host, channel)?;
-        let (driver, handle) = (target.driver, target.handle);
-        let reference = In::<Reference>::at(host).get()?;
+        let Target { driver, handle, reference, .. } = prepare(host, channel)?;
         driver.cuTexRefSetMipmapFilterMode(handle, reference.mipmap_filter_mode)?;
         driver.cuTexRefSetMipmapLevelBias(handle, reference.mipmap_bias)?;
         let (least, greatest) = (reference.mipmap_least, reference.mipmap_greatest);
@@ -162,46 +146,31 @@ api! {
     }
 
     fn cudaUnbindTexture(host: Address) {
-        // The driver has no such call: a reference stays as it is until it is bound again.
-        let _ = current_context()?;
-        registry::reference_host(Kind::Texture, host).ok_or(Error::INVALID_TEXTURE)?;
+        // The driver has no such call: a reference keeps its memory until it is bound again.
+        current()?;
+        registry::host(Kind::Texture, host)?;
         bound().remove(&host);
         Ok(())
     }
 
     fn cudaGetTextureAlignmentOffset(offset: Out<usize>, host: Address) {
-        registry::reference_host(Kind::Texture, host).ok_or(Error::INVALID_TEXTURE)?;
-        let start = bound().get(&host).copied().ok_or(Error::INVALID_TEXTURE_BINDING)?;
-        offset.set(start)
+        registry::host(Kind::Texture, host)?;
+        offset.set(bound().get(&host).copied().ok_or(Error::INVALID_TEXTURE_BINDING)?)
     }
 
     fn cudaGetTextureReference(host: Out<Address>, symbol: Address) {
-        let found = registry::reference_host(Kind::Texture, symbol);
-        host.set(found.ok_or(Error::INVALID_TEXTURE)?)
+        host.set(registry::host(Kind::Texture, symbol)?)
     }
 
     fn cudaGetSurfaceReference(host: Out<Address>, symbol: Address) {
-        let found = registry::reference_host(Kind::Surface, symbol);
-        host.set(found.ok_or(Error::INVALID_SURFACE)?)
+        host.set(registry::host(Kind::Surface, symbol)?)
     }
 
     fn cudaBindSurfaceToArray(host: Address, array: Handle, _channel: In<Channel>) {
-        let (driver, context) = current_context()?;
-        let (module, entry) = registry::reference(driver, context, Kind::Surface, host)?
-            .ok_or(Error::INVALID_SURFACE)?;
-        let name = at(entry.name.as_bytes_with_nul());
-        let handle = out(|place| driver.cuModuleGetSurfRef(place, module, name))
-            .map_err(|error| error.as_runtime(Error::NOT_FOUND, Error::INVALID_SURFACE))?;
-        driver.cuSurfRefSetArray(handle, array, 0)
-    }
-}
-
-/// Bytes of a component in a format of the driver.
-fn texel_bytes(format: c_int) -> usize {
-    match format {
-        0x01 | 0x08 => 1,
-        0x02 | 0x09 | 0x10 => 2,
-        _ => 4,
+        registry::reference(Kind::Surface, host, |driver, module, entry| {
+            let handle = out(|place| driver.cuModuleGetSurfRef(place, module, entry.name()))?;
+            driver.cuSurfRefSetArray(handle, array, 0)
+        })
     }
 }
 

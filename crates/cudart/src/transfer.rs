@@ -1,9 +1,10 @@
-//! A copy as the driver's `CUDA_MEMCPY3D` describes it, whichever call it comes from: each side is a
-//! place in host or device memory with a pitch, or in an array.
+//! A copy as the driver's `CUDA_MEMCPY3D` describes it: each side is a place in host or device memory
+//! with a pitch, or in an array.
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, Stream, plain};
+use crate::address::{Address, Handle, plain};
+use crate::argument::Order;
 use crate::array::element_bytes;
 use crate::driver::{Driver, at};
 use crate::error::{Error, Result};
@@ -85,7 +86,7 @@ const UNIFIED: c_int = 4;
 
 /// `cudaMemcpyKind`.
 pub const TO_DEVICE: c_int = 1;
-const TO_HOST: c_int = 2;
+pub const TO_HOST: c_int = 2;
 pub const WITHIN_DEVICE: c_int = 3;
 pub const BY_ADDRESS: c_int = 4;
 
@@ -130,7 +131,7 @@ impl Side {
         }
     }
 
-    /// The runtime's words for this side: array, position, memory.
+    /// This side in the runtime's structure: array, position, memory.
     fn to_runtime(self, element: usize) -> (Handle, Position, Pitched) {
         let position = Position { x: self.x_bytes / element, y: self.y, z: self.z };
         if self.kind == ARRAY {
@@ -213,32 +214,24 @@ impl Transfer {
         self.width_bytes == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Copies, in one plane where there is one: drivers have more ways for that.
-    pub fn start(&self, driver: &Driver, stream: Stream, wait: bool) -> Result<()> {
+    /// Copies, in one plane where there is one: drivers have more kinds of copies for that.
+    pub fn start(&self, driver: &Driver, order: Order) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
-        let in_plane = self.depth == 1 && self.from.z == 0 && self.to.z == 0;
-        let flat = FlatTransfer {
-            from: self.from.flat(),
-            to: self.to.flat(),
-            width_bytes: self.width_bytes,
-            height: self.height,
-        };
-        let now = wait && stream == Stream::DEFAULT;
-        match (in_plane, now) {
-            (true, true) => driver.cuMemcpy2DUnaligned_v2(at(&flat)),
-            (true, false) => driver.cuMemcpy2DAsync_v2(at(&flat), stream.0),
-            (false, true) => driver.cuMemcpy3D_v2(at(self)),
-            (false, false) => driver.cuMemcpy3DAsync_v2(at(self), stream.0),
-        }?;
-        finish(driver, stream, wait && !now)
+        if self.depth == 1 && self.from.z == 0 && self.to.z == 0 {
+            let flat = self.flat();
+            let plane = at(&flat);
+            order.start(|| driver.cuMemcpy2DUnaligned_v2(plane), |stream| driver.cuMemcpy2DAsync_v2(plane, stream))?;
+        } else {
+            order.start(|| driver.cuMemcpy3D_v2(at(self)), |stream| driver.cuMemcpy3DAsync_v2(at(self), stream))?;
+        }
+        order.finish(driver)
     }
-}
 
-/// Waits for a copy that a synchronous call started in a stream.
-pub fn finish(driver: &Driver, stream: Stream, wait: bool) -> Result<()> {
-    if wait { driver.cuStreamSynchronize(stream.0) } else { Ok(()) }
+    fn flat(&self) -> FlatTransfer {
+        FlatTransfer { from: self.from.flat(), to: self.to.flat(), width_bytes: self.width_bytes, height: self.height }
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! What the runtime does not have: graphics, memory and semaphores of other interfaces, execution
+//! Functions that the runtime does not support: graphics, memory and semaphores of other interfaces, execution
 //! contexts, batches other than of copies. Each function is named once on standard error.
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{In, Out};
 use crate::api::{api, enter};
+use crate::argument::{In, Out};
+use crate::driver::name_once;
 use crate::error::Error;
-use crate::versioned::unsupported;
 
 /// Functions that return `cudaErrorNotSupported`, whatever their arguments are.
 macro_rules! not_supported {
@@ -16,7 +16,8 @@ macro_rules! not_supported {
             // declaration are the caller's to pass and to remove: none is read.
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> c_int {
-                unsupported(stringify!($name))
+                name_once(format!("{} is not supported", stringify!($name)));
+                enter(|| Err(Error::NOT_SUPPORTED))
             }
         )*
     };

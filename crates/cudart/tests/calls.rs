@@ -74,6 +74,7 @@ declare! {
     fn cudaGetDevice(device: usize) -> c_int;
     fn cudaSetValidDevices(devices: usize, count: c_int) -> c_int;
     fn cudaDeviceReset() -> c_int;
+    fn cudaSetDeviceFlags(flags: c_uint) -> c_int;
     fn cudaDeviceSynchronize() -> c_int;
     fn cudaMalloc(address: usize, bytes: usize) -> c_int;
     fn cudaFree(address: usize) -> c_int;
@@ -103,6 +104,9 @@ declare! {
         offset: usize, host: usize, memory: usize, channel: usize, width: usize, height: usize,
         pitch: usize) -> c_int;
     fn cudaBindTextureToArray(host: usize, array: usize, channel: usize) -> c_int;
+    fn cudaCreateTextureObject(object: usize, resource: usize, texture: usize, view: usize) -> c_int;
+    fn cudaGetTextureObjectResourceDesc(resource: usize, object: u64) -> c_int;
+    fn cudaGetTextureObjectTextureDesc(texture: usize, object: u64) -> c_int;
     fn cudaUnbindTexture(host: usize) -> c_int;
     fn cudaGetTextureAlignmentOffset(offset: usize, host: usize) -> c_int;
     fn cudaGetTextureReference(host: usize, symbol: usize) -> c_int;
@@ -124,6 +128,12 @@ declare! {
     fn cudaGraphAddNode_v2(
         node: usize, graph: usize, after: usize, edges: usize, count: usize, parameters: usize)
         -> c_int;
+    fn cudaGetDeviceProperties(place: usize, device: c_int) -> c_int;
+    fn cudaGetDriverEntryPoint(name: usize, place: usize, flags: u64, status: usize) -> c_int;
+    fn cudaGetDriverEntryPoint_ptsz(name: usize, place: usize, flags: u64, status: usize) -> c_int;
+    fn cudaFuncGetAttributes(place: usize, kernel: usize) -> c_int;
+    fn cudaGraphInstantiate(executable: usize, graph: usize, flags: u64) -> c_int;
+    fn cudaGraphExecUpdate(executable: usize, graph: usize, result: usize) -> c_int;
     fn cudaChooseDevice(device: usize, wanted: usize) -> c_int;
 }
 
@@ -159,7 +169,7 @@ impl Binary {
         Self { handle: __cudaRegisterFatBinary(at(wrapper)) }
     }
 
-    /// A host address that stands for something, and its name.
+    /// A host address for a registration, and the address of its name.
     fn named(name: &str) -> (usize, usize) {
         let host: &'static mut u64 = Box::leak(Box::new(0));
         let name = CString::new(name).expect("no zero byte").into_raw();

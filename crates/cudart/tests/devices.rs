@@ -1,5 +1,7 @@
 //! Devices, contexts and properties.
 
+use cudart::versioned::{Layout, write_properties};
+
 use crate::calls::*;
 use crate::{driver, serial};
 
@@ -25,6 +27,20 @@ fn each_thread_has_its_device() {
     }
     assert_eq!(device(), 1);
     assert_eq!(cudaSetDevice(0), 0);
+    cudaGetLastError();
+}
+
+#[test]
+fn flags_of_a_device_are_those_of_the_headers() {
+    let _serial = serial();
+    let log = logged(|| {
+        // Scheduling by yielding, mapped memory, local memory that stays, and synchronous memory operations.
+        assert_eq!(cudaSetDeviceFlags(0x9a), 0);
+        for unknown in [0x20, 0x40, 0x100] {
+            assert_eq!(cudaSetDeviceFlags(unknown), 1, "{unknown:#x}");
+        }
+    });
+    assert_eq!(log, ["flags of 0 0x9a"]);
     cudaGetLastError();
 }
 
@@ -58,6 +74,20 @@ fn a_reset_in_one_thread_is_seen_by_another() {
 }
 
 #[test]
+fn a_reset_while_another_thread_gets_its_context_is_seen_there() {
+    let _serial = serial();
+    assert_eq!(cudaSetDevice(1), 0);
+    driver::state().meanwhile = Some(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(cudaDeviceReset(), 0));
+        });
+    });
+    assert_eq!(cudaSetDevice(0), 0);
+    let log = logged(|| assert_eq!(cudaFree(0), 0));
+    assert_eq!(log, ["retain 0"]);
+}
+
+#[test]
 fn a_module_is_loaded_once_in_each_context() {
     let _serial = serial();
     let kernel = Binary::register().kernel("both");
@@ -76,17 +106,16 @@ fn a_module_is_loaded_once_in_each_context() {
 #[test]
 fn properties_have_the_layout_of_the_version() {
     let _serial = serial();
-    type Write = fn(usize, i32) -> i32;
     // Offsets by gcc of warpSize, multiProcessorCount, l2CacheSize, sharedMemPerBlockOptin and
     // reservedSharedMemPerBlock for the headers of 11.8, 12.9 and 13.5.
-    let layouts: [(Write, usize, [usize; 5]); 3] = [
-        (cudart::versioned::properties_11, 728, [308, 388, 616, 696, 720]),
-        (cudart::versioned::properties_12, 1032, [308, 388, 616, 696, 720]),
-        (cudart::versioned::properties_13, 1008, [308, 384, 596, 672, 696]),
+    let layouts: [(Layout, usize, [usize; 5]); 3] = [
+        (Layout::Eleven, 728, [308, 388, 616, 696, 720]),
+        (Layout::Twelve, 1032, [308, 388, 616, 696, 720]),
+        (Layout::Thirteen, 1008, [308, 384, 596, 672, 696]),
     ];
-    for (write, size, offsets) in layouts {
+    for (layout, size, offsets) in layouts {
         let mut bytes = [0xee_u8; 1100];
-        assert_eq!(write(at(&mut bytes), 1), 0);
+        assert_eq!(write_properties(at(&mut bytes), 1, layout), Ok(()));
         assert_eq!(bytes[size..], [0xee; 1100][size..], "nothing after the structure");
         assert_eq!(&bytes[..8], b"Fake 1\0\0");
         assert_eq!(bytes[256..272], [2; 16]);
@@ -96,8 +125,8 @@ fn properties_have_the_layout_of_the_version() {
         assert_eq!([360, 364].map(number), [7, 5]);
     }
     let mut bytes = [0_u8; 1100];
-    assert_eq!(crate::cudaGetDeviceProperties(at(&mut bytes), 2), 101);
-    assert_eq!(crate::cudaGetDeviceProperties(0, 0), 1);
+    assert_eq!(cudaGetDeviceProperties(at(&mut bytes), 2), 101);
+    assert_eq!(cudaGetDeviceProperties(0, 0), 1);
     cudaGetLastError();
 }
 
@@ -109,6 +138,7 @@ fn the_first_valid_device_is_the_default() {
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(device(), 1));
     });
+    assert_eq!(device(), 0, "a thread with a context keeps its device");
     let mut wrong = [0, 5];
     assert_eq!(cudaSetValidDevices(at(&mut wrong), 2), 101);
     assert_eq!(cudaSetValidDevices(0, 0), 0, "all devices again");
@@ -136,15 +166,14 @@ fn functions_of_the_driver_are_found_for_programs() {
     let (name, absent) = (at(&mut name), at(&mut absent));
     let (at_place, at_status) = (at(&mut place), at(&mut status));
     let log = logged(|| {
-        assert_eq!(crate::cudaGetDriverEntryPoint(name, at_place, 0, at_status), 0);
-        assert_eq!(crate::cudaGetDriverEntryPoint_ptsz(name, at_place, 0, at_status), 0);
+        assert_eq!(cudaGetDriverEntryPoint(name, at_place, 0, at_status), 0);
+        assert_eq!(cudaGetDriverEntryPoint_ptsz(name, at_place, 0, at_status), 0);
     });
     assert_eq!(log, ["find cuInit of 12090 0", "find cuInit of 12090 2"]);
     assert_eq!((place, status), (driver::find(c"cuInit"), 0));
-    assert_eq!(crate::cudaGetDriverEntryPoint(absent, at_place, 0, at_status), 0);
+    assert_eq!(cudaGetDriverEntryPoint(absent, at_place, 0, at_status), 0);
     assert_eq!((place, status), (0, 1));
     // Version 11 has no place for the status.
-    let code = cudart::versioned::driver_entry_point(absent, at_place, 11_080, 0, 0);
-    assert_eq!(code, 500);
+    assert_eq!(cudaGetDriverEntryPoint(absent, at_place, 0, 0), 500);
     cudaGetLastError();
 }

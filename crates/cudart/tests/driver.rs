@@ -27,11 +27,15 @@ pub struct State {
     names: Vec<(usize, String)>,
     /// Arrays: width, height, depth, format, channels.
     arrays: Vec<[usize; 5]>,
+    /// The descriptions of textures, until the device is reset: the handle is the index plus one.
+    textures: Vec<([u64; 18], [u32; 26])>,
     /// The parameters of the last nodes of graphs.
     kernel_node: [u64; 9],
     copy_node: [u64; 25],
     /// The error of every call that has a context, once set.
     pub broken: c_int,
+    /// Called once, when a context is made current or a module is loaded.
+    pub meanwhile: Option<fn()>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -40,9 +44,11 @@ static STATE: Mutex<State> = Mutex::new(State {
     variables: BTreeMap::new(),
     names: Vec::new(),
     arrays: Vec::new(),
+    textures: Vec::new(),
     kernel_node: [0; 9],
     copy_node: [0; 25],
     broken: 0,
+    meanwhile: None,
 });
 
 thread_local! {
@@ -51,6 +57,13 @@ thread_local! {
 
 pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn meanwhile() {
+    let call = state().meanwhile.take();
+    if let Some(call) = call {
+        call();
+    }
 }
 
 fn log(line: String) {
@@ -155,14 +168,20 @@ fake! {
         log(format!("retain {device}"));
         put(place, CONTEXT + device as usize)
     }
+    fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) {
+        log(format!("flags of {device} {flags:#x}"));
+        0
+    }
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { 0 }
     fn cuDevicePrimaryCtxReset_v2(device: c_int) {
         log(format!("reset {device}"));
+        state().textures.clear();
         0
     }
     fn cuCtxGetCurrent(place: *mut usize) { put(place, CURRENT.get()) }
     fn cuCtxSetCurrent(context: usize) {
         CURRENT.set(context);
+        meanwhile();
         0
     }
     fn cuCtxGetDevice(place: *mut c_int) { put(place, (CURRENT.get() - CONTEXT) as c_int) }
@@ -170,6 +189,7 @@ fake! {
 
     fn cuModuleLoadFatBinary(place: *mut usize, image: usize) {
         log(format!("load in {:#x}", CURRENT.get()));
+        meanwhile();
         // A module of its own for each context.
         put(place, image ^ (CURRENT.get() << 40))
     }
@@ -277,6 +297,16 @@ fake! {
     fn cuMemFree_v2(address: usize) {
         if state().memory.remove(&address).is_some() { 0 } else { INVALID_VALUE }
     }
+    fn cuMemcpy(to: usize, from: usize, count: usize) {
+        log(format!("copy {count} by address"));
+        let place = |address| libc::iovec {
+            iov_base: std::ptr::with_exposed_provenance_mut(address),
+            iov_len: count,
+        };
+        // SAFETY: the kernel checks both ranges.
+        let moved = unsafe { libc::process_vm_writev(libc::getpid(), &place(from), 1, &place(to), 1, 0) };
+        if moved == count as isize { 0 } else { INVALID_VALUE }
+    }
     fn cuMemcpyHtoD_v2(to: usize, from: usize, count: usize) {
         match state().bytes(to, count) {
             Some(bytes) => bytes.copy_from_slice(host(from, count)),
@@ -343,16 +373,43 @@ fake! {
         }
     }
 
+    fn cuTexObjectCreate(
+        place: *mut u64,
+        resource: *const [u64; 18],
+        texture: *const [u32; 26],
+        _view: usize,
+    ) {
+        let mut state = state();
+        // SAFETY: the runtime passes a `CUDA_RESOURCE_DESC` and a `CUDA_TEXTURE_DESC`.
+        state.textures.push(unsafe { (*resource, *texture) });
+        put(place, state.textures.len() as u64)
+    }
+    fn cuTexObjectGetResourceDesc(place: *mut [u64; 18], object: u64) {
+        match state().textures.get(object.wrapping_sub(1) as usize) {
+            Some((resource, _)) => put(place, *resource),
+            None => INVALID_VALUE,
+        }
+    }
+    fn cuTexObjectGetTextureDesc(place: *mut [u32; 26], object: u64) {
+        match state().textures.get(object.wrapping_sub(1) as usize) {
+            Some((_, texture)) => put(place, *texture),
+            None => INVALID_VALUE,
+        }
+    }
+
     fn cuStreamSynchronize(stream: usize) {
         log(format!("wait for {stream}"));
         0
     }
     fn cuStreamAddCallback(
         stream: usize,
-        callback: extern "C" fn(usize, c_int, *mut c_void),
+        callback: Option<extern "C" fn(usize, c_int, *mut c_void)>,
         data: *mut c_void,
         _flags: c_uint,
     ) {
+        let Some(callback) = callback else {
+            return INVALID_VALUE;
+        };
         callback(stream, 0, data);
         0
     }

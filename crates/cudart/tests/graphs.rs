@@ -1,5 +1,7 @@
 //! Nodes of graphs: the runtime's structures as the driver gets them, and back.
 
+use cudart::versioned::{Out, instantiate_11, update_11};
+
 use crate::calls::*;
 use crate::serial;
 
@@ -99,18 +101,18 @@ fn versions_instantiate_and_update_in_their_ways() {
     let (mut executable, mut failed) = (0_usize, 5_usize);
     let mut text = [1_u8; 4];
     let log = logged(|| {
-        let (place, node) = (at(&mut executable), at(&mut failed));
-        let code = cudart::versioned::instantiate_11(place, 7, node, at(&mut text), 4);
-        assert_eq!(code, 0);
-        assert_eq!(crate::cudaGraphInstantiate(place, 7, 1), 0);
+        let place = at(&mut executable);
+        let (node, text) = (Out::at(at(&mut failed)), Out::at(at(&mut text)));
+        assert_eq!(instantiate_11(Out::at(place), 7, node, text, 4), Ok(()));
+        assert_eq!(cudaGraphInstantiate(place, 7, 1), 0);
     });
     assert_eq!(log, ["instantiate 7 0", "instantiate 7 1"]);
     assert_eq!((executable, failed, text), (9, 0, [0, 1, 1, 1]));
     let mut result = -1;
-    let code = cudart::versioned::update_graph_11(9, 7, at(&mut failed), at(&mut result));
-    assert_eq!((code, failed, result), (910, 77, 4));
+    let updated = update_11(9, 7, Out::at(at(&mut failed)), Out::at(at(&mut result)));
+    assert_eq!((updated.map_err(|error| error.0), failed, result), (Err(910), 77, 4));
     let mut info = [0_u64; 3];
-    assert_eq!(crate::cudaGraphExecUpdate(9, 7, at(&mut info)), 910);
+    assert_eq!(cudaGraphExecUpdate(9, 7, at(&mut info)), 910);
     assert_eq!(info[1..], [77, 78]);
     cudaGetLastError();
 }

@@ -1,5 +1,7 @@
 //! Registration of kernels, configurations and launches.
 
+use cudart::versioned::{ATTRIBUTES_11, Kernel, write_attributes};
+
 use crate::calls::*;
 use crate::serial;
 
@@ -109,7 +111,7 @@ fn attributes_of_a_kernel_have_the_layout_of_the_version() {
     let _serial = serial();
     let kernel = Binary::register().kernel("attributes");
     let mut bytes = [0xee_u8; 160];
-    assert_eq!(crate::cudaFuncGetAttributes(at(&mut bytes), kernel), 0);
+    assert_eq!(cudaFuncGetAttributes(at(&mut bytes), kernel), 0);
     let number = |offset: usize| i32::from_ne_bytes(bytes[offset..][..4].try_into().expect("4"));
     // Shared, constant and local bytes are of 8 bytes, the rest of 4.
     assert_eq!([number(0), number(8), number(16)], [11, 12, 13]);
@@ -118,7 +120,7 @@ fn attributes_of_a_kernel_have_the_layout_of_the_version() {
     assert_eq!(bytes[76..140], [0; 64]);
     assert_eq!(bytes[140..], [0xee; 20]);
     let mut bytes = [0xee_u8; 160];
-    assert_eq!(cudart::versioned::function_attributes_11(at(&mut bytes), kernel), 0);
+    assert_eq!(write_attributes(at(&mut bytes), Kernel(kernel), ATTRIBUTES_11), Ok(()));
     assert_eq!(bytes[52..], [0xee; 108]);
 }
 

@@ -18,7 +18,10 @@ mod robust;
 mod symbols;
 mod textures;
 
-cudart::runtime!(12);
+/// The functions of version 12, apart from the names of the tests.
+mod version {
+    cudart::runtime!(12);
+}
 
 /// Starts the driver, gives the thread a context, and keeps the tests of a process apart.
 fn serial() -> std::sync::MutexGuard<'static, ()> {

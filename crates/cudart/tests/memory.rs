@@ -29,6 +29,16 @@ fn bytes_go_to_the_device_and_back() {
     cudaGetLastError();
 }
 
+/// Work that the program requested before may write what is copied.
+#[test]
+fn a_copy_within_the_host_is_in_stream_order() {
+    let _serial = serial();
+    let (mut from, mut to) = (7_u64, 0_u64);
+    let log = logged(|| assert_eq!(cudaMemcpy(at(&mut to), at(&mut from), 8, 0), 0));
+    assert_eq!(log, ["copy 8 by address"]);
+    assert_eq!(to, 7);
+}
+
 #[test]
 fn nothing_is_allocated_freed_and_copied() {
     let _serial = serial();
@@ -135,7 +145,7 @@ fn a_fill_in_three_dimensions_is_one_of_rows() {
 }
 
 #[test]
-fn pointers_are_told_apart() {
+fn pointers_are_distinguished() {
     let _serial = serial();
     let memory = allocate(64);
     let mut found = [0_u64; 3];

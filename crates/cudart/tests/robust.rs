@@ -15,7 +15,7 @@ fn wild_pointers_are_invalid_values() {
         assert_eq!(cudaMalloc(wild, 16), 1, "{wild:#x}");
         assert_eq!(cudaGetDevice(wild), 1, "{wild:#x}");
         assert_eq!(cudaGetDeviceCount(wild), 1, "{wild:#x}");
-        assert_eq!(crate::cudaGetDeviceProperties(wild, 0), 1, "{wild:#x}");
+        assert_eq!(cudaGetDeviceProperties(wild, 0), 1, "{wild:#x}");
         assert_eq!(cudaMemcpy3D(wild), 1, "{wild:#x}");
         assert_eq!(cudaMallocArray(at(&mut 0_usize), wild, 4, 4, 0), 1, "{wild:#x}");
         assert_eq!(cudaMemcpy(wild, at(&mut 0_u64), 8, 0), 1, "{wild:#x}");
@@ -58,11 +58,12 @@ fn a_fault_stays_until_the_driver_forgets_it() {
 }
 
 #[test]
-fn what_is_not_ready_is_an_error_of_the_call() {
+fn what_is_not_ready_is_no_last_error() {
     let _serial = serial();
     assert_eq!(cudaEventQuery(5), 600);
-    assert_eq!(cudaGetLastError(), 600);
+    assert_eq!(cudaPeekAtLastError(), 0);
     assert_eq!(cudaStreamDestroy(0), 400);
+    assert_eq!(cudaEventQuery(5), 600);
     assert_eq!(cudaGetLastError(), 400);
 }
 
@@ -89,23 +90,43 @@ fn a_callback_gets_its_stream_status_and_data() {
     cudaGetLastError();
 }
 
-#[test]
-fn the_child_of_a_fork_has_no_driver() {
-    let _serial = serial();
-    assert_eq!(cudaFree(0), 0);
+/// The result of a call in a child of this process, which ends after 10 seconds.
+fn in_child(call: fn() -> c_int) -> c_int {
     // SAFETY: the child calls the runtime, which takes no lock there, and ends at once.
-    let code = unsafe {
+    unsafe {
         match libc::fork() {
-            0 => libc::_exit(cudaMalloc(at(&mut 0_usize), 4)),
+            0 => {
+                libc::alarm(10);
+                libc::_exit(call())
+            }
             child => {
                 let mut status = 0;
                 assert_eq!(libc::waitpid(child, &mut status, 0), child);
+                assert!(libc::WIFEXITED(status), "the child waits for a lock");
                 libc::WEXITSTATUS(status)
             }
         }
-    };
-    assert_eq!(code, 3, "cudaErrorInitializationError");
-    assert_eq!(cudaFree(0), 0, "the parent goes on");
+    }
+}
+
+#[test]
+fn the_child_of_a_fork_has_no_driver() {
+    let _serial = serial();
+    assert_eq!(in_child(|| cudaMalloc(at(&mut 0_usize), 4)), 3, "cudaErrorInitializationError");
+    assert_eq!(cudaFree(0), 0, "the parent continues");
+}
+
+#[test]
+fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {
+    let _serial = serial();
+    let symbol = Binary::register().variable("while_forking", 4);
+    // The registry is locked while a module is loaded.
+    driver::state().meanwhile = Some(|| {
+        assert_eq!(in_child(|| cudaGetTextureReference(at(&mut 0_usize), 8)), 3);
+        assert_eq!(in_child(|| cudaGetSymbolAddress(at(&mut 0_usize), 8)), 3);
+    });
+    assert_eq!(cudaGetSymbolAddress(at(&mut 0_usize), symbol), 0);
+    assert!(driver::state().meanwhile.is_none(), "a module was loaded");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Texture references: the host's structure as the driver gets it.
+//! Texture objects and references: the runtime's structures as the driver gets them, and back.
 
 use crate::calls::*;
 use crate::serial;
@@ -103,5 +103,30 @@ fn a_reference_is_found_by_its_name() {
     assert_eq!(cudaGetTextureReference(at(&mut found), host), 0);
     assert_eq!(cudaGetTextureReference(at(&mut found), 8), 18);
     assert_eq!(cudaBindTexture(0, 8, 1 << 20, 0, 64), 18);
+    cudaGetLastError();
+}
+
+#[test]
+fn the_driver_describes_an_object_until_its_device_is_reset() {
+    let _serial = serial();
+    // `cudaResourceDesc`: kind (memory with a pitch), address, channel, width, height, pitch.
+    let mut resource = [3_u64, 1 << 20, 8 | 8 << 32, 0, 1, 100, 50, 512];
+    // `cudaTextureDesc`: address modes, filter, read mode (normalized), sRGB, border, normalized, …, seamless.
+    let mut texture = [0_u32; 18];
+    texture[..6].copy_from_slice(&[1, 1, 1, 0, 1, 0]);
+    (texture[10], texture[17]) = (1, 1);
+    let mut object = 0_u64;
+    assert_eq!(cudaCreateTextureObject(at(&mut object), at(&mut resource), at(&mut texture), 0), 0);
+    let (mut of, mut how) = ([0_u64; 8], [0_u32; 18]);
+    assert_eq!(cudaGetTextureObjectResourceDesc(at(&mut of), object), 0);
+    assert_eq!(cudaGetTextureObjectTextureDesc(at(&mut how), object), 0);
+    // The kinds of the resource and of its channel are 32 bits.
+    for word in [0, 4] {
+        of[word] &= 0xffff_ffff;
+    }
+    assert_eq!((of, how), (resource, texture));
+    assert_eq!(cudaDeviceReset(), 0);
+    assert_eq!(cudaGetTextureObjectResourceDesc(at(&mut of), object), 1);
+    assert_eq!(cudaGetTextureObjectTextureDesc(at(&mut how), object), 1);
     cudaGetLastError();
 }

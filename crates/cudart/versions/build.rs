@@ -18,7 +18,7 @@ fn main() {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).any(|folder| Path::new(&folder).join("ld.bfd").exists());
     if found {
-        // A version for every symbol, named after the library: programs link against
+        // Every symbol has a version with the name of the library: programs link against
         // `cudaMalloc@libcudart.so.12`. Rust's own linker lacks the option.
         println!("cargo::rustc-cdylib-link-arg=-fuse-ld=bfd");
         println!("cargo::rustc-cdylib-link-arg=-Wl,--default-symver");

@@ -57,7 +57,7 @@ fn every_public_function_is_exported() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// Programs ask for `cudaMalloc` of version `libcudart.so.12`, by the library's own name.
+/// Programs ask for `cudaMalloc` of the version that has the library's name, `libcudart.so.12`.
 #[test]
 fn symbols_have_the_version_that_programs_ask_for() {
     let library = library();

@@ -2,10 +2,10 @@
 
 use crate::common;
 
-use common::{MODES, Values};
+use common::{MODES, Values, versions};
 use exec::{Arg, DeviceState, Launch, run};
 use isa::Dim3;
-use lower::{LowerOptions, load, load_cubin};
+use lower::{LowerOptions, load};
 
 const WIDE_DIVISION: &str = include_str!("data/widediv.ptx");
 
@@ -49,9 +49,7 @@ fn code_without_optimisation() {
         ("sm_90", include_bytes!("data/unoptimised.sm_90.cubin")),
     ];
     const TABLE: [u64; 4] = [10, 0x1_0000_0020, 30, 0x2_0000_0040];
-    let ptx = ("PTX", load("unoptimised.ptx", PTX, LowerOptions::default()).unwrap());
-    let cubins = CUBINS.map(|(name, data)| (name, load_cubin(name, data, LowerOptions::default()).unwrap()));
-    for (name, loaded) in std::iter::once(ptx).chain(cubins) {
+    for (name, loaded) in versions("unoptimised", PTX, &CUBINS) {
         let mut state = DeviceState::default();
         state.load(&loaded.module).unwrap();
         let out = state.memory.allocate("out", 4 * 96).unwrap();

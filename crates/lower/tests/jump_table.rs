@@ -1,9 +1,9 @@
 //! Jumps of a whole warp through a table: `brx.idx.uni`, and in machine code `BRX` and, with uniform
 //! registers, `BRXU`.
 
+use crate::common::versions;
 use exec::{Arg, DeviceState, Launch, run};
 use isa::Dim3;
-use lower::{LowerOptions, load, load_cubin};
 
 const PTX: &str = include_str!("data/jumptable.ptx");
 const CUBINS: [(&str, &[u8]); 4] = [
@@ -25,11 +25,7 @@ fn expected(way: u32, lane: u32, word: u32) -> (u32, u32) {
 
 #[test]
 fn a_warp_goes_the_way_that_the_table_says() {
-    let mut modules = vec![("PTX", load("jumptable.ptx", PTX, LowerOptions::default()).unwrap())];
-    for (name, cubin) in CUBINS {
-        modules.push((name, load_cubin(name, cubin, LowerOptions::default()).unwrap()));
-    }
-    for (name, loaded) in modules {
+    for (name, loaded) in versions("jumptable", PTX, &CUBINS) {
         let kernel = loaded.kernel("jumptable").unwrap_or_else(|e| panic!("{e}"));
         let jumps = kernel.program.insts().iter().zip(0..).filter(|(_, at)| {
             let text = kernel.program.text(isa::Pc(*at));

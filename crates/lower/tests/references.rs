@@ -1,8 +1,9 @@
 //! Texture and surface references: images that the host binds to names.
 
+use crate::common::versions;
 use exec::{Arg, DeviceState, Launch, run};
 use isa::{Channel, Dim3, Image, Sampler, Shape};
-use lower::{Loaded, LowerOptions, Registers, load, load_cubin};
+use lower::{Loaded, LowerOptions, load_cubin};
 
 const LANES: usize = 32;
 const PTX: &str = include_str!("data/references.ptx");
@@ -15,14 +16,9 @@ const CUBINS: [(&str, &[u8]); 6] = [
     ("sm_90", include_bytes!("data/references.sm_90.cubin")),
 ];
 
-/// The module as PTX, with each kind of registers, and as machine code.
+/// The module as PTX and as machine code.
 fn modules() -> Vec<(&'static str, Loaded)> {
-    let ptx = |registers: Registers| {
-        let options = LowerOptions { registers, ..LowerOptions::default() };
-        ("PTX", load("references.ptx", PTX, options).unwrap())
-    };
-    let cubin = |(name, file)| (name, load_cubin("references", file, LowerOptions::default()).unwrap());
-    crate::common::MODES.map(ptx).into_iter().chain(CUBINS.map(cubin)).collect()
+    versions("references", PTX, &CUBINS)
 }
 
 /// A device with the module and an output buffer.

@@ -1,8 +1,9 @@
 //! Functions of the device runtime that kernels call: `printf`, `assert`, `malloc`, `free`.
 
+use crate::common::versions;
 use exec::{Arg, DeviceState, Launch, run};
 use isa::{Dim3, FaultKind};
-use lower::{Loaded, LowerOptions, Registers, load, load_cubin};
+use lower::Loaded;
 
 const LANES: usize = 32;
 const PTX: &str = include_str!("data/runtime.ptx");
@@ -17,14 +18,9 @@ const CUBINS: [(&str, &[u8]); 8] = [
     ("sm_90, CUDA 12.9", include_bytes!("data/runtime.cuda129.sm_90.cubin")),
 ];
 
-/// The module as PTX, with each kind of registers, and as machine code.
+/// The module as PTX and as machine code, of which nothing is refused.
 fn modules() -> Vec<(&'static str, Loaded)> {
-    let ptx = |registers: Registers| {
-        let options = LowerOptions { registers, ..LowerOptions::default() };
-        ("PTX", load("runtime.ptx", PTX, options).unwrap())
-    };
-    let cubin = |(name, file)| (name, load_cubin("runtime", file, LowerOptions::default()).unwrap());
-    let all: Vec<_> = crate::common::MODES.map(ptx).into_iter().chain(CUBINS.map(cubin)).collect();
+    let all = versions("runtime", PTX, &CUBINS);
     for (name, loaded) in &all {
         assert!(loaded.problems().is_none(), "{name}: {}", loaded.problems().unwrap());
     }

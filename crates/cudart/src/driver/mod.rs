@@ -1,7 +1,7 @@
 //! The driver: found by `dlopen`, called through a typed table.
 //!
-//! Addresses and handles of the program are handed on as numbers; the driver checks them as it
-//! checks those of any C program.
+//! Addresses and handles of the program are numbers, which the driver checks as it checks those of
+//! any C program.
 
 mod table;
 
@@ -99,7 +99,7 @@ fn library() -> Result<Finder> {
     })
 }
 
-/// Names a function that does not exist, once for each.
+/// Prints a message on standard error, once.
 pub fn name_once(message: String) {
     static NAMED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut named = NAMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

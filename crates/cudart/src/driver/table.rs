@@ -119,12 +119,12 @@ driver! {
     cuModuleGetTexRef(reference: Address, module: Handle, name: Address);
     cuModuleGetSurfRef(reference: Address, module: Handle, name: Address);
     cuLibraryLoadData(
-        library: Address, code: Address, jit_options: Address, jit_values: Address,
-        jit_count: c_uint, options: Address, values: Address, count: c_uint,
+        library: Address, code: Address, jit_options: Address, jit_values: Address, jit_count: c_uint,
+        options: Address, values: Address, count: c_uint,
     );
     cuLibraryLoadFromFile(
-        library: Address, path: Address, jit_options: Address, jit_values: Address,
-        jit_count: c_uint, options: Address, values: Address, count: c_uint,
+        library: Address, path: Address, jit_options: Address, jit_values: Address, jit_count: c_uint,
+        options: Address, values: Address, count: c_uint,
     );
     cuLibraryUnload(library: Handle);
     cuLibraryGetKernel(kernel: Address, library: Handle, name: Address);
@@ -142,25 +142,20 @@ driver! {
     cuFuncGetName(name: Address, function: Handle);
     cuFuncGetParamInfo(function: Handle, index: usize, offset: Address, bytes: Address);
     cuLaunchKernel(
-        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint,
-        block_y: c_uint, block_z: c_uint, shared: c_uint, stream: Handle, arguments: Address,
-        extra: Address,
+        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, shared: c_uint, stream: Handle, arguments: Address, extra: Address,
     );
     cuLaunchCooperativeKernel(
-        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint,
-        block_y: c_uint, block_z: c_uint, shared: c_uint, stream: Handle, arguments: Address,
+        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, shared: c_uint, stream: Handle, arguments: Address,
     );
     cuLaunchKernelEx(config: Address, function: Handle, arguments: Address, extra: Address);
     cuLaunchHostFunc(stream: Handle, function: Address, data: Address);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        blocks: Address, function: Handle, block: c_int, shared: usize,
-    );
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: Address, function: Handle, block: c_int, shared: usize);
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks: Address, function: Handle, block: c_int, shared: usize, flags: c_uint,
     );
-    cuOccupancyAvailableDynamicSMemPerBlock(
-        bytes: Address, function: Handle, blocks: c_int, block: c_int,
-    );
+    cuOccupancyAvailableDynamicSMemPerBlock(bytes: Address, function: Handle, blocks: c_int, block: c_int);
     cuOccupancyMaxPotentialClusterSize(size: Address, function: Handle, config: Address);
     cuOccupancyMaxActiveClusters(clusters: Address, function: Handle, config: Address);
 
@@ -179,15 +174,10 @@ driver! {
     cuMemAdvise(address: Address, bytes: usize, advice: c_int, device: c_int);
     cuMemAdvise_v2(address: Address, bytes: usize, advice: c_int, location: Location);
     cuMemPrefetchAsync(address: Address, bytes: usize, device: c_int, stream: Handle);
-    cuMemPrefetchAsync_v2(
-        address: Address, bytes: usize, location: Location, flags: c_uint, stream: Handle,
-    );
-    cuMemRangeGetAttribute(
-        data: Address, bytes: usize, attribute: c_int, address: Address, count: usize,
-    );
+    cuMemPrefetchAsync_v2(address: Address, bytes: usize, location: Location, flags: c_uint, stream: Handle);
+    cuMemRangeGetAttribute(data: Address, bytes: usize, attribute: c_int, address: Address, count: usize);
     cuMemRangeGetAttributes(
-        data: Address, sizes: Address, attributes: Address, number: usize, address: Address,
-        count: usize,
+        data: Address, sizes: Address, attributes: Address, number: usize, address: Address, count: usize,
     );
     cuPointerGetAttribute(data: Address, attribute: c_int, address: Address);
     cuIpcGetMemHandle(handle: Address, address: Address);
@@ -223,8 +213,7 @@ driver! {
     cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: Handle);
     cuMemcpyPeer(to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize);
     cuMemcpyPeerAsync(
-        to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize,
-        stream: Handle,
+        to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize, stream: Handle,
     );
     cuMemcpy2DUnaligned_v2(copy: Address);
     cuMemcpy2DAsync_v2(copy: Address, stream: Handle);
@@ -235,9 +224,7 @@ driver! {
     cuMemsetD8_v2(to: Address, value: u8, count: usize);
     cuMemsetD8Async(to: Address, value: u8, count: usize, stream: Handle);
     cuMemsetD2D8_v2(to: Address, pitch: usize, value: u8, width: usize, height: usize);
-    cuMemsetD2D8Async(
-        to: Address, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
-    );
+    cuMemsetD2D8Async(to: Address, pitch: usize, value: u8, width: usize, height: usize, stream: Handle);
 
     // Arrays, textures, surfaces.
     cuArray3DCreate_v2(array: Address, descriptor: Address);
@@ -253,8 +240,12 @@ driver! {
     cuMipmappedArrayGetSparseProperties(properties: Address, array: Handle);
     cuTexObjectCreate(object: Address, resource: Address, texture: Address, view: Address);
     cuTexObjectDestroy(object: u64);
+    cuTexObjectGetResourceDesc(resource: Address, object: u64);
+    cuTexObjectGetTextureDesc(texture: Address, object: u64);
+    cuTexObjectGetResourceViewDesc(view: Address, object: u64);
     cuSurfObjectCreate(object: Address, resource: Address);
     cuSurfObjectDestroy(object: u64);
+    cuSurfObjectGetResourceDesc(resource: Address, object: u64);
     cuTexRefSetArray(reference: Handle, array: Handle, flags: c_uint);
     cuTexRefSetMipmappedArray(reference: Handle, array: Handle, flags: c_uint);
     cuTexRefSetAddress_v2(offset: Address, reference: Handle, address: Address, bytes: usize);
@@ -286,22 +277,18 @@ driver! {
     cuStreamAttachMemAsync(stream: Handle, address: Address, bytes: usize, flags: c_uint);
     cuStreamBeginCapture_v2(stream: Handle, mode: c_int);
     cuStreamBeginCaptureToGraph(
-        stream: Handle, graph: Handle, dependencies: Address, edges: Address, count: usize,
-        mode: c_int,
+        stream: Handle, graph: Handle, dependencies: Address, edges: Address, count: usize, mode: c_int,
     );
     cuStreamEndCapture(stream: Handle, graph: Address);
     cuStreamIsCapturing(stream: Handle, status: Address);
     cuStreamGetCaptureInfo_v2(
-        stream: Handle, status: Address, id: Address, graph: Address, dependencies: Address,
-        count: Address,
+        stream: Handle, status: Address, id: Address, graph: Address, dependencies: Address, count: Address,
     );
     cuStreamGetCaptureInfo_v3(
-        stream: Handle, status: Address, id: Address, graph: Address, dependencies: Address,
-        edges: Address, count: Address,
+        stream: Handle, status: Address, id: Address, graph: Address, dependencies: Address, edges: Address,
+        count: Address,
     );
-    cuStreamUpdateCaptureDependencies(
-        stream: Handle, dependencies: Address, count: usize, flags: c_uint,
-    );
+    cuStreamUpdateCaptureDependencies(stream: Handle, dependencies: Address, count: usize, flags: c_uint);
     cuStreamUpdateCaptureDependencies_v2(
         stream: Handle, dependencies: Address, edges: Address, count: usize, flags: c_uint,
     );
@@ -318,36 +305,20 @@ driver! {
     cuGraphCreate(graph: Address, flags: c_uint);
     cuGraphDestroy(graph: Handle);
     cuGraphClone(clone: Address, graph: Handle);
-    cuGraphAddKernelNode_v2(
-        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address,
-    );
+    cuGraphAddKernelNode_v2(node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address);
     cuGraphAddMemcpyNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address,
-        context: Handle,
+        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address, context: Handle,
     );
     cuGraphAddMemsetNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address,
-        context: Handle,
+        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address, context: Handle,
     );
-    cuGraphAddHostNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address,
-    );
-    cuGraphAddChildGraphNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, child: Handle,
-    );
+    cuGraphAddHostNode(node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address);
+    cuGraphAddChildGraphNode(node: Address, graph: Handle, dependencies: Address, count: usize, child: Handle);
     cuGraphAddEmptyNode(node: Address, graph: Handle, dependencies: Address, count: usize);
-    cuGraphAddEventRecordNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, event: Handle,
-    );
-    cuGraphAddEventWaitNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, event: Handle,
-    );
-    cuGraphAddMemAllocNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address,
-    );
-    cuGraphAddMemFreeNode(
-        node: Address, graph: Handle, dependencies: Address, count: usize, address: Address,
-    );
+    cuGraphAddEventRecordNode(node: Address, graph: Handle, dependencies: Address, count: usize, event: Handle);
+    cuGraphAddEventWaitNode(node: Address, graph: Handle, dependencies: Address, count: usize, event: Handle);
+    cuGraphAddMemAllocNode(node: Address, graph: Handle, dependencies: Address, count: usize, parameters: Address);
+    cuGraphAddMemFreeNode(node: Address, graph: Handle, dependencies: Address, count: usize, address: Address);
     cuGraphKernelNodeGetParams_v2(node: Handle, parameters: Address);
     cuGraphKernelNodeSetParams_v2(node: Handle, parameters: Address);
     cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle);
@@ -377,24 +348,16 @@ driver! {
     cuGraphNodeGetDependentNodes(node: Handle, nodes: Address, count: Address);
     cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Address, edges: Address, count: Address);
     cuGraphAddDependencies(graph: Handle, from: Address, to: Address, count: usize);
-    cuGraphAddDependencies_v2(
-        graph: Handle, from: Address, to: Address, edges: Address, count: usize,
-    );
+    cuGraphAddDependencies_v2(graph: Handle, from: Address, to: Address, edges: Address, count: usize);
     cuGraphRemoveDependencies(graph: Handle, from: Address, to: Address, count: usize);
-    cuGraphRemoveDependencies_v2(
-        graph: Handle, from: Address, to: Address, edges: Address, count: usize,
-    );
+    cuGraphRemoveDependencies_v2(graph: Handle, from: Address, to: Address, edges: Address, count: usize);
     cuGraphDestroyNode(node: Handle);
     cuGraphInstantiateWithFlags(executable: Address, graph: Handle, flags: u64);
     cuGraphInstantiateWithParams(executable: Address, graph: Handle, parameters: Address);
     cuGraphExecGetFlags(executable: Handle, flags: Address);
     cuGraphExecKernelNodeSetParams_v2(executable: Handle, node: Handle, parameters: Address);
-    cuGraphExecMemcpyNodeSetParams(
-        executable: Handle, node: Handle, parameters: Address, context: Handle,
-    );
-    cuGraphExecMemsetNodeSetParams(
-        executable: Handle, node: Handle, parameters: Address, context: Handle,
-    );
+    cuGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, parameters: Address, context: Handle);
+    cuGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, parameters: Address, context: Handle);
     cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, parameters: Address);
     cuGraphExecChildGraphNodeSetParams(executable: Handle, node: Handle, child: Handle);
     cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle);
@@ -406,9 +369,7 @@ driver! {
     cuGraphUpload(executable: Handle, stream: Handle);
     cuGraphLaunch(executable: Handle, stream: Handle);
     cuGraphDebugDotPrint(graph: Handle, path: Address, flags: c_uint);
-    cuUserObjectCreate(
-        object: Address, data: Address, destroy: Address, references: c_uint, flags: c_uint,
-    );
+    cuUserObjectCreate(object: Address, data: Address, destroy: Address, references: c_uint, flags: c_uint);
     cuUserObjectRetain(object: Handle, count: c_uint);
     cuUserObjectRelease(object: Handle, count: c_uint);
     cuGraphRetainUserObject(graph: Handle, object: Handle, count: c_uint, flags: c_uint);

@@ -8,7 +8,7 @@
 //! | not found | because |
 //! | --- | --- |
 //! | races between threads of a warp | its lanes execute in lockstep here |
-//! | races in global memory between warps of a CTA | only CTAs are told apart there |
+//! | races in global memory between warps of a CTA | the record of a word has its CTA only |
 //! | reads by textures, surfaces and asynchronous copies | their lanes need not access all that they report |
 //! | an access that more than two others conflict with, for all of them | the last write and two reads of a word are known |
 //! | what cores without warps do | they execute no instructions of warps |

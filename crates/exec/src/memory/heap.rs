@@ -1,6 +1,6 @@
 //! Addresses of the heap: holes between allocations are used again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use super::holes::Holes;
 
 /// Alignment of allocations.
 pub(super) const ALIGNMENT: u64 = 256;
@@ -17,15 +17,13 @@ pub(super) const ADDRESS_LIMIT: u64 = 1 << 40;
 pub(super) struct Heap {
     /// Nothing at or after it has been taken, or all of it has been given back.
     next: u64,
-    /// Size by start; no two holes are adjacent, and none ends at `next`.
-    holes: BTreeMap<u64, u64>,
-    /// The same holes as size and start.
-    by_size: BTreeSet<(u64, u64)>,
+    /// Free addresses before `next`; none of them ends there.
+    holes: Holes,
 }
 
 impl Default for Heap {
     fn default() -> Self {
-        Self { next: HEAP_BASE, holes: BTreeMap::new(), by_size: BTreeSet::new() }
+        Self { next: HEAP_BASE, holes: Holes::default() }
     }
 }
 
@@ -42,7 +40,7 @@ impl Heap {
 
     /// Leaves out the first `bytes` of the addresses. Only before anything is taken.
     pub(super) fn skip(&mut self, bytes: u64) {
-        assert_eq!((self.next, self.holes.len()), (HEAP_BASE, 0), "something is taken");
+        assert!(self.next == HEAP_BASE && self.holes.is_empty(), "something is taken");
         self.next += bytes.next_multiple_of(ALIGNMENT);
     }
 
@@ -50,51 +48,25 @@ impl Heap {
     /// [`ALIGNMENT`]. `None`: there is no room.
     pub(super) fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         let need = footprint(bytes)?;
-        let fits = |&&(size, start): &&(u64, u64)| start.next_multiple_of(alignment) + need <= start + size;
-        if let Some(&(size, start)) = self.by_size.range((need, 0)..).find(fits) {
-            let base = start.next_multiple_of(alignment);
-            self.holes.remove(&start);
-            self.by_size.remove(&(size, start));
-            self.add_hole(start, base - start);
-            self.add_hole(base + need, start + size - base - need);
+        if let Some(base) = self.holes.take(need, alignment) {
             return Some(base);
         }
         let base = self.next.checked_next_multiple_of(alignment)?;
         base.checked_add(bytes).filter(|&end| end < ADDRESS_LIMIT)?;
-        self.add_hole(self.next, base - self.next);
+        if base > self.next {
+            self.holes.add(self.next, base - self.next);
+        }
         self.next = base + need;
         Some(base)
     }
 
     /// Gives back what [`Heap::take`] has given for `bytes`.
     pub(super) fn give_back(&mut self, base: u64, bytes: u64) {
-        let (mut start, mut end) = (base, base + footprint(bytes).unwrap_or(0));
-        if let Some((&before, &size)) = self.holes.range(..start).next_back()
-            && before + size == start
-        {
-            self.remove_hole(before, size);
-            start = before;
-        }
-        if let Some(&size) = self.holes.get(&end) {
-            self.remove_hole(end, size);
-            end += size;
-        }
-        if end == self.next {
+        let (start, size) = self.holes.take_joined(base, footprint(bytes).unwrap_or(0));
+        if start + size == self.next {
             self.next = start;
         } else {
-            self.add_hole(start, end - start);
+            self.holes.add(start, size);
         }
-    }
-
-    fn add_hole(&mut self, start: u64, size: u64) {
-        if size > 0 {
-            self.holes.insert(start, size);
-            self.by_size.insert((size, start));
-        }
-    }
-
-    fn remove_hole(&mut self, start: u64, size: u64) {
-        self.holes.remove(&start);
-        self.by_size.remove(&(size, start));
     }
 }

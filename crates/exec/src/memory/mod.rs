@@ -12,6 +12,7 @@
 
 mod device;
 mod heap;
+mod holes;
 mod local;
 mod pages;
 mod shared;
@@ -19,6 +20,7 @@ mod stray;
 
 pub(crate) use device::Window;
 pub use device::{DeviceMemory, Fill, MemoryError};
+pub(crate) use holes::Holes;
 pub(crate) use local::LocalMemory;
 pub use pages::DeviceAllocation;
 pub(crate) use shared::SharedMemory;

@@ -18,7 +18,8 @@ pub enum OutOfBounds {
     /// It is a fault.
     #[default]
     Error,
-    /// Within the 2 MiB pages that allocations touch, and those beside them, it is as harmless as on hardware, and is reported.
+    /// Within the 2 MiB pages that allocations touch, and those beside them, it is as harmless as on hardware,
+    /// and is reported.
     Warn,
     /// The same without a report.
     Allow,

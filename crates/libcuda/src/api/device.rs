@@ -6,8 +6,8 @@ use driver::Error;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
-/// The version of the API that the library has: 12.9.
-pub const VERSION: i32 = 12090;
+/// The version of the API that the library has: 13.0. Runtimes of up to this version run on it.
+pub const VERSION: i32 = 13000;
 
 api! {
     fn cuInit(flags: u32) |driver| { driver.init(flags) }

@@ -2,8 +2,10 @@
 #include "api.h"
 
 int main(int argc, char **argv) {
-    int version, count, n = 1000, i;
+    int version, driver, count, n = 1000, i;
     OK(cudaRuntimeGetVersion(&version));
+    OK(cudaDriverGetVersion(&driver));
+    TRUE(driver >= version);
     printf("runtime %d\n", version / 1000);
     OK(cudaGetDeviceCount(&count));
     EXPECT(1, count);
@@ -45,6 +47,13 @@ int main(int argc, char **argv) {
     OK(launch(add_shared, 1, 32, 0, 0, ARGS(&managed, &m)));
     OK(cudaDeviceSynchronize());
     EXPECT(51, managed[5]);
+    /* A copy within the host waits for the kernel. */
+    int seen[100];
+    OK(launch(add_shared, 1, 32, 0, 0, ARGS(&managed, &m)));
+    OK(cudaMemcpy(seen, managed, sizeof seen, 0));
+    EXPECT(52, seen[5]);
+    EXPECT(1, cudaMemcpy("constant", managed, 4, 0));
+    EXPECT(1, cudaGetLastError());
     OK(cudaFree(managed));
 
     int *pinned;

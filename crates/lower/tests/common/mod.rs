@@ -4,7 +4,7 @@ mod compiled;
 
 use exec::{Arg, DeviceState, Kernel, Launch, run};
 use isa::{Dim3, Fault};
-use lower::{Loaded, LowerOptions, RegisterLimits, Registers, load};
+use lower::{Loaded, LowerOptions, RegisterLimits, Registers, load, load_cubin};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -30,6 +30,19 @@ pub fn module_with(items: &str, registers: Registers) -> Loaded {
         panic!("{problems}\n{text}");
     }
     loaded
+}
+
+/// A module as PTX, with each kind of registers, and as machine code.
+pub fn versions(name: &str, ptx: &str, cubins: &[(&'static str, &[u8])]) -> Vec<(&'static str, Loaded)> {
+    let mut all = Vec::new();
+    for registers in MODES {
+        let options = LowerOptions { registers, ..LowerOptions::default() };
+        all.push(("PTX", load(&format!("{name}.ptx"), ptx, options).unwrap()));
+    }
+    for (version, cubin) in cubins {
+        all.push((*version, load_cubin(name, cubin, LowerOptions::default()).unwrap()));
+    }
+    all
 }
 
 /// Results of a kernel.
