@@ -55,11 +55,11 @@ fn in_texels(image: &Image, axis: usize, x: f64) -> f64 {
     const FAR: f64 = (1_u64 << 40) as f64;
     let (x, count) = (if x.is_nan() { 0.0 } else { x }, f64::from(image.size[axis]));
     let x = if image.shape.is_cube() || image.sampler.is_some_and(|s| s.normalised) {
-        let within = x - x.floor();
-        let within = if within.is_nan() { 0.0 } else { within };
+        let whole = x.floor();
+        let within = if x.is_finite() { x - whole } else { 0.0 };
         let place = match mode_of(image, axis) {
             AddressMode::Wrap => within,
-            AddressMode::Mirror if x.floor().rem_euclid(2.0) == 1.0 => 1.0 - within,
+            AddressMode::Mirror if whole.rem_euclid(2.0) == 1.0 => 1.0 - within,
             AddressMode::Mirror => within,
             AddressMode::Clamp | AddressMode::Border => x,
         };
@@ -70,15 +70,20 @@ fn in_texels(image: &Image, axis: usize, x: f64) -> f64 {
     x.clamp(-FAR, FAR)
 }
 
+/// The weight of a texel at distance `x` of the other one, not negative.
+fn weight(x: f64) -> f64 {
+    // To nearest, halves upwards.
+    f64::from((x * WEIGHT_STEPS + 0.5) as u32) / WEIGHT_STEPS
+}
+
 /// The texel at `x`, or the two around it.
 fn span(image: &Image, axis: usize, x: f64, linear: bool) -> Span {
     let x = in_texels(image, axis, x);
     let (mode, count) = (mode_of(image, axis), image.size[axis]);
     if linear {
-        let x = x - 0.5;
-        let weight = ((x - x.floor()) * WEIGHT_STEPS).round() / WEIGHT_STEPS;
-        let first = x.floor() as i64;
-        return Span::of([first, first + 1], weight, mode, count);
+        let below = (x - 0.5).floor();
+        let first = below as i64;
+        return Span::of([first, first + 1], weight(x - 0.5 - below), mode, count);
     }
     // In a mirrored image the far edge belongs to the last texel. That is also the result where a product is
     // rounded up.
@@ -150,7 +155,7 @@ fn seamless(image: &Image, memory: &DeviceMemory, at: [f64; 3], layer: u32) -> R
     let (cube, face) = (layer - layer % cube::FACES, layer % cube::FACES);
     let [x, y] = [0, 1].map(|axis| {
         let x = in_texels(image, axis, at[axis]) - 0.5;
-        (x.floor() as i64, ((x - x.floor()) * WEIGHT_STEPS).round() / WEIGHT_STEPS)
+        (x.floor() as i64, weight(x - x.floor()))
     });
     let mut found = [None; 4];
     for (corner, found) in found.iter_mut().enumerate() {
