@@ -35,27 +35,56 @@ pub use write::to_toml;
 
 use std::path::Path;
 
+/// What a built-in description describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A GPU as its documents and measurements show it: `gpus/`.
+    Hardware,
+    /// What the importer makes of a configuration of Accel-Sim: `gpus/accel-sim/`.
+    AccelSim,
+    /// The machine that a paper simulates: `gpus/papers/`.
+    Paper,
+}
+
 /// A description that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+#[allow(missing_docs, reason = "the names of the fields say it all")]
 pub struct Builtin {
-    /// Short name, as on the command line.
+    /// Name, as on the command line.
     pub name: &'static str,
+    pub kind: Kind,
     pub text: &'static str,
 }
 
 macro_rules! builtin {
-    ($($name:literal,)*) => {
-        const BUILTIN: &[Builtin] =
-            &[$(Builtin { name: $name, text: include_str!(concat!("../../../gpus/", $name, ".toml")) },)*];
+    ($($kind:ident { $($name:literal,)* })*) => {
+        const BUILTIN: &[Builtin] = &[$($(Builtin {
+            name: $name,
+            kind: Kind::$kind,
+            text: include_str!(concat!("../../../gpus/", $name, ".toml")),
+        },)*)*];
     };
 }
 
-builtin! { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", "a40", }
+builtin! {
+    Hardware { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", "a40", }
+    AccelSim {
+        "accel-sim/gtx480", "accel-sim/v100", "accel-sim/gv100", "accel-sim/titanv", "accel-sim/rtx2060",
+        "accel-sim/rtx2060s", "accel-sim/rtx3070",
+    }
+    Paper {
+        "papers/ghost", "papers/ghost-rtx3070", "papers/scalar", "papers/sgmf", "papers/socgpu", "papers/war",
+    }
+}
 
-/// The descriptions that come with the program, oldest GPU first.
+/// The descriptions that come with the program, by kind, oldest GPU first.
 pub fn builtin() -> &'static [Builtin] {
     BUILTIN
+}
+
+/// Names of the built-in descriptions of hardware, oldest GPU first.
+pub fn hardware() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().filter(|gpu| gpu.kind == Kind::Hardware).map(|gpu| gpu.name)
 }
 
 /// Loads a built-in description by name, or one from a file.

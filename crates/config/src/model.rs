@@ -32,6 +32,14 @@ choices! {
         Stall = "stall",
     }
 
+    /// What the latency of an instruction counts.
+    LatencyOf {
+        /// From entry into the unit to the result. Dependent instructions are 5 cycles further apart: the pipeline's own stages (GPGPU-Sim).
+        Execution = "execution",
+        /// From issue to the issue of a dependent instruction, which a bypass gives the result; at least 4.
+        Issue = "issue",
+    }
+
     /// Atomics that hold their warp.
     HoldingAtomics {
         /// No atomics.
@@ -162,6 +170,8 @@ choices! {
         Xor = "xor",
         /// Irreducible polynomial.
         IPoly = "i_poly",
+        /// The slices in turn, from one on that a hash of the upper bits chooses; for any number of partitions.
+        Rotate = "rotate",
     }
 }
 
@@ -255,6 +265,8 @@ keys! {
         units: BTreeMap<Unit, UnitConfig>;
         /// Result buses: instructions written back per cycle.
         writeback_width: u32 = Int(1, 64), "warp instructions/cycle";
+        /// Optional. What `latency_cycles` of operation classes count; `execution` if absent.
+        latency: Option<LatencyOf> = Choice(LatencyOf::WORDS), "", optional;
         /// Latency and initiation interval per class for PTX.
         ptx_timing: BTreeMap<String, OpTiming>;
         /// Latency and initiation interval per class for machine code and traces.
@@ -265,6 +277,8 @@ keys! {
         l1d: L1Data;
         /// Constant cache.
         constant_cache: Cache;
+        /// Optional. Different words of constants that an access reads per cycle; all if absent.
+        constant_words_per_cycle: Option<u32> = Int(1, 32), "words/cycle", optional;
         /// Constant and instruction caches always hit.
         perfect_instruction_and_constant_caches: bool = Bool, "";
         /// Texture cache.
@@ -333,7 +347,7 @@ keys! {
     OpTiming: Copy, Eq at "sm.<timing>.<class>." {
         /// Unit that executes the class; `ptx_timing` is for PTX programs, `sass_timing` for machine code and traces.
         unit: Unit = Choice(Unit::WORDS), "";
-        /// From entry into the unit to the result.
+        /// From entry into the unit to the result, or as `sm.latency` says.
         latency_cycles: u32 = OP_CYCLES, "core cycles";
         /// From one instruction's entry to the next one's.
         initiation_cycles: u32 = OP_CYCLES, "core cycles";
@@ -349,6 +363,8 @@ keys! {
         latency_cycles: u32 = CYCLES_1, "core cycles";
         /// Only one word is broadcast per cycle.
         limited_broadcast: bool = Bool, "";
+        /// Optional. Cycles that each further lane of an atomic takes at its bank; if absent, lanes at one word take one cycle together, as in loads.
+        atomic_lane_cycles: Option<u32> = Int(1, 64), "cycles", optional;
     }
 
     /// L1 data cache.
@@ -361,6 +377,8 @@ keys! {
         banks: u32 = Pow2(1, 64), "banks";
         /// Bytes after which the bank changes.
         bank_interleave_bytes: u32 = Pow2(4, 4096), "bytes";
+        /// Optional. Banks are chosen by the exclusive-or of the address's bits with those of the line, so that lines that follow each other begin in different banks.
+        bank_hash: Option<bool> = Bool, "", optional;
         /// Global loads skip L1 (`-dlcm=cg`).
         skip_global: bool = Bool, "";
         /// Share of dirty lines above which writes of one set stop being kept.
@@ -453,6 +471,10 @@ keys! {
         tRRD: u32 = NCK, "command cycles";
         /// Optional. Time in which at most four banks are activated (four-activate window); no limit if absent.
         tFAW: Option<u32> = NCK_1, "command cycles", optional;
+        /// Optional. From one refresh of all banks to the next; no refresh if absent.
+        tREFI: Option<u32> = Int(1, 1_000_000), "command cycles", optional;
+        /// Optional. Time that a refresh takes, after which rows are closed; 0 if absent.
+        tRFC: Option<u32> = NCK, "command cycles", optional;
         /// Activate to column.
         tRCD: u32 = NCK_1, "command cycles";
         /// Activate to precharge.

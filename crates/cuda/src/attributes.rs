@@ -1,23 +1,40 @@
-//! Attributes of devices (`CUdevice_attribute`), from the GPU description.
+//! Memory, name and attributes of devices (`CUdevice_attribute`), from the GPU description.
 //!
 //! What the description does not have is from the tables of the CUDA C++ Programming Guide (technical specifications
 //! per compute capability). Attributes of what the library does not support are 0, whatever the hardware has.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::image;
 use crate::memory::PITCH_ALIGNMENT;
-use crate::texture;
+use crate::module::USUAL_SHARED_BYTES;
 use config::GpuConfig;
 
 /// The last attribute of CUDA 13.
 const LAST: i32 = 161;
-/// Static and dynamic shared memory of a CTA that has not asked for more.
-const USUAL_SHARED_BYTES: i32 = 48 << 10;
 const CONSTANT_BYTES: i32 = 64 << 10;
 /// Largest pitch of a copy.
 pub const MOST_PITCH: u64 = i32::MAX as u64;
 
+/// Device memory of boards that do not say, in MiB.
+const USUAL_MEMORY_MIB: u32 = 8192;
+
+/// Bytes of device memory.
+pub(crate) fn memory_bytes(gpu: &GpuConfig) -> u64 {
+    u64::from(gpu.board.memory_mib.unwrap_or(USUAL_MEMORY_MIB)) << 20
+}
+
+/// Name of the product.
+pub fn product(gpu: &GpuConfig) -> &str {
+    gpu.board.product.as_deref().unwrap_or(&gpu.description)
+}
+
 impl Driver {
+    /// Bytes of memory of a device.
+    pub fn device_memory_bytes(&self, ordinal: i32) -> u64 {
+        self.device(ordinal).map_or(0, |device| memory_bytes(&device.setup.gpu))
+    }
+
     /// An attribute of a device (`CUdevice_attribute`).
     ///
     /// # Errors
@@ -75,7 +92,7 @@ fn of_memory(gpu: &GpuConfig, attribute: i32) -> Option<i32> {
     let bus_bytes = dram.bus_bytes * dram.chips_per_channel * gpu.l2.partitions;
     let most_shared = gpu.sm.l1d.shared_carveouts_bytes.iter().copied().max().unwrap_or(0);
     Some(match attribute {
-        8 => USUAL_SHARED_BYTES.min(number(gpu.sm.max_shared_bytes_per_cta)),
+        8 => number(USUAL_SHARED_BYTES.min(gpu.sm.max_shared_bytes_per_cta)),
         9 => CONSTANT_BYTES,
         11 => MOST_PITCH as i32,
         // Programs multiply it by two beats and the width of the bus.
@@ -95,7 +112,7 @@ fn of_images(sm: u32, attribute: i32) -> Option<i32> {
     let pascal = |since, before| of_generation(sm, 60, since, before);
     Some(match attribute {
         14 | 30 => PITCH_ALIGNMENT as i32,
-        51 => texture::PITCH_ALIGNMENT as i32,
+        51 => image::PITCH_ALIGNMENT as i32,
         // 1D, then 2D.
         21 | 22 => pascal(131_072, 65_536),
         23 => 65_536,
@@ -113,9 +130,9 @@ fn of_images(sm: u32, attribute: i32) -> Option<i32> {
         57 => 65_536,
         58..=60 => pascal(16_384, 4_096),
         // Linear and pitched memory.
-        69 => texture::MOST_LINEAR as i32,
-        70 => texture::MOST_PITCHED[0] as i32,
-        71 => texture::MOST_PITCHED[1] as i32,
+        69 => image::MOST_LINEAR as i32,
+        70 => image::MOST_PITCHED[0] as i32,
+        71 => image::MOST_PITCHED[1] as i32,
         72 => 2_097_120,
         _ => return None,
     })

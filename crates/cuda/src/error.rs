@@ -137,7 +137,7 @@ impl Error {
         self.0
     }
 
-    /// The error of a number; `None` of success and of numbers that are no error.
+    /// The error of a number; `None` of success and of numbers that are not errors.
     pub fn from_code(code: u32) -> Option<Self> {
         TABLE.iter().find(|row| row.0 == code).map(|row| Self(row.0))
     }

@@ -1,7 +1,7 @@
 //! Handles: what programs hold of the driver's objects.
 //!
 //! A handle is a number with the kind of the object, its index, and a generation; it is never an address. A number
-//! that is no handle, or one of an object that is gone, is found out.
+//! that is not a handle, or that is one of an object that is gone, is found out.
 
 use crate::error::{Error, Result};
 

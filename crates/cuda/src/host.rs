@@ -7,6 +7,10 @@
 pub trait Host: Send {
     /// Copies memory of the process at `address` to `out`.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
+    /// Copies several pieces of memory of the process, each from its address.
+    fn read_each(&self, pieces: &mut [(u64, &mut [u8])]) -> bool {
+        pieces.iter_mut().all(|(address, out)| self.read(*address, out))
+    }
     /// Copies `data` to memory of the process at `address`.
     fn write(&self, address: u64, data: &[u8]) -> bool;
     /// Reserves zeroed memory of the process at `address`, both multiples of [`PAGE_BYTES`].

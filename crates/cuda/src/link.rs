@@ -55,7 +55,7 @@ impl Link {
             core_hz: gpu.clocks.core_mhz * 1e6,
             host_bandwidth: f64::from(gpu.board.link_mb_per_s.unwrap_or(HOST_MB_PER_S)) * 1e6,
             // Each byte is read and written.
-            device_bandwidth: crate::properties::dram_bytes_per_second(gpu) / 2.0,
+            device_bandwidth: gpu.dram_peak_gb_per_s() * 1e9 / 2.0,
             latency: f64::from(gpu.board.link_latency_us.unwrap_or(LATENCY_US)) * 1e-6,
         }
     }

@@ -1,8 +1,7 @@
 //! The report of a program.
 
-use crate::driver::Driver;
 use crate::link::Direction;
-use crate::timeline::{Moved, Timeline, Until, Untimed};
+use crate::timeline::{Moved, Timeline, Untimed};
 use lab::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -73,6 +72,12 @@ impl Notes {
     pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline) {
         self.retired.push(of_device(device, timeline));
     }
+
+    /// The report of the program.
+    pub(crate) fn report(self) -> ProgramReport {
+        let Self { unsupported, failures, retired } = self;
+        ProgramReport { program: program(), unsupported, failures, devices: retired }
+    }
 }
 
 fn of_device(device: usize, timeline: &mut Timeline) -> DeviceReport {
@@ -98,23 +103,4 @@ fn of_device(device: usize, timeline: &mut Timeline) -> DeviceReport {
 fn program() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.join(" ")
-}
-
-impl Driver {
-    /// Does what is left to do, and reports what the program did.
-    pub fn finish(&mut self) -> ProgramReport {
-        let mut devices = std::mem::take(&mut self.notes.retired);
-        for index in 0..self.devices.len() {
-            let Some(mut timeline) = self.devices[index].timeline.take() else { continue };
-            // A function of the host program is not called any more.
-            let result = timeline.run(Until::AllDone, &*self.host);
-            if let Err(problem) = result {
-                self.host.message(&problem.to_string());
-                self.notes.failures.push(problem.to_string());
-            }
-            devices.push(of_device(index, &mut timeline));
-        }
-        let Notes { unsupported, failures, .. } = std::mem::take(&mut self.notes);
-        ProgramReport { program: program(), unsupported, failures, devices }
-    }
 }

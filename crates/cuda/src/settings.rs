@@ -85,52 +85,50 @@ pub const VARIABLES: &[(&str, &str)] = &[
 /// Cycles after which warps that only repeat themselves count as a livelock.
 const LIVELOCK_CYCLES: u64 = 1_000_000;
 
-impl Settings {
-    /// Reads the settings; `get` gives the value of a variable.
-    ///
-    /// # Errors
-    /// A variable has no meaning: all problems.
-    pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let mut problems = Vec::new();
-        let text = |name: &str| get(name).filter(|value| !value.trim().is_empty());
-        let flag = |name: &str| text(name).is_some_and(|value| value != "0");
-        let mut number = |name: &str| {
-            let value = text(name)?;
-            let number = value.trim().replace('_', "").parse::<u64>().ok();
-            if number.is_none() {
-                problems.push(format!("{name} is `{}`; it must be a whole number", kit::text::excerpt(&value)));
-            }
-            number
-        };
-        let max_cycles = number("WARPWRIGHT_MAX_CYCLES");
-        let livelock = number("WARPWRIGHT_LIVELOCK_CYCLES").unwrap_or(LIVELOCK_CYCLES);
-        let power_interval = number("WARPWRIGHT_POWER_INTERVAL").and_then(NonZeroU64::new);
-        let core = text("WARPWRIGHT_CORE").unwrap_or_else(|| "inorder".to_owned());
-        if let Err(problem) = lab::check_core(&core) {
-            problems.push(format!("WARPWRIGHT_CORE: {problem}"));
-        }
-        let scheduler = text("WARPWRIGHT_SCHEDULER");
-        if let Some(Err(problem)) = scheduler.as_deref().map(lab::check_scheduler) {
-            problems.push(format!("WARPWRIGHT_SCHEDULER: {problem}"));
-        }
-        let out_of_bounds = text("WARPWRIGHT_OUT_OF_BOUNDS").map_or(Ok(OutOfBounds::Warn), |policy| policy.parse());
-        let out_of_bounds = out_of_bounds.unwrap_or_else(|problem: String| {
-            problems.push(format!("WARPWRIGHT_OUT_OF_BOUNDS: {problem}"));
-            OutOfBounds::Warn
-        });
-        let isa = text("WARPWRIGHT_ISA").unwrap_or_else(|| "auto".to_owned());
-        if !matches!(&*isa, "auto" | "ptx") {
-            problems.push(format!("WARPWRIGHT_ISA is `{}`; it must be auto or ptx", kit::text::excerpt(&isa)));
-        }
-        let sets: Vec<String> = text("WARPWRIGHT_SET")
+/// The variables, and what is wrong with them.
+struct Variables<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    problems: Vec<String>,
+}
+
+impl Variables<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        (self.get)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| value != "0")
+    }
+
+    /// What `parse` makes of a variable that is set.
+    fn parsed<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let parsed = parse(&self.text(name)?);
+        parsed.map_err(|problem| self.problems.push(format!("{name}: {problem}"))).ok()
+    }
+
+    fn number(&mut self, name: &str) -> Option<u64> {
+        self.parsed(name, |text| {
+            let number = text.trim().replace('_', "").parse();
+            number.map_err(|_| format!("`{}` is not a whole number", kit::text::excerpt(text)))
+        })
+    }
+
+    /// A device of each GPU.
+    fn devices(&mut self) -> Vec<Setup> {
+        let sets: Vec<String> = self
+            .text("WARPWRIGHT_SET")
             .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
             .unwrap_or_default();
-        let time = Time::parse(&text("WARPWRIGHT_TIME").unwrap_or_else(|| "all".to_owned()));
-        let time = time.unwrap_or_else(|problem| {
-            problems.push(format!("WARPWRIGHT_TIME: {problem}"));
-            Time::All
-        });
-        let gpus = text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
+        let max_cycles = self.number("WARPWRIGHT_MAX_CYCLES");
+        let livelock = self.number("WARPWRIGHT_LIVELOCK_CYCLES").unwrap_or(LIVELOCK_CYCLES);
+        let power_interval = self.number("WARPWRIGHT_POWER_INTERVAL").and_then(NonZeroU64::new);
+        let core = self.parsed("WARPWRIGHT_CORE", |core| lab::check_core(core).map(|()| core.to_owned()));
+        let core = core.unwrap_or_else(|| "inorder".to_owned());
+        let scheduler =
+            self.parsed("WARPWRIGHT_SCHEDULER", |name| lab::check_scheduler(name).map(|()| name.to_owned()));
+        let out_of_bounds = self.parsed("WARPWRIGHT_OUT_OF_BOUNDS", str::parse).unwrap_or(OutOfBounds::Warn);
+        let code = self.parsed("WARPWRIGHT_ISA", code).unwrap_or(Form::Sass);
+        let gpus = self.text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
         let mut devices = Vec::new();
         for name in gpus.split(',').map(str::trim) {
             match config::load_with(Path::new(name), &sets) {
@@ -139,27 +137,49 @@ impl Settings {
                     scheduler: scheduler.clone(),
                     settings: sets.clone(),
                     max_cycles,
-                    code: if isa == "ptx" { Form::Ptx } else { Form::Sass },
+                    code,
                     livelock_cycles: NonZeroU64::new(livelock),
-                    audit: flag("WARPWRIGHT_AUDIT"),
+                    audit: self.flag("WARPWRIGHT_AUDIT"),
                     out_of_bounds,
-                    check_memory: flag("WARPWRIGHT_CHECK_MEMORY"),
+                    check_memory: self.flag("WARPWRIGHT_CHECK_MEMORY"),
                     power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
                     ..Setup::new(gpu)
                 }),
-                Err(problem) => problems.push(format!("WARPWRIGHT_GPU: {problem}")),
+                Err(problem) => self.problems.push(format!("WARPWRIGHT_GPU: {problem}")),
             }
         }
-        if !problems.is_empty() {
-            return Err(problems.join("\n"));
+        devices
+    }
+}
+
+/// The code that `WARPWRIGHT_ISA` means.
+fn code(text: &str) -> Result<Form, String> {
+    match text {
+        "auto" => Ok(Form::Sass),
+        "ptx" => Ok(Form::Ptx),
+        _ => Err(format!("`{}` is not one of auto, ptx", kit::text::excerpt(text))),
+    }
+}
+
+impl Settings {
+    /// Reads the settings; `get` gives the value of a variable.
+    ///
+    /// # Errors
+    /// A variable has no meaning: all problems.
+    pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut variables = Variables { get, problems: Vec::new() };
+        let devices = variables.devices();
+        let time = variables.parsed("WARPWRIGHT_TIME", Time::parse).unwrap_or_default();
+        if !variables.problems.is_empty() {
+            return Err(variables.problems.join("\n"));
         }
-        let path = |name: &str| text(name).map(PathBuf::from);
+        let path = |name: &str| variables.text(name).map(PathBuf::from);
         Ok(Self {
             devices: visible(devices, get("CUDA_VISIBLE_DEVICES").as_deref()),
             time,
             out: path("WARPWRIGHT_OUT"),
             json: path("WARPWRIGHT_JSON"),
-            quiet: flag("WARPWRIGHT_QUIET"),
+            quiet: variables.flag("WARPWRIGHT_QUIET"),
         })
     }
 

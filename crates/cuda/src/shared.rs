@@ -1,8 +1,8 @@
 //! Memory that device and host share: managed memory and page-locked host memory.
 //!
-//! It has the same addresses on both sides, except for registered memory. The device has a copy: it is brought up to date before operations run,
-//! and the host's after them, so that operations and host program see each other's stores where CUDA lets them rely on
-//! that. A kernel does not see what the host stores while it runs.
+//! It has the same addresses on both sides, except for registered memory. The device has a copy: it is brought up to
+//! date before operations run, and the host's after them, so that operations and host program see each other's stores
+//! where CUDA allows them to rely on that. A kernel does not see what the host stores while it runs.
 //!
 //! The host's copy gets whole pages of 64 KiB: what the program stores in a page to which an operation stores at the same
 //! time may be lost.
@@ -39,7 +39,7 @@ impl Regions {
         self.0.range(..=address).next_back().is_some_and(|(start, (_, bytes))| address - start < *bytes)
     }
 
-    /// Brings the device's copy of everything up to date.
+    /// Brings the device's copy of all ranges up to date.
     pub fn bring_in(&self, memory: &mut DeviceMemory, host: &dyn Host) {
         for (&start, &(_, bytes)) in &self.0 {
             self.bring_in_part(memory, host, start, bytes);

@@ -123,7 +123,7 @@ pub struct Fill {
 pub struct Call {
     pub function: u64,
     pub argument: u64,
-    /// The stream that a callback of a stream is told; `None` for functions that take their argument only.
+    /// The stream that a callback of a stream receives; `None` for functions that take their argument only.
     pub stream: Option<u64>,
 }
 
@@ -154,7 +154,7 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Comparison {
-    /// At least, cyclically: the difference is no negative number.
+    /// At least, cyclically: the difference is not negative.
     AtLeast,
     Equal,
     And,

@@ -1,7 +1,7 @@
 //! Streams that capture.
 
 use crate::fake::Program;
-use driver::capture::{Mode, exchange_mode};
+use driver::graph::{Mode, exchange_mode};
 use driver::work::Work;
 use driver::{Error, Wait};
 
@@ -148,6 +148,27 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     assert_eq!(elsewhere, Err(Error::STREAM_CAPTURE_WRONG_THREAD));
     assert!(program.driver.capture_end(a).is_ok());
     program.synchronise();
+}
+
+/// As NVIDIA's sample graphMemoryNodes does: the second stream is destroyed before the capture ends.
+#[test]
+fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
+    let mut program = Program::new();
+    let (a, b, c, x) = (program.stream(), program.stream(), program.stream(), program.alloc(512));
+    program.driver.capture_begin(a, Mode::Global, None).unwrap();
+    program.order(a, b);
+    program.add(x, x, 1, b);
+    program.order(b, a);
+    assert_eq!(program.driver.stream_destroy(b), Ok(()));
+    let graph = program.driver.capture_end(a).unwrap();
+    assert_eq!(program.driver.graph_nodes(graph).unwrap().len(), 1);
+
+    // Its work must have been waited for all the same.
+    program.driver.capture_begin(a, Mode::Global, None).unwrap();
+    program.order(a, c);
+    program.add(x, x, 1, c);
+    assert_eq!(program.driver.stream_destroy(c), Ok(()));
+    assert_eq!(program.driver.capture_end(a), Err(Error::STREAM_CAPTURE_UNJOINED));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A process for the driver, and programs in a few words.
 
-use driver::copy::{Place3d, Said};
-use driver::launch::{Arguments, Request};
+use driver::memory::{Place3d, Said};
+use driver::module::{Arguments, Request};
 use driver::work::Call;
 use driver::{Driver, Host, Result, Settings, Step, Wait};
 use std::collections::BTreeMap;

@@ -227,7 +227,7 @@ fn nodes_of_kernels_can_be_made_cooperative() {
     let x = program.alloc(128);
     let graph = program.driver.graph_create().unwrap();
     let mut node = |grid: u32| {
-        let request = driver::launch::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
+        let request = driver::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
         let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
         program.driver.graph_add(graph, &[], task).unwrap()
     };

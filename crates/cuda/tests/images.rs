@@ -1,9 +1,8 @@
 //! Arrays, textures, and the memory of the board.
 
 use crate::fake::Program;
-use driver::Error;
-use driver::array::ArrayDescriptor;
-use driver::texture::{Resource, Sampling};
+use driver::image::{ArrayDescriptor, Resource, Sampling};
+use driver::{Error, Wait};
 
 const FLOATS: ArrayDescriptor =
     ArrayDescriptor { width: 1024, height: 1024, depth: 0, format: 0x20, channels: 1, flags: 0 };
@@ -69,4 +68,48 @@ fn a_mipmapped_array_owns_its_level() {
     program.driver.mipmapped_destroy(mipmapped).unwrap();
     assert_eq!(program.driver.array(level).err(), Some(Error::INVALID_HANDLE));
     assert_eq!(program.driver.mipmapped_destroy(mipmapped), Err(Error::INVALID_HANDLE));
+}
+
+/// A kernel that reads a texture reference.
+const LOOK: &str = "
+.version 7.5
+.target sm_75
+.address_size 64
+.global .texref line;
+.visible .entry look(.param .u64 out)
+{
+    .reg .b32 %r<2>;
+    .reg .f32 %f<5>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [line, {%r1}];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.f32 [%rd3], %f1;
+    ret;
+}";
+
+/// What the kernel reads of a reference to memory that contains ones.
+fn look(program: &mut Program) -> u32 {
+    let (ones, out) = (program.alloc(256), program.alloc(256));
+    program.fill(ones, 1.0_f32.to_bits(), 64, 0);
+    let module = program.driver.load(LOOK.as_bytes()).unwrap();
+    let function = program.driver.function(module, "look").unwrap();
+    let reference = program.driver.reference_of(module, "line", false).unwrap();
+    program.driver.reference_set_linear(reference, ones, 256).unwrap();
+    let request = program.request(function, &[out], 0);
+    program.driver.launch(&request).unwrap();
+    program.numbers(out, 1)[0]
+}
+
+#[test]
+fn a_device_that_was_reset_binds_references_again() {
+    let mut program = Program::new();
+    assert_eq!(f32::from_bits(look(&mut program)), 1.0);
+    program.add(8, 8, 1, 0);
+    assert_eq!(program.finish(Wait::Device(0)), Err(Error::ILLEGAL_ADDRESS));
+    program.driver.primary_reset(0).unwrap();
+    // Same addresses, another simulated GPU.
+    assert_eq!(f32::from_bits(look(&mut program)), 1.0);
 }

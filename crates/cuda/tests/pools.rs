@@ -48,7 +48,7 @@ fn pools_have_attributes() {
 
 #[test]
 fn memory_keeps_its_contents_from_a_mapping_to_the_next() {
-    const SIZE: u64 = driver::mapping::GRANULARITY_BYTES;
+    const SIZE: u64 = driver::memory::GRANULARITY_BYTES;
     let mut program = Program::new();
     let (memory, range) =
         (program.driver.physical_create(0, SIZE).unwrap(), program.driver.reserve(3 * SIZE, 0).unwrap());
@@ -93,6 +93,26 @@ fn memory_of_a_graph_stays_between_its_launches() {
         assert_eq!(program.numbers(out, 1), [8 + round as u32]);
     }
     assert_eq!(program.driver.graph_memory_bytes(0), 256);
+    // What a launch has left is freed by the next one if the program has asked for it.
+    program.driver.graph_launch(executable, stream).unwrap();
+    program.driver.graph_launch(executable, stream).unwrap();
+    program.driver.mem_free_async(x, stream).unwrap();
+    program.driver.executable_destroy(executable).unwrap();
+    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+    program.driver.graph_launch(executable, stream).unwrap();
+    assert_eq!(program.driver.graph_launch(executable, stream), Err(Error::INVALID_VALUE));
+    program.driver.mem_free_async(x, stream).unwrap();
+    program.driver.graph_launch(executable, stream).unwrap();
+    program.driver.mem_free_async(x, stream).unwrap();
+    // A node of another graph may free it, once.
+    let other = program.driver.graph_create().unwrap();
+    program.driver.graph_add_free(other, &[], x).unwrap();
+    assert_eq!(program.driver.graph_add_free(other, &[], x), Err(Error::INVALID_VALUE));
+    let other = program.driver.graph_instantiate(other, 0).unwrap();
+    for _ in 0..2 {
+        program.driver.graph_launch(executable, stream).unwrap();
+        program.driver.graph_launch(other, stream).unwrap();
+    }
     let free = program.driver.graph_add_free(graph, &[fill], out);
     assert_eq!(free, Err(Error::INVALID_VALUE), "no memory of a graph");
     program.driver.graph_destroy(graph).unwrap();

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::address::{Address, Handle, read, read_text, write};
-use crate::context::current_context;
 use crate::driver::{Driver, at, into, is_forked, loaded_driver, out};
 use crate::error::{Error, Result};
 
@@ -211,22 +210,21 @@ pub fn kernel_of(function: Handle) -> Option<Address> {
     all.find(|(_, found)| **found == function).map(|((kernel, _), _)| *kernel)
 }
 
-/// Address and bytes of a variable in the current context. The symbol is the host's variable or, in old programs,
+/// Address and bytes of a variable in `context`, which is current. The symbol is the host's variable or, in old programs,
 /// the address of its name.
-pub fn variable(symbol: Address) -> Result<(Address, usize)> {
+pub fn variable((driver, context): (&Driver, Handle), symbol: Address) -> Result<(Address, usize)> {
     let host = host(Kind::Variable, symbol)?;
-    let (driver, context) = current_context()?;
     registry()?.find(driver, context, (Kind::Variable, host), |module, entry| global(driver, module, entry))
 }
 
-/// A texture or surface in the current context: `get` finds its handle in a module.
+/// A texture or surface in `context`, which is current: `get` finds its handle in a module.
 pub fn reference<T>(
+    (driver, context): (&Driver, Handle),
     kind: Kind,
     host: Address,
-    get: impl FnOnce(&'static Driver, Handle, &Entry) -> Result<T>,
+    get: impl FnOnce(Handle, &Entry) -> Result<T>,
 ) -> Result<T> {
-    let (driver, context) = current_context()?;
-    registry()?.find(driver, context, (kind, host), |module, entry| get(driver, module, entry))
+    registry()?.find(driver, context, (kind, host), get)
 }
 
 /// The host address of a symbol: the symbol itself if it is registered, else that of the entry whose name is at this

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use crate::address::Address;
 use crate::api::api;
 use crate::argument::Out;
+use crate::context::current_context;
 use crate::copy::copy_line;
 use crate::error::{Error, Result};
 use crate::registry;
@@ -12,7 +13,7 @@ use crate::transfer::{BY_ADDRESS, TO_DEVICE, TO_HOST, WITHIN_DEVICE};
 
 /// A part of a symbol's memory that a copy may use.
 pub fn part(symbol: Address, offset: usize, bytes: usize) -> Result<Address> {
-    let (address, size) = registry::variable(symbol)?;
+    let (address, size) = registry::variable(current_context()?, symbol)?;
     let end = offset.checked_add(bytes).ok_or(Error::INVALID_VALUE)?;
     if end > size { Err(Error::INVALID_VALUE) } else { Ok(address + offset) }
 }
@@ -24,11 +25,11 @@ fn check_kind(kind: c_int, allowed: c_int) -> Result<()> {
 
 api! {
     fn cudaGetSymbolAddress(address: Out<Address>, symbol: Address) {
-        address.set(registry::variable(symbol)?.0)
+        address.set(registry::variable(current_context()?, symbol)?.0)
     }
 
     fn cudaGetSymbolSize(size: Out<usize>, symbol: Address) {
-        size.set(registry::variable(symbol)?.1)
+        size.set(registry::variable(current_context()?, symbol)?.1)
     }
 
     fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz(

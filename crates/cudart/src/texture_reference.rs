@@ -10,10 +10,10 @@ use crate::address::{Address, Handle, plain};
 use crate::api::api;
 use crate::argument::{In, Out};
 use crate::array::Channel;
-use crate::context::current;
+use crate::context::{current, current_context};
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
-use crate::registry::{self, Kind};
+use crate::registry::{self, Entry, Kind};
 use crate::texture::{NO_TRILINEAR_OPTIMIZATION, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB, flags};
 
 /// `textureReference`.
@@ -71,10 +71,11 @@ struct Target {
 
 /// Finds a reference in the current context, and sets it as the host's structure says.
 fn prepare(host: Address, channel: In<Channel>) -> Result<Target> {
-    let (driver, handle, reads_normalized) = registry::reference(Kind::Texture, host, |driver, module, entry| {
-        let handle = out(|place| driver.cuModuleGetTexRef(place, module, entry.name()))?;
-        Ok((driver, handle, entry.reads_normalized))
-    })?;
+    let (driver, context) = current_context()?;
+    let of_module = |module, entry: &Entry| {
+        Ok((out(|place| driver.cuModuleGetTexRef(place, module, entry.name()))?, entry.reads_normalized))
+    };
+    let (handle, reads_normalized) = registry::reference((driver, context), Kind::Texture, host, of_module)?;
     let reference = In::<Reference>::at(host).get()?;
     let channel = channel.get_unless_null()?.unwrap_or(reference.channel);
     let (format, channels) = channel.format()?;
@@ -167,7 +168,8 @@ api! {
     }
 
     fn cudaBindSurfaceToArray(host: Address, array: Handle, _channel: In<Channel>) {
-        registry::reference(Kind::Surface, host, |driver, module, entry| {
+        let (driver, context) = current_context()?;
+        registry::reference((driver, context), Kind::Surface, host, |module, entry| {
             let handle = out(|place| driver.cuModuleGetSurfRef(place, module, entry.name()))?;
             driver.cuSurfRefSetArray(handle, array, 0)
         })

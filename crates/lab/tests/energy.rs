@@ -151,7 +151,7 @@ fn designs_pay_for_their_own_structures() {
 
 #[test]
 fn descriptions_inherit_name_or_lack_a_model() {
-    let ghost = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/gpus/rtx2060s-ghost.toml");
+    let ghost = "papers/ghost";
     let model = EnergyModel::of(&config::load(ghost).unwrap()).unwrap().unwrap();
     assert_eq!(model.coefficients().name, "rtx2060s");
     let mut gpu = config::load("v100").unwrap();

@@ -1,43 +1,35 @@
-//! The end of a program: the report, Ctrl-C, and functions of the program that nobody waits for.
+//! The end of a program: the report, Ctrl-C.
 
-use crate::call::{is_own_process, lock, proceed, try_lock};
+use crate::global::{is_own_process, lock};
 use crate::process::{self, message};
 use crate::text;
+use driver::Settings;
 use driver::report::ProgramReport;
-use driver::{Settings, Wait};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit status of a program that the user has interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Time between two looks of the watching thread.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Calls of the API so far.
-static CALLS: AtomicU64 = AtomicU64::new(0);
 static FINISHED: AtomicBool = AtomicBool::new(false);
-
-/// Notes that the program has called the API.
-pub fn note_call() {
-    CALLS.fetch_add(1, Ordering::Relaxed);
-}
 
 /// Prepares for the end of the program.
 pub fn begin() {
     process::at_exit(at_exit);
     process::listen();
-    // Without the thread, Ctrl-C and unattended functions do nothing.
-    let _ = std::thread::Builder::new().name("warpwright".into()).spawn(watch);
 }
 
 extern "C" fn at_exit() {
     if is_own_process() {
         let _ = std::panic::catch_unwind(conclude);
     }
+}
+
+/// Whether the program has ended for the driver: nothing is simulated any more.
+pub fn is_finished() -> bool {
+    FINISHED.load(Ordering::Relaxed)
 }
 
 /// Writes the report, once. Returns when it is written.
@@ -48,7 +40,7 @@ fn conclude() {
 
 fn write_report() {
     FINISHED.store(true, Ordering::Relaxed);
-    let Some(mut driver) = lock().take() else { return };
+    let Some(mut driver) = lock().and_then(|mut driver| driver.take()) else { return };
     let settings = driver.settings.clone();
     let report = driver.finish();
     // What kernels have printed last.
@@ -92,32 +84,5 @@ fn write(settings: &Settings, report: &ProgramReport) {
         let mut out = anstream::stderr().lock();
         // A closed standard error leaves no place for the report.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    }
-}
-
-/// Ends the process when the user asks for it; lets the device run if a function of the program waits to be called
-/// and the program does not call the driver, which may be because it waits for that function.
-fn watch() {
-    let mut seen = 0;
-    loop {
-        std::thread::sleep(LOOK_EVERY);
-        if FINISHED.load(Ordering::Relaxed) {
-            return;
-        }
-        if process::asked_to_stop() {
-            // A simulation that runs ends soon, and its thread the process.
-            kit::stop::request();
-        }
-        leave_if_asked();
-        let calls = CALLS.load(Ordering::Relaxed);
-        if calls != seen {
-            seen = calls;
-            continue;
-        }
-        let waiting = try_lock().and_then(|driver| driver.as_ref()?.device_with_calls());
-        if let Some(device) = waiting {
-            let _ = proceed(Wait::Device(device));
-            seen = CALLS.load(Ordering::Relaxed);
-        }
     }
 }

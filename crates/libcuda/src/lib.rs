@@ -6,8 +6,11 @@
 //! | module | content |
 //! | --- | --- |
 //! | `process` | the process around the driver |
-//! | `call` | what every function does: lock, errors, waiting |
+//! | `global` | the driver and its lock |
 //! | `exit`, `text` | the report at the end, at Ctrl-C |
+//! | `wait` | waiting, and calls of functions of the program |
+//! | `call` | what every function does |
+//! | `values` | values in the program's memory |
 //! | `api` | the functions, by family |
 #![allow(non_snake_case, reason = "the names are those of CUDA's API")]
 #![allow(clippy::missing_safety_doc, reason = "the functions are those of CUDA's API")]
@@ -17,5 +20,8 @@
 pub mod api;
 mod call;
 mod exit;
+mod global;
 mod process;
 mod text;
+mod values;
+mod wait;

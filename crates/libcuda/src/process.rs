@@ -13,22 +13,36 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-/// Copies between this process and itself by the operating system, which finds out wrong addresses.
-fn copy(mine: *mut c_void, theirs: u64, bytes: usize, to_mine: bool) -> bool {
-    let here = libc::iovec { iov_base: mine, iov_len: bytes };
-    let there = libc::iovec { iov_base: theirs as usize as *mut c_void, iov_len: bytes };
-    // SAFETY: `mine` is memory of the caller of at least `bytes` bytes, to be written to if `to_mine`; the system
-    // checks `theirs`.
+/// Copies between this process and itself by the operating system, which finds out wrong addresses: memory of the
+/// caller, and as many bytes at addresses that may be wrong.
+fn copy(mine: &[libc::iovec], theirs: &[libc::iovec], to_mine: bool) -> bool {
+    let bytes: usize = mine.iter().map(|piece| piece.iov_len).sum();
+    let (here, there) = ((mine.as_ptr(), mine.len() as u64), (theirs.as_ptr(), theirs.len() as u64));
+    // SAFETY: `mine` is memory of the caller, to be written to if `to_mine`; the system checks `theirs`.
     let copied = unsafe {
-        let pid = libc::getpid();
         if to_mine {
-            libc::process_vm_readv(pid, &raw const here, 1, &raw const there, 1, 0)
+            libc::process_vm_readv(number(), here.0, here.1, there.0, there.1, 0)
         } else {
-            libc::process_vm_writev(pid, &raw const here, 1, &raw const there, 1, 0)
+            libc::process_vm_writev(number(), here.0, here.1, there.0, there.1, 0)
         }
     };
     copied == bytes as isize
 }
+
+fn mine(bytes: &[u8]) -> libc::iovec {
+    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
+}
+
+fn mine_to_write(bytes: &mut [u8]) -> libc::iovec {
+    libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
+}
+
+fn theirs(address: u64, bytes: usize) -> libc::iovec {
+    libc::iovec { iov_base: address as usize as *mut c_void, iov_len: bytes }
+}
+
+/// Pieces that the system copies at once (`IOV_MAX` is 1024).
+const MOST_PIECES: usize = 512;
 
 /// Whether the system lets a process copy from itself; some containers do not.
 fn may_copy() -> bool {
@@ -36,7 +50,7 @@ fn may_copy() -> bool {
     match ASKED.load(Ordering::Relaxed) {
         -1 => {
             let (mut to, from) = ([0u8], [1u8]);
-            let may = copy(to.as_mut_ptr().cast(), from.as_ptr() as u64, 1, true);
+            let may = copy(&[mine_to_write(&mut to)], &[theirs(from.as_ptr() as u64, 1)], true);
             ASKED.store(i32::from(may), Ordering::Relaxed);
             may
         }
@@ -50,11 +64,22 @@ impl Host for Process {
             return false;
         }
         if may_copy() {
-            return copy(out.as_mut_ptr().cast(), address, out.len(), true);
+            return copy(&[mine_to_write(out)], &[theirs(address, out.len())], true);
         }
         // SAFETY: the program says that this memory exists; nothing here can find out.
         unsafe { std::ptr::copy_nonoverlapping(address as usize as *const u8, out.as_mut_ptr(), out.len()) };
         true
+    }
+
+    fn read_each(&self, pieces: &mut [(u64, &mut [u8])]) -> bool {
+        if !may_copy() {
+            return pieces.iter_mut().all(|(address, out)| self.read(*address, out));
+        }
+        pieces.chunks_mut(MOST_PIECES).all(|pieces| {
+            let from: Vec<_> = pieces.iter().map(|(address, out)| theirs(*address, out.len())).collect();
+            let to: Vec<_> = pieces.iter_mut().map(|(_, out)| mine_to_write(out)).collect();
+            copy(&to, &from, true)
+        })
     }
 
     fn write(&self, address: u64, data: &[u8]) -> bool {
@@ -62,7 +87,7 @@ impl Host for Process {
             return false;
         }
         if may_copy() {
-            return copy(data.as_ptr().cast_mut().cast(), address, data.len(), false);
+            return copy(&[mine(data)], &[theirs(address, data.len())], false);
         }
         // SAFETY: the program says that this memory exists; nothing here can find out.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address as usize as *mut u8, data.len()) };
@@ -113,10 +138,22 @@ pub fn message(text: &str) {
     let _ = writeln!(std::io::stderr(), "warpwright: {text}");
 }
 
+/// The number of this process once it has been asked for; 0 before.
+static NUMBER: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note_number() {
+    // SAFETY: it has no conditions.
+    NUMBER.store(unsafe { libc::getpid() }, Ordering::Relaxed);
+}
+
 /// The process, by number: a child that `fork` has made has another one.
 pub fn number() -> i32 {
-    // SAFETY: it has no conditions.
-    unsafe { libc::getpid() }
+    if NUMBER.load(Ordering::Relaxed) == 0 {
+        // SAFETY: the function is one of this library, which is not unloaded (`build.rs`), and only stores a number.
+        unsafe { libc::pthread_atfork(None, None, Some(note_number)) };
+        note_number();
+    }
+    NUMBER.load(Ordering::Relaxed)
 }
 
 /// Calls a function of the program with one argument.
@@ -126,29 +163,32 @@ pub fn call_function(function: u64, argument: u64) {
     }
     // SAFETY: the program has given this address as that of such a function (`CUhostFn`).
     let function: extern "C" fn(u64) = unsafe { std::mem::transmute(function as usize) };
-    driver::default_stream::legacy(|| function(argument));
+    driver::stream::default_stream::legacy(|| function(argument));
 }
 
+/// The status that callbacks receive: after a fault none is called.
+const SUCCESS: u32 = 0;
+
 /// Calls a function of the program for a stream (`CUstreamCallback`).
-pub fn call_callback(function: u64, stream: u64, status: u32, argument: u64) {
+pub fn call_callback(function: u64, stream: u64, argument: u64) {
     if function == 0 {
         return;
     }
     // SAFETY: the program has given this address as that of such a function (`CUstreamCallback`).
     let function: extern "C" fn(u64, u32, u64) = unsafe { std::mem::transmute(function as usize) };
-    driver::default_stream::legacy(|| function(stream, status, argument));
+    driver::stream::default_stream::legacy(|| function(stream, SUCCESS, argument));
 }
 
 /// Calls a function of the program that gives the shared memory of a block size (`CUoccupancyB2DSize`).
 pub fn call_size(function: u64, block: i32) -> u64 {
     // SAFETY: the program has given this address, which is not 0, as that of such a function.
     let function: extern "C" fn(i32) -> u64 = unsafe { std::mem::transmute(function as usize) };
-    driver::default_stream::legacy(|| function(block))
+    driver::stream::default_stream::legacy(|| function(block))
 }
 
 /// Calls `at_exit` when the program ends in an orderly way.
 pub fn at_exit(at_exit: extern "C" fn()) {
-    // SAFETY: the function is one of this library, which is not unloaded (`stay`).
+    // SAFETY: the function is one of this library, which is not unloaded (`build.rs`).
     unsafe { libc::atexit(at_exit) };
 }
 

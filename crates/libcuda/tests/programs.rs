@@ -52,7 +52,10 @@ impl Place {
     fn compile_with(&self, name: &str, version: u32, linked_in: bool) -> Option<PathBuf> {
         let program = self.path().join(format!("{name}{version}"));
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
-        compiler.args(["-O1", "-w", "-o"]).arg(&program).arg(Path::new(SOURCES).join(format!("{name}.c")));
+        compiler
+            .args(["-O1", "-w", "-Wl,--as-needed", "-o"])
+            .arg(&program)
+            .arg(Path::new(SOURCES).join(format!("{name}.c")));
         if version != 0 {
             compiler.arg(format!("-DKERNELS=\"{SOURCES}/kernels.fatbin\""));
             let runtime =
@@ -93,11 +96,25 @@ fn printed(output: &Output, status: i32) -> String {
     out.into_owned()
 }
 
+/// Builds and runs a program that prints `done` at its end. `None` where there is no compiler.
+fn done(name: &str, version: u32, args: &[String]) -> Option<(Place, Output)> {
+    let place = Place::new();
+    let program = place.compile(name, version)?;
+    let output = run(&place, &program, args);
+    assert_eq!(printed(&output, 0), "done\n");
+    Some((place, output))
+}
+
+/// A file of the programs.
+fn source(name: &str) -> String {
+    format!("{SOURCES}/{name}")
+}
+
 #[test]
 fn the_driver_loads_modules_and_launches() {
     let place = Place::new();
     let Some(program) = place.compile("driver", 0) else { return };
-    let modules = ["kernels.fatbin", "kernels.ptx"].map(|name| format!("{SOURCES}/{name}"));
+    let modules = ["kernels.fatbin", "kernels.ptx"].map(source);
     assert_eq!(printed(&run(&place, &program, modules), 0), "kernels.fatbin\nkernels.ptx\ndone\n");
 }
 
@@ -115,9 +132,7 @@ fn each_runtime_runs_registered_kernels() {
 
 #[test]
 fn streams_and_events_have_simulated_time() {
-    let place = Place::new();
-    let Some(program) = place.compile("streams", 12) else { return };
-    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "done\n");
+    done("streams", 12, &[]);
 }
 
 #[test]
@@ -140,6 +155,11 @@ fn kernels_print_in_order_with_the_program() {
     let hello = "thread 0 of 32 says hello 2.50\nthread 1 of 32 says hello 2.50\n";
     // What is still to do when the program ends is done.
     assert_eq!(printed(&run(&place, &program, [""; 0]), 7), format!("before\n{hello}after\n{hello}"));
+}
+
+#[test]
+fn the_library_stays_when_a_program_closes_it() {
+    done("unload", 0, &[]);
 }
 
 #[test]
@@ -181,27 +201,19 @@ fn ctrl_c_ends_a_program_with_a_report() {
 
 #[test]
 fn boxes_and_arrays_are_copied() {
-    let place = Place::new();
-    let Some(program) = place.compile("copies", 0) else { return };
-    assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "done\n");
+    done("copies", 0, &[]);
 }
 
 #[test]
 fn textures_and_surfaces_are_read_and_written() {
-    let place = Place::new();
-    let Some(program) = place.compile("images", 0) else { return };
-    let output = run(&place, &program, [format!("{SOURCES}/images.fatbin")]);
-    assert_eq!(printed(&output, 0), "done\n");
+    let Some((_, output)) = done("images", 0, &[source("images.fatbin")]) else { return };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("texture reference `line` is not bound"), "{said}");
 }
 
 #[test]
 fn questions_are_answered() {
-    let place = Place::new();
-    let Some(program) = place.compile("queries", 0) else { return };
-    let output = run(&place, &program, [format!("{SOURCES}/images.fatbin")]);
-    assert_eq!(printed(&output, 0), "done\n");
+    let Some((place, output)) = done("queries", 0, &[source("images.fatbin")]) else { return };
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said.matches("cuGreenCtxCreate is not supported").count(), 1, "{said}");
     assert_eq!(place.report()["unsupported"]["cuGreenCtxCreate"], 2);
@@ -212,22 +224,18 @@ fn devices_have_addresses_of_their_own() {
     let place = Place::new();
     let Some(program) = place.compile("devices", 0) else { return };
     let mut command = place.command(&program);
-    let output = command.env("WARPWRIGHT_GPU", "rtx2060s,rtx3070").arg(format!("{SOURCES}/kernels.fatbin")).output();
+    let output = command.env("WARPWRIGHT_GPU", "rtx2060s,rtx3070").arg(source("kernels.fatbin")).output();
     assert_eq!(printed(&output.expect("it runs"), 0), "done\n");
 }
 
 #[test]
 fn cooperative_launches_synchronise_the_grid() {
-    let place = Place::new();
-    let Some(program) = place.compile("cooperative", 0) else { return };
-    assert_eq!(printed(&run(&place, &program, [format!("{SOURCES}/kernels.fatbin")]), 0), "done\n");
+    done("cooperative", 0, &[source("kernels.fatbin")]);
 }
 
 #[test]
 fn graphs_pools_and_links_have_the_structures_of_the_api() {
-    let place = Place::new();
-    let Some(program) = place.compile("graphs", 0) else { return };
-    assert_eq!(printed(&run(&place, &program, [format!("{SOURCES}/kernels.fatbin")]), 0), "done\n");
+    done("graphs", 0, &[source("kernels.fatbin")]);
 }
 
 /// The launcher checks, sets the environment, and gives the program's status.

@@ -46,6 +46,7 @@ mod tests {
             latency_cycles: 20,
             banks: 4,
             bank_interleave_bytes: 32,
+            bank_hash: None,
             skip_global: false,
             write_ratio_percent: 25,
             unified_bytes: 128 << 10,

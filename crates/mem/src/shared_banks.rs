@@ -34,6 +34,15 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
     if limited_broadcast { tally.degree_with_one_broadcast() } else { tally.degree() }
 }
 
+/// Maximum number of lanes of `mask` whose access begins in one bank, be it the same word. `banks` is a power of two,
+/// at most [`MAX_BANKS`].
+pub fn most_in_a_bank(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32) -> u32 {
+    let bank_mask = u64::from(banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1);
+    let mut lanes_of = [0_u32; MAX_BANKS];
+    lanes(mask).for_each(|lane| lanes_of[(addresses[lane] / 4 & bank_mask) as usize] += 1);
+    lanes_of.into_iter().max().unwrap_or(0)
+}
+
 /// Bits in which the addresses of the lanes of `mask`, not empty, differ.
 fn differing_bits(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u64 {
     let first = addresses[mask.trailing_zeros() as usize];
@@ -132,6 +141,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn lanes_of_one_word_are_counted_each() {
+        let most = |mask, f: fn(u64) -> u64| most_in_a_bank(mask, &std::array::from_fn(|i| f(i as u64)), 32);
+        assert_eq!([most(u32::MAX, |_| 64), most(u32::MAX, |i| 4 * i), most(u32::MAX, |i| 8 * i)], [32, 1, 2]);
+        assert_eq!([most(0xf, |_| 64), most(0, |_| 64)], [4, 0]);
+    }
 
     fn degree(f: impl Fn(u64) -> u64) -> u32 {
         conflict_degree(u32::MAX, &std::array::from_fn(|i| f(i as u64)), 32, false)

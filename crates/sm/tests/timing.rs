@@ -6,7 +6,7 @@
 
 use crate::support;
 
-use config::{HoldingAtomics, InvalidatingFences, Unit};
+use config::{HoldingAtomics, InvalidatingFences, LatencyOf, Unit};
 use isa::{CacheOp, OpClass, Space};
 use sm::{Stall, Timeline};
 use support::*;
@@ -36,6 +36,22 @@ fn a_dependent_chain_of_each_class_takes_latency_plus_overhead() {
             let step = u64::from(latency) + OVERHEAD;
             assert_eq!(times[1] - times[0], step, "{class:?} of latency {latency}");
             assert_eq!(times[2] - times[1], step, "{class:?} of latency {latency}");
+        }
+    }
+}
+
+/// A dependent chain takes the latency itself where results are forwarded, and no fewer than the four cycles from
+/// issue over operand collection to the unit.
+#[test]
+fn a_dependent_chain_takes_the_latency_where_it_counts_from_issue() {
+    for class in arithmetic() {
+        for (latency, step) in [(1, 4), (4, 4), (5, 5), (23, 23)] {
+            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let lines = [op(class, 1, &[2, 3]), op(class, 1, &[1, 3]), op(class, 1, &[1, 2])];
+            let bench = Bench::new(&lines).gpu(|g| g.sm.latency = Some(LatencyOf::Issue));
+            let run = bench.timing(class, unit, latency, 1).run();
+            let times: Vec<_> = (0..3).map(|i| issue(&run, 0, i)).collect();
+            assert_eq!([times[1] - times[0], times[2] - times[1]], [step; 2], "{class:?} of latency {latency}");
         }
     }
 }
@@ -255,6 +271,39 @@ fn an_l1_bank_takes_one_sector_per_cycle() {
 fn a_constant_that_always_hits_is_there_at_once() {
     let run = Bench::new(&[load(Space::Constant, 1, 0, 0), add(2, &[1])]).run();
     assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 4);
+}
+
+#[test]
+fn different_words_of_constants_take_a_cycle_each_where_the_description_says_so() {
+    let cycles = |stride, words| {
+        let bench = Bench::new(&[load(Space::Constant, 1, 0, stride), add(2, &[1])]);
+        let run = bench.gpu(|g| g.sm.constant_words_per_cycle = Some(words)).run();
+        issue(&run, 0, 1) - issue(&run, 0, 0)
+    };
+    assert_eq!([cycles(0, 1), cycles(4, 1), cycles(4, 4), cycles(2, 1)], [4, 4 + 31, 4 + 7, 4 + 15]);
+}
+
+#[test]
+fn lanes_of_a_shared_atomic_at_one_word_take_cycles_each_where_the_description_says_so() {
+    let cycles = |stride, each| {
+        let line = Line { mem: load(Space::Shared, 1, 0, stride).mem, ..atomic(1, 0, stride) };
+        let line = Line { mem: line.mem.map(|m| isa::MemAccess { access: isa::Access::Atomic, ..m }), ..line };
+        let run = Bench::new(&[line, add(2, &[1])]).gpu(|g| g.sm.shared.atomic_lane_cycles = each).run();
+        issue(&run, 0, 1) - issue(&run, 0, 0)
+    };
+    let latency = u64::from(gpu().sm.shared.latency_cycles) + 5;
+    assert_eq!([cycles(0, None), cycles(0, Some(2)), cycles(4, Some(2))], [latency, latency + 62, latency]);
+    assert_eq!(cycles(8, Some(2)), latency + 2, "two lanes at each bank");
+}
+
+#[test]
+fn hashed_banks_of_l1_look_up_lines_side_by_side() {
+    for (stride, cycles) in [(4, 1), (32, 8), (128, 8), (256, 16)] {
+        let bench = Bench::new(&twice(load(Space::Global, 1, 0, stride)));
+        let run = bench.gpu(|g| g.sm.l1d.bank_hash = Some(true)).run();
+        let latency = u64::from(gpu().sm.l1d.latency_cycles);
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3 + cycles, "stride {stride}");
+    }
 }
 
 #[test]

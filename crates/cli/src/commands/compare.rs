@@ -186,7 +186,7 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 
 /// The combinations, in the order of the options; the last one varies fastest.
 pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
-    let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
+    let every_gpu: Vec<&str> = config::hardware().collect();
     let gpus = if args.gpus.is_empty() {
         vec![lookup::gpu_of(None, &args.workloads.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &args.input)?]
     } else {

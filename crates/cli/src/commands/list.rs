@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::on_fabric::{self, OnFabric};
 use crate::render::lists::{
-    self, Area, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
+    self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
@@ -80,7 +80,7 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
     // The names are those of the only topic.
     let pick = &args.names;
     Ok(Lists {
-        gpus: wanted(Topic::Gpus).then(|| picked(gpus()?, pick, |g| &g.name)).transpose()?,
+        gpus: wanted(Topic::Gpus).then(|| picked(gpus()?, pick, |g| &g.named.name)).transpose()?,
         cores: wanted(Topic::Cores).then(|| cores(args)).transpose()?,
         core_choices: (wanted(Topic::Cores) && pick.is_empty() && !args.structures).then(core_choices),
         scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
@@ -168,10 +168,15 @@ fn core_choices() -> Vec<Named> {
     lab::SCALAR_CHOICES.iter().map(choice).collect()
 }
 
-fn gpus() -> Result<Vec<Named>, Failure> {
+fn gpus() -> Result<Vec<Gpu>, Failure> {
     let one = |b: &config::Builtin| {
         let gpu = config::load(b.name).map_err(Failure::failed)?;
-        Ok(Named { name: b.name.into(), description: gpu.description })
+        let kind = match b.kind {
+            config::Kind::Hardware => "hardware",
+            config::Kind::AccelSim => "accel-sim",
+            config::Kind::Paper => "paper",
+        };
+        Ok(Gpu { named: Named { name: b.name.into(), description: gpu.description }, kind })
     };
     config::builtin().iter().map(one).collect()
 }

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn setups(args: &Args) -> Result<Vec<Setup>, Failure> {
-    let every = config::builtin().iter().map(|b| PathBuf::from(b.name));
+    let every = config::hardware().map(PathBuf::from);
     let all = args.gpu.iter().any(|g| g == Path::new("all"));
     let names: Vec<PathBuf> = if all { every.collect() } else { args.gpu.clone() };
     let setup = |name: &PathBuf| {

@@ -281,11 +281,24 @@ pub struct Setting {
     pub description: &'static str,
 }
 
+/// A GPU description that comes with the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gpu {
+    #[serde(flatten)]
+    pub named: Named,
+    /// `hardware`, `accel-sim` or `paper`.
+    pub kind: &'static str,
+}
+
+/// Kinds of GPU descriptions, with the headings of their lists.
+const GPU_KINDS: [(&str, &str); 3] =
+    [("hardware", "GPUs"), ("accel-sim", "GPUs as Accel-Sim describes them"), ("paper", "Machines of papers")];
+
 /// The lists asked for; the others are absent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lists {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpus: Option<Vec<Named>>,
+    pub gpus: Option<Vec<Gpu>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<Core>>,
     /// Choices that may follow the name of a core design.
@@ -312,7 +325,11 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
     let mut sections = Vec::new();
     let named =
         |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
-    sections.extend(lists.gpus.iter().map(|list| named("GPUs", list)));
+    for (kind, title) in GPU_KINDS {
+        let of_kind = lists.gpus.iter().flatten().filter(|gpu| gpu.kind == kind);
+        let list: Vec<_> = of_kind.map(|gpu| (gpu.named.name.as_str(), gpu.named.description.as_str())).collect();
+        sections.extend((!list.is_empty()).then(|| section(title, &pairs(list.into_iter()))));
+    }
     sections.extend(lists.cores.iter().flat_map(|list| cores(list)));
     let choices = "Choices (after the name of a core: inorder+scalar+half)";
     sections.extend(lists.core_choices.iter().map(|list| named(choices, list)));
@@ -589,9 +606,10 @@ mod tests {
             cost: None,
             area: None,
         };
+        let gpu = |name, description| Gpu { named: named(name, description), kind: "hardware" };
         let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
-            gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
+            gpus: Some(vec![gpu("v100", "V100, 80 SMs"), gpu("rtx2060s", "RTX 2060 Super, 34 SMs")]),
             core_choices: Some(vec![named("+scalar", "done once")]),
             scalar_parameters: Some(Vec::new()),
             cores: Some(vec![bare("inorder", None), bare("inorder-2", Some("inorder:entries=2"))]),
@@ -643,7 +661,7 @@ mod tests {
             accepts: "1 to 64".into(),
             default: "8".into(),
         }];
-        let named = lists().gpus.unwrap().remove(0);
+        let named = lists().gpus.unwrap().remove(0).named;
         let core = Core { named, stands_for: None, parameters, structures, cost: Some(cost), area: None };
         insta::assert_snapshot!(sample::plain(&render(&Lists { cores: Some(vec![core]), ..Lists::default() }, true)));
     }

@@ -16,6 +16,7 @@ pub(super) fn shared(reader: &mut Reader) -> SharedMemory {
         banks: reader.int("-gpgpu_shmem_num_banks"),
         latency_cycles: reader.int("-gpgpu_smem_latency"),
         limited_broadcast: reader.flag("-gpgpu_shmem_limited_broadcast"),
+        atomic_lane_cycles: None,
     }
 }
 
@@ -37,6 +38,7 @@ pub(super) fn l1d(reader: &mut Reader, sm_version: u32, shared_bytes: u32) -> L1
         latency_cycles: reader.int("-gpgpu_l1_latency"),
         banks: reader.int("-gpgpu_l1_banks"),
         bank_interleave_bytes: reader.int("-gpgpu_l1_banks_byte_interleaving"),
+        bank_hash: None,
         skip_global,
         write_ratio_percent: reader.int("-gpgpu_l1_cache_write_ratio"),
         unified_bytes,
@@ -279,6 +281,8 @@ fn timing(reader: &mut Reader) -> DramTiming {
         tCCDL: ccdl,
         tRRD: rrd,
         tFAW: None,
+        tREFI: None,
+        tRFC: None,
         tRCD: rcd,
         tRAS: ras,
         tRP: rp,

@@ -1,10 +1,13 @@
 //! Arrays, and copies of boxes.
 
 use crate::api;
-use crate::call::{Fields, finish, get, guarded, put, with};
-use driver::array::ArrayDescriptor;
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{Fields, get, put, put_new};
+use crate::wait::finish;
 use driver::attributes::MOST_PITCH;
-use driver::copy::{Place3d, Said};
+use driver::image::ArrayDescriptor;
+use driver::memory::{Place3d, Said};
 use driver::{Driver, Error, Result, Wait};
 
 /// Reads a `CUDA_ARRAY_DESCRIPTOR`.
@@ -40,12 +43,10 @@ fn put_descriptor(driver: &Driver, to: u64, array: u64, dimensions: u64) -> Resu
     if dimensions == 3 { put(driver, rest + 8, flags) } else { Ok(()) }
 }
 
-fn create(driver: &mut Driver, array: u64, descriptor: ArrayDescriptor) -> Result<()> {
-    if array == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    let handle = driver.array_create(descriptor)?;
-    put(driver, array, handle)
+/// Writes size and alignment of an array; the rest of the structure is reserved.
+fn put_requirements(driver: &Driver, to: u64, array: u64) -> Result<()> {
+    put(driver, to, driver.array(array)?.bytes())?;
+    put(driver, to + 8, 256_u64)
 }
 
 /// `CUmemorytype`.
@@ -176,30 +177,25 @@ fn copy_part(
 api! {
     fn cuArrayCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_2d(driver, descriptor)?;
-        create(driver, array, descriptor)
+        put_new(driver, array, |driver| driver.array_create(descriptor))
     }
 
     fn cuArray3DCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
-        create(driver, array, descriptor)
+        put_new(driver, array, |driver| driver.array_create(descriptor))
     }
 
     fn cuArrayGetDescriptor_v2(descriptor: u64, array: u64) |driver| { put_descriptor(driver, descriptor, array, 2) }
 
     fn cuArray3DGetDescriptor_v2(descriptor: u64, array: u64) |driver| { put_descriptor(driver, descriptor, array, 3) }
 
-    // Size and alignment, then what is reserved.
     fn cuArrayGetMemoryRequirements(requirements: u64, array: u64, _device: i32) |driver| {
-        let bytes = driver.array(array)?.bytes();
-        put(driver, requirements, bytes)?;
-        put(driver, requirements + 8, 256_u64)
+        put_requirements(driver, requirements, array)
     }
 
     fn cuMipmappedArrayGetMemoryRequirements(requirements: u64, mipmapped: u64, _device: i32) |driver| {
         let array = driver.mipmapped_level(mipmapped, 0)?;
-        let bytes = driver.array(array)?.bytes();
-        put(driver, requirements, bytes)?;
-        put(driver, requirements + 8, 256_u64)
+        put_requirements(driver, requirements, array)
     }
 
     // No array is sparse or has planes.
@@ -217,15 +213,11 @@ api! {
     }
 
     fn cuMipmappedArrayCreate(mipmapped: u64, descriptor: u64, levels: u32) |driver| {
-        if mipmapped == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         let descriptor = descriptor_3d(driver, descriptor)?;
-        let handle = match driver.mipmapped_create(descriptor, levels) {
-            Err(Error::NOT_SUPPORTED) => return Err(driver.unsupported("a mipmapped array with several levels")),
-            made => made?,
-        };
-        put(driver, mipmapped, handle)
+        put_new(driver, mipmapped, |driver| match driver.mipmapped_create(descriptor, levels) {
+            Err(Error::NOT_SUPPORTED) => Err(driver.unsupported("a mipmapped array with several levels")),
+            made => made,
+        })
     }
 
     fn cuMipmappedArrayGetLevel(array: u64, mipmapped: u64, level: u32) |driver| {
@@ -272,22 +264,13 @@ api! {
 }
 
 /// Destroys an array after the work of its device has ended: it may use it.
-fn destroy(name: &'static str, destroy: impl FnOnce(&mut Driver) -> Result<()>) -> u32 {
-    guarded(name, || {
-        let device = with(Driver::device_here)?;
-        finish(Wait::Device(device))?;
-        with(destroy)
-    })
+fn destroy(destroy: impl FnOnce(&mut Driver) -> Result<()>) -> Result<()> {
+    let device = with(Driver::device_here)?;
+    finish(Wait::Device(device))?;
+    with(destroy)
 }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuArrayDestroy(array: u64) -> u32 {
-    destroy("cuArrayDestroy", |driver| driver.array_destroy(array))
-}
-
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMipmappedArrayDestroy(mipmapped: u64) -> u32 {
-    destroy("cuMipmappedArrayDestroy", |driver| driver.mipmapped_destroy(mipmapped))
+unlocked! {
+    fn cuArrayDestroy(array: u64) { destroy(|driver| driver.array_destroy(array)) }
+    fn cuMipmappedArrayDestroy(mipmapped: u64) { destroy(|driver| driver.mipmapped_destroy(mipmapped)) }
 }

@@ -2,9 +2,9 @@
 
 use crate::api;
 use crate::api::graph::handles;
-use crate::api::node::{comparison, edge, memory_operations};
-use crate::call::{get_u32, put, put_if};
-use driver::capture::{Info, Mode, exchange_mode};
+use crate::api::node::{check_edges, comparison, memory_operations};
+use crate::values::{get_u32, put, put_if};
+use driver::graph::{Info, Mode, exchange_mode};
 use driver::{Driver, Error, Result};
 
 /// A function that ends without a capture writes that.
@@ -21,7 +21,7 @@ fn put_info(driver: &mut Driver, stream: u64, status: u64, id: u64, rest: Option
     let Some([graph, nodes, edges, number]) = rest else { return Ok(()) };
     put_if(driver, graph, info.graph)?;
     put_if(driver, nodes, list)?;
-    // All edges mean full completion, for which null stands.
+    // All edges mean full completion: null.
     put_if(driver, edges, 0_u64)?;
     put_if(driver, number, count)
 }
@@ -36,9 +36,7 @@ fn follow(driver: &mut Driver, stream: u64, nodes: u64, count: u64, flags: u32) 
 
 fn begin_to_graph(driver: &mut Driver, stream: u64, graph: u64, after: [u64; 3], mode: u32) -> Result<()> {
     let [nodes, edges, count] = after;
-    if edges != 0 {
-        (0..count).try_for_each(|i| edge(driver, edges + 8 * i))?;
-    }
+    check_edges(driver, edges, count)?;
     let nodes = handles(driver, nodes, count)?;
     driver.capture_begin(stream, Mode::of(mode)?, Some((graph, nodes)))
 }
@@ -92,9 +90,7 @@ api! {
         follow(driver, stream, nodes, count, flags)
     }
     fn cuStreamUpdateCaptureDependencies_v2(stream: u64, nodes: u64, edges: u64, count: u64, flags: u32) per_thread |driver| {
-        if edges != 0 {
-            (0..count).try_for_each(|i| edge(driver, edges + 8 * i))?;
-        }
+        check_edges(driver, edges, count)?;
         follow(driver, stream, nodes, count, flags)
     }
     fn cuThreadExchangeStreamCaptureMode(mode: u64) |driver| {
@@ -102,68 +98,21 @@ api! {
         put(driver, mode, former as u32)
     }
 
-    fn cuStreamWaitValue32(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
+    fn cuStreamWaitValue32(stream: u64, address: u64, value: u32, flags: u32) = cuStreamWaitValue32_v2 per_thread |driver| {
         wait_value(driver, stream, address, (value.into(), false), flags)
     }
-    fn cuStreamWaitValue32_v2(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
-        wait_value(driver, stream, address, (value.into(), false), flags)
-    }
-    fn cuStreamWaitValue64(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
+    fn cuStreamWaitValue64(stream: u64, address: u64, value: u64, flags: u32) = cuStreamWaitValue64_v2 per_thread |driver| {
         wait_value(driver, stream, address, (value, true), flags)
     }
-    fn cuStreamWaitValue64_v2(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
-        wait_value(driver, stream, address, (value, true), flags)
-    }
-    fn cuStreamWriteValue32(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
+    fn cuStreamWriteValue32(stream: u64, address: u64, value: u32, flags: u32) = cuStreamWriteValue32_v2 per_thread |driver| {
         write_value(driver, stream, address, (value.into(), false), flags)
     }
-    fn cuStreamWriteValue32_v2(stream: u64, address: u64, value: u32, flags: u32) per_thread |driver| {
-        write_value(driver, stream, address, (value.into(), false), flags)
-    }
-    fn cuStreamWriteValue64(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
+    fn cuStreamWriteValue64(stream: u64, address: u64, value: u64, flags: u32) = cuStreamWriteValue64_v2 per_thread |driver| {
         write_value(driver, stream, address, (value, true), flags)
     }
-    fn cuStreamWriteValue64_v2(stream: u64, address: u64, value: u64, flags: u32) per_thread |driver| {
-        write_value(driver, stream, address, (value, true), flags)
-    }
-    fn cuStreamBatchMemOp(stream: u64, count: u32, list: u64, _flags: u32) per_thread |driver| {
+    fn cuStreamBatchMemOp(stream: u64, count: u32, list: u64, _flags: u32) = cuStreamBatchMemOp_v2 per_thread |driver| {
         driver.stream_device(stream)?;
         let works = memory_operations(driver, count.into(), list)?;
         driver.request_values(stream, works)
-    }
-    fn cuStreamBatchMemOp_v2(stream: u64, count: u32, list: u64, _flags: u32) per_thread |driver| {
-        driver.stream_device(stream)?;
-        let works = memory_operations(driver, count.into(), list)?;
-        driver.request_values(stream, works)
-    }
-
-    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
-        driver.stream_device(stream)?;
-        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
-            return Err(Error::INVALID_VALUE);
-        }
-        Ok(())
-    }
-    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
-    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
-        let mut bytes = vec![0; attribute_bytes(attribute)?];
-        if !driver.host().read(value, &mut bytes) {
-            return Err(Error::INVALID_VALUE);
-        }
-        driver.set_stream_attribute(stream, attribute, bytes)
-    }
-    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
-        let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
-        if driver.host().write(value, &set) { Ok(()) } else { Err(Error::INVALID_VALUE) }
-    }
-}
-
-/// Size of an attribute of streams: access window, synchronisation, priority, domains of synchronisation.
-fn attribute_bytes(attribute: u32) -> Result<usize> {
-    match attribute {
-        1 => Ok(32),
-        3 | 8 | 10 => Ok(4),
-        9 => Ok(2),
-        _ => Err(Error::INVALID_VALUE),
     }
 }

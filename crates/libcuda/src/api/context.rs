@@ -1,7 +1,10 @@
 //! Contexts.
 
 use crate::api;
-use crate::call::{finish, guarded, put, put_if, with};
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{put, put_if, put_new};
+use crate::wait::finish;
 use driver::{Driver, Error, Result, Wait};
 
 api! {
@@ -21,26 +24,30 @@ api! {
     }
 
     fn cuCtxCreate_v2(context: u64, flags: u32, device: i32) = cuCtxCreate |driver| {
-        if context == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let handle = driver.context_create(device, flags)?;
-        put(driver, context, handle)
+        put_new(driver, context, |driver| driver.context_create(device, flags))
     }
 
     fn cuCtxCreate_v3(context: u64, _affinities: u64, count: i32, flags: u32, device: i32) |driver| {
-        if context == 0 || count != 0 {
-            return Err(if context == 0 { Error::INVALID_VALUE } else { Error::UNSUPPORTED_EXEC_AFFINITY });
-        }
-        let handle = driver.context_create(device, flags)?;
-        put(driver, context, handle)
+        put_new(driver, context, |driver| match count {
+            0 => driver.context_create(device, flags),
+            _ => Err(Error::UNSUPPORTED_EXEC_AFFINITY),
+        })
     }
 
     fn cuCtxCreate_v4(context: u64, parameters: u64, flags: u32, device: i32) |driver| {
-        if context == 0 || parameters != 0 {
-            return Err(if context == 0 { Error::INVALID_VALUE } else { Error::NOT_SUPPORTED });
+        put_new(driver, context, |driver| match parameters {
+            0 => driver.context_create(device, flags),
+            _ => Err(Error::NOT_SUPPORTED),
+        })
+    }
+
+    // A context counts its uses beside its creation.
+    fn cuCtxAttach(context: u64, flags: u32) |driver| {
+        if flags != 0 || context == 0 {
+            return Err(Error::INVALID_VALUE);
         }
-        let handle = driver.context_create(device, flags)?;
+        let (handle, here) = driver.context_here()?;
+        here.attached += 1;
         put(driver, context, handle)
     }
 
@@ -130,44 +137,37 @@ api! {
 }
 
 /// Ends a context after the work of its device has ended, which uses what the context has.
-fn end(
-    name: &'static str,
-    device: impl FnOnce(&Driver) -> Result<usize>,
-    end: fn(&mut Driver, u64) -> Result<()>,
-    what: u64,
-) -> u32 {
-    guarded(name, || {
-        let device = with(|driver| device(driver))?;
-        // A fault does not keep the context from being destroyed.
-        let _ = finish(Wait::Device(device));
-        with(|driver| end(driver, what))
-    })
+fn end(device: impl FnOnce(&Driver) -> Result<usize>, end: impl FnOnce(&mut Driver) -> Result<()>) -> Result<()> {
+    let device = with(|driver| device(driver))?;
+    // A fault does not keep the context from being destroyed.
+    let _ = finish(Wait::Device(device));
+    with(end)
 }
 
-/// Functions that end contexts, each with a second name.
-macro_rules! ends {
-    ($($name:ident $alias:ident ($what:ident: $ty:ty) $device:expr, $end:expr;)*) => {$(
-        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($what: $ty) -> u32 {
-            end(stringify!($name), |driver| ($device)(driver, $what), $end, $what as u64)
-        }
-        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $alias($what: $ty) -> u32 {
-            $name($what)
-        }
-    )*};
+fn destroy(context: u64) -> Result<()> {
+    end(|driver| driver.context(context).map(|context| context.device), |driver| driver.context_destroy(context))
 }
 
-ends! {
-    cuCtxDestroy_v2 cuCtxDestroy (context: u64)
-        |driver: &Driver, context| driver.context(context).map(|context| context.device),
-        |driver, context| driver.context_destroy(context);
-    cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxReset (device: i32)
-        |driver: &Driver, device: i32| driver.device(device).map(|_| device as usize),
-        |driver, device| driver.primary_reset(device as i32);
-    cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxRelease (device: i32)
-        |driver: &Driver, device: i32| driver.device(device).map(|_| device as usize),
-        |driver, device| driver.primary_release(device as i32);
+unlocked! {
+    fn cuCtxDestroy_v2(context: u64) = cuCtxDestroy {
+        destroy(context)
+    }
+    fn cuCtxDetach(context: u64) {
+        let is_last = with(|driver| {
+            let (handle, here) = driver.context_here()?;
+            if handle != context {
+                return Err(Error::INVALID_CONTEXT);
+            }
+            let is_last = here.attached == 0;
+            here.attached -= u32::from(!is_last);
+            Ok(is_last)
+        })?;
+        if is_last { destroy(context) } else { Ok(()) }
+    }
+    fn cuDevicePrimaryCtxReset_v2(device: i32) = cuDevicePrimaryCtxReset {
+        end(|driver| driver.index_of(device), |driver| driver.primary_reset(device))
+    }
+    fn cuDevicePrimaryCtxRelease_v2(device: i32) = cuDevicePrimaryCtxRelease {
+        end(|driver| driver.index_of(device), |driver| driver.primary_release(device))
+    }
 }

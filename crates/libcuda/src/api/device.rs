@@ -1,7 +1,8 @@
 //! Initialisation, errors, devices.
 
 use crate::api;
-use crate::call::{guarded, put, put_text};
+use crate::call::guarded;
+use crate::values::{put, put_bytes, put_text};
 use driver::Error;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -25,7 +26,7 @@ api! {
     }
 
     fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = driver::properties::product(&driver.device(device)?.setup.gpu).to_owned();
+        let text = driver::attributes::product(&driver.device(device)?.setup.gpu).to_owned();
         put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
     }
 
@@ -33,7 +34,7 @@ api! {
         driver.device(device)?;
         let mut bytes = *b"warpwright\0\0\0\0\0\0";
         bytes[15] = device as u8;
-        if driver.host().write(uuid, &bytes) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+        put_bytes(driver, uuid, &bytes)
     }
 
     fn cuDeviceTotalMem_v2(bytes: u64, device: i32) |driver| {

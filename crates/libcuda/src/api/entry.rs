@@ -1,9 +1,10 @@
 //! Functions by name and version.
 
 use crate::api;
-use crate::call::{get_text, put, put_if};
 use crate::process::own_function;
-use driver::{Driver, Error, Result, default_stream};
+use crate::values::{get_text, put, put_if};
+use driver::stream::default_stream;
+use driver::{Driver, Error, Result};
 
 /// The public functions: symbol, name, first version, headers.
 const SYMBOLS: &str = include_str!("../../symbols/driver.txt");

@@ -1,11 +1,11 @@
-//! Graphs: nodes, dependences, executable graphs.
+//! Graphs: nodes, dependences, objects of the program.
 //!
 //! Layouts of structures are those of cuda.h: offsets of their fields are next to each use.
 
 use crate::api;
-use crate::api::node::{KernelForm, allocation_bytes, edge, of_union, put_params, task_of, task_of_child};
-use crate::call::{get_text, get_u64, put, put_if};
-use driver::graph::Task;
+use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
+use crate::values::{get, get_text, get_u64, put, put_bytes, put_new};
+use driver::graph::{Task, kind};
 use driver::work::{Call, Work};
 use driver::{Driver, Error, Result};
 
@@ -64,14 +64,6 @@ fn pairs(driver: &Driver, from: u64, to: u64, count: u64) -> Result<Vec<(u64, u6
     Ok(from.into_iter().zip(to).collect())
 }
 
-/// Checks the data of edges: only full completion of the earlier node is supported.
-fn check_edges(driver: &Driver, data: u64, count: u64) -> Result<()> {
-    if data == 0 {
-        return Ok(());
-    }
-    (0..count).try_for_each(|i| edge(driver, data + 8 * i))
-}
-
 /// Adds a node for `task` after the nodes of a list.
 fn add(driver: &mut Driver, node: u64, graph: u64, (list, count): (u64, u64), task: Task) -> Result<()> {
     let after = handles(driver, list, count)?;
@@ -122,7 +114,7 @@ fn add_any(driver: &mut Driver, node: u64, graph: u64, after: (u64, u64), params
     }
     let (kind, params) = of_union(driver, params)?;
     match kind {
-        10 => add_allocation(driver, node, graph, after, params),
+        kind::ALLOCATE => add_allocation(driver, node, graph, after, params),
         _ => add_kind(driver, node, graph, after, kind, (params, Long)),
     }
 }
@@ -135,21 +127,6 @@ fn set_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: Kernel
     driver.node_set(node, task)
 }
 
-fn exec_set_kind(
-    driver: &mut Driver,
-    exec: u64,
-    node: u64,
-    kind: u32,
-    (params, form): (u64, KernelForm),
-) -> Result<()> {
-    if params == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    driver.executable(exec)?;
-    let task = task_of(driver, kind, params, form)?;
-    driver.executable_set(exec, node, task)
-}
-
 fn get_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: KernelForm) -> Result<()> {
     if params == 0 || driver.node(node)?.task.kind() != kind {
         return Err(Error::INVALID_VALUE);
@@ -157,64 +134,25 @@ fn get_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: Kernel
     put_params(driver, node, params, form)
 }
 
-fn instantiate(driver: &mut Driver, exec: u64, graph: u64, flags: u64) -> Result<()> {
-    if exec == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    let handle = driver.graph_instantiate(graph, flags)?;
-    put(driver, exec, handle)
-}
-
-/// Instantiates with a place for the node that is wrong, and for a message.
-fn instantiate_with_log(driver: &mut Driver, exec: u64, graph: u64, error_node: u64, log: (u64, u64)) -> Result<()> {
-    put_if(driver, error_node, 0_u64)?;
-    if log.0 != 0 && log.1 > 0 {
-        put(driver, log.0, 0_u8)?;
-    }
-    instantiate(driver, exec, graph, 0)
-}
-
-/// Writes the result of an update: three fields for it, the node, and the node before it.
-fn update(driver: &mut Driver, exec: u64, graph: u64, places: [u64; 3]) -> Result<()> {
-    let difference = driver.executable_update(exec, graph)?;
-    let (reason, node) = difference.map_or((0, 0), |difference| (difference.reason, difference.node));
-    put_if(driver, places[0], reason)?;
-    put_if(driver, places[1], node)?;
-    put_if(driver, places[2], 0_u64)?;
-    if difference.is_some() { Err(Error::GRAPH_EXEC_UPDATE_FAILURE) } else { Ok(()) }
-}
-
 /// A number of an object that no other one of its kind has: the part of its handle with index and generation.
-fn number(handle: u64) -> u32 {
+pub fn number(handle: u64) -> u32 {
     (handle >> 4 & 0x0fff_ffff) as u32 | ((handle >> 32 & 0xf) as u32) << 28
 }
-
-const KERNEL: u32 = 0;
-const COPY: u32 = 1;
-const FILL: u32 = 2;
-const HOST: u32 = 3;
-const WAIT: u32 = 6;
-const RECORD: u32 = 7;
 
 use KernelForm::{Long, Short};
 
 api! {
     fn cuGraphCreate(graph: u64, flags: u32) |driver| {
-        if graph == 0 || flags != 0 {
+        if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let handle = driver.graph_create()?;
-        put(driver, graph, handle)
+        put_new(driver, graph, Driver::graph_create)
     }
 
     fn cuGraphDestroy(graph: u64) |driver| { driver.graph_destroy(graph) }
 
     fn cuGraphClone(clone: u64, graph: u64) |driver| {
-        if clone == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let handle = driver.graph_clone(graph)?;
-        put(driver, clone, handle)
+        put_new(driver, clone, |driver| driver.graph_clone(graph))
     }
 
     fn cuGraphNodeFindInClone(node: u64, original: u64, clone: u64) |driver| {
@@ -223,22 +161,22 @@ api! {
     }
 
     fn cuGraphAddKernelNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), KERNEL, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::KERNEL, (params, Short))
     }
     fn cuGraphAddKernelNode_v2(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), KERNEL, (params, Long))
+        add_kind(driver, node, graph, (after, count), kind::KERNEL, (params, Long))
     }
     fn cuGraphAddMemcpyNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), COPY, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::COPY, (params, Short))
     }
     fn cuGraphAddMemsetNode(node: u64, graph: u64, after: u64, count: u64, params: u64, _context: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), FILL, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::FILL, (params, Short))
     }
     fn cuGraphAddHostNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), HOST, (params, Short))
+        add_kind(driver, node, graph, (after, count), kind::CALL, (params, Short))
     }
     fn cuGraphAddChildGraphNode(node: u64, graph: u64, after: u64, count: u64, child: u64) |driver| {
-        add(driver, node, graph, (after, count), task_of_child(child))
+        add(driver, node, graph, (after, count), Task::Child(child))
     }
     fn cuGraphAddEmptyNode(node: u64, graph: u64, after: u64, count: u64) |driver| {
         add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
@@ -258,7 +196,7 @@ api! {
         add(driver, node, graph, (after, count), Task::Free(address))
     }
     fn cuGraphAddBatchMemOpNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
-        add_kind(driver, node, graph, (after, count), 12, (params, Long))
+        add_kind(driver, node, graph, (after, count), kind::VALUES, (params, Long))
     }
     fn cuGraphAddNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
         add_any(driver, node, graph, (after, count), params)
@@ -326,20 +264,20 @@ api! {
     }
     fn cuGraphDestroyNode(node: u64) |driver| { driver.node_destroy(node) }
 
-    fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Short) }
-    fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, KERNEL, params, Long) }
-    fn cuGraphKernelNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Short) }
-    fn cuGraphKernelNodeSetParams_v2(node: u64, params: u64) |driver| { set_kind(driver, node, KERNEL, params, Long) }
-    fn cuGraphMemcpyNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, COPY, params, Short) }
-    fn cuGraphMemcpyNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, COPY, params, Short) }
-    fn cuGraphMemsetNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, FILL, params, Short) }
-    fn cuGraphMemsetNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, FILL, params, Short) }
-    fn cuGraphHostNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, HOST, params, Short) }
-    fn cuGraphHostNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, HOST, params, Short) }
-    fn cuGraphMemAllocNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, 10, params, Short) }
-    fn cuGraphMemFreeNodeGetParams(node: u64, address: u64) |driver| { get_kind(driver, node, 11, address, Short) }
-    fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, RECORD, event, Short) }
-    fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, WAIT, event, Short) }
+    fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Short) }
+    fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Long) }
+    fn cuGraphKernelNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::KERNEL, params, Short) }
+    fn cuGraphKernelNodeSetParams_v2(node: u64, params: u64) |driver| { set_kind(driver, node, kind::KERNEL, params, Long) }
+    fn cuGraphMemcpyNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::COPY, params, Short) }
+    fn cuGraphMemcpyNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::COPY, params, Short) }
+    fn cuGraphMemsetNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::FILL, params, Short) }
+    fn cuGraphMemsetNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::FILL, params, Short) }
+    fn cuGraphHostNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::CALL, params, Short) }
+    fn cuGraphHostNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::CALL, params, Short) }
+    fn cuGraphMemAllocNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::ALLOCATE, params, Short) }
+    fn cuGraphMemFreeNodeGetParams(node: u64, address: u64) |driver| { get_kind(driver, node, kind::FREE, address, Short) }
+    fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::RECORD, event, Short) }
+    fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::WAIT, event, Short) }
     fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |driver| {
         driver.event_wait(event, true)?;
         driver.node_set(node, Task::Record(event))
@@ -348,8 +286,8 @@ api! {
         driver.event_wait(event, true)?;
         driver.node_set(node, Task::Wait(event))
     }
-    fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, 12, params, Long) }
-    fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, 4, graph, Short) }
+    fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::VALUES, params, Long) }
+    fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, kind::GRAPH, graph, Short) }
     fn cuGraphNodeSetParams(node: u64, params: u64) = cuGraphNodeSetParams_v2 |driver| {
         let (kind, params) = of_union(driver, params)?;
         set_kind(driver, node, kind, params, Long)
@@ -358,7 +296,7 @@ api! {
         let kind = driver.node(node)?.task.kind();
         put(driver, params, kind)?;
         let (_, place) = of_union(driver, params)?;
-        if kind == 5 { Ok(()) } else { put_params(driver, node, place, Long) }
+        if kind == kind::NOTHING { Ok(()) } else { put_params(driver, node, place, Long) }
     }
     fn cuGraphNodeGetContainingGraph(node: u64, graph: u64) |driver| {
         let of = driver.node(node)?.graph;
@@ -373,119 +311,30 @@ api! {
         driver.graph(graph)?;
         put(driver, id, number(graph))
     }
-    fn cuGraphExecGetId(exec: u64, id: u64) |driver| {
-        driver.executable(exec)?;
-        put(driver, id, number(exec))
-    }
 
     fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {
-        let bytes: [u8; 64] = crate::call::get(driver, value)?;
+        let bytes: [u8; 64] = get(driver, value)?;
         driver.node_set_attribute(node, attribute, bytes.to_vec())
     }
     fn cuGraphKernelNodeGetAttribute(node: u64, attribute: u32, value: u64) |driver| {
-        if driver.node(node)?.task.kind() != KERNEL {
+        if driver.node(node)?.task.kind() != kind::KERNEL {
             return Err(Error::INVALID_VALUE);
         }
         let set = driver.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
-        if driver.host().write(value, &set) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+        put_bytes(driver, value, &set)
     }
     fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |driver| {
         let attributes = driver.node(from)?.attributes.clone();
         attributes.into_iter().try_for_each(|(number, value)| driver.node_set_attribute(to, number, value))
     }
 
-    fn cuGraphInstantiate(exec: u64, graph: u64, error_node: u64, log: u64, room: u64) = cuGraphInstantiate_v2 |driver| {
-        instantiate_with_log(driver, exec, graph, error_node, (log, room))
-    }
-    fn cuGraphInstantiateWithFlags(exec: u64, graph: u64, flags: u64) |driver| {
-        instantiate(driver, exec, graph, flags)
-    }
-    fn cuGraphInstantiateWithParams(exec: u64, graph: u64, params: u64) per_thread |driver| {
-        // Flags, stream for an upload, node that is wrong, result.
-        let flags = get_u64(driver, params)?;
-        put(driver, params + 16, 0_u64)?;
-        let result = instantiate(driver, exec, graph, flags);
-        let code = match result {
-            Ok(()) => 0,
-            Err(Error::NOT_SUPPORTED) => 3,
-            Err(Error::INVALID_VALUE) => 2,
-            Err(_) => 1,
-        };
-        put(driver, params + 24, code)?;
-        result
-    }
-    fn cuGraphExecGetFlags(exec: u64, flags: u64) |driver| {
-        let value = driver.executable(exec)?.flags;
-        put(driver, flags, value)
-    }
-    fn cuGraphExecDestroy(exec: u64) |driver| { driver.executable_destroy(exec) }
-    fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
-    fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
-        driver.stream_device(stream)?;
-        driver.executable(exec).map(|_| ())
-    }
-    fn cuGraphExecUpdate(exec: u64, graph: u64, error_node: u64, result: u64) |driver| {
-        update(driver, exec, graph, [result, error_node, 0])
-    }
-    fn cuGraphExecUpdate_v2(exec: u64, graph: u64, info: u64) |driver| {
-        update(driver, exec, graph, [info, info + 8, info + 16])
-    }
-    fn cuGraphExecKernelNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, KERNEL, (params, Short))
-    }
-    fn cuGraphExecKernelNodeSetParams_v2(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, KERNEL, (params, Long))
-    }
-    fn cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
-        exec_set_kind(driver, exec, node, COPY, (params, Short))
-    }
-    fn cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: u64, _context: u64) |driver| {
-        exec_set_kind(driver, exec, node, FILL, (params, Short))
-    }
-    fn cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, HOST, (params, Short))
-    }
-    fn cuGraphExecBatchMemOpNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        exec_set_kind(driver, exec, node, 12, (params, Long))
-    }
-    fn cuGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64) |driver| {
-        driver.executable_set_child(exec, node, child)
-    }
-    fn cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.executable_set(exec, node, Task::Record(event))
-    }
-    fn cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.executable_set(exec, node, Task::Wait(event))
-    }
-    fn cuGraphExecNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
-        let (kind, params) = of_union(driver, params)?;
-        match kind {
-            4 => {
-                let child = get_u64(driver, params)?;
-                driver.executable_set_child(exec, node, child)
-            }
-            _ => exec_set_kind(driver, exec, node, kind, (params, Long)),
-        }
-    }
-    fn cuGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32) |driver| {
-        *driver.step_enabled(exec, node)? = enabled != 0;
-        Ok(())
-    }
-    fn cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: u64) |driver| {
-        let value = u32::from(*driver.step_enabled(exec, node)?);
-        put(driver, enabled, value)
-    }
-
     fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
         // The only flag says that nobody waits for the destructor; it is required.
-        if object == 0 || flags != 1 {
+        if flags != 1 {
             return Err(Error::INVALID_VALUE);
         }
         let destructor = Call { function: destructor, argument: pointer, stream: None };
-        let handle = driver.user_object_create(destructor, references)?;
-        put(driver, object, handle)
+        put_new(driver, object, |driver| driver.user_object_create(destructor, references))
     }
     fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.user_object_retain(object, count) }
     fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.user_object_release(object, count, &[]) }

@@ -1,8 +1,8 @@
 //! Launches and occupancy.
 
 use crate::api;
-use crate::call::{get, get_u32, get_u64, put, put_if};
-use driver::launch::{Arguments, Request};
+use crate::values::{Fields, get, get_u32, get_u64, put, put_if};
+use driver::module::{Arguments, Request};
 use driver::{Driver, Error, Result};
 
 /// Kinds of entries of a list of further arguments (`CU_LAUNCH_PARAM_*`).
@@ -38,11 +38,15 @@ const ATTRIBUTE_COOPERATIVE: u32 = 2;
 /// Bytes of a launch attribute: kind, padding, value of 64 bytes.
 const ATTRIBUTE_BYTES: u64 = 72;
 
-/// Launches as a `CUlaunchConfig` says: grid, block, shared bytes (7 numbers of 32 bits), stream, attributes, their
-/// number.
+/// Grid, block and shared bytes of a launch: seven numbers of 32 bits.
+pub fn shape(driver: &Driver, at: u64) -> Result<([u32; 3], [u32; 3], u32)> {
+    let fields = Fields(get::<28>(driver, at)?);
+    Ok(([0, 4, 8].map(|at| fields.u32(at)), [12, 16, 20].map(|at| fields.u32(at)), fields.u32(24)))
+}
+
+/// Launches as a `CUlaunchConfig` says: [`shape`], stream, attributes, their number.
 pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, extra: u64) -> Result<()> {
-    let words: [u8; 28] = get(driver, config)?;
-    let word = |i: usize| u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]]);
+    let (grid, block, shared_bytes) = shape(driver, config)?;
     let (stream, attributes) = (get_u64(driver, config + 32)?, get_u64(driver, config + 40)?);
     let count = u64::from(get_u32(driver, config + 48)?);
     let mut cooperative = false;
@@ -53,15 +57,14 @@ pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, ext
         }
     }
     let arguments = arguments(driver, each, extra)?;
-    driver.launch(&Request {
-        function,
-        grid: [word(0), word(1), word(2)],
-        block: [word(3), word(4), word(5)],
-        shared_bytes: word(6),
-        stream,
-        arguments,
-        cooperative,
-    })
+    driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative })
+}
+
+fn put_occupancy(driver: &Driver, to: u64, function: u64, threads: i32, shared: u64) -> Result<()> {
+    let threads = u32::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
+    // As much shared memory as no number of 32 bits has does not fit either.
+    let ctas = driver.occupancy(function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
+    put(driver, to, ctas as i32)
 }
 
 api! {
@@ -91,15 +94,16 @@ api! {
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: u64, function: u64, threads: i32, shared: u64) |driver| {
-        let ctas = driver.occupancy(function, u32::try_from(threads).unwrap_or(0), shared as u32)?;
-        put(driver, blocks, ctas as i32)
+        put_occupancy(driver, blocks, function, threads, shared)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks: u64, function: u64, threads: i32, shared: u64, _flags: u32,
+        blocks: u64, function: u64, threads: i32, shared: u64, flags: u32,
     ) |driver| {
-        let ctas = driver.occupancy(function, u32::try_from(threads).unwrap_or(0), shared as u32)?;
-        put(driver, blocks, ctas as i32)
+        if flags > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        put_occupancy(driver, blocks, function, threads, shared)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: u64, function: u64, blocks: i32, threads: i32) |driver| {

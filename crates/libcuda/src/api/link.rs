@@ -1,8 +1,8 @@
 //! Linking at run time, and the options of loading modules.
 
 use crate::api;
-use crate::call::{get_text, get_u32, get_u64, put, put_if};
-use driver::linker::{Log, Logs};
+use crate::values::{get_bytes, get_text, get_u32, get_u64, put, put_if, put_new};
+use driver::module::{Log, Logs};
 use driver::{Driver, Error, Result};
 
 /// Maximum number of options.
@@ -10,7 +10,7 @@ const MOST_OPTIONS: u32 = 256;
 /// Maximum size of an input.
 const MOST_INPUT_BYTES: u64 = 1 << 30;
 
-/// Where a program wants messages, by its options (`CU_JIT_*`); the others have no meaning here.
+/// The program's buffers for messages, by its options (`CU_JIT_*`); the others have no meaning here.
 pub fn logs(driver: &Driver, count: u32, options: u64, values: u64) -> Result<Logs> {
     let mut logs = Logs::default();
     if count > MOST_OPTIONS || (count > 0 && (options == 0 || values == 0)) {
@@ -35,12 +35,8 @@ pub fn logs(driver: &Driver, count: u32, options: u64, values: u64) -> Result<Lo
 
 api! {
     fn cuLinkCreate_v2(count: u32, options: u64, values: u64, link: u64) = cuLinkCreate |driver| {
-        if link == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         let logs = logs(driver, count, options, values)?;
-        let handle = driver.link_create(logs)?;
-        put(driver, link, handle)
+        put_new(driver, link, |driver| driver.link_create(logs))
     }
 
     fn cuLinkAddData_v2(
@@ -49,10 +45,7 @@ api! {
         if data == 0 || bytes > MOST_INPUT_BYTES {
             return Err(Error::INVALID_VALUE);
         }
-        let mut input = vec![0; bytes as usize];
-        if !driver.host().read(data, &mut input) {
-            return Err(Error::INVALID_VALUE);
-        }
+        let input = get_bytes(driver, data, bytes as usize)?;
         let name = if name == 0 { "input".to_owned() } else { get_text(driver, name)? };
         driver.link_add(link, kind, &name, input)
     }

@@ -1,8 +1,11 @@
 //! Virtual memory: addresses, memory, mappings.
 
 use crate::api;
-use crate::call::{finish, get_u32, guarded, put, with};
-use driver::mapping::GRANULARITY_BYTES;
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{get_u32, put, put_new};
+use crate::wait::finish;
+use driver::memory::GRANULARITY_BYTES;
 use driver::{Driver, Error, Result, Wait};
 
 /// Checks the properties of memory (`CUmemAllocationProp`: kind, handles for other processes, place); returns the
@@ -30,20 +33,18 @@ api! {
         put(driver, bytes, GRANULARITY_BYTES)
     }
     fn cuMemAddressReserve(pointer: u64, bytes: u64, alignment: u64, _wanted: u64, flags: u64) |driver| {
-        if pointer == 0 || flags != 0 {
+        if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let address = driver.reserve(bytes, alignment)?;
-        put(driver, pointer, address)
+        put_new(driver, pointer, |driver| driver.reserve(bytes, alignment))
     }
     fn cuMemAddressFree(address: u64, bytes: u64) |driver| { driver.unreserve(address, bytes) }
     fn cuMemCreate(handle: u64, bytes: u64, properties: u64, flags: u64) |driver| {
-        if handle == 0 || flags != 0 {
+        if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
         let device = device_of(driver, properties)?;
-        let created = driver.physical_create(device, bytes)?;
-        put(driver, handle, created)
+        put_new(driver, handle, |driver| driver.physical_create(device, bytes))
     }
     fn cuMemRelease(handle: u64) |driver| { driver.physical_release(handle) }
     fn cuMemMap(address: u64, bytes: u64, offset: u64, handle: u64, flags: u64) |driver| {
@@ -85,15 +86,13 @@ api! {
     }
 }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemUnmap(address: u64, bytes: u64) -> u32 {
-    guarded("cuMemUnmap", || {
+unlocked! {
+    fn cuMemUnmap(address: u64, bytes: u64) {
         let device = with(|driver| {
             driver.mapped(address, bytes)?;
             Ok(driver.mapping_at(address)?.1.device)
         })?;
         finish(Wait::Device(device))?;
         with(|driver| driver.unmap(address, bytes))
-    })
+    }
 }

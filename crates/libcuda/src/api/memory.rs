@@ -1,9 +1,12 @@
 //! Memory in one dimension: allocation, copies, fills, what an address is.
 
 use crate::api;
-use crate::call::{put, put_if};
-use driver::copy::{Place3d, Said};
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{put, put_if, put_new};
+use crate::wait::finish;
 use driver::memory::Place;
+use driver::memory::{Place3d, Said};
 use driver::{Driver, Error, Result, Wait};
 
 fn copy(driver: &mut Driver, to: (Said, u64), from: (Said, u64), bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
@@ -12,8 +15,7 @@ fn copy(driver: &mut Driver, to: (Said, u64), from: (Said, u64), bytes: u64, str
 }
 
 fn fill(driver: &mut Driver, address: u64, pattern: (u32, u64), count: u64, stream: u64, wait: bool) -> Result<Wait> {
-    let op = driver.fill(address, 0, pattern, [count, 1], stream)?;
-    if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
+    fill_rows(driver, (address, 0), pattern, [count, 1], stream, wait)
 }
 
 fn fill_rows(
@@ -28,6 +30,9 @@ fn fill_rows(
     if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
 }
 
+/// All flags of `cuMemHostRegister`: portable, mapped, of a device, only read.
+const REGISTER_FLAGS: u32 = 15;
+
 use Said::{Device, Host, Nothing};
 
 api! {
@@ -38,11 +43,7 @@ api! {
     }
 
     fn cuMemAlloc_v2(pointer: u64, bytes: u64) |driver| {
-        if pointer == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let address = driver.mem_alloc(bytes)?;
-        put(driver, pointer, address)
+        put_new(driver, pointer, |driver| driver.mem_alloc(bytes))
     }
 
     fn cuMemAllocPitch_v2(pointer: u64, pitch: u64, width: u64, height: u64, _element: u32) |driver| {
@@ -55,30 +56,29 @@ api! {
     }
 
     fn cuMemAllocManaged(pointer: u64, bytes: u64, flags: u32) |driver| {
-        if pointer == 0 || !matches!(flags, 1 | 2) {
+        if !matches!(flags, 1 | 2) {
             return Err(Error::INVALID_VALUE);
         }
-        let address = driver.mem_alloc_shared(bytes, Place::Managed, flags)?;
-        put(driver, pointer, address)
+        put_new(driver, pointer, |driver| driver.mem_alloc_shared(bytes, Place::Managed, flags))
     }
 
     fn cuMemAllocHost_v2(pointer: u64, bytes: u64) |driver| {
-        if pointer == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let address = driver.mem_alloc_shared(bytes, Place::Host, 0)?;
-        put(driver, pointer, address)
+        put_new(driver, pointer, |driver| driver.mem_alloc_shared(bytes, Place::Host, 0))
     }
 
     fn cuMemHostAlloc(pointer: u64, bytes: u64, flags: u32) |driver| {
-        if pointer == 0 || flags > 7 {
+        if flags > 7 {
             return Err(Error::INVALID_VALUE);
         }
-        let address = driver.mem_alloc_shared(bytes, Place::Host, flags)?;
-        put(driver, pointer, address)
+        put_new(driver, pointer, |driver| driver.mem_alloc_shared(bytes, Place::Host, flags))
     }
 
-    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) = cuMemHostRegister |driver| { driver.host_register(address, bytes, flags) }
+    fn cuMemHostRegister_v2(address: u64, bytes: u64, flags: u32) = cuMemHostRegister |driver| {
+        if flags > REGISTER_FLAGS {
+            return Err(Error::INVALID_VALUE);
+        }
+        driver.host_register(address, bytes, flags)
+    }
 
     fn cuMemHostGetDevicePointer_v2(pointer: u64, address: u64, flags: u32) |driver| {
         if flags != 0 {
@@ -89,7 +89,8 @@ api! {
     }
 
     fn cuMemHostGetFlags(flags: u64, address: u64) |driver| {
-        let (_, allocation) = driver.find(address).ok_or(Error::INVALID_VALUE)?;
+        let found = driver.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
+        let (_, allocation) = found.ok_or(Error::INVALID_VALUE)?;
         // Portable and mapped, as with unified addresses.
         put(driver, flags, allocation.flags | 3)
     }
@@ -164,37 +165,35 @@ api! {
     }
 }
 
-/// Frees after the work of the device has ended: it may use the memory.
-macro_rules! free {
-    ($($name:ident($address:ident: $kinds:pat) $release:expr;)*) => {$(
-        #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($address: u64) -> u32 {
-            use $crate::call::{finish, guarded, with};
-            guarded(stringify!($name), || {
-                if $address == 0 {
-                    return Ok(());
-                }
-                let device = with(|driver| {
-                    driver.context_here()?;
-                    driver.check_capture()?;
-                    driver.mem_owner_of($address, |place| matches!(place, $kinds))
-                })?;
-                finish(Wait::Device(device))?;
-                with(|driver| ($release)(driver, $address))
-            })
-        }
-    )*};
+/// Frees memory of a kind after the work of its device has ended, which may use it.
+fn free(address: u64, is_kind: impl Fn(Place) -> bool) -> Result<()> {
+    if address == 0 {
+        return Ok(());
+    }
+    let device = with(|driver| {
+        driver.context_here()?;
+        driver.check_capture()?;
+        driver.mem_owner_of(address, is_kind)
+    })?;
+    finish(Wait::Device(device))?;
+    with(|driver| {
+        driver.release(address);
+        Ok(())
+    })
 }
 
-free! {
-    cuMemFree_v2(address: Place::Device | Place::Managed) |driver: &mut Driver, address| {
-        driver.release(address);
-        Ok(())
-    };
-    cuMemFreeHost(address: Place::Host) |driver: &mut Driver, address| {
-        driver.release(address);
-        Ok(())
-    };
-    cuMemHostUnregister(address: Place::Registered(_)) |driver: &mut Driver, address| driver.host_unregister(address);
+unlocked! {
+    fn cuMemFree_v2(address: u64) { free(address, |place| matches!(place, Place::Device | Place::Managed)) }
+
+    fn cuMemFreeHost(address: u64) { free(address, |place| place == Place::Host) }
+
+    fn cuMemHostUnregister(address: u64) {
+        let device = with(|driver| {
+            driver.context_here()?;
+            driver.check_capture()?;
+            driver.registration(address).map(|(_, registration)| registration.device)
+        })?;
+        finish(Wait::Device(device))?;
+        with(|driver| driver.host_unregister(address))
+    }
 }

@@ -5,6 +5,7 @@ mod capture;
 mod context;
 mod device;
 mod entry;
+mod executable;
 mod graph;
 mod launch;
 mod link;

@@ -2,68 +2,51 @@
 
 use crate::api;
 use crate::api::link::logs;
-use crate::call::{get_text, put, put_if};
-use driver::{Driver, Error, Result};
-
-fn load(driver: &mut Driver, handle: u64, image: u64) -> Result<()> {
-    if handle == 0 || image == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    driver.context_here()?;
-    let image = driver.read_image(image)?;
-    let module = driver.load(&image)?;
-    put(driver, handle, module)
-}
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{get_text, put, put_if, put_new};
+use crate::wait::finish;
+use driver::{Driver, Error, Result, Wait};
 
 /// Loads with options of compilation: their number, numbers and values.
-fn load_with_options(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {
-    if handle == 0 || image == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
+fn load(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {
     driver.context_here()?;
     let logs = logs(driver, options.0, options.1, options.2)?;
     let image = driver.read_image(image)?;
-    let module = driver.load_with_logs(&image, &logs)?;
-    put(driver, handle, module)
+    put_new(driver, handle, |driver| driver.load_with_logs(&image, &logs))
 }
 
 fn load_file(driver: &mut Driver, handle: u64, path: u64) -> Result<()> {
-    if handle == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
     let path = get_text(driver, path)?;
     let image = std::fs::read(path).map_err(|_| Error::FILE_NOT_FOUND)?;
-    let module = driver.load(&image)?;
-    put(driver, handle, module)
+    put_new(driver, handle, |driver| driver.load(&image))
 }
 
 api! {
     fn cuModuleLoad(module: u64, path: u64) |driver| { load_file(driver, module, path) }
 
-    fn cuModuleLoadData(module: u64, image: u64) |driver| { load(driver, module, image) }
+    fn cuModuleLoadData(module: u64, image: u64) |driver| { load(driver, module, image, (0, 0, 0)) }
 
     fn cuModuleLoadDataEx(module: u64, image: u64, count: u32, options: u64, values: u64) |driver| {
-        load_with_options(driver, module, image, (count, options, values))
+        load(driver, module, image, (count, options, values))
     }
 
-    fn cuModuleLoadFatBinary(module: u64, image: u64) |driver| { load(driver, module, image) }
-
-    fn cuModuleUnload(module: u64) |driver| { driver.unload(module) }
+    fn cuModuleLoadFatBinary(module: u64, image: u64) |driver| { load(driver, module, image, (0, 0, 0)) }
 
     fn cuModuleGetLoadingMode(mode: u64) |driver| { put(driver, mode, 2) }
 
-    fn cuModuleGetFunction(function: u64, module: u64, name: u64) |driver| {
+    fn cuModuleGetFunction(function: u64, module: u64, name: u64) = cuLibraryGetKernel |driver| {
         let name = get_text(driver, name)?;
         let handle = driver.function(module, &name)?;
         put(driver, function, handle)
     }
 
-    fn cuModuleGetFunctionCount(count: u64, module: u64) |driver| {
+    fn cuModuleGetFunctionCount(count: u64, module: u64) = cuLibraryGetKernelCount |driver| {
         let names = driver.function_names(module)?;
         put(driver, count, names.len() as u32)
     }
 
-    fn cuModuleGetGlobal_v2(address: u64, bytes: u64, module: u64, name: u64) |driver| {
+    fn cuModuleGetGlobal_v2(address: u64, bytes: u64, module: u64, name: u64) = cuLibraryGetGlobal |driver| {
         let name = get_text(driver, name)?;
         let (start, size) = driver.variable(module, &name)?;
         put_if(driver, address, start)?;
@@ -73,7 +56,7 @@ api! {
     fn cuLibraryLoadData(
         library: u64, image: u64, jit: u64, jit_values: u64, jit_count: u32, _options: u64, _values: u64, _count: u32,
     ) |driver| {
-        load_with_options(driver, library, image, (jit_count, jit, jit_values))
+        load(driver, library, image, (jit_count, jit, jit_values))
     }
 
     fn cuLibraryLoadFromFile(
@@ -82,29 +65,9 @@ api! {
         load_file(driver, library, path)
     }
 
-    fn cuLibraryUnload(library: u64) |driver| { driver.unload(library) }
-
-    fn cuLibraryGetKernel(kernel: u64, library: u64, name: u64) |driver| {
-        let name = get_text(driver, name)?;
-        let handle = driver.function(library, &name)?;
-        put(driver, kernel, handle)
-    }
-
-    fn cuLibraryGetKernelCount(count: u64, library: u64) |driver| {
-        let names = driver.function_names(library)?;
-        put(driver, count, names.len() as u32)
-    }
-
     fn cuLibraryGetModule(module: u64, library: u64) |driver| {
         driver.module(library)?;
         put(driver, module, library)
-    }
-
-    fn cuLibraryGetGlobal(address: u64, bytes: u64, library: u64, name: u64) |driver| {
-        let name = get_text(driver, name)?;
-        let (start, size) = driver.variable(library, &name)?;
-        put_if(driver, address, start)?;
-        put_if(driver, bytes, size)
     }
 
     fn cuLibraryGetManaged(address: u64, bytes: u64, library: u64, name: u64) |driver| {
@@ -119,12 +82,7 @@ api! {
         put(driver, function, kernel)
     }
 
-    fn cuKernelGetLibrary(library: u64, kernel: u64) |driver| {
-        let module = driver.function_of(kernel)?.module;
-        put(driver, library, module)
-    }
-
-    fn cuFuncGetModule(module: u64, function: u64) |driver| {
+    fn cuFuncGetModule(module: u64, function: u64) = cuKernelGetLibrary |driver| {
         let of = driver.function_of(function)?.module;
         put(driver, module, of)
     }
@@ -160,5 +118,15 @@ api! {
 
     fn cuKernelSetCacheConfig(kernel: u64, _config: u32, _device: i32) |driver| {
         driver.function_of(kernel).map(|_| ())
+    }
+}
+
+unlocked! {
+    // After the work of the device has ended, which may use the module's variables.
+    fn cuModuleUnload(module: u64) = cuLibraryUnload {
+        let device = with(|driver| driver.module(module).map(|module| module.device))?;
+        let ended = finish(Wait::Device(device));
+        with(|driver| driver.unload(module))?;
+        ended
     }
 }

@@ -1,10 +1,10 @@
 //! Parameters of the nodes of graphs, as structures of cuda.h have them.
 
 use crate::api::array::box_3d;
-use crate::api::launch::arguments;
-use crate::call::{get, get_u32, get_u64, put};
-use driver::graph::Task;
-use driver::launch::Request;
+use crate::api::launch::{arguments, shape};
+use crate::values::{get_u32, get_u64, put};
+use driver::graph::{Task, kind};
+use driver::module::Request;
 use driver::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
 use driver::{Driver, Error, Result};
 
@@ -21,36 +21,31 @@ pub enum KernelForm {
 pub fn of_union(driver: &Driver, params: u64) -> Result<(u32, u64)> {
     let kind = get_u32(driver, params)?;
     // Copies have flags and a context before their parameters.
-    Ok((kind, params + 16 + if kind == 1 { 16 } else { 0 }))
-}
-
-/// The node of a graph within a graph.
-pub fn task_of_child(child: u64) -> Task {
-    Task::Child(child)
+    Ok((kind, params + 16 + if kind == kind::COPY { 16 } else { 0 }))
 }
 
 /// What the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`) say.
 pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) -> Result<Task> {
     match kind {
-        0 => kernel(driver, params, form).map(Task::Work),
-        1 => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
-        2 => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
-        3 => {
+        kind::KERNEL => kernel(driver, params, form).map(Task::Work),
+        kind::COPY => copy(driver, params).map(|copy| Task::Work(Work::Copy(copy))),
+        kind::FILL => fill(driver, params).map(|fill| Task::Work(Work::Fill(fill))),
+        kind::CALL => {
             let (function, argument) = (get_u64(driver, params)?, get_u64(driver, params + 8)?);
             if function == 0 {
                 return Err(Error::INVALID_VALUE);
             }
             Ok(Task::Work(Work::Call(Call { function, argument, stream: None })))
         }
-        4 => get_u64(driver, params).map(Task::Child),
-        5 => Ok(Task::Work(Work::Nothing)),
-        6 | 7 => {
+        kind::GRAPH => get_u64(driver, params).map(Task::Child),
+        kind::NOTHING => Ok(Task::Work(Work::Nothing)),
+        kind::WAIT | kind::RECORD => {
             let event = get_u64(driver, params)?;
             driver.event_wait(event, true)?;
-            Ok(if kind == 6 { Task::Wait(event) } else { Task::Record(event) })
+            Ok(if kind == kind::WAIT { Task::Wait(event) } else { Task::Record(event) })
         }
-        11 => get_u64(driver, params).map(Task::Free),
-        12 => {
+        kind::FREE => get_u64(driver, params).map(Task::Free),
+        kind::VALUES => {
             // Context, number, list, flags.
             let (count, list) = (get_u32(driver, params + 8)?, get_u64(driver, params + 16)?);
             memory_operations(driver, u64::from(count), list).map(Task::Several)
@@ -62,8 +57,7 @@ pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) ->
 /// `CUDA_KERNEL_NODE_PARAMS`: function, grid, block, shared bytes (7 numbers of 32 bits), arguments, further arguments;
 /// in the long form, kernel and context.
 fn kernel(driver: &mut Driver, params: u64, form: KernelForm) -> Result<Work> {
-    let words: [u8; 28] = get(driver, params + 8)?;
-    let word = |i: usize| u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]]);
+    let (grid, block, shared_bytes) = shape(driver, params + 8)?;
     let mut function = get_u64(driver, params)?;
     if function == 0 && form == KernelForm::Long {
         function = get_u64(driver, params + 56)?;
@@ -71,9 +65,9 @@ fn kernel(driver: &mut Driver, params: u64, form: KernelForm) -> Result<Work> {
     let (each, extra) = (get_u64(driver, params + 40)?, get_u64(driver, params + 48)?);
     let request = Request {
         function,
-        grid: [word(0), word(1), word(2)],
-        block: [word(3), word(4), word(5)],
-        shared_bytes: word(6),
+        grid,
+        block,
+        shared_bytes,
         stream: 0,
         arguments: arguments(driver, each, extra)?,
         cooperative: false,
@@ -111,9 +105,10 @@ pub fn allocation_bytes(driver: &Driver, params: u64) -> Result<u64> {
     get_u64(driver, params + 104)
 }
 
-/// Checks the data of an edge (ports, kind): only full completion of the earlier node is supported.
-pub fn edge(driver: &Driver, data: u64) -> Result<()> {
-    if get_u64(driver, data)? == 0 { Ok(()) } else { Err(Error::NOT_SUPPORTED) }
+/// Checks the data of edges (ports, kind), if there are any: only full completion of the earlier node is supported.
+pub fn check_edges(driver: &Driver, data: u64, count: u64) -> Result<()> {
+    let edges = if data == 0 { 0 } else { count };
+    (0..edges).try_for_each(|i| if get_u64(driver, data + 8 * i)? == 0 { Ok(()) } else { Err(Error::NOT_SUPPORTED) })
 }
 
 /// Bytes of `CUstreamBatchMemOpParams`.

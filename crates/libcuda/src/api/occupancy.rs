@@ -1,7 +1,9 @@
 //! The block size at which a kernel occupies the most of an SM.
 
-use crate::call::{guarded, put, with};
+use crate::call::with;
 use crate::process::call_size;
+use crate::unlocked;
+use crate::values::put;
 use driver::{Error, Result};
 
 const WARP: u32 = 32;
@@ -30,50 +32,28 @@ fn best(function: u64, limit: i32, shared: &dyn Fn(u32) -> u64) -> Result<(u32, 
     Ok((ctas * sms, threads))
 }
 
-fn potential(
-    name: &'static str,
-    (grid, block): (u64, u64),
-    function: u64,
-    shared_of: u64,
-    shared: u64,
-    limit: i32,
-) -> u32 {
-    guarded(name, || {
-        let (ctas, threads) =
-            best(function, limit, &|block| if shared_of == 0 { shared } else { call_size(shared_of, block as i32) })?;
-        with(|driver| {
-            put(driver, grid, ctas as i32)?;
-            put(driver, block, threads as i32)
-        })
-    })
-}
-
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
-    grid: u64,
-    block: u64,
-    function: u64,
-    shared_of: u64,
-    shared: u64,
-    limit: i32,
-) -> u32 {
-    potential("cuOccupancyMaxPotentialBlockSize", (grid, block), function, shared_of, shared, limit)
-}
-
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
-    grid: u64,
-    block: u64,
-    function: u64,
-    shared_of: u64,
-    shared: u64,
-    limit: i32,
-    flags: u32,
-) -> u32 {
-    if flags > 1 {
-        return Error::INVALID_VALUE.code();
+unlocked! {
+    fn cuOccupancyMaxPotentialBlockSize(
+        grid: u64, block: u64, function: u64, shared_of: u64, shared: u64, limit: i32,
+    ) {
+        potential((grid, block), function, (shared_of, shared), limit)
     }
-    potential("cuOccupancyMaxPotentialBlockSizeWithFlags", (grid, block), function, shared_of, shared, limit)
+
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        grid: u64, block: u64, function: u64, shared_of: u64, shared: u64, limit: i32, flags: u32,
+    ) {
+        if flags > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        potential((grid, block), function, (shared_of, shared), limit)
+    }
+}
+
+fn potential((grid, block): (u64, u64), function: u64, (shared_of, shared): (u64, u64), limit: i32) -> Result<()> {
+    let (ctas, threads) =
+        best(function, limit, &|block| if shared_of == 0 { shared } else { call_size(shared_of, block as i32) })?;
+    with(|driver| {
+        put(driver, grid, ctas as i32)?;
+        put(driver, block, threads as i32)
+    })
 }

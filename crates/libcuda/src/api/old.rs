@@ -1,8 +1,8 @@
 //! Launches as in CUDA 2 and 3: shape and arguments belong to the function.
 
 use crate::api;
-use crate::call::put;
-use driver::launch::{Arguments, Request};
+use crate::values::{get_bytes, put, put_if};
+use driver::module::{Arguments, Request};
 use driver::{Driver, Error, Result};
 
 /// More arguments than any kernel has.
@@ -64,10 +64,7 @@ api! {
         set_argument(driver, function, offset, &value.to_le_bytes())
     }
     fn cuParamSetv(function: u64, offset: i32, from: u64, bytes: u32) |driver| {
-        let mut value = vec![0; (bytes as usize).min(MOST_ARGUMENT_BYTES + 1)];
-        if !driver.host().read(from, &mut value) {
-            return Err(Error::INVALID_VALUE);
-        }
+        let value = get_bytes(driver, from, (bytes as usize).min(MOST_ARGUMENT_BYTES + 1))?;
         set_argument(driver, function, offset, &value)
     }
     fn cuLaunch(function: u64) |driver| { launch(driver, function, [1, 1], 0) }
@@ -86,7 +83,7 @@ api! {
         let index = usize::try_from(index).map_err(|_| Error::INVALID_VALUE)?;
         let param = kernel.params.get(index).ok_or(Error::INVALID_VALUE)?;
         put(driver, offset, u64::from(param.offset))?;
-        crate::call::put_if(driver, bytes, u64::from(param.bytes))
+        put_if(driver, bytes, u64::from(param.bytes))
     }
     fn cuFuncGetParamCount(function: u64, count: u64) = cuKernelGetParamCount |driver| {
         let number = driver.function_of(function)?.kernel.params.len() as u64;

@@ -1,8 +1,8 @@
 //! Buses, peers, old queries of devices, and what is accepted without effect.
 
 use crate::api;
-use crate::call::{get_text, get_u64, put, put_if, put_text};
-use driver::copy::{Place3d, Said};
+use crate::values::{get_text, get_u64, put, put_if, put_new, put_text};
+use driver::memory::{Place, Place3d, Said};
 use driver::{Driver, Error, Result, Wait};
 
 /// The place of a device on its bus.
@@ -139,11 +139,11 @@ api! {
 
     fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) |driver| {
         driver.device(device)?;
-        driver::array::channel_of(format)?;
+        driver::image::channel_of(format)?;
         if !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
         }
-        put(driver, width, driver::texture::MOST_LINEAR)
+        put(driver, width, driver::image::MOST_LINEAR)
     }
 
     fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) |driver| {
@@ -169,33 +169,7 @@ api! {
     }
 
     fn cuMemAllocHost(pointer: u64, bytes: u32) |driver| {
-        if pointer == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let address = driver.mem_alloc_shared(bytes.into(), driver::memory::Place::Host, 0)?;
-        put(driver, pointer, address)
-    }
-
-    // A context counts its uses beside its creation.
-    fn cuCtxAttach(context: u64, flags: u32) |driver| {
-        if flags != 0 || context == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let (handle, here) = driver.context_here()?;
-        here.attached += 1;
-        put(driver, context, handle)
-    }
-
-    fn cuCtxDetach(context: u64) |driver| {
-        let (handle, here) = driver.context_here()?;
-        if handle != context {
-            return Err(Error::INVALID_CONTEXT);
-        }
-        if here.attached > 0 {
-            here.attached -= 1;
-            return Ok(());
-        }
-        driver.context_destroy(context)
+        put_new(driver, pointer, |driver| driver.mem_alloc_shared(bytes.into(), Place::Host, 0))
     }
 
     fn cuCtxGetDevice_v2(device: u64, context: u64) |driver| {
@@ -204,10 +178,9 @@ api! {
     }
 
     fn cuCtxSynchronize_v2(context: u64) |driver| {
-        if context == 0 {
-            return driver.device_here().map(Wait::Device);
-        }
-        driver.context(context).map(|context| Wait::Device(context.device))
+        let device = if context == 0 { driver.device_here()? } else { driver.context(context)?.device };
+        driver.refuse_captures_on(device)?;
+        Ok(Wait::Device(device))
     }
 
     // Profiling is what the simulator does.

@@ -1,8 +1,8 @@
 //! What an address is, and advice on managed memory.
 
 use crate::api;
-use crate::call::{get_u32, get_u64, put};
-use driver::pointer::{Attribute, Location};
+use crate::values::{get_u32, get_u64, put};
+use driver::memory::{Attribute, Location};
 use driver::{Driver, Error, Result};
 
 fn put_attribute(driver: &Driver, to: u64, value: Attribute) -> Result<()> {

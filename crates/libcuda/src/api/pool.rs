@@ -1,7 +1,10 @@
 //! Pools of memory, and memory in the order of streams.
 
 use crate::api;
-use crate::call::{finish, get_u32, get_u64, guarded, put, with};
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{get_u32, get_u64, put, put_new};
+use crate::wait::finish;
 use driver::{Driver, Error, Result, Wait};
 
 /// The device of a place (`CUmemLocation`: kind, number), which must be one.
@@ -21,50 +24,28 @@ fn device_of_pinned(driver: &Driver, place: u64, kind: u32) -> Result<i32> {
     }
 }
 
-fn put_pool(driver: &Driver, pool: u64, handle: u64) -> Result<()> {
-    if pool == 0 { Err(Error::INVALID_VALUE) } else { put(driver, pool, handle) }
-}
-
 /// Allocates. Memory that streams have yet to free is waited for if it is needed.
-fn allocate(name: &'static str, pointer: u64, bytes: u64, pool: Option<u64>, stream: u64) -> u32 {
-    guarded(name, || {
-        if pointer == 0 {
-            return Err(Error::INVALID_VALUE);
+fn allocate(pointer: u64, bytes: u64, pool: Option<u64>, stream: u64) -> Result<()> {
+    if pointer == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let attempt = || with(|driver| driver.mem_alloc_async(bytes, pool, stream));
+    let address = match attempt() {
+        Err(Error::OUT_OF_MEMORY) => {
+            let device = with(|driver| driver.stream_device(stream))?;
+            finish(Wait::Device(device))?;
+            attempt()?
         }
-        let attempt = || with(|driver| driver.mem_alloc_async(bytes, pool, stream));
-        let address = match attempt() {
-            Err(Error::OUT_OF_MEMORY) => {
-                let device = with(|driver| driver.stream_device(stream))?;
-                finish(Wait::Device(device))?;
-                attempt()?
-            }
-            result => result?,
-        };
-        with(|driver| put(driver, pointer, address))
-    })
+        result => result?,
+    };
+    with(|driver| put(driver, pointer, address))
 }
 
-/// The functions that allocate, with their variants whose default stream is that of the thread.
-macro_rules! allocate {
-    ($($name:literal $thread:literal ($pointer:ident $bytes:ident $($pool:ident)? | $stream:ident) $from:expr;)*) => {$(
-        const _: () = {
-            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-            #[unsafe(export_name = $name)]
-            extern "C" fn function($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
-                allocate($name, $pointer, $bytes, $from, $stream)
-            }
-            #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-            #[unsafe(export_name = $thread)]
-            extern "C" fn variant($pointer: u64, $bytes: u64, $($pool: u64,)? $stream: u64) -> u32 {
-                driver::default_stream::of_thread(|| function($pointer, $bytes, $($pool,)? $stream))
-            }
-        };
-    )*};
-}
-
-allocate! {
-    "cuMemAllocAsync" "cuMemAllocAsync_ptsz" (pointer bytes | stream) None;
-    "cuMemAllocFromPoolAsync" "cuMemAllocFromPoolAsync_ptsz" (pointer bytes pool | stream) Some(pool);
+unlocked! {
+    fn cuMemAllocAsync(pointer: u64, bytes: u64, stream: u64) per_thread { allocate(pointer, bytes, None, stream) }
+    fn cuMemAllocFromPoolAsync(pointer: u64, bytes: u64, pool: u64, stream: u64) per_thread {
+        allocate(pointer, bytes, Some(pool), stream)
+    }
 }
 
 api! {
@@ -79,29 +60,24 @@ api! {
             return Err(Error::NOT_SUPPORTED);
         }
         let device = device_of(driver, properties + 8)?;
-        let handle = driver.pool_create(device)?;
-        put_pool(driver, pool, handle)
+        put_new(driver, pool, |driver| driver.pool_create(device))
     }
     fn cuMemPoolDestroy(pool: u64) |driver| { driver.pool_destroy(pool) }
     fn cuDeviceGetDefaultMemPool(pool: u64, device: i32) |driver| {
-        let handle = driver.default_pool(device)?;
-        put_pool(driver, pool, handle)
+        put_new(driver, pool, |driver| driver.default_pool(device))
     }
     fn cuDeviceGetMemPool(pool: u64, device: i32) |driver| {
-        let handle = driver.present_pool(device)?;
-        put_pool(driver, pool, handle)
+        put_new(driver, pool, |driver| driver.present_pool(device))
     }
     fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.set_present_pool(device, pool) }
     // Pools of pinned memory of a device (kind 1) by its place.
     fn cuMemGetDefaultMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        let handle = driver.default_pool(device)?;
-        put_pool(driver, pool, handle)
+        put_new(driver, pool, |driver| driver.default_pool(device))
     }
     fn cuMemGetMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        let handle = driver.present_pool(device)?;
-        put_pool(driver, pool, handle)
+        put_new(driver, pool, |driver| driver.present_pool(device))
     }
     fn cuMemSetMemPool(place: u64, kind: u32, pool: u64) |driver| {
         let device = device_of_pinned(driver, place, kind)?;

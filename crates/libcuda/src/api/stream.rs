@@ -1,16 +1,18 @@
-//! Streams, events, calls of host functions.
+//! Streams and their attributes, events, calls of host functions.
 
 use crate::api;
-use crate::call::{finish, guarded, put, put_if, with};
+use crate::call::with;
+use crate::unlocked;
+use crate::values::{get_bytes, put, put_bytes, put_if, put_new};
+use crate::wait::finish;
 use driver::work::Call;
 use driver::{Driver, Error, Result};
 
-fn create(driver: &mut Driver, stream: u64, flags: u32, priority: i32) -> Result<()> {
-    if stream == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    let handle = driver.stream_create(flags, priority)?;
-    put(driver, stream, handle)
+/// Writes the context of a stream; that of a default stream is the current one.
+fn put_context(driver: &mut Driver, to: u64, stream: u64) -> Result<()> {
+    let here = driver.context_here()?.0;
+    let of = driver.stream(stream).map_or(here, |stream| stream.context);
+    put(driver, to, of)
 }
 
 /// Whether flags ask for a node of its own in a capture (`CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`).
@@ -18,11 +20,21 @@ fn external(flags: u32) -> Result<bool> {
     if flags <= 1 { Ok(flags == 1) } else { Err(Error::INVALID_VALUE) }
 }
 
+/// Size of an attribute of streams: access window, synchronisation, priority, domains of synchronisation.
+fn attribute_bytes(attribute: u32) -> Result<usize> {
+    match attribute {
+        1 => Ok(32),
+        3 | 8 | 10 => Ok(4),
+        9 => Ok(2),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
 api! {
-    fn cuStreamCreate(stream: u64, flags: u32) |driver| { create(driver, stream, flags, 0) }
+    fn cuStreamCreate(stream: u64, flags: u32) |driver| { put_new(driver, stream, |driver| driver.stream_create(flags, 0)) }
 
     fn cuStreamCreateWithPriority(stream: u64, flags: u32, priority: i32) |driver| {
-        create(driver, stream, flags, priority)
+        put_new(driver, stream, |driver| driver.stream_create(flags, priority))
     }
 
     fn cuStreamDestroy_v2(stream: u64) = cuStreamDestroy |driver| { driver.stream_destroy(stream) }
@@ -50,17 +62,13 @@ api! {
     }
 
     fn cuStreamGetCtx(stream: u64, context: u64) per_thread |driver| {
-        let here = driver.context_here()?.0;
-        let of = driver.stream(stream).map_or(here, |stream| stream.context);
-        put(driver, context, of)
+        put_context(driver, context, stream)
     }
 
     // No stream has a green context.
     fn cuStreamGetCtx_v2(stream: u64, context: u64, green: u64) per_thread |driver| {
-        let here = driver.context_here()?.0;
-        let of = driver.stream(stream).map_or(here, |stream| stream.context);
         put_if(driver, green, 0_u64)?;
-        put(driver, context, of)
+        put_context(driver, context, stream)
     }
 
     fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) per_thread |driver| {
@@ -68,33 +76,40 @@ api! {
     }
 
     fn cuLaunchHostFunc(stream: u64, function: u64, argument: u64) per_thread |driver| {
-        if function == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         driver.call_host(stream, Call { function, argument, stream: None })
     }
 
     // The manner of the wait is the library's own.
     fn cuLaunchHostFunc_v2(stream: u64, function: u64, argument: u64, _manner: u32) per_thread |driver| {
-        if function == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         driver.call_host(stream, Call { function, argument, stream: None })
     }
 
-    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, _flags: u32) per_thread |driver| {
-        if function == 0 {
+    fn cuStreamAddCallback(stream: u64, function: u64, argument: u64, flags: u32) per_thread |driver| {
+        if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
         driver.call_host(stream, Call { function, argument, stream: Some(stream) })
     }
 
-    fn cuEventCreate(event: u64, flags: u32) |driver| {
-        if event == 0 {
+    fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
+        driver.stream_device(stream)?;
+        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
             return Err(Error::INVALID_VALUE);
         }
-        let handle = driver.event_create(flags)?;
-        put(driver, event, handle)
+        Ok(())
+    }
+    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
+    fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
+        let bytes = get_bytes(driver, value, attribute_bytes(attribute)?)?;
+        driver.set_stream_attribute(stream, attribute, bytes)
+    }
+    fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
+        let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
+        put_bytes(driver, value, &set)
+    }
+
+    fn cuEventCreate(event: u64, flags: u32) |driver| {
+        put_new(driver, event, |driver| driver.event_create(flags))
     }
 
     fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
@@ -117,20 +132,14 @@ api! {
     }
 }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuStreamQuery(stream: u64) -> u32 {
-    guarded("cuStreamQuery", || {
+unlocked! {
+    fn cuStreamQuery(stream: u64) per_thread {
         finish(with(|driver| driver.stream_wait(stream, true))?)?;
         let idle = with(|driver| driver.stream_idle(stream))?;
         if idle { Ok(()) } else { Err(Error::NOT_READY) }
-    })
-}
+    }
 
-#[allow(unsafe_code, reason = "the name is part of CUDA's API")]
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventQuery(event: u64) -> u32 {
-    guarded("cuEventQuery", || {
+    fn cuEventQuery(event: u64) {
         let wait = with(|driver| {
             driver.context_here()?;
             driver.event_wait(event, true)
@@ -138,7 +147,5 @@ pub extern "C" fn cuEventQuery(event: u64) -> u32 {
         finish(wait)?;
         let happened = with(|driver| driver.event_happened(event))?;
         if happened { Ok(()) } else { Err(Error::NOT_READY) }
-    })
+    }
 }
-
-crate::api_variant! { cuStreamQuery (stream: u64) per_thread }

@@ -2,8 +2,8 @@
 
 use super::array::descriptor_2d;
 use crate::api;
-use crate::call::{Fields, get, get_text, put, put_if};
-use driver::texture::{Resource, Sampling, View};
+use crate::values::{Fields, get, get_text, put, put_if, put_new};
+use driver::image::{Resource, Sampling, View};
 use driver::{Driver, Error, Result};
 
 /// Sizes of `CUDA_RESOURCE_DESC`, `CUDA_TEXTURE_DESC` and `CUDA_RESOURCE_VIEW_DESC`.
@@ -62,6 +62,12 @@ fn sample(driver: &mut Driver, reference: u64, change: impl FnOnce(&mut Sampling
     Ok(())
 }
 
+/// Writes how a texture reference reads.
+fn put_sampling(driver: &mut Driver, to: u64, reference: u64, of: impl FnOnce(&Sampling) -> u32) -> Result<()> {
+    let value = of(&driver.reference(reference, false)?.sampling);
+    put(driver, to, value)
+}
+
 /// What is only supported as it is at first.
 fn only(driver: &mut Driver, reference: u64, is_usual: bool, what: &'static str) -> Result<()> {
     driver.reference(reference, false)?;
@@ -83,16 +89,12 @@ const OVERRIDE_FORMAT: u32 = 1;
 
 api! {
     fn cuTexObjectCreate(object: u64, resource_at: u64, texture_at: u64, view_at: u64) |driver| {
-        if object == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         let said = (Fields(get(driver, resource_at)?), Fields(get(driver, texture_at)?));
         let seen = if view_at == 0 { None } else { Some(Fields(get(driver, view_at)?)) };
         let (resource, sampling) = (resource(&said.0)?, sampling(&said.1));
         let bytes = [said.0.0.to_vec(), said.1.0.to_vec(), seen.as_ref().map_or_else(Vec::new, |v| v.0.to_vec())];
         let view = seen.as_ref().map(view);
-        let handle = driver.texture_create(&resource, Some(&sampling), view.as_ref(), bytes)?;
-        put(driver, object, handle)
+        put_new(driver, object, |driver| driver.texture_create(&resource, Some(&sampling), view.as_ref(), bytes))
     }
 
     fn cuTexObjectDestroy(object: u64) |driver| { driver.texture_destroy(object, false) }
@@ -101,13 +103,9 @@ api! {
     fn cuTexObjectGetResourceViewDesc(to: u64, object: u64) |driver| { put_said(driver, to, object, false, 2) }
 
     fn cuSurfObjectCreate(object: u64, resource_at: u64) |driver| {
-        if object == 0 {
-            return Err(Error::INVALID_VALUE);
-        }
         let said = Fields(get(driver, resource_at)?);
-        let bytes = [said.0.to_vec(), Vec::new(), Vec::new()];
-        let handle = driver.texture_create(&resource(&said)?, None, None, bytes)?;
-        put(driver, object, handle)
+        let (resource, bytes) = (resource(&said)?, [said.0.to_vec(), Vec::new(), Vec::new()]);
+        put_new(driver, object, |driver| driver.texture_create(&resource, None, None, bytes))
     }
 
     fn cuSurfObjectDestroy(object: u64) |driver| { driver.texture_destroy(object, true) }
@@ -170,7 +168,7 @@ api! {
     }
     fn cuTexRefSetFormat(reference: u64, format: u32, channels: i32) |driver| {
         let channels = u32::try_from(channels).map_err(|_| Error::INVALID_VALUE)?;
-        driver::array::channel_of(format)?;
+        driver::image::channel_of(format)?;
         if !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
         }
@@ -201,15 +199,13 @@ api! {
         sample(driver, reference, |sampling| sampling.filter = mode)
     }
     fn cuTexRefGetFilterMode(mode: u64, reference: u64) |driver| {
-        let set = driver.reference(reference, false)?.sampling.filter;
-        put(driver, mode, set)
+        put_sampling(driver, mode, reference, |sampling| sampling.filter)
     }
     fn cuTexRefSetFlags(reference: u64, flags: u32) |driver| {
         sample(driver, reference, |sampling| sampling.flags = flags)
     }
     fn cuTexRefGetFlags(flags: u64, reference: u64) |driver| {
-        let set = driver.reference(reference, false)?.sampling.flags;
-        put(driver, flags, set)
+        put_sampling(driver, flags, reference, |sampling| sampling.flags)
     }
     fn cuTexRefSetBorderColor(reference: u64, colour: u64) |driver| {
         let fields = Fields(get::<16>(driver, colour)?);
@@ -223,8 +219,7 @@ api! {
         sample(driver, reference, |sampling| sampling.anisotropy = most)
     }
     fn cuTexRefGetMaxAnisotropy(most: u64, reference: u64) |driver| {
-        let set = driver.reference(reference, false)?.sampling.anisotropy;
-        put(driver, most, set)
+        put_sampling(driver, most, reference, |sampling| sampling.anisotropy)
     }
     fn cuTexRefSetMipmapFilterMode(reference: u64, mode: u32) |driver| {
         only(driver, reference, mode == 0, "a filter between levels of a texture")
@@ -249,7 +244,7 @@ api! {
         put_if(driver, least, 0.0_f32)?;
         put_if(driver, most, 0.0_f32)
     }
-    // References are found by their names; functions need not be told.
+    // References are found by their names: functions need no list of them.
     fn cuParamSetTexRef(function: u64, _unit: i32, reference: u64) |driver| {
         driver.function_of(function)?;
         driver.reference(reference, false).map(|_| ())

@@ -10,6 +10,17 @@
 /* The driver API. Handles are pointers. */
 typedef void *H;
 typedef uint64_t P;
+/* CUDA_MEMCPY3D and its sides. */
+typedef struct {
+    size_t x, y, z, level;
+    int kind;
+    const void *host;
+    P device;
+    H array;
+    void *context;
+    size_t pitch, height;
+} Side3;
+typedef struct { Side3 from, to; size_t width, height, depth; } Copy3;
 int cuInit(unsigned), cuDriverGetVersion(int *), cuDeviceGet(int *, int), cuDeviceGetCount(int *);
 int cuDeviceGetName(char *, int, int), cuDeviceTotalMem_v2(size_t *, int), cuDeviceGetAttribute(int *, int, int);
 int cuGetErrorName(int, const char **), cuGetErrorString(int, const char **);

@@ -18,6 +18,24 @@ int main(int argc, char **argv) {
         OK(cuMemcpyDtoH_v2(h, seen, sizeof h));
         for (int i = 0; i < 34; i++) EXPECT(34 * 35 / 2, h[i]);
     }
+    /* Two launches at the same time: each counts the arrivals of its own CTAs. */
+    H stream[2];
+    P sums[2], all[2];
+    for (int i = 0; i < 2; i++) {
+        OK(cuStreamCreate(&stream[i], 1));
+        OK(cuMemAlloc_v2(&sums[i], 4));
+        OK(cuMemAlloc_v2(&all[i], sizeof h));
+        OK(cuMemsetD32_v2(sums[i], 0, 1));
+    }
+    OK(cuCtxSynchronize());
+    for (int i = 0; i < 2; i++)
+        OK(cuLaunchCooperativeKernel(f, 34 - 17 * i, 1, 1, 64, 1, 1, 0, stream[i], (void *[]){&sums[i], &all[i]}));
+    OK(cuCtxSynchronize());
+    for (int i = 0; i < 2; i++) {
+        int n = 34 - 17 * i;
+        OK(cuMemcpyDtoH_v2(h, all[i], n * sizeof *h));
+        for (int k = 0; k < n; k++) EXPECT(n * (n + 1) / 2, h[k]);
+    }
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, f, 64, 0));
     EXPECT(16, ctas);
     EXPECT(720, cuLaunchCooperativeKernel(f, 34 * ctas + 1, 1, 1, 64, 1, 1, 0, 0, (void *[]){&sum, &seen}));

@@ -3,16 +3,6 @@
 
 typedef struct { size_t x, y; int kind; const void *host; P device; H array; size_t pitch; } Side2;
 typedef struct { Side2 from, to; size_t width, height; } Copy2;
-typedef struct {
-    size_t x, y, z, level;
-    int kind;
-    const void *host;
-    P device;
-    H array;
-    void *context;
-    size_t pitch, height;
-} Side3;
-typedef struct { Side3 from, to; size_t width, height, depth; } Copy3;
 typedef struct { size_t width, height; int format, channels; } Array2;
 typedef struct { size_t width, height, depth; int format, channels; unsigned flags; } Array3;
 enum { HOST = 1, DEVICE = 2, ARRAY = 3, UNIFIED = 4, U8 = 1, S32 = 10, F32 = 32 };

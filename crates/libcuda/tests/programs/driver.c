@@ -112,7 +112,13 @@ int main(int argc, char **argv) {
         /* A module that is loaded again has its first values. */
         OK(cuModuleLoad(&again, argv[i]));
         symbols(again);
+        /* Kernels that have not run yet still have the module's variables. */
+        H f;
+        OK(cuModuleGetFunction(&f, again, "scale"));
+        OK(cuMemAlloc_v2(&memory, 128));
+        OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, 0, (void *[]){&memory, &(int){32}}, 0));
         OK(cuModuleUnload(again));
+        OK(cuCtxSynchronize());
     }
     EXPECT(301, cuModuleLoad(&module, "nowhere.ptx"));
     EXPECT(218, cuModuleLoadData(&module, ".version 7.0\n.target sm_70\nnonsense"));

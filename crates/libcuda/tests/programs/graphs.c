@@ -8,23 +8,6 @@ typedef struct {
     H kernel, context;
 } KernelNode;
 typedef struct {
-    size_t from_x, from_y, from_z, from_level;
-    int from_kind;
-    const void *from_host;
-    P from_device;
-    H from_array;
-    void *reserved0;
-    size_t from_pitch, from_height;
-    size_t to_x, to_y, to_z, to_level;
-    int to_kind;
-    void *to_host;
-    P to_device;
-    H to_array;
-    void *reserved1;
-    size_t to_pitch, to_height;
-    size_t width, height, depth;
-} Copy;
-typedef struct {
     P to;
     size_t pitch;
     unsigned value, unit;
@@ -54,7 +37,7 @@ typedef struct {
     union {
         long long reserved1[29];
         KernelNode kernel;
-        struct { int flags, reserved; H context; Copy copy; } copy;
+        struct { int flags, reserved; H context; Copy3 copy; } copy;
         Fill fill;
         Call call;
         AllocNode alloc;
@@ -73,11 +56,11 @@ typedef struct {
 
 int cuGraphCreate(H *, unsigned), cuGraphDestroy(H), cuGraphInstantiateWithFlags(H *, H, unsigned long long);
 int cuGraphAddKernelNode_v2(H *, H, const H *, size_t, const KernelNode *), cuGraphLaunch(H, H);
-int cuGraphAddMemcpyNode(H *, H, const H *, size_t, const Copy *, H);
+int cuGraphAddMemcpyNode(H *, H, const H *, size_t, const Copy3 *, H);
 int cuGraphAddMemsetNode(H *, H, const H *, size_t, const Fill *, H);
 int cuGraphAddHostNode(H *, H, const H *, size_t, const Call *);
 int cuGraphAddNode(H *, H, const H *, size_t, AnyNode *), cuGraphGetNodes(H, H *, size_t *);
-int cuGraphKernelNodeGetParams_v2(H, KernelNode *), cuGraphMemcpyNodeGetParams(H, Copy *);
+int cuGraphKernelNodeGetParams_v2(H, KernelNode *), cuGraphMemcpyNodeGetParams(H, Copy3 *);
 int cuGraphMemsetNodeGetParams(H, Fill *), cuGraphNodeGetType(H, int *);
 int cuGraphExecKernelNodeSetParams_v2(H, H, const KernelNode *), cuGraphExecDestroy(H);
 int cuGraphExecUpdate_v2(H, H, void *), cuGraphGetEdges_v2(H, H *, H *, void *, size_t *);
@@ -114,7 +97,7 @@ static void graphs(H saxpy, H stream) {
     OK(cuMemAlloc_v2(&dy, sizeof y));
     H graph, exec, up, clear, run, down, call;
     OK(cuGraphCreate(&graph, 0));
-    Copy in = {.from_kind = 1, .from_host = x, .to_kind = 2, .to_device = dx, .width = sizeof x, .height = 1, .depth = 1};
+    Copy3 in = {.from.kind = 1, .from.host = x, .to.kind = 2, .to.device = dx, .width = sizeof x, .height = 1, .depth = 1};
     OK(cuGraphAddMemcpyNode(&up, graph, 0, 0, &in, 0));
     Fill zero = {dy, 0, 0x3f800000, 4, N, 1, 0};
     OK(cuGraphAddMemsetNode(&clear, graph, 0, 0, &zero, 0));
@@ -122,7 +105,7 @@ static void graphs(H saxpy, H stream) {
     H before[] = {up, clear};
     OK(cuGraphAddKernelNode_v2(&run, graph, before, 2, &kernel));
     AnyNode out = {1};
-    out.copy.copy = (Copy){.from_kind = 2, .from_device = dy, .to_kind = 1, .to_host = y, .width = sizeof y};
+    out.copy.copy = (Copy3){.from.kind = 2, .from.device = dy, .to.kind = 1, .to.host = y, .width = sizeof y};
     EXPECT(1, cuGraphAddNode(&down, graph, &run, 1, &out));
     out.copy.copy.height = out.copy.copy.depth = 1;
     OK(cuGraphAddNode(&down, graph, &run, 1, &out));
@@ -139,9 +122,9 @@ static void graphs(H saxpy, H stream) {
     OK(cuGraphKernelNodeGetParams_v2(run, &got));
     TRUE(got.function == saxpy && got.block[0] == N && got.shared == 0 && !got.extra && !got.context);
     TRUE(*(int *)got.params[0] == N && *(float *)got.params[1] == 2 && *(P *)got.params[2] == dx);
-    Copy copied;
+    Copy3 copied;
     OK(cuGraphMemcpyNodeGetParams(up, &copied));
-    TRUE(copied.from_host == x && copied.to_device == dx && copied.width == sizeof x && copied.depth == 1);
+    TRUE(copied.from.host == x && copied.to.device == dx && copied.width == sizeof x && copied.depth == 1);
     Fill filled;
     OK(cuGraphMemsetNodeGetParams(clear, &filled));
     TRUE(filled.to == dy && filled.unit == 4 && filled.width == N && filled.value == 0x3f800000);

@@ -7,6 +7,7 @@ int cuCtxEnablePeerAccess(H, unsigned), cuCtxDisablePeerAccess(H), cuDeviceGetPr
 int cuDeviceTotalMem(unsigned *, int), cuIpcGetMemHandle(void *, P), cuProfilerStart(void), cuProfilerStop(void);
 int cuPointerGetAttribute(void *, int, P), cuPointerGetAttributes(unsigned, int *, void **, P);
 int cuPointerSetAttribute(const void *, int, P), cuMemHostRegister_v2(void *, size_t, unsigned);
+int cuMemHostGetFlags(unsigned *, void *);
 int cuMemAdvise(P, size_t, int, int), cuMemPrefetchAsync(P, size_t, int, H), cuMemHostUnregister(void *);
 int cuMemRangeGetAttribute(void *, size_t, int, P, size_t), cuMemAdvise_v2(P, size_t, int, uint64_t);
 int cuFuncGetName(const char **, H), cuFuncGetParamInfo(H, size_t, size_t *, size_t *);
@@ -14,6 +15,8 @@ int cuModuleEnumerateFunctions(H *, unsigned, H), cuModuleGetFunctionCount(unsig
 int cuFuncSetBlockShape(H, int, int, int), cuFuncSetSharedSize(H, unsigned), cuParamSetSize(H, unsigned);
 int cuParamSetv(H, int, void *, unsigned), cuParamSeti(H, int, unsigned), cuParamSetf(H, int, float);
 int cuLaunchGrid(H, int, int), cuCtxAttach(H *, unsigned), cuCtxDetach(H), cuMemAlloc(unsigned *, unsigned);
+int cuStreamBeginCapture_v2(H, int), cuStreamEndCapture(H, H *), cuCtxSynchronize_v2(H);
+int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *, H, int, size_t, unsigned);
 int cuOccupancyMaxPotentialBlockSize(int *, int *, H, size_t (*)(int), size_t, int);
 int cuGetProcAddress_v2_ptsz(const char *, void **, int, uint64_t, int *), cuGetProcAddress(const char *, void **, int, uint64_t);
 int cuStreamGetId(H, unsigned long long *), cuStreamGetId_ptsz(H, unsigned long long *);
@@ -79,10 +82,16 @@ static void addresses(H context) {
     void *host, *found;
     char *plain = malloc(10000);
     int number;
+    unsigned flags;
     OK(cuMemAlloc_v2(&device, 1000));
     OK(cuMemAllocManaged(&managed, 1000, 1));
     OK(cuMemAllocHost_v2(&host, 1000));
+    EXPECT(1, cuMemHostRegister_v2(plain, 10000, 16));
     OK(cuMemHostRegister_v2(plain, 10000, 0));
+    EXPECT(712, cuMemHostRegister_v2(plain, 10000, 0));
+    OK(cuMemHostGetFlags(&flags, host));
+    EXPECT(3, flags);
+    EXPECT(1, cuMemHostGetFlags(&flags, (void *)(size_t)device));
 #define WORD(attribute, address, want)                                                                                 \
     number = -5;                                                                                                       \
     OK(cuPointerGetAttribute(&number, attribute, (P)(size_t)(address)));                                               \
@@ -141,6 +150,8 @@ static void addresses(H context) {
     EXPECT(1, cuMemPrefetchAsync((P)(size_t)plain, 1000, 0, 0));
     EXPECT(1, cuMemRangeGetAttribute(accessed, 7, 3, managed, 1000));
     OK(cuMemHostUnregister(plain));
+    EXPECT(713, cuMemHostUnregister(plain));
+    EXPECT(713, cuMemHostUnregister((void *)0x1234));
     EXPECT(1, cuPointerGetAttribute(&number, 2, (P)(size_t)plain));
     OK(cuMemFreeHost(host));
     free(plain);
@@ -175,6 +186,11 @@ static void functions(const char *file) {
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, 0, 0, 100));
     TRUE(block <= 100 && grid >= 34 * 10);
     EXPECT(1, cuOccupancyMaxPotentialBlockSize(0, &block, f, 0, 0, 0));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&grid, f, 256, 0, 1));
+    EXPECT(4, grid);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&grid, f, 256, (size_t)1 << 32));
+    EXPECT(0, grid);
+    EXPECT(1, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&grid, f, 256, 0, 2));
     /* As in CUDA 3. */
     P out;
     int values[64];
@@ -241,6 +257,12 @@ int main(int argc, char **argv) {
     addresses(context);
     functions(argv[1]);
     entries();
+    /* A stream that captures cannot be waited for. */
+    H stream, graph;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamBeginCapture_v2(stream, 0));
+    EXPECT(900, cuCtxSynchronize_v2(context));
+    EXPECT(901, cuStreamEndCapture(stream, &graph));
     OK(cuCtxAttach(&same, 0));
     TRUE(same == context);
     OK(cuCtxDetach(context));

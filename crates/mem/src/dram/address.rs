@@ -85,6 +85,7 @@ enum Hash {
     None,
     Xor,
     IPoly(IPoly),
+    Rotate,
 }
 
 impl AddressMap {
@@ -105,6 +106,7 @@ impl AddressMap {
             PartitionIndex::Linear => Hash::None,
             PartitionIndex::Xor if divide => Hash::None,
             PartitionIndex::Xor => Hash::Xor,
+            PartitionIndex::Rotate => Hash::Rotate,
             PartitionIndex::IPoly => Hash::IPoly(IPoly::new((channels * slices).next_power_of_two())),
         };
         Self {
@@ -161,6 +163,13 @@ impl AddressMap {
             Hash::IPoly(hash) => {
                 let slice = hash.hash(upper, channel * self.slices_per_channel + in_channel);
                 if self.partly_used { slice % self.slices() } else { slice }
+            }
+            Hash::Rotate => {
+                // What distinguishes addresses of one slice, and nothing that chooses among the slices.
+                let upper = self.within_slice.of(rest) >> self.channel_bit;
+                let turn = upper.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                let slice = u64::from(channel * self.slices_per_channel + in_channel);
+                ((slice + turn) % u64::from(self.slices())) as u32
             }
         }
     }
@@ -260,6 +269,27 @@ mod tests {
         // The seventh 256-byte block is block 1 of channel 0: map bit 8 is the lowest bank bit.
         assert_eq!(map.locate(6 * 256), Location { bank: 1, slice: 1, ..Location::default() });
         assert_eq!(map.locate(6 * 256 + 5), Location { bank: 1, slice: 1, column: 5, ..Location::default() });
+    }
+
+    /// Any number of partitions, blocks that follow each other and blocks a power of two apart.
+    #[test]
+    fn rotated_slices_are_used_evenly() {
+        for (gpu, partitions) in [("a40", 24), ("v100", 32), ("gtx480", 5)] {
+            let mut config = config::load(gpu).unwrap();
+            (config.l2.partitions, config.l2.partition_index) = (partitions, PartitionIndex::Rotate);
+            let map = AddressMap::new(&config);
+            for shift in 8..20 {
+                let mut count = vec![0; map.slices() as usize];
+                (0..1u64 << 14).for_each(|block| count[map.slice_of(block << shift) as usize] += 1);
+                let mean = (1 << 14) / map.slices();
+                let most = count.iter().max().unwrap();
+                assert!(
+                    *most < mean * 5 / 4 + 40,
+                    "{partitions} partitions, {} bytes apart: {most} of {mean}",
+                    1 << shift
+                );
+            }
+        }
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub(crate) struct Channel {
     open_row: Box<[u32]>,
     first_bank: u32,
     rules: Rules,
+    /// Refreshes so far.
+    refreshes: u64,
     dual_bus: bool,
     data: DataPipe,
     return_queue: VecDeque<u16>,
@@ -87,6 +89,7 @@ impl Channel {
             active: 0,
             open_row: vec![0; banks].into(),
             first_bank: 0,
+            refreshes: 0,
             dual_bus: dram.dual_command_bus,
             data: DataPipe::new(rules.timing().nCL),
             rules,
@@ -127,6 +130,7 @@ impl Channel {
     /// data or room.
     pub fn tick(&mut self, now: u64, map: &AddressMap, slices: &mut [Slice]) -> u64 {
         self.woken = 0;
+        self.refresh(now);
         self.return_to_slice(now, slices);
         self.move_data(now);
         if self.schedule() || self.commands_due <= now {
@@ -142,6 +146,19 @@ impl Channel {
         }
         self.next_tick = if more { now + 1 } else { self.due_after(now, room, slices) };
         self.woken
+    }
+
+    /// All banks are refreshed at fixed times, whatever they do: the last one until `now` closes their rows.
+    #[inline]
+    fn refresh(&mut self, now: u64) {
+        let Some(refreshes) = now.checked_div(self.rules.timing().nREFI) else { return };
+        if refreshes > self.refreshes {
+            self.refreshes = refreshes;
+            self.rules.refresh(refreshes * self.rules.timing().nREFI);
+            self.active = 0;
+            (0..self.serving.len()).for_each(|bank| self.note_needs(bank));
+            self.commands_due = now;
+        }
     }
 
     /// One finished request goes back to its slice, if that has room.

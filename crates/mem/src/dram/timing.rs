@@ -12,6 +12,10 @@ pub struct Timing {
     pub nRRD: u64,
     /// The window in which at most four banks are activated; 0 where there is no such limit.
     pub nFAW: u64,
+    /// From one refresh to the next; 0 where there is none.
+    pub nREFI: u64,
+    /// Time of a refresh.
+    pub nRFC: u64,
     /// Activate to read.
     pub nRCD: u64,
     /// Activate to write: `tRCD - (tWL + 1)`, for the data come later.
@@ -53,6 +57,8 @@ impl Timing {
             nCCDL: n(t.tCCDL),
             nRRD: n(t.tRRD),
             nFAW: n(t.tFAW.unwrap_or(0)),
+            nREFI: n(t.tREFI.unwrap_or(0)),
+            nRFC: n(t.tRFC.unwrap_or(0)),
             nRCD: n(t.tRCD),
             nRCDWR: n(t.tRCD).saturating_sub(n(t.tWL) + 1),
             nRAS: n(t.tRAS),
@@ -177,6 +183,12 @@ impl Rules {
         }
     }
 
+    /// Records that a refresh of all banks began in cycle `start`: their rows are closed.
+    pub fn refresh(&mut self, start: u64) {
+        let end = start + self.t.nRFC;
+        self.banks.iter_mut().for_each(|bank| bank.activate = bank.activate.max(end));
+    }
+
     /// Records that `command` went to `bank` in cycle `now`.
     pub fn issue(&mut self, command: Command, bank: usize, now: u64) {
         let t = self.t;
@@ -225,6 +237,8 @@ mod tests {
             tCCDL: 7,
             tRRD: 11,
             tFAW: None,
+            tREFI: None,
+            tRFC: None,
             tRCD: 21,
             tRAS: 50,
             tRP: 23,

@@ -180,6 +180,26 @@ fn sequential_reads_stream_from_dram_near_its_peak() {
     }
 }
 
+/// A refresh closes the rows, and keeps the banks for its time.
+#[test]
+fn a_refresh_closes_rows_and_takes_its_share_of_the_time() {
+    let mut config = small_gpu();
+    (config.dram.timing.tREFI, config.dram.timing.tRFC) = (Some(4000), Some(1000));
+    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let t = &config.dram.timing;
+    let row_hit = l2_hit_latency(&config) + u64::from(config.dram.latency_cycles + t.tCL) + 5;
+    let closed = row_hit + u64::from(t.tRCD);
+    assert_eq!(latency(&mut system, &mut ports, 1000, 0), closed);
+    assert_eq!(latency(&mut system, &mut ports, 2000, 64), row_hit);
+    assert_eq!(latency(&mut system, &mut ports, 6000, 128), closed, "after a refresh");
+    let late = latency(&mut system, &mut ports, 8000, 192);
+    assert!((closed + 900..closed + 1000).contains(&late), "{late}: at the beginning of a refresh");
+    let cycles =
+        |config: &GpuConfig| stream(config, &mut MemorySystem::new(config), 20_000, |sm, i| (i * 4 + sm) * 32) as f64;
+    let share = cycles(&config) / cycles(&small_gpu());
+    assert!((1.28..1.40).contains(&share), "{share}: a quarter of the time is lost");
+}
+
 #[test]
 fn l2_hits_stream_at_one_sector_per_slice_and_cycle() {
     let mut config = small_gpu();

@@ -7,20 +7,31 @@
 //!
 //! Timing follows GPGPU-Sim's `pipelined_simd_unit`: an instruction accepted in cycle *t* with
 //! latency *L* is in EX_WB in *t + L + 1* and writes back in *t + L + 2*, before that cycle's issue.
+//! Where the GPU's latencies count from issue to issue ([`LatencyOf::Issue`]), it does so in *t + L - 3*:
+//! an instruction is accepted 3 cycles after its issue if nothing delays it.
 //!
 //! - D-U1: a unit count that the sub-cores do not divide evenly makes the pipe a shared one, whose
 //!   units take the oldest instruction of any sub-core.
+//! - D-U2: with latencies from issue to issue, a result is written to its bank in the cycle in which it is
+//!   forwarded, a few cycles before hardware writes it.
 
 use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::{InstId, Slab, Stage};
 use crate::spec::{CoreSpec, Pipe};
 use crate::wake_up::WakeUp;
+use config::LatencyOf;
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use std::ops::Range;
 
-/// Cycles from the end of a unit's latency to write-back: leaving the pipe, and EX_WB.
-const WRITE_BACK_DELAY: usize = 2;
+/// Cycles from acceptance to write-back beyond the latency: leaving the pipe, and EX_WB; or, where latencies count
+/// from issue, less those from issue to acceptance.
+fn beyond_latency(spec: &CoreSpec) -> i64 {
+    match spec.sm.latency.unwrap_or(LatencyOf::Execution) {
+        LatencyOf::Execution => 2,
+        LatencyOf::Issue => -3,
+    }
+}
 
 /// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +46,7 @@ struct Service {
 struct Unit {
     /// First cycle in which its dispatch register is free.
     free_at: Cycle,
-    /// The last cycle in which an instruction in it ends.
+    /// The last cycle in which an instruction of it writes back.
     latest_end: Cycle,
 }
 
@@ -57,12 +68,14 @@ pub struct Units {
     occupied: Box<[u64]>,
     /// Result buses: most instructions of one bucket.
     buses: usize,
+    /// Cycles from acceptance to write-back beyond the latency.
+    beyond_latency: i64,
 }
 
 impl Units {
     /// Creates the units of `spec`, all idle.
     pub fn new(spec: &CoreSpec) -> Self {
-        let ring = (spec.max_latency() + WRITE_BACK_DELAY + 1).next_power_of_two().max(64);
+        let ring = (spec.max_latency() + 3).next_power_of_two().max(64);
         let buses = spec.writeback_width();
         let partitions = spec.partitions;
         let (mut service, mut shared, mut total) = (Vec::new(), 0, 0);
@@ -85,6 +98,7 @@ impl Units {
             lens: vec![0; ring].into(),
             occupied: vec![0; ring / 64].into(),
             buses,
+            beyond_latency: beyond_latency(spec),
         }
     }
 
@@ -162,8 +176,9 @@ impl Units {
             wake_up.at(unit.free_at);
             return false;
         }
-        let ends = now + Cycle::from(slab.get(id).latency_cycles);
-        let at = (ends as usize + WRITE_BACK_DELAY) & (self.lens.len() - 1);
+        let after = (i64::from(slab.get(id).latency_cycles) + self.beyond_latency).max(1);
+        let ends = now + after as Cycle;
+        let at = ends as usize & (self.lens.len() - 1);
         let (first, len) = (at * self.buses, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
         let same_end = |&other: &InstId| slab.get(other).unit == number;

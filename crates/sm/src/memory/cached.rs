@@ -5,7 +5,7 @@ use crate::inflight::InstId;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::Space;
-use kit::Cycle;
+use kit::{Cycle, LaneMask, WARP_LANES, lanes};
 use mem::RequestKind;
 use mem::cache::Answer;
 
@@ -23,6 +23,11 @@ impl LoadStoreUnit {
             _ => (&state.spec.sm.constant_cache, &mut state.counters.constant_accesses),
         };
         *counter += 1;
+        if let Some(words) = state.spec.sm.constant_words_per_cycle.filter(|_| path == Path::Constant) {
+            let passes = distinct_words(flight.mask, &dynamic.addresses).div_ceil(words);
+            let dispatch = self.dispatch.as_mut().expect("just accepted");
+            dispatch.ready_at += Cycle::from(passes.saturating_sub(1));
+        }
         if path == Path::Constant && self.constant.is_none() {
             return;
         }
@@ -64,4 +69,18 @@ impl LoadStoreUnit {
         self.dispatch.as_mut().expect("in the dispatch register").sent = sent;
         sent == self.transactions.len()
     }
+}
+
+/// Different words in which the accesses of the lanes of `mask` begin.
+fn distinct_words(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u32 {
+    let mut words = [0; WARP_LANES];
+    let mut count = 0;
+    for word in lanes(mask).map(|lane| addresses[lane] / 4) {
+        // Most accesses are to one word.
+        if !words[..count].contains(&word) {
+            words[count] = word;
+            count += 1;
+        }
+    }
+    count as u32
 }

@@ -38,6 +38,8 @@ pub struct L1 {
     interleave: u64,
     /// Where in an address the bank's number stands, if it does: shift and mask.
     bank_bits: Option<(u32, usize)>,
+    /// Shift of the bits that the bank's number is hashed with, if it is: those of the line.
+    hashed_with: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -80,11 +82,14 @@ impl L1 {
             interleave: u64::from(interleave),
             bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
                 .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
+            hashed_with: config.bank_hash.unwrap_or(false).then(|| config.cache.line_bytes.trailing_zeros()),
         })
     }
 
     #[inline]
     fn bank(&self, address: u64) -> usize {
+        let line = self.hashed_with.map_or(0, |shift| address >> shift);
+        let address = address ^ line * self.interleave;
         match self.bank_bits {
             Some((shift, mask)) => (address >> shift) as usize & mask,
             None => (address / self.interleave % self.queues.len() as u64) as usize,

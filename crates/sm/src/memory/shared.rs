@@ -5,8 +5,9 @@ use crate::inflight::InstId;
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
+use isa::Access;
 use kit::{Cycle, NEVER};
-use mem::shared_banks::conflict_degree;
+use mem::shared_banks::{conflict_degree, most_in_a_bank};
 use std::collections::VecDeque;
 
 /// Accesses with a result on their way through the shared-memory pipe, by the cycle from which the
@@ -58,7 +59,12 @@ impl LoadStoreUnit {
     pub(super) fn begin_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, id: InstId) {
         let shared = &state.spec.sm.shared;
         let addresses = &state.slab.dynamic(id).addresses;
-        let degree = conflict_degree(state.slab.get(id).mask, addresses, shared.banks, shared.limited_broadcast).max(1);
+        let (mask, mem) = (state.slab.get(id).mask, state.slab.get(id).mem);
+        let atomic = matches!(mem.map(|m| m.access), Some(Access::Atomic | Access::Reduction));
+        let degree = match shared.atomic_lane_cycles.filter(|_| atomic) {
+            Some(cycles) => 1 + cycles * most_in_a_bank(mask, addresses, shared.banks).saturating_sub(1),
+            None => conflict_degree(mask, addresses, shared.banks, shared.limited_broadcast).max(1),
+        };
         state.counters.shared_accesses += 1;
         state.counters.shared_conflict_cycles += u64::from(degree - 1);
         let dispatch = self.dispatch.as_mut().expect("just accepted");

@@ -1,0 +1,198 @@
+//! What the driver keeps of graphs: nodes, memory of nodes, executable graphs, captures, objects of the program.
+
+use crate::error::{Error, Result};
+use crate::graph::kind;
+use crate::stream::Key;
+use crate::timeline::OpId;
+use crate::work::{Call, Work};
+use std::collections::BTreeMap;
+use std::thread::ThreadId;
+
+/// A graph.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Graph {
+    pub context: u64,
+    pub device: usize,
+    /// In the order in which they were added.
+    pub(super) nodes: Vec<u64>,
+    /// Graphs within graphs: levels of them.
+    pub(super) depth: u32,
+    /// Whether a node of another graph owns it.
+    pub(super) is_child: bool,
+    /// References to objects of the program.
+    pub(crate) objects: BTreeMap<u64, u32>,
+}
+
+/// A node of a graph.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Node {
+    pub graph: u64,
+    pub task: Task,
+    /// The nodes that it follows.
+    pub after: Vec<u64>,
+    /// The node of which a clone of the graph made this one; otherwise 0.
+    pub(super) original: u64,
+    /// Attributes of the kernel that the program has set, by number.
+    pub attributes: BTreeMap<u32, Vec<u8>>,
+    /// Addresses of the arguments, for programs that ask for them.
+    pub argument_list: Box<[u64]>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// A kernel, copy, fill, call, store, wait for a value, or nothing.
+    Work(Work),
+    /// Stores and waits for values, one after the other.
+    Several(Vec<Work>),
+    /// A graph.
+    Child(u64),
+    /// Records an event.
+    Record(u64),
+    /// Waits for an event.
+    Wait(u64),
+    /// Allocates memory: address and bytes.
+    Allocate(u64, u64),
+    /// Frees memory that a node has allocated.
+    Free(u64),
+}
+
+impl Task {
+    /// The kind of node, as a number (`CU_GRAPH_NODE_TYPE_*`).
+    pub fn kind(&self) -> u32 {
+        match self {
+            Self::Work(Work::Launch(_)) => kind::KERNEL,
+            Self::Work(Work::Copy(_)) => kind::COPY,
+            Self::Work(Work::Fill(_)) => kind::FILL,
+            Self::Work(Work::Call(_)) => kind::CALL,
+            Self::Child(_) => kind::GRAPH,
+            Self::Work(Work::Nothing | Work::Record(_) | Work::Release(_)) => kind::NOTHING,
+            Self::Wait(_) => kind::WAIT,
+            Self::Record(_) => kind::RECORD,
+            Self::Allocate(..) => kind::ALLOCATE,
+            Self::Free(_) => kind::FREE,
+            Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => kind::VALUES,
+        }
+    }
+}
+
+/// Memory of a node that allocates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GraphMemory {
+    /// Graphs and executable graphs with this node.
+    pub(super) holders: u32,
+    /// A launch has allocated it, and it has not been freed since.
+    pub(super) is_allocated: bool,
+}
+
+/// An executable graph.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Executable {
+    pub context: u64,
+    pub device: usize,
+    pub flags: u64,
+    /// Each after those that it follows.
+    pub(super) steps: Vec<Step>,
+    /// The last operation of the last launch.
+    pub(super) last: Option<OpId>,
+    /// Objects of the program, each with one reference.
+    pub(super) objects: Vec<u64>,
+}
+
+/// A node as it is executed.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) node: u64,
+    pub(super) task: Task,
+    /// The steps that it follows.
+    pub(super) after: Vec<usize>,
+    pub(super) is_enabled: bool,
+    /// The first step of a node that is a graph; of other nodes the step itself.
+    pub(super) first: usize,
+}
+
+/// Which calls are forbidden during a capture (`CU_STREAM_CAPTURE_MODE_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Mode {
+    Global,
+    ThreadLocal,
+    Relaxed,
+}
+
+impl Mode {
+    /// The mode of a number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(number: u32) -> Result<Self> {
+        match number {
+            0 => Ok(Self::Global),
+            1 => Ok(Self::ThreadLocal),
+            2 => Ok(Self::Relaxed),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+/// A stream that takes part in a capture, with the nodes that its next one follows.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) key: Key,
+    pub(super) after: Box<[u64]>,
+}
+
+/// A capture that has not ended.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    pub(super) id: u64,
+    pub(super) graph: u64,
+    pub(super) device: usize,
+    pub(super) mode: Mode,
+    pub(super) thread: ThreadId,
+    pub(super) is_invalid: bool,
+    /// Whether the program has provided the graph.
+    pub(super) is_provided: bool,
+    /// The stream that it began in, and further ones.
+    pub(super) members: Vec<Member>,
+}
+
+impl Capture {
+    pub(super) fn member(&mut self, key: Key) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.key == key)
+    }
+}
+
+/// The captures that have not ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Captures {
+    pub(super) list: Vec<Capture>,
+    pub(super) begun: u64,
+}
+
+impl Captures {
+    /// The capture that a stream takes part in.
+    pub(super) fn of(&mut self, key: Key) -> Option<&mut Capture> {
+        self.list.iter_mut().find(|capture| capture.members.iter().any(|member| member.key == key))
+    }
+
+    /// Whether a capture began in a stream, other than in one that takes part in it.
+    pub(crate) fn began_in(&self, key: Key) -> bool {
+        self.list.iter().any(|capture| capture.members[0].key == key)
+    }
+
+    pub(super) fn invalidate(&mut self, which: impl Fn(&Capture) -> bool) {
+        self.list.iter_mut().filter(|capture| which(capture)).for_each(|capture| capture.is_invalid = true);
+    }
+}
+
+/// An object with its references.
+#[derive(Clone, Copy, Debug)]
+pub struct UserObject {
+    pub(super) device: usize,
+    pub(super) destructor: Call,
+    pub(super) references: u32,
+}

@@ -1,0 +1,151 @@
+//! Texture and surface objects.
+
+use crate::driver::{Device, Driver};
+use crate::error::{Error, Result};
+use crate::image::{
+    ALIGNMENT, MOST_LINEAR, MOST_PITCHED, NORMALISED, PITCH_ALIGNMENT, READ_AS_INTEGER, Resource, Sampling, Texture,
+    View, channel_of,
+};
+use isa::{AddressMode, Image, Sampler, Shape};
+
+const SRGB: u32 = 0x10;
+const SEAMLESS_CUBEMAP: u32 = 0x40;
+
+impl Driver {
+    /// The image of a resource without sampling, and the device that has it.
+    pub(crate) fn image_of(&mut self, resource: &Resource) -> Result<Image> {
+        match *resource {
+            Resource::Array(array) => self.arrays.get(array).map(|array| array.image),
+            Resource::Mipmapped(mipmapped) => {
+                let array = *self.mipmapped.get(mipmapped)?;
+                self.arrays.get(array).map(|array| array.image)
+            }
+            Resource::Linear { address, format, channels, bytes } => {
+                let image = image(Shape::D1, address, format, channels)?;
+                let width = bytes / u64::from(image.texel_bytes());
+                if width == 0 || width > MOST_LINEAR || !address.is_multiple_of(ALIGNMENT) {
+                    return Err(Error::INVALID_VALUE);
+                }
+                Ok(Image { size: [width as u32, 1, 1], pitch: width * u64::from(image.texel_bytes()), ..image })
+            }
+            Resource::Pitched { address, format, channels, width, height, pitch } => {
+                let image = image(Shape::D2, address, format, channels)?;
+                let fits = (1..=MOST_PITCHED[0]).contains(&width) && (1..=MOST_PITCHED[1]).contains(&height);
+                let aligned = address.is_multiple_of(ALIGNMENT) && pitch.is_multiple_of(PITCH_ALIGNMENT);
+                if !fits || !aligned || pitch < width * u64::from(image.texel_bytes()) {
+                    return Err(Error::INVALID_VALUE);
+                }
+                Ok(Image { size: [width as u32, height as u32, 1], pitch, ..image })
+            }
+        }
+    }
+
+    /// How the texels of `image` are read.
+    ///
+    /// # Errors
+    /// A number has no meaning.
+    pub(crate) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
+        let mut address = [AddressMode::Clamp; 3];
+        for (mode, number) in address.iter_mut().zip(sampling.address) {
+            *mode = match number {
+                0 => AddressMode::Wrap,
+                1 => AddressMode::Clamp,
+                2 => AddressMode::Mirror,
+                3 => AddressMode::Border,
+                _ => return Err(Error::INVALID_VALUE),
+            };
+        }
+        if sampling.filter > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let converts = !image.channel.is_float() && image.channel.bytes() < 4;
+        Ok(Sampler {
+            address,
+            linear: sampling.filter == 1,
+            normalised: sampling.flags & NORMALISED != 0,
+            as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
+            srgb: sampling.flags & SRGB != 0,
+            seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
+            // Programs give those of integers by their bits.
+            border: sampling.border.map(f32::to_bits),
+        })
+    }
+
+    /// Creates a texture object, or with no `sampling` a surface object. `said` is returned by queries.
+    ///
+    /// # Errors
+    /// The description is impossible or not supported, or there is no context.
+    pub fn texture_create(
+        &mut self,
+        resource: &Resource,
+        sampling: Option<&Sampling>,
+        view: Option<&View>,
+        said: [Vec<u8>; 3],
+    ) -> Result<u64> {
+        let (context, device) = self.place_here()?;
+        let mut image = self.image_of(resource)?;
+        if let Some(view) = view {
+            let seen = view.of(&image)?;
+            image = seen.ok_or_else(|| self.unsupported("a view of levels, or in a compressed format"))?;
+        }
+        match sampling {
+            Some(sampling) => image.sampler = Some(Self::sampler(sampling, &image)?),
+            None if !matches!(resource, Resource::Array(_)) => return Err(Error::INVALID_VALUE),
+            None => {}
+        }
+        self.remove_destroyed_images(device);
+        let object = self.add_image(device, image)?;
+        self.textures.insert((device, object), Texture { context, is_surface: sampling.is_none(), said });
+        Ok(object)
+    }
+
+    pub(crate) fn add_image(&mut self, device: usize, image: Image) -> Result<u64> {
+        let added = self.timeline(device)?.device.shared_state().add_image(image);
+        added.map_err(|problem| {
+            self.host.message(&format!("a texture or surface cannot be made: {problem}"));
+            Error::INVALID_VALUE
+        })
+    }
+
+    /// The images of objects that are gone can be removed when nothing runs that may read them.
+    fn remove_destroyed_images(&mut self, device: usize) {
+        let Device { destroyed_images, timeline, .. } = &mut self.devices[device];
+        if let Some(timeline) = timeline
+            && timeline.pending() == 0
+        {
+            for object in std::mem::take(destroyed_images) {
+                timeline.device.shared_state().remove_image(object);
+            }
+        }
+    }
+
+    /// A texture or surface object of the current context's device.
+    ///
+    /// # Errors
+    /// The handle is not one of this kind, or there is no context.
+    pub fn texture(&mut self, object: u64, is_surface: bool) -> Result<&Texture> {
+        let device = self.device_here()?;
+        let found = self.textures.get(&(device, object)).filter(|texture| texture.is_surface == is_surface);
+        found.ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Destroys a texture or surface object.
+    ///
+    /// # Errors
+    /// As [`Driver::texture`].
+    pub fn texture_destroy(&mut self, object: u64, is_surface: bool) -> Result<()> {
+        let device = self.device_here()?;
+        self.texture(object, is_surface)?;
+        self.textures.remove(&(device, object));
+        self.devices[device].destroyed_images.push(object);
+        Ok(())
+    }
+}
+
+fn image(shape: Shape, base: u64, format: u32, channels: u32) -> Result<Image> {
+    if !matches!(channels, 1 | 2 | 4) {
+        return Err(Error::INVALID_VALUE);
+    }
+    let channel = channel_of(format)?;
+    Ok(Image { base, shape, size: [1; 3], pitch: 0, channel, channels: channels as u8, sampler: None })
+}

@@ -1,0 +1,187 @@
+//! Linking at run time: PTX texts become one module. A cubin or fat binary is accepted by itself.
+//!
+//! The image that comes out is a header of ours, then PTX or the input as it was.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::module::objects::{Input, Linker, Logs, Text};
+use ptx::Severity;
+
+/// First bytes of the images that linking makes; the size of the contents follows, as 64 bits.
+pub const IMAGE_MAGIC: [u8; 8] = *b"WWLINKED";
+/// Bytes before the contents.
+pub const IMAGE_HEADER_BYTES: usize = 16;
+
+/// Kinds of inputs (`CU_JIT_INPUT_*`).
+const CUBIN: u32 = 0;
+const PTX: u32 = 1;
+const FAT_BINARY: u32 = 2;
+const OBJECT: u32 = 3;
+
+/// The contents of an image that linking has made.
+pub(crate) fn linked_contents(image: &[u8]) -> Option<&[u8]> {
+    let (header, contents) = image.split_at_checked(IMAGE_HEADER_BYTES)?;
+    let size = u64::from_le_bytes(*header.last_chunk()?);
+    if header.starts_with(&IMAGE_MAGIC) { contents.get(..usize::try_from(size).ok()?) } else { None }
+}
+
+fn parse(name: &str, text: String) -> std::result::Result<Box<Text>, String> {
+    let parsed = ptx::parse(name, text.trim_end_matches('\0'));
+    if parsed.diagnostics.has_errors() {
+        return Err(parsed.diagnostics.render(&parsed.source, Severity::Error));
+    }
+    Ok(Box::new(Text { name: name.to_owned(), module: parsed.module, text }))
+}
+
+impl Driver {
+    /// Begins to link.
+    ///
+    /// # Errors
+    /// There is no context.
+    pub fn link_create(&mut self, logs: Logs) -> Result<u64> {
+        let context = self.context_here()?.0;
+        self.write_logs(&logs, "", "");
+        Ok(self.linkers.add(Linker { context, inputs: Vec::new(), logs, errors: String::new(), image: None }))
+    }
+
+    /// Adds an input of a kind (`CU_JIT_INPUT_*`).
+    ///
+    /// # Errors
+    /// The text is wrong, or the kind is not supported.
+    pub fn link_add(&mut self, link: u64, kind: u32, name: &str, data: Vec<u8>) -> Result<()> {
+        let linker = self.linkers.get(link)?;
+        if linker.image.is_some() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let read = match kind {
+            PTX => match String::from_utf8(data) {
+                Ok(text) => parse(name, text).map(Input::Ptx),
+                Err(_) => Err(format!("`{name}` is no text")),
+            },
+            CUBIN | FAT_BINARY | OBJECT => Ok(Input::Binary(data)),
+            _ => {
+                let problem = format!("`{name}`: inputs of kind {kind} (libraries, NVVM) cannot be linked; pass PTX");
+                return self.link_problem(link, &problem, Error::NOT_SUPPORTED);
+            }
+        };
+        match read {
+            Ok(input) => {
+                self.linkers.get_mut(link)?.inputs.push(input);
+                Ok(())
+            }
+            Err(problem) => self.link_problem(link, &problem, Error::INVALID_PTX),
+        }
+    }
+
+    fn link_problem<T>(&mut self, link: u64, problem: &str, error: Error) -> Result<T> {
+        self.host.message(problem);
+        let linker = self.linkers.get_mut(link)?;
+        linker.errors.push_str(problem.trim_end());
+        linker.errors.push('\n');
+        let (logs, errors) = (linker.logs, linker.errors.clone());
+        self.write_logs(&logs, "", &errors);
+        Err(error)
+    }
+
+    /// Links; returns address and size of the image, which stays until the link is destroyed.
+    ///
+    /// # Errors
+    /// Names are defined twice or not at all, or several inputs are not all PTX.
+    pub fn link_complete(&mut self, link: u64) -> Result<(u64, u64)> {
+        if self.linkers.get(link)?.image.is_none() {
+            let inputs = self.linkers.get(link)?.inputs.clone();
+            let contents = match merge(inputs) {
+                Ok(contents) => contents,
+                Err(problem) => return self.link_problem(link, &problem, Error::INVALID_IMAGE),
+            };
+            let mut image = IMAGE_MAGIC.to_vec();
+            image.extend((contents.len() as u64).to_le_bytes());
+            image.extend(contents);
+            // Programs that take the image for text find its end.
+            image.push(0);
+            self.linkers.get_mut(link)?.image = Some(image.into());
+        }
+        let linker = self.linkers.get(link)?;
+        let image = linker.image.as_deref().unwrap_or_default();
+        self.write_logs(&linker.logs, "", &linker.errors);
+        Ok((image.as_ptr() as u64, image.len() as u64))
+    }
+
+    /// The image of a link that is complete.
+    ///
+    /// # Errors
+    /// There is no such link, or it is not complete.
+    pub fn link_image(&self, link: u64) -> Result<&[u8]> {
+        self.linkers.get(link)?.image.as_deref().ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Ends a link; its image is gone.
+    ///
+    /// # Errors
+    /// There is no such link.
+    pub fn link_destroy(&mut self, link: u64) -> Result<()> {
+        self.linkers.remove(link).map(|_| ())
+    }
+
+    /// Loads a module as [`Driver::load`]; its problems are written to the program's buffers too.
+    ///
+    /// # Errors
+    /// As [`Driver::load`].
+    pub fn load_with_logs(&mut self, image: &[u8], logs: &Logs) -> Result<u64> {
+        self.last_problem.clear();
+        let loaded = self.load(image);
+        let errors = std::mem::take(&mut self.last_problem);
+        self.write_logs(logs, "", &errors);
+        loaded
+    }
+
+    /// Writes texts to the program's buffers, as much as fits; nothing where there is no memory.
+    fn write_logs(&self, logs: &Logs, info: &str, errors: &str) {
+        for (log, text) in [(&logs.info, info), (&logs.error, errors)] {
+            let room = usize::try_from(log.room).unwrap_or(0);
+            let mut bytes = text.as_bytes()[..text.len().min(room.saturating_sub(1))].to_vec();
+            let size = bytes.len() as u64;
+            bytes.push(0);
+            if log.address != 0 && room > 0 {
+                self.host.write(log.address, &bytes);
+            }
+            if log.written != 0 {
+                self.host.write(log.written, &size.to_le_bytes());
+            }
+        }
+        if logs.time != 0 {
+            self.host.write(logs.time, &0_f32.to_le_bytes());
+        }
+    }
+}
+
+/// The contents of the image of some inputs.
+fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
+    match (inputs.len(), inputs.pop()) {
+        (_, None) => return Err("there is nothing to link".to_owned()),
+        (1, Some(Input::Binary(data))) => return Ok(data),
+        (_, Some(last)) => inputs.push(last),
+    }
+    let mut modules = Vec::new();
+    let mut only = None;
+    for input in inputs {
+        let Text { name, module, text } = match input {
+            Input::Ptx(text) => *text,
+            Input::Binary(data) => *ptx_of(&data)?,
+        };
+        modules.push((name, module));
+        only = Some(text).filter(|_| modules.len() == 1);
+    }
+    let linked = ptx::link(&mut modules).map_err(|problems| problems.join("\n"))?;
+    // A text that nothing was linked to keeps its lines.
+    Ok(only.unwrap_or(linked).into_bytes())
+}
+
+/// The PTX of a fat binary.
+fn ptx_of(data: &[u8]) -> std::result::Result<Box<Text>, String> {
+    let problem = || "machine code cannot be linked with other inputs; pass PTX".to_owned();
+    let entries = sass::fatbin::entries(data).map_err(|_| problem())?;
+    let entry = entries.iter().filter(|entry| entry.kind == sass::fatbin::Kind::Ptx).max_by_key(|entry| entry.sm);
+    let text = entry.ok_or_else(problem)?.extract().map_err(|error| error.to_string())?;
+    parse("fat binary", String::from_utf8_lossy(&text).into_owned())
+}

@@ -1,0 +1,260 @@
+//! Streams: operations that follow each other.
+
+pub mod default_stream;
+mod event;
+mod objects;
+
+pub(crate) use objects::{CAPTURED, Key, Recorded};
+pub use objects::{Event, LEGACY, PER_THREAD, PRIORITIES, Stream, Streams};
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::timeline::OpId;
+use crate::wait::Wait;
+use crate::work::{Call, Work};
+use default_stream::meant;
+use objects::NON_BLOCKING;
+use std::collections::BTreeMap;
+
+/// Default streams of threads of which those that are idle are kept.
+const IDLE_THREADS: usize = 64;
+
+impl Driver {
+    /// Creates a stream.
+    ///
+    /// # Errors
+    /// There is no context, or flags are unknown.
+    pub fn stream_create(&mut self, flags: u32, priority: i32) -> Result<u64> {
+        let (context, device) = self.place_here()?;
+        if flags & !NON_BLOCKING != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let streams = &mut self.devices[device].streams;
+        streams.next_id += 1;
+        // The default streams are 1 and 2.
+        let id = streams.next_id + 2;
+        let priority = priority.clamp(PRIORITIES.0, PRIORITIES.1);
+        let attributes = BTreeMap::new();
+        Ok(self.streams.add(Stream { context, device, flags, priority, id, tail: None, attributes }))
+    }
+
+    /// Destroys a stream. What was requested in it is still done, and what it has captured stays in the graph.
+    ///
+    /// # Errors
+    /// The handle is invalid, or a capture began in the stream.
+    pub fn stream_destroy(&mut self, stream: u64) -> Result<()> {
+        self.streams.get(stream)?;
+        if self.captures.began_in(Key::Made(stream)) {
+            self.refuse_capture(Key::Made(stream))?;
+        }
+        let Stream { device, flags, tail, .. } = self.streams.remove(stream)?;
+        if let Some(tail) = tail.filter(|_| flags & NON_BLOCKING == 0) {
+            // The legacy default stream still waits for it.
+            let mut gone = std::mem::take(&mut self.devices[device].streams.gone);
+            gone.push(tail);
+            gone.retain(|&op| !self.is_done(device, op));
+            self.devices[device].streams.gone = gone;
+        }
+        Ok(())
+    }
+
+    /// A stream that the program has made.
+    ///
+    /// # Errors
+    /// The handle is invalid, or that of a default stream.
+    pub fn stream(&self, stream: u64) -> Result<&Stream> {
+        self.streams.get(stream)
+    }
+
+    /// The device of a stream; of a default stream that of the current context.
+    ///
+    /// # Errors
+    /// The handle is invalid, or there is no context.
+    pub fn stream_device(&mut self, stream: u64) -> Result<usize> {
+        self.key_of(stream).map(|(device, _)| device)
+    }
+
+    /// The stream that a handle means, and its device.
+    pub(crate) fn key_of(&mut self, stream: u64) -> Result<(usize, Key)> {
+        let here = self.device_here()?;
+        match meant(stream) {
+            0 | LEGACY => Ok((here, Key::Legacy(here))),
+            PER_THREAD => Ok((here, Key::OfThread(here, std::thread::current().id()))),
+            _ => self.streams.get(stream).map(|made| (made.device, Key::Made(stream))),
+        }
+    }
+
+    /// Flags, priority and number of any stream.
+    ///
+    /// # Errors
+    /// The handle is invalid.
+    pub fn stream_facts(&self, stream: u64) -> Result<(u32, i32, u64)> {
+        match meant(stream) {
+            0 | LEGACY => Ok((0, 0, LEGACY)),
+            PER_THREAD => Ok((0, 0, PER_THREAD)),
+            _ => self.streams.get(stream).map(|s| (s.flags, s.priority, s.id)),
+        }
+    }
+
+    /// Whether work of the legacy default stream and of this stream follow each other.
+    pub(crate) fn blocks(&self, key: Key) -> bool {
+        match key {
+            Key::Legacy(_) | Key::OfThread(..) => true,
+            Key::Made(stream) => self.streams.get(stream).is_ok_and(|stream| stream.flags & NON_BLOCKING == 0),
+        }
+    }
+
+    /// The operations that the next one of a stream waits for, and its priority.
+    pub(crate) fn before(&self, device: usize, key: Key) -> (Vec<OpId>, i32) {
+        let defaults = &self.devices[device].streams;
+        match key {
+            Key::Legacy(_) => {
+                let blocking = self.streams.iter().filter(|(_, s)| s.device == device && s.flags & NON_BLOCKING == 0);
+                let made = blocking.filter_map(|(_, s)| s.tail);
+                let defaults = defaults.legacy.iter().chain(defaults.per_thread.values()).chain(&defaults.gone);
+                (defaults.copied().chain(made).collect(), 0)
+            }
+            Key::OfThread(_, thread) => {
+                (defaults.legacy.iter().chain(defaults.per_thread.get(&thread)).copied().collect(), 0)
+            }
+            Key::Made(stream) => self.streams.get(stream).map_or((Vec::new(), 0), |stream| {
+                let legacy = defaults.legacy.filter(|_| stream.flags & NON_BLOCKING == 0);
+                (stream.tail.into_iter().chain(legacy).collect(), stream.priority)
+            }),
+        }
+    }
+
+    /// Makes `op` the last operation of a stream.
+    pub(crate) fn advance(&mut self, device: usize, key: Key, op: OpId) {
+        match key {
+            Key::Legacy(_) => self.devices[device].streams.legacy = Some(op),
+            Key::OfThread(_, thread) => {
+                let mut threads = std::mem::take(&mut self.devices[device].streams.per_thread);
+                if threads.len() > IDLE_THREADS {
+                    threads.retain(|_, &mut op| !self.is_done(device, op));
+                }
+                threads.insert(thread, op);
+                self.devices[device].streams.per_thread = threads;
+            }
+            Key::Made(stream) => {
+                if let Ok(stream) = self.streams.get_mut(stream) {
+                    stream.tail = Some(op);
+                }
+            }
+        }
+    }
+
+    /// Requests `work` in a stream, after the operations `also` too. A stream that captures makes a node of it.
+    ///
+    /// # Errors
+    /// It is not a stream, there is no context, or a capture does not permit the work.
+    pub(crate) fn request(&mut self, stream: u64, work: Work, also: &[OpId]) -> Result<OpId> {
+        let (device, key) = self.key_of(stream)?;
+        if self.is_captured(device, key)? {
+            return self.capture(key, crate::graph::Task::Work(work)).map(|_| CAPTURED);
+        }
+        let (mut after, priority) = self.before(device, key);
+        after.extend(also);
+        let op = self.timeline(device)?.request(work, &after, priority);
+        self.advance(device, key, op);
+        Ok(op)
+    }
+
+    /// The last operations of a stream. Those of the legacy default stream are those of all streams that block.
+    fn tails(&mut self, stream: u64) -> Result<(usize, Vec<OpId>)> {
+        let (device, key) = self.key_of(stream)?;
+        if self.is_captured(device, key)? {
+            self.refuse_capture(key)?;
+        }
+        let defaults = &self.devices[device].streams;
+        let mut tails = match key {
+            Key::Legacy(_) => self.before(device, key).0,
+            Key::OfThread(_, thread) => defaults.per_thread.get(&thread).copied().into_iter().collect(),
+            Key::Made(stream) => self.streams.get(stream)?.tail.into_iter().collect(),
+        };
+        tails.retain(|&op| !self.is_done(device, op));
+        Ok((device, tails))
+    }
+
+    /// What a wait for a stream, or a query of it, waits for.
+    ///
+    /// # Errors
+    /// The handle is invalid, there is no context, or the stream captures.
+    pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
+        let (device, tails) = self.tails(stream)?;
+        let op = match tails[..] {
+            [] => return Ok(Wait::Nothing),
+            [op] => op,
+            // The end of several operations; no stream waits for it.
+            _ => self.timeline(device)?.request(Work::Nothing, &tails, 0),
+        };
+        Ok(if only_ask { Wait::Query(device, op) } else { Wait::Op(device, op) })
+    }
+
+    /// Whether nothing of a stream is left to do.
+    ///
+    /// # Errors
+    /// The handle is invalid, there is no context, or the stream captures.
+    pub fn stream_idle(&mut self, stream: u64) -> Result<bool> {
+        self.tails(stream).map(|(_, tails)| tails.is_empty())
+    }
+
+    /// Requests a call of a function of the host program.
+    ///
+    /// # Errors
+    /// There is no function, it is not a stream, or there is no context.
+    pub fn call_host(&mut self, stream: u64, call: Call) -> Result<()> {
+        if call.function == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        if call.stream.is_some() {
+            // Callbacks of streams are older than graphs.
+            self.refuse_capture_in(stream)?;
+        }
+        self.request(stream, Work::Call(call), &[]).map(|_| ())
+    }
+
+    /// Sets an attribute of a stream (`CU_STREAM_ATTRIBUTE_*`).
+    ///
+    /// # Errors
+    /// It is not one that the program has made.
+    pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
+        let stream = self.streams.get_mut(stream)?;
+        if attribute == ATTRIBUTE_PRIORITY {
+            let priority = value.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
+            stream.priority = priority.clamp(PRIORITIES.0, PRIORITIES.1);
+        }
+        stream.attributes.insert(attribute, value);
+        Ok(())
+    }
+
+    /// An attribute of a stream, of `bytes` bytes; zeros if it was never set.
+    ///
+    /// # Errors
+    /// It is not a stream.
+    pub fn stream_attribute(&self, stream: u64, attribute: u32, bytes: usize) -> Result<Vec<u8>> {
+        let (_, priority, _) = self.stream_facts(stream)?;
+        let set = self.streams.get(stream).ok().and_then(|stream| stream.attributes.get(&attribute));
+        let mut value = match (attribute, set) {
+            (ATTRIBUTE_PRIORITY, _) => priority.to_le_bytes().to_vec(),
+            (_, Some(set)) => set.clone(),
+            (_, None) => Vec::new(),
+        };
+        value.resize(bytes, 0);
+        Ok(value)
+    }
+
+    /// Gives a stream the attributes of another one.
+    ///
+    /// # Errors
+    /// Either stream is not one that the program has made.
+    pub fn copy_stream_attributes(&mut self, to: u64, from: u64) -> Result<()> {
+        let Stream { attributes, priority, .. } = self.streams.get(from)?.clone();
+        let to = self.streams.get_mut(to)?;
+        (to.attributes, to.priority) = (attributes, priority);
+        Ok(())
+    }
+}
+
+/// `CU_STREAM_ATTRIBUTE_PRIORITY`.
+const ATTRIBUTE_PRIORITY: u32 = 8;

@@ -1,0 +1,80 @@
+//! What the driver keeps of streams and events.
+
+use crate::timeline::OpId;
+use crate::work::Stamp;
+use std::collections::{BTreeMap, HashMap};
+use std::thread::ThreadId;
+
+/// A stream that the program has made.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Stream {
+    pub context: u64,
+    pub device: usize,
+    pub flags: u32,
+    pub priority: i32,
+    /// Unique number.
+    pub id: u64,
+    /// The last operation.
+    pub tail: Option<OpId>,
+    /// Attributes that the program has set, by number.
+    pub attributes: BTreeMap<u32, Vec<u8>>,
+}
+
+/// The default streams of a device.
+#[derive(Clone, Debug, Default)]
+pub struct Streams {
+    /// The last operation of the legacy default stream.
+    pub(super) legacy: Option<OpId>,
+    /// The last operation of the default stream of each thread.
+    pub(super) per_thread: HashMap<ThreadId, OpId>,
+    /// The last operations of blocking streams that are gone.
+    pub(super) gone: Vec<OpId>,
+    pub(super) next_id: u64,
+}
+
+/// Which stream a call means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// The legacy default stream of a device.
+    Legacy(usize),
+    /// The default stream of a thread on a device.
+    OfThread(usize, ThreadId),
+    /// One that the program has made, by its handle.
+    Made(u64),
+}
+
+/// Handle of the legacy default stream, beside 0.
+pub const LEGACY: u64 = 1;
+
+/// Handle of the default stream of the calling thread.
+pub const PER_THREAD: u64 = 2;
+
+/// `CU_STREAM_NON_BLOCKING`.
+pub(super) const NON_BLOCKING: u32 = 1;
+
+/// The highest and the lowest priority of streams.
+pub const PRIORITIES: (i32, i32) = (-5, 0);
+
+/// The operation of work that was captured: it counts as ended.
+pub(crate) const CAPTURED: OpId = 0;
+
+/// An event.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Event {
+    pub context: u64,
+    pub device: usize,
+    pub flags: u32,
+    /// Where it was recorded last: the operation and its time.
+    pub recorded: Option<(OpId, Stamp)>,
+    /// Where it was recorded in a capture since then.
+    pub(crate) captured: Option<Recorded>,
+}
+
+/// Where an event was recorded in a capture.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) capture: u64,
+    pub(crate) after: Vec<u64>,
+}

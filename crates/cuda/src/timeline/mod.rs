@@ -1,0 +1,502 @@
+//! Operations of a device in simulated time.
+//!
+//! An operation begins when those that it depends on have ended: streams and graphs are only such dependences.
+//! Kernels run on the simulated cores; transfers take the time of a [`Link`], one after the other in each direction;
+//! other operations take none. The time of the host program is not simulated: all that it requests between two waits
+//! is requested at the same time.
+//!
+//! The clock of the cores runs only while kernels do. Time in which only transfers run is added to it.
+//!
+//! A kernel is handed to the cores when they can hold one more. Of those that wait, the one of the highest priority goes
+//! first. Priorities do not change the order of the CTAs of kernels that run.
+
+mod transfer;
+
+pub(crate) use transfer::data;
+
+use crate::host::Host;
+use crate::link::{Direction, Link};
+use crate::shared::Regions;
+use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
+use exec::Launch;
+use kit::NEVER;
+use lab::SimulatedDevice;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use workloads::DeviceError;
+
+/// An operation of a device, by the order of requests.
+pub type OpId = u64;
+
+/// An operation that has not ended.
+struct Op {
+    work: Work,
+    /// Operations before it that have not ended.
+    waits_for: usize,
+    /// Operations that wait for it.
+    holds: Vec<OpId>,
+    /// Lower numbers go first.
+    priority: i32,
+}
+
+/// What transfers of a direction amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Moved {
+    pub transfers: u64,
+    pub bytes: u64,
+    /// Core cycles, each transfer by itself.
+    pub cycles: u64,
+}
+
+/// Kernels of one name that were executed without time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Untimed {
+    pub launches: u64,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+}
+
+/// Why [`Timeline::run`] has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// What was waited for has ended.
+    Done,
+    /// A function of the host program is to be called, then [`Timeline::called`], then [`Timeline::run`] again.
+    Call(OpId, Call),
+    /// Nothing can continue before another thread returns from a function of the host program, or the host program
+    /// stores a value.
+    Elsewhere,
+    /// Nothing can continue.
+    Stuck,
+}
+
+/// What an operation is after its begin.
+enum Begun {
+    /// It has ended.
+    Ended,
+    /// It ends later.
+    Continues,
+    /// It ends when the host has made this call.
+    Call(Call),
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The end of all operations.
+    AllDone,
+    /// The end of all operations but a number of them.
+    AtMost(usize),
+    /// The end of an operation.
+    Done(OpId),
+    /// The end of an operation, or a time in core cycles.
+    DoneOr(OpId, u64),
+}
+
+/// A device with its operations.
+pub struct Timeline {
+    /// The simulated GPU.
+    pub device: SimulatedDevice<'static>,
+    /// Memory that device and host share.
+    pub regions: Regions,
+    /// The device's copy of shared memory is up to date.
+    fresh: bool,
+    /// Operations may have changed the device's copy of shared memory.
+    changed: bool,
+    link: Link,
+    next: OpId,
+    ops: BTreeMap<OpId, Op>,
+    /// Operations that wait for nothing, by priority.
+    ready: BTreeSet<(i32, OpId)>,
+    /// Kernels that wait for room on the cores, by priority.
+    ready_kernels: BTreeMap<(i32, OpId), Arc<KernelLaunch>>,
+    /// Operations of launches on the cores, by the number of the launch, with the workspaces of cooperative ones.
+    launched: BTreeMap<u32, (OpId, Option<u64>)>,
+    /// Workspaces of cooperative launches that no launch uses.
+    workspaces: Vec<u64>,
+    /// Maximum number of them.
+    most_launched: usize,
+    /// Transfers on their way, by their end.
+    transfers: BTreeMap<(u64, OpId), Work>,
+    /// Operations that wait for a value in memory.
+    value_waits: BTreeMap<OpId, ValueWait>,
+    /// Calls of the host program that have been requested and not made.
+    calls: BTreeSet<OpId>,
+    /// Calls that the host is making.
+    calling: BTreeSet<OpId>,
+    /// When the engine of each direction is free.
+    free_at: [u64; Direction::COUNT],
+    /// Cycles in which no kernel ran.
+    idle: u64,
+    moved: [Moved; Direction::COUNT],
+    untimed: BTreeMap<String, Untimed>,
+}
+
+impl Timeline {
+    /// A device on which nothing was requested, whose cores hold `most_launched` kernels at once, and whose operations
+    /// are numbered from `first`, which is not 0.
+    pub fn new(device: SimulatedDevice<'static>, link: Link, most_launched: usize, first: OpId) -> Self {
+        Self {
+            device,
+            regions: Regions::default(),
+            fresh: false,
+            changed: false,
+            link,
+            next: first,
+            ops: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            ready_kernels: BTreeMap::new(),
+            launched: BTreeMap::new(),
+            workspaces: Vec::new(),
+            most_launched,
+            transfers: BTreeMap::new(),
+            value_waits: BTreeMap::new(),
+            calls: BTreeSet::new(),
+            calling: BTreeSet::new(),
+            free_at: [0; Direction::COUNT],
+            idle: 0,
+            moved: [Moved::default(); Direction::COUNT],
+            untimed: BTreeMap::new(),
+        }
+    }
+
+    /// Core cycles since the start, transfers included.
+    pub fn now(&self) -> u64 {
+        self.device.now() + self.idle
+    }
+
+    /// Core cycles per second.
+    pub fn core_hz(&self) -> f64 {
+        self.link.core_hz()
+    }
+
+    /// Transfers so far, by direction.
+    pub fn moved(&self) -> &[Moved; Direction::COUNT] {
+        &self.moved
+    }
+
+    /// Kernels that were executed without time, by name.
+    pub fn untimed(&self) -> &BTreeMap<String, Untimed> {
+        &self.untimed
+    }
+
+    /// Requests `work` after the operations `after`, some of which may have ended.
+    pub fn request(&mut self, work: Work, after: &[OpId], priority: i32) -> OpId {
+        let id = self.next;
+        self.next += 1;
+        let mut waits_for = 0;
+        for before in after.iter().collect::<BTreeSet<_>>() {
+            if let Some(op) = self.ops.get_mut(before) {
+                op.holds.push(id);
+                waits_for += 1;
+            }
+        }
+        if waits_for == 0 {
+            self.ready.insert((priority, id));
+        }
+        if matches!(work, Work::Call(_)) {
+            self.calls.insert(id);
+        }
+        self.ops.insert(id, Op { work, waits_for, holds: Vec::new(), priority });
+        id
+    }
+
+    /// The number of the next operation.
+    pub fn next_op(&self) -> OpId {
+        self.next
+    }
+
+    /// Whether an operation has ended.
+    pub fn is_done(&self, op: OpId) -> bool {
+        !self.ops.contains_key(&op)
+    }
+
+    /// Operations that have not ended.
+    pub fn pending(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether functions of the host program wait to be called.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// Drops all operations, after a fault.
+    pub fn abandon(&mut self) {
+        self.ops.clear();
+        self.ready.clear();
+        self.ready_kernels.clear();
+        self.launched.clear();
+        self.transfers.clear();
+        self.value_waits.clear();
+        self.calls.clear();
+        self.calling.clear();
+    }
+
+    /// Simulates until `until`.
+    ///
+    /// # Errors
+    /// A kernel failed, or the user interrupted it.
+    pub fn run(&mut self, until: Until, host: &dyn Host) -> Result<Ran, DeviceError> {
+        if self.met(until) {
+            return Ok(Ran::Done);
+        }
+        // The program may have stored to it.
+        self.fresh = false;
+        let ran = self.run_with_shared_memory(until, host);
+        if std::mem::take(&mut self.changed) {
+            self.regions.bring_out(self.device.memory(), host);
+        }
+        self.print(host);
+        ran
+    }
+
+    fn print(&mut self, host: &dyn Host) {
+        let text = self.device.take_output();
+        if !text.is_empty() {
+            host.print(&text);
+        }
+    }
+
+    fn run_with_shared_memory(&mut self, until: Until, host: &dyn Host) -> Result<Ran, DeviceError> {
+        loop {
+            if let Some((op, call)) = self.start_ready(host)? {
+                return Ok(Ran::Call(op, call));
+            }
+            if !self.value_waits.is_empty() {
+                self.bring_in(host);
+            }
+            if self.end_value_waits() {
+                continue;
+            }
+            if self.met(until) {
+                return Ok(Ran::Done);
+            }
+            let limit = if let Until::DoneOr(_, limit) = until { limit } else { NEVER };
+            if !self.progress(limit, host)? {
+                return Ok(match until {
+                    _ if self.calling.is_empty() && self.value_waits.is_empty() => Ran::Stuck,
+                    Until::DoneOr(..) => Ran::Done,
+                    _ => Ran::Elsewhere,
+                });
+            }
+        }
+    }
+
+    fn met(&self, until: Until) -> bool {
+        match until {
+            Until::AllDone => self.ops.is_empty(),
+            Until::AtMost(pending) => self.ops.len() <= pending,
+            Until::Done(op) => self.is_done(op),
+            Until::DoneOr(op, limit) => self.is_done(op) || self.now() >= limit,
+        }
+    }
+
+    /// Begins what can begin. Returns a call that the host has to make.
+    fn start_ready(&mut self, host: &dyn Host) -> Result<Option<(OpId, Call)>, DeviceError> {
+        while let Some((priority, op)) = self.ready.pop_first() {
+            let Some(work) = self.ops.get_mut(&op).map(|op| std::mem::replace(&mut op.work, Work::Nothing)) else {
+                continue;
+            };
+            match self.begin(priority, op, work, host)? {
+                Begun::Ended => self.end(op),
+                Begun::Continues => {}
+                Begun::Call(call) => return Ok(Some((op, call))),
+            }
+        }
+        self.launch_ready(host)?;
+        Ok(None)
+    }
+
+    /// Begins an operation. Only kernels on the cores, transfers, waits for values and calls do not end at once.
+    fn begin(&mut self, priority: i32, op: OpId, work: Work, host: &dyn Host) -> Result<Begun, DeviceError> {
+        match work {
+            Work::Launch(launch) if launch.timed => {
+                self.ready_kernels.insert((priority, op), launch);
+                return Ok(Begun::Continues);
+            }
+            Work::Launch(launch) => {
+                self.bring_in(host);
+                self.execute(&launch)?;
+                self.changed = true;
+            }
+            Work::Copy(ref copy) => match direction(copy) {
+                Some(way) => {
+                    self.transfer(op, way, copy.bytes(), work);
+                    return Ok(Begun::Continues);
+                }
+                None => self.carry_out(&work, host)?,
+            },
+            Work::Fill(fill) => {
+                self.transfer(op, Direction::Within, fill.width * fill.height, work);
+                return Ok(Begun::Continues);
+            }
+            Work::Store(address, value) => {
+                self.bring_in(host);
+                self.changed = true;
+                self.write(&At::Device(address), 0, value.bytes(), host)?;
+            }
+            Work::WaitValue(wait) => {
+                self.value_waits.insert(op, wait);
+                return Ok(Begun::Continues);
+            }
+            Work::Release(address) => {
+                self.device.memory().free(address).map_err(|error| other(&error))?;
+            }
+            Work::Record(stamp) => stamp.set(self.now()),
+            Work::Call(call) => {
+                self.calls.remove(&op);
+                self.calling.insert(op);
+                return Ok(Begun::Call(call));
+            }
+            Work::Nothing => {}
+        }
+        Ok(Begun::Ended)
+    }
+
+    /// Hands kernels to the cores while they can hold one more.
+    fn launch_ready(&mut self, host: &dyn Host) -> Result<(), DeviceError> {
+        while self.launched.len() < self.most_launched
+            && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
+        {
+            self.bring_in(host);
+            self.bind(&launch.bindings)?;
+            let mut live = launch.live.clone();
+            let workspace = if launch.cooperative { Some(self.take_workspace()?) } else { None };
+            if let Some(address) = workspace {
+                live.set_workspace(address);
+            }
+            let number = self.device.enqueue(live, launch.registers, op as u32)?;
+            self.launched.insert(number, (op, workspace));
+        }
+        Ok(())
+    }
+
+    /// Allocates the first workspace of cooperative launches, so that a request finds out whether there is room.
+    pub(crate) fn prepare_workspace(&mut self) -> Result<(), DeviceError> {
+        if self.workspaces.is_empty() && self.launched.values().all(|(_, workspace)| workspace.is_none()) {
+            let workspace = self.take_workspace()?;
+            self.workspaces.push(workspace);
+        }
+        Ok(())
+    }
+
+    /// The words with which the CTAs of a cooperative launch count arrivals, zeroed.
+    fn take_workspace(&mut self) -> Result<u64, DeviceError> {
+        let free = self.workspaces.pop();
+        let memory = self.device.memory();
+        let address = match free {
+            Some(address) => address,
+            None => memory
+                .allocate("workspace of cooperative launches", Launch::WORKSPACE_BYTES)
+                .map_err(|error| other(&error))?,
+        };
+        memory.write(address, &[0; Launch::WORKSPACE_BYTES as usize]).map_err(|error| other(&error))?;
+        Ok(address)
+    }
+
+    /// Binds texture and surface references for the next launch, which reads the handles when it is made.
+    fn bind(&mut self, bindings: &[(u64, u64)]) -> Result<(), DeviceError> {
+        bindings.iter().try_for_each(|(address, handle)| {
+            self.device.memory().write(*address, &handle.to_le_bytes()).map_err(|error| other(&error))
+        })
+    }
+
+    /// Executes a kernel without time.
+    fn execute(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
+        self.bind(&launch.bindings)?;
+        let counted = self.device.execute(&launch.live)?;
+        let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
+        sum.launches += 1;
+        sum.warp_instructions += counted.warp_instructions;
+        sum.thread_instructions += counted.thread_instructions;
+        Ok(())
+    }
+
+    /// Ends the operations whose value is in memory; whether there are any.
+    fn end_value_waits(&mut self) -> bool {
+        let memory = self.device.memory();
+        let is_met = |wait: &ValueWait| {
+            let mut bytes = [0; 8];
+            let read = memory.read(wait.address, &mut bytes[..wait.value.bytes().len()]);
+            read.is_ok() && wait.is_met(u64::from_le_bytes(bytes))
+        };
+        let met: Vec<OpId> = self.value_waits.iter().filter(|(_, wait)| is_met(wait)).map(|(&op, _)| op).collect();
+        for op in &met {
+            self.value_waits.remove(op);
+            self.end(*op);
+        }
+        !met.is_empty()
+    }
+
+    fn transfer(&mut self, op: OpId, way: Direction, bytes: u64, work: Work) {
+        let (engine, cycles) = (way as usize, self.link.cycles(way, bytes));
+        let end = self.now().max(self.free_at[engine]) + cycles;
+        self.free_at[engine] = end;
+        let moved = &mut self.moved[engine];
+        *moved = Moved { transfers: moved.transfers + 1, bytes: moved.bytes + bytes, cycles: moved.cycles + cycles };
+        self.transfers.insert((end, op), work);
+    }
+
+    /// Simulates to the next end of a kernel or transfer, at most to `limit`. False if nothing is on its way.
+    fn progress(&mut self, limit: u64, host: &dyn Host) -> Result<bool, DeviceError> {
+        let next = self.transfers.first_key_value().map(|(&(end, _), _)| end);
+        let stop = next.unwrap_or(NEVER).min(limit);
+        if self.launched.is_empty() {
+            if next.is_none() {
+                return Ok(false);
+            }
+            self.idle += stop.saturating_sub(self.now());
+        } else {
+            let stop = if stop == NEVER { NEVER } else { stop - self.idle };
+            for number in self.device.run_to_next_end(stop)? {
+                if let Some((op, workspace)) = self.launched.remove(&number) {
+                    self.workspaces.extend(workspace);
+                    self.changed = true;
+                    self.end(op);
+                }
+            }
+        }
+        let now = self.now();
+        while let Some(first) = self.transfers.first_entry().filter(|first| first.key().0 <= now) {
+            let ((_, op), work) = first.remove_entry();
+            self.carry_out(&work, host)?;
+            self.end(op);
+        }
+        Ok(true)
+    }
+
+    /// The host has made a call.
+    pub fn called(&mut self, op: OpId) {
+        self.calling.remove(&op);
+        self.end(op);
+    }
+
+    fn end(&mut self, id: OpId) {
+        let Some(op) = self.ops.remove(&id) else { return };
+        for next in op.holds {
+            if let Some(waiting) = self.ops.get_mut(&next) {
+                waiting.waits_for -= 1;
+                if waiting.waits_for == 0 {
+                    self.ready.insert((waiting.priority, next));
+                }
+            }
+        }
+    }
+}
+
+fn other(error: &exec::MemoryError) -> DeviceError {
+    DeviceError::Other(error.to_string())
+}
+
+/// The engine of a copy; none within the host.
+fn direction(copy: &Copy) -> Option<Direction> {
+    match (&copy.from.at, &copy.to.at) {
+        (At::Device(_), At::Device(_)) => Some(Direction::Within),
+        (_, At::Device(_)) => Some(Direction::ToDevice),
+        (At::Device(_), _) => Some(Direction::ToHost),
+        _ => None,
+    }
+}

@@ -1,0 +1,211 @@
+//! The simulated GPUs of the devices, and waiting for their operations.
+
+use crate::driver::{Device, Driver};
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::link::Link;
+use crate::memory::HEAP_BYTES;
+use crate::report::ProgramReport;
+use crate::timeline::{OpId, Ran, Timeline, Until};
+use crate::work::Call;
+use isa::{Fault, FaultKind};
+use lab::{Monitor, Progress, SimulatedDevice};
+use std::ops::ControlFlow;
+use workloads::DeviceError;
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Nothing,
+    /// An operation of a device.
+    Op(usize, OpId),
+    /// All operations of a device.
+    Device(usize),
+    /// An operation, or a microsecond.
+    Query(usize, OpId),
+    /// The end of half of a device's operations, of which there are too many.
+    Room(usize),
+}
+
+/// How a wait continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is over.
+    Done,
+    /// A function of the host program has to be called, then [`Driver::called`].
+    Call(usize, OpId, Call),
+    /// Another thread has to return from a function of the host program, or the program has to store a value.
+    Elsewhere,
+}
+
+/// Operations of a device that may be pending. Before it requests more the program waits, as with CUDA.
+pub const MOST_PENDING: usize = 4096;
+
+/// Ends a simulation when the user asks for it.
+struct Stoppable;
+
+impl Monitor for Stoppable {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        if kit::stop::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Driver {
+    /// The operations of a device; the simulated GPU is made at the first use.
+    pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
+        let Self { devices, host, .. } = self;
+        let ordinal = device;
+        let device = &mut devices[device];
+        if device.timeline.is_none() {
+            match SimulatedDevice::watched(&device.setup, Box::new(Stoppable)) {
+                Ok(mut simulated) => {
+                    simulated.memory().skip_addresses(HEAP_BYTES * ordinal as u64);
+                    let (gpu, most) = (&device.setup.gpu, device.setup.gpu.launch.max_concurrent_kernels as usize);
+                    device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most, device.first_op));
+                }
+                Err(problem) => {
+                    host.message(&problem.to_string());
+                    return Err(Error::DEVICE_UNAVAILABLE);
+                }
+            }
+        }
+        device.timeline.as_mut().ok_or(Error::DEVICE_UNAVAILABLE)
+    }
+
+    /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
+    pub(crate) fn retire(&mut self, device: usize) {
+        if let Some(mut timeline) = self.devices[device].timeline.take() {
+            self.devices[device].first_op = timeline.next_op();
+            self.devices[device].unloaded.clear();
+            self.devices[device].bound_images.clear();
+            self.devices[device].destroyed_images.clear();
+            self.notes.retire(device, &mut timeline);
+        }
+    }
+
+    /// What a program waits for that has requested too much.
+    pub fn backlog(&self) -> Wait {
+        let pending = |device: &Device| device.timeline.as_ref().map_or(0, Timeline::pending);
+        self.devices.iter().position(|device| pending(device) > MOST_PENDING).map_or(Wait::Nothing, Wait::Room)
+    }
+
+    /// Simulates until a wait is over or the program has to do something.
+    ///
+    /// # Errors
+    /// A kernel failed: the contexts of the device are broken.
+    pub fn wait(&mut self, wait: Wait) -> Result<Step> {
+        let (device, until) = match wait {
+            Wait::Nothing => return Ok(Step::Done),
+            Wait::Room(device) => (device, Until::AtMost(MOST_PENDING / 2)),
+            Wait::Op(device, op) => (device, Until::Done(op)),
+            Wait::Device(device) => (device, Until::AllDone),
+            Wait::Query(device, op) => {
+                let microsecond = self.devices[device].setup.gpu.clocks.core_mhz.ceil() as u64;
+                (device, Until::DoneOr(op, self.timeline(device)?.now() + microsecond))
+            }
+        };
+        if self.devices[device].timeline.is_none() {
+            return Ok(Step::Done);
+        }
+        let host = std::mem::replace(&mut self.host, Box::new(Nobody));
+        let ran = self.timeline(device).map(|timeline| timeline.run(until, &*host));
+        self.host = host;
+        match ran? {
+            Ok(Ran::Done) => Ok(Step::Done),
+            Ok(Ran::Call(op, call)) => Ok(Step::Call(device, op, call)),
+            Ok(Ran::Elsewhere) => Ok(Step::Elsewhere),
+            Ok(Ran::Stuck) => Err(self.fail(device, &DeviceError::Deadlock("operations wait for each other".into()))),
+            Err(problem) => Err(self.fail(device, &problem)),
+        }
+    }
+
+    /// A call that [`Driver::wait`] has asked for was made.
+    pub fn called(&mut self, device: usize, op: OpId) {
+        if let Some(timeline) = &mut self.devices[device].timeline {
+            timeline.called(op);
+        }
+    }
+
+    /// A device on which functions of the host program wait to be called.
+    pub fn device_with_calls(&self) -> Option<usize> {
+        self.devices.iter().position(|device| device.timeline.as_ref().is_some_and(Timeline::has_calls))
+    }
+
+    /// Whether an operation has ended.
+    pub(crate) fn is_done(&self, device: usize, op: OpId) -> bool {
+        self.devices[device].timeline.as_ref().is_none_or(|timeline| timeline.is_done(op))
+    }
+
+    /// Does what is left to do, and reports what the program did.
+    pub fn finish(&mut self) -> ProgramReport {
+        for index in 0..self.devices.len() {
+            let Some(mut timeline) = self.devices[index].timeline.take() else { continue };
+            // A function of the host program is not called any more.
+            if let Err(problem) = timeline.run(Until::AllDone, &*self.host) {
+                self.host.message(&problem.to_string());
+                self.notes.failures.push(problem.to_string());
+            }
+            self.notes.retire(index, &mut timeline);
+        }
+        std::mem::take(&mut self.notes).report()
+    }
+
+    /// Notes a failure on a device: its contexts are broken. Returns the error code.
+    pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
+        let error = code_of(problem);
+        self.host.message(&problem.to_string());
+        self.notes.failures.push(problem.to_string());
+        if let Some(timeline) = &mut self.devices[device].timeline {
+            timeline.abandon();
+        }
+        let broken: Vec<u64> = self.contexts.iter().filter(|(_, c)| c.device == device).map(|(c, _)| c).collect();
+        for context in broken {
+            if let Ok(context) = self.contexts.get_mut(context) {
+                context.broken = Some(error);
+            }
+        }
+        error
+    }
+}
+
+/// The driver's process during a simulation, which has the real one.
+struct Nobody;
+
+impl Host for Nobody {
+    fn read(&self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+    fn write(&self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+    fn map(&self, _: u64, _: u64) -> bool {
+        false
+    }
+    fn unmap(&self, _: u64, _: u64) {}
+    fn print(&self, _: &str) {}
+    fn message(&self, _: &str) {}
+}
+
+/// The error code of a failure on the device.
+fn code_of(problem: &DeviceError) -> Error {
+    match problem {
+        DeviceError::Fault(fault) => code_of_fault(fault),
+        DeviceError::Deadlock(_) => Error::LAUNCH_TIMEOUT,
+        DeviceError::Shape { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
+        DeviceError::OutOfMemory { .. } => Error::OUT_OF_MEMORY,
+        _ => Error::LAUNCH_FAILED,
+    }
+}
+
+fn code_of_fault(fault: &Fault) -> Error {
+    match fault.kind {
+        FaultKind::IllegalAddress => Error::ILLEGAL_ADDRESS,
+        FaultKind::MisalignedAddress => Error::MISALIGNED_ADDRESS,
+        FaultKind::Assert => Error::ASSERT,
+        FaultKind::IllegalInstruction => Error::ILLEGAL_INSTRUCTION,
+        FaultKind::InvalidPc => Error::INVALID_PC,
+        FaultKind::StackOverflow => Error::HARDWARE_STACK_ERROR,
+        FaultKind::Trap | FaultKind::Other => Error::LAUNCH_FAILED,
+    }
+}
