@@ -9,6 +9,10 @@
 //! | 63 | parity of the phase |
 //!
 //! The last arrival of a phase carries into the parity.
+//!
+//! Deviation: a warp waits at `cp.async.mbarrier.arrive` until its copies are done, where hardware continues.
+//! Instructions in its instruction buffer have executed by then, so that an arrival directly after it may be seen
+//! before the copies are done in time; their data is there.
 
 /// The parity of the phase, in the upper word.
 pub const PARITY: u32 = 1 << 31;
