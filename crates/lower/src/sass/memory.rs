@@ -24,7 +24,7 @@ use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use isa::Space;
+use isa::{ALL_COPIES, Space};
 use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
@@ -42,6 +42,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         SassOp::AtomG | SassOp::AtomGCas => atomic(b, inst, Space::Global)?,
         SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => atomic(b, inst, Space::Generic)?,
         SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
+        SassOp::AtomSArrive | SassOp::ArriveS => arrive(b, inst)?,
         SassOp::LdGSts => copy(b, inst)?,
         SassOp::QSpc => query_space(b, inst)?,
         _ => return Ok(false),
@@ -259,6 +260,26 @@ fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
         _ => integer,
     };
     fits.then_some(ty)
+}
+
+/// `ATOMS.ARRIVE`; `ARRIVES.LDGSTSBAR`, which waits for the copies of its warp.
+fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let Operands { registers, places, .. } = operands(inst);
+    let ([] | [_], [place]) = (&registers[..], &places[..]) else {
+        return Err("it has an unknown form".into());
+    };
+    if inst.modifier("transaction count").is_some_and(|count| count != 0) {
+        return Err("a transaction count is not executable".into());
+    }
+    let address = address(b, inst, Space::Shared, *place)?;
+    let d = registers.first().copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
+    let d = d.map(|d| b.destination(d, 2)).transpose()?;
+    let (space, op, ty, one) = (Space::Shared, AtomicOp::Arrive, AtomicType::U64, b.constant64(1));
+    b.emit(Op::Atomic(Atomic { space, op, ty, d, address, b: one, c: None }));
+    if inst.row.op == SassOp::ArriveS {
+        b.emit(Op::AsyncWait(ALL_COPIES));
+    }
+    Ok(())
 }
 
 fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
