@@ -11,7 +11,7 @@ use driver::settings::Time;
 use lab::OutOfBounds;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -104,15 +104,9 @@ pub fn run(args: &Args) -> Outcome {
     let Some((name, rest)) = args.program.split_first() else {
         return Err(Failure::bad_input("no program is given"));
     };
-    // The terminal sends Ctrl-C to the program too, which reports and ends.
-    let _ = ctrlc::set_handler(|| ());
-    let status = Command::new(name).args(rest).envs(environment).status();
-    let status = status.map_err(|e| Failure::bad_input(format!("cannot run `{}`: {e}", name.to_string_lossy())))?;
-    if let Some(signal) = status.signal() {
-        output::error(&format!("`{}` was ended by signal {signal}: there is no report", name.to_string_lossy()));
-        return Ok(Exit::Of((128 + signal) as u8));
-    }
-    Ok(Exit::Of(status.code().unwrap_or(1) as u8))
+    // The program takes the place of this process, so that signals reach it, and its status is its own.
+    let problem = Command::new(name).args(rest).envs(environment).exec();
+    Err(Failure::bad_input(format!("cannot run `{}`: {problem}", name.to_string_lossy())))
 }
 
 /// The runtimes, for the loader to load before all else. An interpreter's modules may have paths of their own for
