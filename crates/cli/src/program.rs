@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::libraries::Libraries;
-use object::elf::{DT_NEEDED, DT_RPATH, FileHeader64};
+use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The section in which compilers put CUDA kernels of host programs.
@@ -28,6 +29,20 @@ pub fn check(name: &OsStr, libraries: &Libraries) -> Result<bool, Failure> {
         ))),
         _ => Ok(finds_runtime(&file).unwrap_or(false)),
     }
+}
+
+/// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
+pub fn is_program(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let is_elf = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    if is_elf.is_err() || start != object::elf::ELFMAG {
+        return false;
+    }
+    let Ok(file) = std::fs::read(path) else { return false };
+    let Ok(header) = FileHeader64::<Endianness>::parse(&*file) else { return false };
+    let Ok(endian) = header.endian() else { return false };
+    let segments = header.program_headers(endian, &*file).unwrap_or_default();
+    header.e_type(endian) == ET_EXEC || segments.iter().any(|segment| segment.p_type.get(endian) == PT_INTERP)
 }
 
 /// The file of a program, as shells find it.

@@ -77,3 +77,19 @@ fn what_is_loaded_before_stays_so() {
     let names: Vec<_> = list[1..].iter().map(|path| Path::new(path).file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"]);
 }
+
+#[test]
+fn run_takes_a_program_as_exec_does() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program.c"), "#include <stdio.h>\nint main(void) { puts(\"here\"); return 3; }")
+        .unwrap();
+    if !compile(folder.path(), &["-o", "program", "program.c"]) {
+        return;
+    }
+    for words in [&["run", "program", "--gpu", "v100"][..], &["run", "--core", "ghost", "./program"]] {
+        let ran = from(command(words).current_dir(folder.path()).output().unwrap());
+        assert_eq!((ran.status, ran.stdout.as_str()), (3, "here\n"), "{words:?}: {}", ran.stderr);
+    }
+    let refused = from(command(&["run", "program", "--energy"]).current_dir(folder.path()).output().unwrap());
+    assert!(refused.status == 2 && refused.stderr.contains("--energy"), "{}", refused.stderr);
+}
