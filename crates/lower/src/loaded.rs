@@ -1,10 +1,18 @@
 //! Options, results and errors of loading a module.
 
 use crate::registers::Registers;
-use crate::sass::Deferred;
 use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
+
+/// Kernels of a file that are lowered when they are asked for.
+pub(crate) trait Deferred: std::fmt::Debug + Send + Sync {
+    /// Lowers the kernel of this name, if it is among them, or all kernels, and adds them to `loaded`.
+    fn lower(&mut self, name: Option<&str>, loaded: &mut Loaded);
+
+    /// Whether all kernels are lowered.
+    fn is_done(&self) -> bool;
+}
 
 /// Address of module variables, below the heap.
 const VARIABLES_BASE: u64 = 0x10_0000_0000;
@@ -82,7 +90,7 @@ pub struct Loaded {
     /// Warnings and notes, formatted; may be empty.
     pub remarks: String,
     /// Cubins with kernels that are not lowered yet.
-    pub(crate) deferred: Vec<Deferred>,
+    pub(crate) deferred: Vec<Box<dyn Deferred>>,
 }
 
 /// The reason why [`Loaded::kernel`] returns no kernel.

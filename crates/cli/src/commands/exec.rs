@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
-use crate::options::Settings;
+use crate::options::{LIVELOCK_CYCLES, Settings};
 use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     /// Core cycles after which warps that only repeat themselves are a fault. 0 turns this off
-    #[arg(long, value_name = "NUMBER", default_value_t = super::run::LIVELOCK_CYCLES)]
+    #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
     /// Check each instruction against the program order of its warp (hazard auditor)
     #[arg(long)]

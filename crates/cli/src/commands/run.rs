@@ -4,7 +4,7 @@ use super::exec;
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Machine, Results};
+use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
 use crate::{interrupt, output, simulator, version};
@@ -75,10 +75,6 @@ struct Energy {
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
 }
-
-/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
-/// a few minutes, and more than any sleep or latency.
-pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 
 /// Core cycles between two points of power over time, by default.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();

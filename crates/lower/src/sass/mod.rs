@@ -38,12 +38,11 @@ mod texture;
 mod warp;
 mod words;
 
-use crate::loaded::{LoadError, Loaded, LowerOptions, Rejected};
-pub(crate) use deferred::Deferred;
+use crate::loaded::{LoadError, Loaded, LowerOptions};
+use deferred::{DeferredCubin, lower_kernel};
 use module::Layout;
-use sass::elf::{Cubin, ElfFunction, is_cubin};
+use sass::elf::{Cubin, is_cubin};
 use sass::fatbin::{self, Entry, Kind};
-use std::sync::Arc;
 pub use words::load_words;
 
 /// Loads the kernels of a cubin; messages call it `name`.
@@ -59,33 +58,11 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     loaded.module.variables = layout.variables().to_vec();
     loaded.module.references = layout.references().to_vec();
     if options.deferred {
-        loaded.deferred.push(Deferred::new((name, file), &cubin, layout, options));
+        loaded.deferred.push(Box::new(DeferredCubin::new((name, file), &cubin, layout, options)));
     } else {
         cubin.kernels().for_each(|kernel| lower_kernel(name, &cubin, &layout, kernel, options, &mut loaded));
     }
     Ok(loaded)
-}
-
-/// Adds a kernel of a cubin to those that can run or to those that cannot.
-fn lower_kernel(
-    name: &str,
-    cubin: &Cubin<'_>,
-    layout: &Layout,
-    function: &ElfFunction<'_>,
-    options: LowerOptions,
-    loaded: &mut Loaded,
-) {
-    match build::lower(cubin, layout, function, options) {
-        Ok(mut kernel) => {
-            Arc::make_mut(&mut kernel.program).code_file = name.to_owned();
-            loaded.module.kernels.push(Arc::new(kernel));
-        }
-        Err(problems) => {
-            let text = format!("{name}: kernel `{}` is not executable:\n{}", function.name, problems.join("\n"));
-            let error = Box::new(LoadError::of_binary(text));
-            loaded.rejected.push(Rejected { name: function.name.to_owned(), error });
-        }
-    }
 }
 
 /// Loads the module in `file`, which is a cubin, a fat binary, or a host program or library that contains some, for a
