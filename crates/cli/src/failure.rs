@@ -13,8 +13,6 @@ pub enum Exit {
     BadInput,
     /// The user has interrupted the command.
     Interrupted,
-    /// As another program did.
-    Of(u8),
 }
 
 impl Exit {
@@ -26,7 +24,6 @@ impl Exit {
             Exit::BadInput => 2,
             // 128 + SIGINT, as shells have it.
             Exit::Interrupted => 130,
-            Exit::Of(status) => status,
         }
     }
 }

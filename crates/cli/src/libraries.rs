@@ -54,6 +54,11 @@ impl Libraries {
         Err(Failure::failed(problem.unwrap_or_default()))
     }
 
+    /// The CUDA runtimes, the one first that serves code which asks for no version.
+    pub fn runtimes(&self) -> [PathBuf; 3] {
+        ["libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"].map(|name| self.0.join(name))
+    }
+
     /// The folder in which programs find them.
     pub fn folder(&self) -> &Path {
         &self.0

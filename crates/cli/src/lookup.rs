@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::options::{Bounds, WorkSize};
+use crate::program;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
@@ -344,10 +345,10 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    if is_program(path) {
-        return refuse(format!(
-            "is a program or a library: `warpwright exec -- {name}` runs a program, `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)"
-        ));
+    if is_host_code(path) {
+        return refuse(
+            "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)".into(),
+        );
     }
     let given =
         [("--size", input.work.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
@@ -360,8 +361,13 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     Ok(Job::LaunchFile { path: path.into(), overrides })
 }
 
-/// Whether a file is a host program or library.
-fn is_program(path: &Path) -> bool {
+/// Whether a workload's name means a CUDA program.
+pub fn is_program(named: &Path) -> bool {
+    bundled(&named.to_string_lossy()).is_err() && program::is_program(named)
+}
+
+/// Whether a file has host code.
+fn is_host_code(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
     read.is_ok() && sass::elf::is_elf(&start)

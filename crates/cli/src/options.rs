@@ -9,6 +9,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use workloads::Size;
 
+/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
+/// a few minutes, and more than any sleep or latency.
+pub const LIVELOCK_CYCLES: u64 = 1_000_000;
+
 /// The one GPU that a command is about.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Machine {

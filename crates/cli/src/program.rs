@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::libraries::Libraries;
-use object::elf::{DT_NEEDED, FileHeader64};
+use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The section in which compilers put CUDA kernels of host programs.
@@ -16,18 +17,32 @@ const RUNTIME: &[u8] = b"cudaErrorMissingConfiguration\0";
 /// What our static runtime has, and NVIDIA's has not.
 const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
 
-/// Checks a program before it runs.
-pub fn check(name: &OsStr, libraries: &Libraries) -> Result<(), Failure> {
+/// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
+pub fn check(name: &OsStr, libraries: &Libraries) -> Result<bool, Failure> {
     let path = find(name)?;
-    let Ok(file) = std::fs::read(&path) else { return Ok(()) };
+    let Ok(file) = std::fs::read(&path) else { return Ok(false) };
     match has_foreign_runtime(&file) {
         Some(true) => Err(Failure::bad_input(format!(
             "`{}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only\n  hint: link it with `nvcc -cudart shared`, or with `-cudart none -L{} -lcudart_static -lpthread -ldl`",
             path.display(),
             libraries.folder().join("12").display()
         ))),
-        _ => Ok(()),
+        _ => Ok(finds_runtime(&file).unwrap_or(false)),
     }
+}
+
+/// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
+pub fn is_program(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let is_elf = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    if is_elf.is_err() || start != object::elf::ELFMAG {
+        return false;
+    }
+    let Ok(file) = std::fs::read(path) else { return false };
+    let Ok(header) = FileHeader64::<Endianness>::parse(&*file) else { return false };
+    let Ok(endian) = header.endian() else { return false };
+    let segments = header.program_headers(endian, &*file).unwrap_or_default();
+    header.e_type(endian) == ET_EXEC || segments.iter().any(|segment| segment.p_type.get(endian) == PT_INTERP)
 }
 
 /// The file of a program, as shells find it.
@@ -57,24 +72,33 @@ fn find(name: &OsStr) -> Result<PathBuf, Failure> {
 fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
     let elf = object::File::parse(file).ok()?;
     let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
-    let shared = needed(file)?.iter().any(|name| name.starts_with("libcudart.so"));
-    Some(has_kernels && !shared && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))
+    Some(has_kernels && !needs_runtime(file)? && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))
+}
+
+/// Whether a program asks for a runtime, and has no folders of its own for it: those of `DT_RPATH` come before
+/// `LD_LIBRARY_PATH`. `None` of files that are no programs.
+fn finds_runtime(file: &[u8]) -> Option<bool> {
+    Some(needs_runtime(file)? && dynamic(file, DT_RPATH)?.is_empty())
+}
+
+fn needs_runtime(file: &[u8]) -> Option<bool> {
+    Some(dynamic(file, DT_NEEDED)?.iter().any(|name| name.starts_with("libcudart.so")))
 }
 
 fn contains(file: &[u8], text: &[u8]) -> bool {
     memchr::memmem::find(file, text).is_some()
 }
 
-/// The shared libraries that a program asks for.
-fn needed(file: &[u8]) -> Option<Vec<String>> {
+/// The texts of the entries of kind `tag` of a program's dynamic section.
+fn dynamic(file: &[u8], tag: u32) -> Option<Vec<String>> {
     let header = FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, file).ok()?;
     let Some((entries, strings)) = sections.dynamic(endian, file).ok()? else { return Some(Vec::new()) };
     let strings = sections.strings(endian, file, strings).ok()?;
-    let names = entries.iter().filter(|entry| entry.tag32(endian) == Some(DT_NEEDED));
+    let texts = entries.iter().filter(|entry| entry.tag32(endian) == Some(tag));
     Some(
-        names
+        texts
             .filter_map(|entry| Some(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned()))
             .collect(),
     )
@@ -89,7 +113,7 @@ mod tests {
         assert_eq!(has_foreign_runtime(b"#!/bin/sh\nexit 0\n"), None);
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(has_foreign_runtime(&own), Some(false));
-        assert!(needed(&own).unwrap().iter().any(|name| name.starts_with("libc.so")));
+        assert!(dynamic(&own, DT_NEEDED).unwrap().iter().any(|name| name.starts_with("libc.so")));
     }
 
     #[test]

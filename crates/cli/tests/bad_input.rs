@@ -212,8 +212,8 @@ fn files_that_are_no_launch_files() {
     fails(2, &["run", &folder.path("empty")], &["empty"]);
     fails(2, &["run", &folder.path("binary")], &["binary"]);
     fails(2, &["run", &folder.path("saxpy.ptx")], &["saxpy.ptx", "launch file", "inspect"]);
-    let program = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
-    fails(2, &["run", &program], &["is a program", "warpwright exec -- ", "inspect"]);
+    let library = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
+    fails(2, &["run", &library], &["is a library", "launch file", "inspect"]);
     let misspelt = folder.write("misspelt.toml", "modul = \"saxpy.ptx\"\n");
     fails(2, &["run", &misspelt], &["misspelt.toml:1:1", "modul", "module"]);
     let torn = folder.write("torn.toml", "module = \"saxpy.ptx\n");

@@ -7,6 +7,7 @@ mod bounds;
 mod commands;
 mod common;
 mod energy;
+mod exec;
 mod inputs;
 mod memory_checks;
 mod outputs;

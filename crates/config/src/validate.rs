@@ -3,7 +3,7 @@
 //! check its divisor.
 
 use crate::error::Problem;
-use crate::{Allocate, Cache, GpuConfig, IndexFunction, OpTiming, Unit, WriteAllocate, WritePolicy};
+use crate::{Allocate, Cache, Dram, GpuConfig, IndexFunction, OpTiming, Unit, WriteAllocate, WritePolicy};
 use isa::OpClass;
 use std::collections::BTreeMap;
 
@@ -246,6 +246,7 @@ fn dram(config: &GpuConfig, found: &mut Vec<Problem>) {
         let message = format!("is {}, more than there are banks ({})", timing.nbkgrp, timing.nbk);
         found.push(Problem::new("dram.timing.nbkgrp", message));
     }
+    refresh(dram, found);
     if timing.tRC < timing.tRAS {
         let message = format!("is {}, less than tRAS ({})", timing.tRC, timing.tRAS);
         found.push(Problem::new("dram.timing.tRC", message).hint("tRC is about tRAS + tRP"));
@@ -287,5 +288,19 @@ fn address_map(config: &GpuConfig, found: &mut Vec<Problem>) {
         let message =
             format!("has {} bank bits (B), but {banks} banks (dram.timing.nbk) need {}", count('B'), banks.ilog2());
         found.push(Problem::new(key, message).hint(hint));
+    }
+}
+
+/// A refresh closes rows: between two of them there must be time to open some and to use them.
+fn refresh(dram: &Dram, found: &mut Vec<Problem>) {
+    let t = &dram.timing;
+    let Some(interval) = t.tREFI else { return };
+    let activate = [t.tRC, t.tRCD, t.tRP, t.tRRD, t.tFAW.unwrap_or(0)];
+    let column = [t.tCL, t.tWL, t.tWR, t.tCDLR, t.tCCDL, dram.burst_length];
+    let rows = activate.iter().chain(&column).map(|&n| 4 * u64::from(n)).sum::<u64>();
+    let least = rows + u64::from(t.tRFC.unwrap_or(0));
+    if u64::from(interval) < least {
+        let message = format!("is {interval}: with this timing a refresh leaves no time to use rows");
+        found.push(Problem::new("dram.timing.tREFI", message).hint(format!("take {least} or more")));
     }
 }

@@ -79,6 +79,7 @@ fn relations_between_values_are_checked() {
         (&[("nbk = 16", "nbk = 8")], "dram.address_map", "4 bank bits (B), but 8 banks"),
         (&[("RBBBCCCB", "RBBBXCCB")], "dram.address_map", "has `X`"),
         (&[("tRC = 40", "tRC = 4")], "dram.timing.tRC", "less than tRAS"),
+        (&[("tRC = 40", "tRC = 40\ntREFI = 50")], "dram.timing.tREFI", "no time to use rows"),
         (&[("nbkgrp = 4", "nbkgrp = 32")], "dram.timing.nbkgrp", "more than there are banks"),
         (&[("bus_bytes = 16", "bus_bytes = 16\nwrite_queue = [8, 9, 2]")], "dram.write_queue", "must descend"),
         (&[("dram_mhz = 850.0", "dram_mhz = 0.0")], "clocks.dram_mhz", "from 1 to 100000"),

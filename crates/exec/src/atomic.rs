@@ -3,6 +3,7 @@
 use crate::access::{self, Address, SPLIT_SPACES, Spaces, explain, majority, split_generic};
 use crate::fault::Outcome;
 use crate::lanes::{Lanes, Reg, Value};
+use crate::mbarrier;
 use isa::{DynInst, Space};
 use kit::lanes;
 use num::atomic;
@@ -22,6 +23,10 @@ pub enum AtomicOp {
     Dec,
     Min,
     Max,
+    /// Arrivals at an `mbarrier` ([`crate::mbarrier`]); the operand is their number.
+    Arrive,
+    /// Arrivals of threads that will not arrive in later phases.
+    ArriveDrop,
 }
 
 /// Type of the value in memory.
@@ -78,6 +83,8 @@ impl Atomic {
             AtomicOp::Xor => old ^ b,
             AtomicOp::Exch => b,
             AtomicOp::Cas => atomic::cas(old, b, c),
+            AtomicOp::Arrive => mbarrier::arrive(old, b as u32),
+            AtomicOp::ArriveDrop => mbarrier::arrive(mbarrier::drop(old, b as u32), b as u32),
             AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
             AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
             AtomicOp::Min => match self.ty {

@@ -16,10 +16,12 @@
 //!    lane spins indefinitely while another one could progress.
 //! 3. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
 //!    use one barrier register for different gatherings at the same time.
-//! 4. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
+//! 4. Lanes that set a barrier anew (`BSSY`, or `BMOV.CLEAR` without a destination) before they have met there
+//!    leave the gathering that it held. Compilers use one barrier again where lanes branch out of its region.
+//! 5. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
 //!    they diverge. It is only reported; the barrier registers decide which lanes meet. A second `BSSY` of the
 //!    same lanes, barrier and target replaces the first, so that a recursive call leaves no stale record.
-//! 5. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait.
+//! 6. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait.
 
 use kit::LaneMask;
 
@@ -178,6 +180,23 @@ impl Convergence {
         self.end_regions(gathering.lanes, |r| r.gathering.place == gathering.place && r.target == target);
         if gathering.lanes != 0 {
             self.regions.push(Region { gathering, target });
+        }
+    }
+
+    /// Whether lanes of the warp are at another program counter than the active ones.
+    pub fn is_apart(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Lanes `gone`, all of them active, will not arrive at `gathering`.
+    pub fn abandon(&mut self, gathering: Gathering, gone: LaneMask) {
+        let mut waited = false;
+        for group in self.others.iter_mut().filter(|g| g.waiting == Waiting::Lanes(gathering)) {
+            group.waiting = Waiting::Lanes(Gathering { lanes: gathering.lanes & !gone, ..gathering });
+            waited = true;
+        }
+        if waited {
+            self.settle();
         }
     }
 

@@ -27,6 +27,7 @@ mod launch;
 mod machine;
 pub mod machine_code;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod op;
 pub mod operand;

@@ -1,6 +1,6 @@
 //! Execution of machine code, with lanes steered by [`Steer`].
 
-use crate::convergence::{Gathering, Stuck};
+use crate::convergence::{Convergence, Gathering, Stuck};
 use crate::fault::{Outcome, Trap};
 use crate::interpret::{Environment, arrive, operate};
 use crate::kernel::{Callee, Guarded, Kernel};
@@ -77,6 +77,7 @@ fn execute_steer(
     let at_stuck = |_: Stuck| stuck(active);
     match steer {
         Steer::Gather(place, b, target) => {
+            abandon(place, b, &mut file, &mut warp.groups);
             file.write(b, &[mask; WARP_LANES]);
             warp.groups.gather(Gathering { place, lanes: mask }, target);
         }
@@ -91,6 +92,11 @@ fn execute_steer(
             file.mask = gathering;
             file.write(b, &left);
             warp.groups.leave(place, mask);
+        }
+        Steer::Clear(place, b) => {
+            abandon(place, b, &mut file, &mut warp.groups);
+            file.write(b, &[0; WARP_LANES]);
+            warp.groups.advance();
         }
         Steer::WarpSync(r, exclusive) => {
             let members = by_members(file.column(r), active);
@@ -150,6 +156,21 @@ fn execute_steer(
         }
     }
     Ok(())
+}
+
+/// The executing lanes lose what a convergence barrier holds: those that would have met them there meet
+/// without them.
+fn abandon(place: u8, b: Reg, file: &mut Lanes<'_>, groups: &mut Convergence) {
+    if !groups.is_apart() {
+        return;
+    }
+    let (gone, held) = (file.mask, *file.column(b));
+    for (_, lanes) in by_members(&held, gone).into_iter().filter(|group| group.1 & !gone != 0) {
+        file.mask = lanes & !gone;
+        file.write(b, &held.map(|other| if other == lanes { lanes & !gone } else { other }));
+        groups.abandon(Gathering { place, lanes }, gone);
+    }
+    file.mask = gone;
 }
 
 /// Groups the lanes of `mask` by the lanes that they name.

@@ -187,7 +187,7 @@ pub enum Op {
     },
     /// Closes a group of asynchronous copies.
     AsyncCommit,
-    /// Waits until at most this many groups of asynchronous copies are left.
+    /// Waits until at most this many groups of asynchronous copies are left, or for [`isa::ALL_COPIES`].
     AsyncWait(u8),
     /// Exchange of a register between lanes.
     Shuffle {
@@ -497,7 +497,7 @@ ops! { |f|
     }
     // Its operations are in the kernel's list.
     Sequence(..): C::Nop, Origin::Operands => {}
-    Steer(Steer::Gather(_, b, _)): C::Nop, Origin::Operands => { writes(f, [b], 1) }
+    Steer(Steer::Gather(_, b, _) | Steer::Clear(_, b)): C::Nop, Origin::Operands => { writes(f, [b], 1) }
     Steer(Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _)): C::Nop, Origin::Operands => {
         reads(f, [r], 1);
     }

@@ -31,6 +31,9 @@ pub enum Steer {
     /// `BREAK`: the lanes where the guard and the predicate hold leave a convergence barrier, given as number
     /// and register.
     Leave(u8, Reg, Pred),
+    /// `BMOV.CLEAR` without a destination: clears a convergence barrier, given as number and register. Lanes
+    /// that wait there for the executing ones no longer do.
+    Clear(u8, Reg),
     /// `WARPSYNC`: waits for the lanes in a register. If true (`.EXCLUSIVE`), lanes that name different lanes
     /// continue separately.
     WarpSync(Reg, bool),

@@ -43,6 +43,10 @@ pub enum Shape {
     Layered1,
     /// Layers with coordinates x, y.
     Layered2,
+    /// Six square faces, chosen by the direction x, y, z.
+    Cube,
+    /// Layers of six square faces with a direction x, y, z.
+    LayeredCube,
 }
 
 impl Shape {
@@ -51,13 +55,28 @@ impl Shape {
         match self {
             Shape::D1 | Shape::Layered1 => 1,
             Shape::D2 | Shape::Layered2 => 2,
-            Shape::D3 => 3,
+            Shape::D3 | Shape::Cube | Shape::LayeredCube => 3,
         }
+    }
+
+    /// Number of axes along which texels are next to each other.
+    pub const fn axes(self) -> usize {
+        if self.is_cube() { 2 } else { self.dimensions() }
+    }
+
+    /// Whether it is of cube maps.
+    pub const fn is_cube(self) -> bool {
+        matches!(self, Shape::Cube | Shape::LayeredCube)
+    }
+
+    /// Whether it has slices that are not an axis: layers or faces.
+    pub const fn is_sliced(self) -> bool {
+        self.is_layered() || self.is_cube()
     }
 
     /// Whether it has a coordinate for the layer.
     pub const fn is_layered(self) -> bool {
-        matches!(self, Shape::Layered1 | Shape::Layered2)
+        matches!(self, Shape::Layered1 | Shape::Layered2 | Shape::LayeredCube)
     }
 
     /// Number of coordinates, including the layer.
@@ -73,6 +92,8 @@ impl Shape {
             Shape::D3 => "3D",
             Shape::Layered1 => "1D layered",
             Shape::Layered2 => "2D layered",
+            Shape::Cube => "a cube map",
+            Shape::LayeredCube => "layered cube maps",
         }
     }
 }
@@ -87,7 +108,7 @@ pub enum AddressMode {
     Clamp,
     /// The image mirrored; only with normalised coordinates, otherwise as `Clamp`.
     Mirror,
-    /// Zero in all channels.
+    /// The border colour.
     Border,
 }
 
@@ -102,6 +123,12 @@ pub struct Sampler {
     pub normalised: bool,
     /// Integers of 8 and 16 bits are read as numbers from 0 or -1 to 1.
     pub as_float: bool,
+    /// The first three channels, of 8 bits and read as numbers, are converted from sRGB.
+    pub srgb: bool,
+    /// Linear filtering blends texels of adjacent faces of a cube map.
+    pub seamless: bool,
+    /// The channels outside the image, as reads return them.
+    pub border: [u32; 4],
 }
 
 /// Memory as a grid of texels. Rows are `pitch` bytes apart; slices and layers follow each other.
@@ -111,7 +138,7 @@ pub struct Image {
     /// Device address of the first texel.
     pub base: u64,
     pub shape: Shape,
-    /// Width, height, and depth or number of layers; 1 for missing dimensions.
+    /// Width, height, and depth or number of layers or faces; 1 for missing dimensions.
     pub size: [u32; 3],
     /// Bytes from one row to the next.
     pub pitch: u64,

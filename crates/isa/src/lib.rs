@@ -26,6 +26,7 @@ pub use inst::{
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use stream::{
-    BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, WarpSlot, WarpStream,
+    ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, WarpSlot,
+    WarpStream,
 };
 pub use work::Work;

@@ -26,6 +26,9 @@ kit::id! {
     pub struct WarpSlot(u16);
 }
 
+/// A wait for asynchronous copies with this number of groups left is for all copies, also those in no closed group.
+pub const ALL_COPIES: u8 = u8::MAX;
+
 /// Arrival of a warp at a CTA barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BarrierArrival {
@@ -66,7 +69,7 @@ pub struct DynInst {
     pub barrier: BarrierArrival,
     /// Duration of `nanosleep`, in cycles.
     pub sleep_cycles: u32,
-    /// For waits on asynchronous copies: groups that may stay pending.
+    /// For waits on asynchronous copies: groups that may stay pending, or [`ALL_COPIES`].
     pub async_groups_left: u8,
 }
 

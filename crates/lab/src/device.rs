@@ -164,6 +164,28 @@ impl<'m> SimulatedDevice<'m> {
         })
     }
 
+    /// Loads a module, whose kernels of machine code are lowered now or later.
+    fn load(&mut self, source: &ModuleSource<'_>, deferred: bool) -> Result<ModuleId, DeviceError> {
+        let slot = self.next_slot;
+        let options = LowerOptions {
+            slot,
+            any_architecture: self.setup().any_architecture,
+            registers: self.setup().registers.on(&self.setup().gpu),
+            stack_bytes: self.setup().stack_bytes.or(self.stack_bytes),
+            deferred,
+            ..LowerOptions::default()
+        };
+        let loaded = match source.code {
+            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
+        };
+        let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
+        self.state().load(&loaded.module).map_err(other)?;
+        self.next_slot = loaded.next_slot(slot);
+        self.modules.push(loaded);
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
     fn check_occupancy(&self, name: &str, shape: &isa::LaunchShape) -> Result<(), DeviceError> {
         let misfit = |problem| DeviceError::Shape { kernel: name.to_owned(), problem };
         check_fit(&self.setup().gpu, shape).map_err(misfit)
@@ -256,23 +278,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let slot = self.next_slot;
-        let options = LowerOptions {
-            slot,
-            any_architecture: self.setup().any_architecture,
-            registers: self.setup().registers.on(&self.setup().gpu),
-            stack_bytes: self.setup().stack_bytes.or(self.stack_bytes),
-            ..LowerOptions::default()
-        };
-        let loaded = match source.code {
-            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
-            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
-        };
-        let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
-        self.state().load(&loaded.module).map_err(other)?;
-        self.next_slot = loaded.next_slot(slot);
-        self.modules.push(loaded);
-        Ok(ModuleId(self.modules.len() as u32 - 1))
+        self.load(source, false)
     }
 
     fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError> {
@@ -392,6 +398,25 @@ impl SimulatedDevice<'_> {
     /// State that all SMs share.
     pub fn shared_state(&mut self) -> &mut DeviceState {
         self.state()
+    }
+
+    /// Loads a module. Of its kernels of machine code, [`SimulatedDevice::loaded`] has those that
+    /// [`SimulatedDevice::prepare`] was asked for.
+    ///
+    /// # Errors
+    /// As [`Device::load_module`].
+    pub fn load_deferred(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
+        self.load(source, true)
+    }
+
+    /// Makes the kernel `name` of a module ready, or all its kernels.
+    ///
+    /// # Errors
+    /// There is no such module.
+    pub fn prepare(&mut self, module: ModuleId, name: Option<&str>) -> Result<&lower::Loaded, DeviceError> {
+        let loaded = self.modules.get_mut(module.0 as usize).ok_or(DeviceError::UnknownModule(module))?;
+        loaded.prepare(name);
+        Ok(loaded)
     }
 
     /// The kernels and variables of a module, and the kernels that cannot run.

@@ -157,7 +157,9 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
     };
     let image = device.image(&image).map_err(wrong)?;
     let mut outputs = Vec::new();
-    for behaviour in BEHAVIOURS {
+    // A fabric has no texture units.
+    let has_textures = !lab::needs_ptx(core);
+    for behaviour in BEHAVIOURS.iter().filter(|behaviour| has_textures || behaviour.name != "texture") {
         let to = device.alloc(behaviour.name, 4 * u64::from(WORDS)).map_err(wrong)?;
         device.memset(to, 0).map_err(wrong)?;
         let launch = LaunchRequest {

@@ -2,7 +2,9 @@
 #![allow(unsafe_code, reason = "the boundary to the C library and to the program's memory")]
 
 use driver::Host;
-use std::ffi::c_void;
+use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The process that the library is loaded in.
@@ -230,19 +232,36 @@ pub fn leave(status: i32) -> ! {
     }
 }
 
+/// The library or program at an address: its file, and where it is in memory.
+fn library_at(address: *const c_void) -> Option<(*const c_char, *mut c_void)> {
+    // SAFETY: any bytes are a value of the structure, which `dladdr` fills.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        (libc::dladdr(address, &raw mut info) != 0).then_some((info.dli_fname, info.dli_fbase))
+    }
+}
+
+/// The file of the library or program that has called this library.
+pub fn caller() -> Option<PathBuf> {
+    let mut frames = [std::ptr::null_mut(); 64];
+    // SAFETY: there is room for as many addresses.
+    let count = unsafe { libc::backtrace(frames.as_mut_ptr(), frames.len() as i32) };
+    let (_, own) = library_at(on_signal as *const c_void)?;
+    let mut places = frames[..count.max(0) as usize].iter().filter_map(|frame| library_at(*frame));
+    let (name, _) = places.find(|(_, base)| *base != own)?;
+    // SAFETY: the name is a text that lives as long as the library.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(OsStr::from_bytes(name.to_bytes()).into())
+}
+
 /// The address of one of this library's functions, by name; 0 if there is none.
 pub fn own_function(name: &str) -> u64 {
     let Ok(name) = std::ffi::CString::new(name) else { return 0 };
     static LIBRARY: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     let library = *LIBRARY.get_or_init(|| {
-        // SAFETY: `dladdr` fills the structure, whose path is a text; the library is open already.
-        unsafe {
-            let mut info: libc::Dl_info = std::mem::zeroed();
-            if libc::dladdr(on_signal as *const c_void, &raw mut info) == 0 {
-                return 0;
-            }
-            libc::dlopen(info.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) as usize
-        }
+        let Some((name, _)) = library_at(on_signal as *const c_void) else { return 0 };
+        // SAFETY: the name is a text; the library is open already.
+        unsafe { libc::dlopen(name, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) as usize }
     });
     if library == 0 {
         return 0;

@@ -183,20 +183,35 @@ fn kernels_run_without_time_if_asked() {
     }
 }
 
+/// Starts a program with a kernel that runs for long, and sends it a signal; it ends with a report.
+fn interrupt(place: &Place, mut command: Command, signal: &str) {
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it runs");
+    let mut line = [0; 9];
+    std::io::Read::read_exact(&mut child.stdout.as_mut().expect("piped"), &mut line).expect("it has launched");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
+    let report = place.report();
+    assert_eq!(report["devices"][0]["interrupted"], true, "{signal}");
+    assert!(report["devices"][0]["kernels"][0]["statistics"]["cycles"].as_u64().is_some_and(|cycles| cycles > 0));
+}
+
 #[test]
 fn ctrl_c_ends_a_program_with_a_report() {
     let place = Place::new();
     let Some(program) = place.compile("slow", 12) else { return };
-    let mut child = place.command(&program).stdout(std::process::Stdio::piped()).spawn().expect("it runs");
-    let mut line = [0; 9];
-    std::io::Read::read_exact(&mut child.stdout.as_mut().expect("piped"), &mut line).expect("it has launched");
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(status.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    let report = place.report();
-    assert_eq!(report["devices"][0]["interrupted"], true);
-    assert!(report["devices"][0]["kernels"][0]["statistics"]["cycles"].as_u64().is_some_and(|cycles| cycles > 0));
+    interrupt(&place, place.command(&program), "-INT");
+}
+
+/// `timeout` and batch systems signal the launcher.
+#[test]
+fn signals_to_the_launcher_reach_the_program() {
+    let place = Place::new();
+    let (Some(program), Some(launcher)) = (place.compile("slow", 12), launcher()) else { return };
+    let mut command = Command::new(launcher);
+    command.args(["exec", "--out"]).arg(place.path().join("out")).arg("--").arg(program);
+    interrupt(&place, command, "-TERM");
 }
 
 #[test]
@@ -217,6 +232,8 @@ fn questions_are_answered() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said.matches("cuGreenCtxCreate is not supported").count(), 1, "{said}");
     assert_eq!(place.report()["unsupported"]["cuGreenCtxCreate"], 2);
+    assert_eq!(said.matches("`queries0` has NVIDIA's CUDA runtime in it").count(), 1, "{said}");
+    assert_eq!(place.report()["unsupported"]["cuGetExportTable"], 2);
 }
 
 #[test]
@@ -238,16 +255,20 @@ fn graphs_pools_and_links_have_the_structures_of_the_api() {
     done("graphs", 0, &[source("kernels.fatbin")]);
 }
 
+/// The command, if it is built.
+fn launcher() -> Option<PathBuf> {
+    let found = built().ancestors().map(|folder| folder.join("warpwright")).find(|file| file.is_file());
+    if found.is_none() {
+        eprintln!("skipped: the command is not built");
+    }
+    found
+}
+
 /// The launcher checks, sets the environment, and gives the program's status.
 #[test]
 fn statuses_and_signals_of_programs_are_passed_on() {
     let place = Place::new();
-    let Some(program) = place.compile("output", 13) else { return };
-    let built = built();
-    let Some(launcher) = built.ancestors().map(|folder| folder.join("warpwright")).find(|file| file.is_file()) else {
-        eprintln!("skipped: the command is not built");
-        return;
-    };
+    let (Some(program), Some(launcher)) = (place.compile("output", 13), launcher()) else { return };
     let output =
         Command::new(launcher).args(["exec", "--gpu", "rtx3070", "--core", "ghost", "--"]).arg(program).output();
     let output = output.expect("it runs");

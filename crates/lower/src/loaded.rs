@@ -5,6 +5,15 @@ use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
 
+/// Kernels of a file that are lowered when they are asked for.
+pub(crate) trait Deferred: std::fmt::Debug + Send + Sync {
+    /// Lowers the kernel of this name, if it is among them, or all kernels, and adds them to `loaded`.
+    fn lower(&mut self, name: Option<&str>, loaded: &mut Loaded);
+
+    /// Whether all kernels are lowered.
+    fn is_done(&self) -> bool;
+}
+
 /// Address of module variables, below the heap.
 const VARIABLES_BASE: u64 = 0x10_0000_0000;
 /// Distance between the slots of modules; a module may take several.
@@ -32,6 +41,9 @@ pub struct LowerOptions {
     /// Stack of a thread in bytes for machine code that does not bound it (recursion, calls through
     /// pointers); 1 KiB if `None`. PTX takes what it needs.
     pub stack_bytes: Option<u32>,
+    /// Kernels of machine code are lowered when [`Loaded::prepare`] asks for them: libraries have thousands, of which a
+    /// program launches few.
+    pub deferred: bool,
 }
 
 /// CUDA's default of `cudaLimitStackSize`.
@@ -77,6 +89,8 @@ pub struct Loaded {
     pub rejected: Vec<Rejected>,
     /// Warnings and notes, formatted; may be empty.
     pub remarks: String,
+    /// Cubins with kernels that are not lowered yet.
+    pub(crate) deferred: Vec<Box<dyn Deferred>>,
 }
 
 /// The reason why [`Loaded::kernel`] returns no kernel.
@@ -111,6 +125,15 @@ impl Loaded {
         self.module.references.extend(references);
         self.rejected.extend(other.rejected);
         self.remarks += &other.remarks;
+        self.deferred.extend(other.deferred);
+    }
+
+    /// Lowers the deferred kernels of this name (see [`LowerOptions::deferred`]), or all of them.
+    pub fn prepare(&mut self, name: Option<&str>) {
+        let mut deferred = std::mem::take(&mut self.deferred);
+        deferred.iter_mut().for_each(|cubin| cubin.lower(name, self));
+        deferred.retain(|cubin| !cubin.is_done());
+        self.deferred = deferred;
     }
 
     /// The kernel `name`.

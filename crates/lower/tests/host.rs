@@ -42,6 +42,24 @@ fn kernels_of_all_source_files_run_with_their_own_variables() {
 }
 
 #[test]
+fn deferred_kernels_are_lowered_when_they_are_asked_for() {
+    let options = LowerOptions { deferred: true, ..LowerOptions::default() };
+    let (mut loaded, whole) = (load_binary("host.elf", HOST, 75, options).unwrap(), load(75).unwrap());
+    assert_eq!(loaded.module.variables, whole.module.variables);
+    let names = |loaded: &Loaded| loaded.module.kernels.iter().map(|k| k.name().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(&loaded), [""; 0]);
+    for _ in 0..2 {
+        loaded.prepare(Some("second"));
+        assert_eq!(names(&loaded), ["second"]);
+    }
+    loaded.prepare(Some("third"));
+    assert_eq!(words(&loaded, "second"), words(&whole, "second"));
+    loaded.prepare(None);
+    assert_eq!(names(&loaded), ["second", "first"]);
+    assert_eq!(words(&loaded, "first"), words(&whole, "first"));
+}
+
+#[test]
 fn a_program_without_code_for_the_gpu_says_what_it_has() {
     let problem = load(70).unwrap_err();
     let expected = "host.elf: nothing in it runs on sm_70; it holds PTX for sm_75, machine code for sm_75, machine code for sm_86, machine code for sm_75, machine code for sm_86";

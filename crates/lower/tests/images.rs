@@ -95,6 +95,10 @@ impl Picture {
                 Channel::F32 => (0, f64::from(f32::from_bits(word()))),
             };
             numbers[c] = if channel.is_float() { most } else { (integer as f64 / most).max(-1.0) };
+            if as_float && channel == Channel::U8 && c < 3 && sampler.is_some_and(|s| s.srgb) {
+                let x = f64::from(numbers[c] as f32);
+                numbers[c] = if x > 0.04045 { ((x + 0.055) / 1.055).powf(2.4) } else { x / 12.92 };
+            }
             bits[c] = if as_float || channel.is_float() { (numbers[c] as f32).to_bits() } else { integer as u32 };
         }
         Some((bits, numbers))
@@ -156,16 +160,17 @@ impl Picture {
 
     /// Result of sampling, as bits or, filtered, as numbers.
     fn sample(&self, at: [f32; 3], layer: u32) -> Result<[u32; 4], [f64; 4]> {
-        let linear = self.image.sampler.unwrap().linear;
+        let Sampler { linear, border, .. } = self.image.sampler.unwrap();
         let [x, y, z] = self.around(at, layer, linear);
         if !linear {
-            return Ok(self.texel([x.0[0], y.0[0], z.0[0]]).map_or([0; 4], |t| t.0));
+            return Ok(self.texel([x.0[0], y.0[0], z.0[0]]).map_or(border, |t| t.0));
         }
         let mut sum = [0.0; 4];
         for (i, j, k) in (0..8).map(|n| (n & 1, n >> 1 & 1, n >> 2)) {
             let part = |axis: ([i64; 2], f64), side| if side == 1 { axis.1 } else { 1.0 - axis.1 };
             let weight = part(x, i) * part(y, j) * part(z, k);
-            let texel = self.texel([x.0[i], y.0[j], z.0[k]]).map_or([0.0; 4], |t| t.1);
+            let texel =
+                self.texel([x.0[i], y.0[j], z.0[k]]).map_or(border.map(|b| f64::from(f32::from_bits(b))), |t| t.1);
             (0..4).for_each(|c| sum[c] += weight * texel[c]);
         }
         Err(sum)
@@ -173,8 +178,9 @@ impl Picture {
 
     fn gather(&self, at: [f32; 3], layer: u32, channel: usize) -> [u32; 4] {
         let [x, y, z] = self.around(at, layer, true);
+        let border = self.image.sampler.unwrap().border;
         [[0, 1], [1, 1], [1, 0], [0, 0]]
-            .map(|[i, j]| self.texel([x.0[i], y.0[j], z.0[0]]).map_or(0, |texel| texel.0[channel]))
+            .map(|[i, j]| self.texel([x.0[i], y.0[j], z.0[0]]).map_or(border[channel], |texel| texel.0[channel]))
     }
 }
 
@@ -241,6 +247,9 @@ fn sampler(random: &mut ChaCha8Rng, channel: Channel) -> Sampler {
         linear: (as_float || channel.is_float()) && random.random(),
         normalised: random.random(),
         as_float,
+        srgb: random.random(),
+        border: std::array::from_fn(|_| random.random_range(-1.0_f32..1.0).to_bits()),
+        ..Sampler::default()
     }
 }
 

@@ -166,4 +166,9 @@ fn an_unknown_relocation_spoils_only_the_kernels_that_depend_on_it() {
     let problem = loaded.problems().unwrap();
     assert!(problem.contains("relocation Other(238) of `canvas` in .nv.constant0.paint is not supported"), "{problem}");
     assert_eq!(Device::new(&loaded).run("plain").unwrap(), [LANES as f32; LANES]);
+    let options = LowerOptions { deferred: true, ..LowerOptions::default() };
+    let mut later = load_cubin("damaged", &damaged("canvas"), options).unwrap();
+    assert!(later.problems().is_none());
+    later.prepare(Some("paint"));
+    assert_eq!(later.problems().unwrap(), problem);
 }

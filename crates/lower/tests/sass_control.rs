@@ -49,3 +49,30 @@ fn lanes_between_bssy_and_bsync_know_where_they_meet() {
     let none_jumps = (0..6).map(|pc| (pc, !0, None)).collect::<Vec<_>>();
     assert_eq!(steps(&code, 0), none_jumps);
 }
+
+/// Lanes branch out of the region of B1 to its end; the others use B1 for another region and do not come there.
+#[test]
+fn lanes_that_set_a_barrier_again_leave_its_lanes() {
+    let barrier = |word: Word| word.bits(16, 4, 1);
+    let clear = Word::new(0x155, 1).bits(16, 8, 255).bits(24, 4, 1).bits(84, 1, 1); // BMOV.32.CLEAR RZ, B1
+    for before in [clear, NOP] {
+        let code = [
+            jump(Word::new(0x145, 4), 0, 10),                // BSSY B0, 10
+            jump(barrier(Word::new(0x145, 4)), 1, 9),        // BSSY B1, 9
+            jump(Word::new(0x147, 4).guard(0, false), 2, 8), // @P0 BRA 8
+            before,
+            jump(barrier(Word::new(0x145, 4)), 4, 6), // BSSY B1, 6
+            barrier(Word::new(0x141, 4).p(7, false)), // BSYNC B1
+            jump(Word::new(0x147, 4), 6, 9),          // BRA 9
+            NOP,
+            barrier(Word::new(0x141, 4).p(7, false)), // BSYNC B1
+            Word::new(0x141, 4).p(7, false),          // BSYNC B0
+            NOP,
+        ];
+        let order: Vec<(u32, u32)> = steps(&code, 0xff).into_iter().map(|(pc, lanes, _)| (pc, lanes)).collect();
+        let begin = [(0, !0), (1, !0), (2, !0), (8, 0xff)];
+        let others = [3, 4, 5, 6, 9].map(|pc| (pc, !0xff));
+        let end = [(9, 0xff), (10, !0), (11, !0)];
+        assert_eq!(order, [&begin[..], &others, &end].concat());
+    }
+}

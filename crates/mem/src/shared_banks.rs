@@ -39,7 +39,7 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
 pub fn most_in_a_bank(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32) -> u32 {
     let bank_mask = u64::from(banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1);
     let mut lanes_of = [0_u32; MAX_BANKS];
-    lanes(mask).for_each(|lane| lanes_of[(addresses[lane] / 4 & bank_mask) as usize] += 1);
+    lanes(mask).for_each(|lane| lanes_of[((addresses[lane] / 4) & bank_mask) as usize] += 1);
     lanes_of.into_iter().max().unwrap_or(0)
 }
 

@@ -201,7 +201,8 @@ fn textures_and_surfaces_are_made_once() {
         run(&text).unwrap().1,
         [
             "Image { base: 4294967296, shape: D2, size: [3, 2, 1], pitch: 16, channel: F32, channels: 1, sampler: \
-             Some(Sampler { address: [Wrap, Border, Clamp], linear: true, normalised: true, as_float: false }) }",
+             Some(Sampler { address: [Wrap, Border, Clamp], linear: true, normalised: true, as_float: false, \
+             srgb: false, seamless: false, border: [0, 0, 0, 0] }) }",
             "record (1,1,1) (1,1,1) shared 0 stream 0: 0x1 0x5 0x30201",
             "record (1,1,1) (1,1,1) shared 0 stream 0: 0x1 0x5 0x30201",
             "Image { base: 4294967296, shape: D1, size: [6, 1, 1], pitch: 96, channel: F32, channels: 4, sampler: None }",

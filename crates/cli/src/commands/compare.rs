@@ -4,7 +4,7 @@ use crate::changes::Changes;
 use crate::comparison::{Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Results};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::variations;
@@ -274,7 +274,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
-        livelock_cycles: NonZeroU64::new(super::run::LIVELOCK_CYCLES),
+        livelock_cycles: NonZeroU64::new(LIVELOCK_CYCLES),
         ..args.checks.applied(args.input.setup(gpu))
     };
     setup.energy.as_ref().map_err(Failure::bad_input)?;

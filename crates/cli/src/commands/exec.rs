@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
-use crate::options::Settings;
+use crate::options::{LIVELOCK_CYCLES, Settings};
 use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
@@ -11,7 +11,7 @@ use driver::settings::Time;
 use lab::OutOfBounds;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     /// Core cycles after which warps that only repeat themselves are a fault. 0 turns this off
-    #[arg(long, value_name = "NUMBER", default_value_t = super::run::LIVELOCK_CYCLES)]
+    #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
     /// Check each instruction against the program order of its warp (hazard auditor)
     #[arg(long)]
@@ -89,6 +89,13 @@ pub fn run(args: &Args) -> Outcome {
     );
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH", path));
+    let finds_runtime = match args.program.first() {
+        Some(name) if !args.print_environment => program::check(name, &libraries)?,
+        _ => false,
+    };
+    if !finds_runtime {
+        environment.push(("LD_PRELOAD", preload(&libraries)));
+    }
     if args.print_environment {
         let lines = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
         output::print(&lines.collect::<String>())?;
@@ -97,16 +104,25 @@ pub fn run(args: &Args) -> Outcome {
     let Some((name, rest)) = args.program.split_first() else {
         return Err(Failure::bad_input("no program is given"));
     };
-    program::check(name, &libraries)?;
-    // The terminal sends Ctrl-C to the program too, which reports and ends.
-    let _ = ctrlc::set_handler(|| ());
-    let status = Command::new(name).args(rest).envs(environment).status();
-    let status = status.map_err(|e| Failure::bad_input(format!("cannot run `{}`: {e}", name.to_string_lossy())))?;
-    if let Some(signal) = status.signal() {
-        output::error(&format!("`{}` was ended by signal {signal}: there is no report", name.to_string_lossy()));
-        return Ok(Exit::Of((128 + signal) as u8));
+    // The program takes the place of this process, so that signals reach it, and its status is its own.
+    let problem = Command::new(name).args(rest).envs(environment).exec();
+    Err(Failure::bad_input(format!("cannot run `{}`: {problem}", name.to_string_lossy())))
+}
+
+/// The runtimes, for the loader to load before all else. An interpreter's modules may have paths of their own for
+/// libraries, as PyTorch's have; a library that is loaded already is taken whatever the paths are. The three are
+/// distinguished by the versions of their symbols.
+fn preload(libraries: &Libraries) -> OsString {
+    let mut list = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    for path in libraries.runtimes() {
+        if !list.is_empty() {
+            list.push(":");
+        }
+        // Spaces separate entries of this variable. A name is looked up in `LD_LIBRARY_PATH`.
+        let has_space = path.to_string_lossy().contains(char::is_whitespace);
+        list.push(if has_space { path.file_name().unwrap_or_default() } else { path.as_os_str() });
     }
-    Ok(Exit::Of(status.code().unwrap_or(1) as u8))
+    list
 }
 
 /// The environment variables that say what the user asks for; mistakes are found here.

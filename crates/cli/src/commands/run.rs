@@ -1,21 +1,23 @@
 //! `warpwright run`: one workload on one GPU.
 
+use super::exec;
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Machine, Results};
+use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
 use crate::{interrupt, output, simulator, version};
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::{Report, Setup};
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
-/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
+/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A CUDA program runs as by `warpwright exec`, which can also give it arguments. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright run matmul
@@ -74,10 +76,6 @@ struct Energy {
     power_interval: Option<NonZeroU64>,
 }
 
-/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
-/// a few minutes, and more than any sleep or latency.
-pub const LIVELOCK_CYCLES: u64 = 1_000_000;
-
 /// Core cycles between two points of power over time, by default.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
 
@@ -125,8 +123,29 @@ enum Statistics {
     Accelsim,
 }
 
+/// Runs a CUDA program as [`exec`] does, with the options of the command line.
+fn run_program(path: &Path) -> Outcome {
+    #[derive(clap::Parser)]
+    #[command(name = "warpwright run PROGRAM", about = "Options of `exec` are for programs")]
+    struct Line {
+        #[command(flatten)]
+        exec: exec::Args,
+    }
+    // The command is the first word, and the program the last one that is its name: options have values of their own.
+    let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(at) = words.iter().rposition(|word| word.as_os_str() == path.as_os_str()) {
+        words.remove(at);
+    }
+    words.extend(["--".into(), Path::new(".").join(path).into_os_string()]);
+    let line = <Line as clap::Parser>::try_parse_from(words).unwrap_or_else(|error| error.exit());
+    exec::run(&line.exec)
+}
+
 /// Runs the job and prints the report.
 pub fn run(args: &Args) -> Outcome {
+    if lookup::is_program(&args.workload) {
+        return run_program(&args.workload);
+    }
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let (setup, job) = (setup(args, &gpu)?, lookup::job(&args.workload, &args.input)?);
     let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];

@@ -111,8 +111,8 @@ mod tests {
     use lower::RegisterLimits;
 
     const TEXT: &str = "\
-.version 7.0
-.target sm_80
+.version 8.0
+.target sm_90
 .address_size 64
 .const .align 4 .f32 table[4] = {1.0, 2.0, 3.0, 4.0};
 .extern .shared .align 16 .b8 dynamic[];
@@ -123,7 +123,7 @@ mod tests {
     .reg .f32 %f<3>;
     .shared .f32 tile[256];
     ld.param.u64 %rd1, [p];
-    mbarrier.init.shared.b64 [tile], 1;
+    mbarrier.expect_tx.shared.b64 [tile], 1;
     st.global.f32 [%rd1], %f1;
     ret;
 }

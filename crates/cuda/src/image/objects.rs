@@ -77,8 +77,11 @@ impl ArrayDescriptor {
         if flags & !(LAYERED | CUBEMAP | ANY) != 0 {
             return Err(Error::NOT_SUPPORTED);
         }
+        let is_cube = flags & CUBEMAP != 0;
         let (shape, most) = match (flags & (LAYERED | CUBEMAP) != 0, height, depth) {
             (_, _, 0) if flags & (LAYERED | CUBEMAP) != 0 => return Err(Error::INVALID_VALUE),
+            (true, ..) if is_cube && flags & LAYERED == 0 => (Shape::Cube, MOST_LAYERED),
+            (true, ..) if is_cube => (Shape::LayeredCube, MOST_LAYERED),
             (true, 0, _) => (Shape::Layered1, MOST_LAYERED),
             (true, _, _) => (Shape::Layered2, MOST_LAYERED),
             (false, 0, 0) => (Shape::D1, MOST[0]),
@@ -157,31 +160,45 @@ pub struct View {
 }
 
 impl View {
-    /// Whether it is the whole of an image in its own format.
-    pub(super) fn is_whole(&self, image: &Image) -> bool {
-        let size = image.size.map(u64::from);
-        let is_size = self.size.iter().zip(size).all(|(&said, size)| said == size || (said == 0 && size == 1));
-        let last_layer = if image.shape.is_layered() { image.size[2] - 1 } else { 0 };
-        let all_layers = self.layers == [0, last_layer] || self.layers == [0, 0];
-        (self.format == 0 || self.format == view_format(image)) && is_size && self.levels == [0, 0] && all_layers
+    /// The part of an image that it shows, in its format; `None` if that is not supported.
+    ///
+    /// # Errors
+    /// It is no part of the image, or its format has texels of another size.
+    pub(super) fn of(&self, image: &Image) -> Result<Option<Image>> {
+        if self.levels != [0, 0] || self.format > LAST_FORMAT {
+            return Ok(None);
+        }
+        let mut seen = *image;
+        if self.format != 0 {
+            let number = self.format - 1;
+            seen.channel = FORMATS[(number / 3) as usize];
+            seen.channels = 1 << (number % 3);
+        }
+        let [width, height, depth] = image.size.map(u64::from);
+        let is_size = |said: u64, size: u64| said == size || (said == 0 && size == 1);
+        let layers = image.shape.is_layered();
+        let whole = is_size(self.size[0], width) && is_size(self.size[1], height);
+        if seen.texel_bytes() != image.texel_bytes() || !whole || !(layers || is_size(self.size[2], depth)) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if layers && self.layers != [0, 0] {
+            let [first, last] = self.layers;
+            let count = last.checked_sub(first).and_then(|count| count.checked_add(1));
+            let count = count.filter(|_| last < image.size[2]).ok_or(Error::INVALID_VALUE)?;
+            seen.base = image.address(0, 0, first);
+            seen.size[2] = count;
+        }
+        Ok(Some(seen))
     }
 }
 
-/// The format of an image as views have it (`CUresourceViewFormat`): three numbers of channels for each channel.
-fn view_format(image: &Image) -> u32 {
-    use isa::Channel::*;
-    let channel = match image.channel {
-        U8 => 0,
-        S8 => 1,
-        U16 => 2,
-        S16 => 3,
-        U32 => 4,
-        S32 => 5,
-        F16 => 6,
-        F32 => 7,
-    };
-    1 + 3 * channel + u32::from(image.channels.ilog2() as u8)
-}
+/// The channels of views' formats (`CUresourceViewFormat`): from 1 on, three numbers of channels for each.
+const FORMATS: [Channel; 8] = {
+    use Channel::*;
+    [U8, S8, U16, S16, U32, S32, F16, F32]
+};
+/// The formats that follow are compressed.
+const LAST_FORMAT: u32 = 3 * FORMATS.len() as u32;
 
 /// A texture or surface object.
 #[derive(Clone, Debug)]
@@ -250,7 +267,8 @@ mod tests {
         assert_eq!(shape(64, 8, 4, 0), Ok((Shape::D3, [64, 8, 4])));
         assert_eq!(shape(64, 0, 4, LAYERED), Ok((Shape::Layered1, [64, 1, 4])));
         assert_eq!(shape(64, 8, 4, LAYERED), Ok((Shape::Layered2, [64, 8, 4])));
-        assert_eq!(shape(64, 64, 6, CUBEMAP), Ok((Shape::Layered2, [64, 64, 6])));
+        assert_eq!(shape(64, 64, 6, CUBEMAP), Ok((Shape::Cube, [64, 64, 6])));
+        assert_eq!(shape(64, 64, 12, LAYERED | CUBEMAP), Ok((Shape::LayeredCube, [64, 64, 12])));
         for (width, height, depth, flags) in [
             (0, 1, 1, 0),
             (64, 0, 4, 0),
@@ -286,18 +304,30 @@ mod tests {
     }
 
     #[test]
-    fn a_view_of_everything_is_whole() {
-        let (shape, channel) = (Shape::D2, Channel::F32);
-        let image = Image { base: 0, shape, size: [8, 4, 1], pitch: 0, channel, channels: 4, sampler: None };
-        let view = View { format: 24, size: [8, 4, 0], levels: [0, 0], layers: [0, 0] };
-        assert!(view.is_whole(&image) && View { format: 0, ..view }.is_whole(&image));
+    fn a_view_has_layers_and_a_format() {
+        let image = Image {
+            base: 0x1000,
+            shape: Shape::Layered2,
+            size: [8, 4, 5],
+            pitch: 256,
+            channel: Channel::F32,
+            channels: 4,
+            sampler: None,
+        };
+        let view = View { format: 24, size: [8, 4, 5], levels: [0, 0], layers: [0, 4] };
+        assert_eq!(view.of(&image), Ok(Some(image)));
+        assert_eq!(View { format: 0, layers: [0, 0], ..view }.of(&image), Ok(Some(image)));
+        let part = Image { base: 0x1000 + 2 * 4 * 256, size: [8, 4, 3], channel: Channel::U32, ..image };
+        assert_eq!(View { format: 15, layers: [2, 4], ..view }.of(&image), Ok(Some(part)));
+        assert_eq!(View { levels: [0, 1], ..view }.of(&image), Ok(None), "levels");
+        assert_eq!(View { format: 25, ..view }.of(&image), Ok(None), "compressed");
         for other in [
             View { format: 23, ..view },
-            View { size: [4, 4, 0], ..view },
-            View { levels: [0, 1], ..view },
-            View { layers: [1, 1], ..view },
+            View { size: [4, 4, 5], ..view },
+            View { layers: [1, 5], ..view },
+            View { layers: [3, 2], ..view },
         ] {
-            assert!(!other.is_whole(&image));
+            assert_eq!(other.of(&image), Err(Error::INVALID_VALUE));
         }
     }
 }

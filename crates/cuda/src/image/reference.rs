@@ -106,7 +106,7 @@ impl Driver {
         let resource = reference.resource.ok_or(Error::INVALID_VALUE)?;
         let mut image = self.image_of(&in_format(resource, reference.format))?;
         if !reference.is_surface {
-            image.sampler = Some(self.sampler(&reference.sampling, &image)?);
+            image.sampler = Some(Self::sampler(&reference.sampling, &image)?);
         }
         self.bound_image(reference.device, image)
     }

@@ -9,6 +9,7 @@ use crate::image::{
 use isa::{AddressMode, Image, Sampler, Shape};
 
 const SRGB: u32 = 0x10;
+const SEAMLESS_CUBEMAP: u32 = 0x40;
 
 impl Driver {
     /// The image of a resource without sampling, and the device that has it.
@@ -42,8 +43,8 @@ impl Driver {
     /// How the texels of `image` are read.
     ///
     /// # Errors
-    /// A number has no meaning, or it is not supported.
-    pub(crate) fn sampler(&mut self, sampling: &Sampling, image: &Image) -> Result<Sampler> {
+    /// A number has no meaning.
+    pub(crate) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
         let mut address = [AddressMode::Clamp; 3];
         for (mode, number) in address.iter_mut().zip(sampling.address) {
             *mode = match number {
@@ -57,18 +58,16 @@ impl Driver {
         if sampling.filter > 1 {
             return Err(Error::INVALID_VALUE);
         }
-        if sampling.flags & SRGB != 0 {
-            return Err(self.unsupported("a texture with conversion from sRGB"));
-        }
-        if address.contains(&AddressMode::Border) && sampling.border != [0.0; 4] {
-            return Err(self.unsupported("a texture with a border colour other than 0"));
-        }
         let converts = !image.channel.is_float() && image.channel.bytes() < 4;
         Ok(Sampler {
             address,
             linear: sampling.filter == 1,
             normalised: sampling.flags & NORMALISED != 0,
             as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
+            srgb: sampling.flags & SRGB != 0,
+            seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
+            // Programs give those of integers by their bits.
+            border: sampling.border.map(f32::to_bits),
         })
     }
 
@@ -85,11 +84,12 @@ impl Driver {
     ) -> Result<u64> {
         let (context, device) = self.place_here()?;
         let mut image = self.image_of(resource)?;
-        if view.is_some_and(|view| !view.is_whole(&image)) {
-            return Err(self.unsupported("a view of a part of a resource, or in another format"));
+        if let Some(view) = view {
+            let seen = view.of(&image)?;
+            image = seen.ok_or_else(|| self.unsupported("a view of levels, or in a compressed format"))?;
         }
         match sampling {
-            Some(sampling) => image.sampler = Some(self.sampler(sampling, &image)?),
+            Some(sampling) => image.sampler = Some(Self::sampler(sampling, &image)?),
             None if !matches!(resource, Resource::Array(_)) => return Err(Error::INVALID_VALUE),
             None => {}
         }

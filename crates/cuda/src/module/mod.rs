@@ -17,7 +17,7 @@ use sass::fatbin::{self, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use workloads::device::{Device as _, ModuleCode, ModuleId, ModuleSource};
+use workloads::device::{ModuleCode, ModuleId, ModuleSource};
 use workloads::{DeviceError, Form};
 
 /// First bytes of the wrapper in which compilers put fat binaries (public `fatbinary_section.h`).
@@ -148,7 +148,7 @@ impl Driver {
             Some(text) if !image.starts_with(&ELF_MAGIC) => ModuleCode::Ptx(text),
             _ => ModuleCode::Binary(image),
         };
-        let loaded = self.timeline(device)?.device.load_module(&ModuleSource { name, code });
+        let loaded = self.timeline(device)?.device.load_deferred(&ModuleSource { name, code });
         loaded.map_err(|problem| {
             self.last_problem = problem.to_string();
             self.host.message(&self.last_problem);
@@ -207,6 +207,12 @@ impl Driver {
         self.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)
     }
 
+    /// As [`Driver::loaded_of`], with the kernel `name` ready, or all kernels.
+    fn prepared(&mut self, module: u64, name: Option<&str>) -> Result<&lower::Loaded> {
+        let &Module { device, loaded, .. } = self.modules.get(module)?;
+        self.timeline(device)?.device.prepare(loaded, name).map_err(|_| Error::INVALID_HANDLE)
+    }
+
     /// The function `name` of a module.
     ///
     /// # Errors
@@ -217,7 +223,7 @@ impl Driver {
             return Ok(function);
         }
         let device = module.device;
-        let loaded = self.loaded_of(handle)?;
+        let loaded = self.prepared(handle, Some(name))?;
         let kernel = loaded.module.kernels.iter().find(|kernel| kernel.name() == name).cloned();
         let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
         let Some(kernel) = kernel else {
@@ -236,7 +242,8 @@ impl Driver {
     /// # Errors
     /// The handle is invalid.
     pub fn function_names(&mut self, handle: u64) -> Result<Vec<String>> {
-        Ok(self.loaded_of(handle)?.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
+        let loaded = self.prepared(handle, None)?;
+        Ok(loaded.module.kernels.iter().map(|kernel| kernel.name().to_owned()).collect())
     }
 
     /// Address and size of the variable `name` of a module.

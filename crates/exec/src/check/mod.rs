@@ -155,10 +155,25 @@ impl Watch {
     }
 
     /// Checks an instruction that has been executed.
+    #[inline]
     pub fn see(&mut self, done: &Executed<'_>, memory: &mut DeviceMemory, cta: Option<&mut CtaWatch>) {
         self.findings.instructions += 1;
+        let stray = memory.take_stray();
+        if stray.is_some() || cta.is_some() {
+            self.see_access(done, memory, stray, cta);
+        }
+    }
+
+    #[inline(never)]
+    fn see_access(
+        &mut self,
+        done: &Executed<'_>,
+        memory: &mut DeviceMemory,
+        stray: Option<u64>,
+        cta: Option<&mut CtaWatch>,
+    ) {
         let inst = done.kernel().program.inst(done.pc());
-        if let Some(address) = memory.take_stray() {
+        if let Some(address) = stray {
             self.see_stray(done, inst.mem.as_ref(), address, memory);
         }
         let Some(cta) = cta else { return };

@@ -29,7 +29,7 @@ pub struct Fetch {
     /// The handle has two columns.
     pub wide: bool,
     /// The layer of a layered texture, the coordinates, then the level of detail if `level`.
-    pub at: [Reg; 4],
+    pub at: [Reg; 5],
     pub level: bool,
     /// Channels that are kept, one bit each.
     pub channels: u8,
@@ -110,7 +110,8 @@ impl Query {
         for lane in lanes(file.mask) {
             let handle = handle_of(file, self.handle, self.wide, lane);
             let image = images.any(handle).map_err(|what| Trap::new(FaultKind::Other, what, 1 << lane))?;
-            column[lane] = image.size[self.kind as usize];
+            let faces = if image.shape.is_cube() && self.kind == QueryKind::Depth { 6 } else { 1 };
+            column[lane] = image.size[self.kind as usize] / faces;
         }
         file.write(self.d, &column);
         Ok(())

@@ -9,13 +9,18 @@
 //! 3. Linear filtering adds in double precision and rounds once. NVIDIA publishes the precision of the
 //!    weights only.
 //! 4. A layer number beyond the last layer means the last layer.
-//! 5. A texel at integer coordinates outside the image is zero, as CUDA documents for `tex1Dfetch`.
-//! 6. A two-dimensional instruction may read a one-dimensional texture and ignores y: the assembler turns
+//! 5. The direction of a read of a cube map chooses the face and the place on it as the CUDA C++ Programming
+//!    Guide's table says. Of equal components z is chosen before y, and y before x. Linear filtering stays
+//!    within a face unless the sampler is seamless; then the corner of the cube, which has three texels, has
+//!    their mean as the fourth one.
+//! 6. A texel at integer coordinates outside the image is zero, as CUDA documents for `tex1Dfetch`.
+//! 7. A two-dimensional instruction may read a one-dimensional texture and ignores y: the assembler turns
 //!    `tex.1d` into that.
-//! 7. For timing each lane touches two texels: the one that it reads and, with linear filtering, the one
+//! 8. For timing each lane touches two texels: the one that it reads and, with linear filtering, the one
 //!    diagonally opposite, which represents both rows, or slices, and both sectors of a row. A lane that reads
 //!    outside the image touches the nearest texel.
 
+mod cube;
 mod fetch;
 mod sample;
 mod surface;
@@ -125,7 +130,13 @@ impl Images {
         if found != texture {
             return Err(format!("{handle:#x} names a {}, not a {wanted}", kind(found)));
         }
-        if image.shape != shape && (image.shape, shape) != (Shape::D1, Shape::D2) {
+        // Surfaces have the faces of cube maps as layers.
+        let alike = match (image.shape, shape) {
+            (Shape::D1, Shape::D2) => true,
+            (Shape::Cube | Shape::LayeredCube, Shape::Layered2) => !texture,
+            (found, asked) => found == asked,
+        };
+        if !alike {
             let (found, asked) = (image.shape.name(), shape.name());
             return Err(format!("{wanted} {handle:#x} is {found}; the instruction is for {asked}"));
         }
@@ -151,8 +162,10 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
             return Err(format!("an image's {name} is from 1 to {most}, not {n}"));
         }
     }
-    if shape.dimensions() < 2 && size[1] != 1 || shape != Shape::D3 && !shape.is_layered() && size[2] != 1 {
-        let [w, h, d] = size;
+    let [w, h, d] = size;
+    let is_cube = w == h && d.is_multiple_of(6) && (d == 6 || shape.is_layered());
+    let misses_faces = shape.is_cube() && !is_cube;
+    if shape.axes() < 2 && h != 1 || shape.axes() < 3 && !shape.is_sliced() && d != 1 || misses_faces {
         return Err(format!("an image of {w} x {h} x {d} texels is not {}", shape.name()));
     }
     let texel = u64::from(image.texel_bytes());
@@ -184,6 +197,9 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
 /// Behaviour of an axis outside the image.
 pub(crate) fn mode_of(image: &Image, axis: usize) -> AddressMode {
     let sampler = image.sampler.unwrap_or_default();
+    if image.shape.is_cube() {
+        return AddressMode::Clamp;
+    }
     match sampler.address[axis] {
         AddressMode::Wrap | AddressMode::Mirror if !sampler.normalised => AddressMode::Clamp,
         mode => mode,

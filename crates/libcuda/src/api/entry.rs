@@ -1,10 +1,13 @@
 //! Functions by name and version.
 
 use crate::api;
-use crate::process::own_function;
+use crate::process::{caller, message, own_function};
 use crate::values::{get_text, put, put_if};
 use driver::stream::default_stream;
 use driver::{Driver, Error, Result};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// The public functions: symbol, name, first version, headers.
 const SYMBOLS: &str = include_str!("../../symbols/driver.txt");
@@ -69,6 +72,23 @@ fn look_up(driver: &mut Driver, name: u64, to: u64, version: i32, flags: u64, st
     if address == 0 { Err(Error::NOT_FOUND) } else { Ok(()) }
 }
 
+/// Names once each library that asks for functions that only NVIDIA's driver has: NVIDIA's runtime does, which is linked
+/// into it, and nothing that the library does on the GPU works. NVRTC does without them.
+fn name_foreign_runtime(driver: &mut Driver) {
+    static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let Some(file) = caller() else { return };
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    if name.starts_with("libnvrtc") {
+        return;
+    }
+    *driver.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
+    if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(file) {
+        message(&format!(
+            "`{name}` has NVIDIA's CUDA runtime in it, which runs on NVIDIA's driver only: what it does on the GPU fails"
+        ));
+    }
+}
+
 api! {
     fn cuGetProcAddress(name: u64, to: u64, version: i32, flags: u64) per_thread |driver| {
         look_up(driver, name, to, version, flags, 0)
@@ -81,6 +101,7 @@ api! {
     // Tables of functions that are no part of the public API.
     fn cuGetExportTable(table: u64, _id: u64) |driver| {
         put_if(driver, table, 0_u64)?;
+        name_foreign_runtime(driver);
         Err::<(), _>(Error::NOT_SUPPORTED)
     }
 }

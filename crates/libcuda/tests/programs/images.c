@@ -92,21 +92,22 @@ static void objects(void) {
     EXPECT(1, cuTexObjectDestroy(object));
     EXPECT(1, cuTexObjectGetTextureDesc(&asked, object));
     EXPECT(1, cuSurfObjectDestroy(first));
-    /* Views: of everything only. */
+    /* Views have the image's size. */
     texture.filter = 0;
     View view = {22, 8, 4, 0};
     OK(cuTexObjectCreate(&object, &resource, &texture, &view));
     OK(cuTexObjectDestroy(object));
     view.width = 4;
-    EXPECT(801, cuTexObjectCreate(&object, &resource, &texture, &view));
-    /* What is not supported, and what cannot be. */
-    texture.flags = 0x10;
-    EXPECT(801, cuTexObjectCreate(&object, &resource, &texture, 0));
-    texture.flags = 0, texture.address[0] = BORDER, texture.border[1] = 1;
-    EXPECT(801, cuTexObjectCreate(&object, &resource, &texture, 0));
-    texture.border[1] = 0;
+    EXPECT(1, cuTexObjectCreate(&object, &resource, &texture, &view));
+    /* A border has a colour. */
+    float one = 1;
+    texture.address[0] = BORDER, texture.border[0] = 77;
     OK(cuTexObjectCreate(&object, &resource, &texture, 0));
+    look("sample", 8, 4, (void *[]){&out, &object, &width, &one});
+    TRUE(seen[0] == 1 && seen[6] == 7 && seen[7] == 77 && seen[15] == 77);
     OK(cuTexObjectDestroy(object));
+    texture.border[0] = 0;
+    /* What cannot be. */
     texture.address[0] = 9;
     EXPECT(1, cuTexObjectCreate(&object, &resource, &texture, 0));
     texture.address[0] = CLAMP, texture.filter = 2;

@@ -22,7 +22,7 @@ impl Analysis<'_> {
                 state.apart |= parts || self.varies(state, p) || self.column_varies(state, r);
                 self.go_back(at, r, state);
             }
-            Steer::CtaBarrier { .. } | Steer::Collective(..) => {
+            Steer::CtaBarrier { .. } | Steer::Collective(..) | Steer::Clear(..) => {
                 state.apart |= matches!(steer, Steer::Collective(r, ..) if self.column_varies(state, r));
                 self.operate(at, &Op::Steer(steer), (part, !guarded), state);
             }

@@ -178,8 +178,8 @@ impl FunctionLowering<'_, '_> {
                 self.frame_variable(v);
             }
             StateSpace::Shared => {
-                // The address of the syntax node distinguishes variables of different functions.
-                let key = usize::MAX - v.span.start as usize;
+                // The place of its name distinguishes it from variables of other functions and of one list.
+                let key = usize::MAX - v.name_span.start as usize;
                 match self.b.shared_offset(key, v) {
                     Ok(offset) => {
                         if let Some(name) = v.name {

@@ -62,6 +62,7 @@ const FAMILIES: &[(&[&str], Family)] = &[
         |f, m, o| f.warp(m, o),
     ),
     (&["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent"], |f, m, o| f.control(m, o)),
+    (&["mbarrier"], |f, m, o| f.mbarrier(m, o)),
     (&["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"], |f, m, o| f.matrix(m, o)),
     (
         &[
@@ -71,7 +72,6 @@ const FAMILIES: &[(&[&str], Family)] = &[
             "tensormap",
             "istypep",
             "sured",
-            "mbarrier",
             "wgmma",
             "tcgen05",
             "clusterlaunchcontrol",

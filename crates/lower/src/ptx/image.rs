@@ -10,8 +10,15 @@ use isa::Shape;
 use ptx::Type;
 use ptx::ast::{Operand, OperandKind};
 
-const SHAPES: [(&str, Shape); 5] =
-    [("1d", Shape::D1), ("2d", Shape::D2), ("3d", Shape::D3), ("a1d", Shape::Layered1), ("a2d", Shape::Layered2)];
+const SHAPES: [(&str, Shape); 7] = [
+    ("1d", Shape::D1),
+    ("2d", Shape::D2),
+    ("3d", Shape::D3),
+    ("a1d", Shape::Layered1),
+    ("a2d", Shape::Layered2),
+    ("cube", Shape::Cube),
+    ("acube", Shape::LayeredCube),
+];
 
 impl FunctionLowering<'_, '_> {
     /// Lowers textures and surfaces.
@@ -93,10 +100,10 @@ impl FunctionLowering<'_, '_> {
         Ok(fetch(kind, shape, handle, (&coordinates, level), (d, channels)))
     }
 
-    /// `tld4.channel.2d.v4.type.f32 d, [texture, {coordinates}]`
+    /// `tld4.channel.shape.v4.type.f32 d, [texture, {coordinates}]`
     fn gather(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let channel = self.need(m.one_of(&[("r", 0), ("g", 1), ("b", 2), ("a", 3)]), m)?;
-        let shape = self.need(m.one_of(&[SHAPES[1], SHAPES[4]]), m)?;
+        let shape = self.need(m.one_of(&[SHAPES[1], SHAPES[4], SHAPES[5], SHAPES[6]]), m)?;
         let (texel, ty) = self.texture_types(m)?;
         self.expect(o, 2)?;
         let (d, channels) = self.texel(&o[0], texel)?;
@@ -143,7 +150,7 @@ fn fetch(
     (sources, level): (&[Reg], bool),
     (d, channels): ([Reg; 4], u8),
 ) -> Op {
-    let mut at = [Reg(0); 4];
+    let mut at = [Reg(0); 5];
     at[..sources.len()].copy_from_slice(sources);
     Op::Fetch(Fetch { kind, shape, handle, wide: true, at, level, channels, d })
 }

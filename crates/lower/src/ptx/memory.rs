@@ -8,7 +8,7 @@ use exec::atomic::{Atomic, AtomicOp, AtomicType};
 use exec::int::Int1;
 use exec::lanes::Reg;
 use exec::op::Op;
-use isa::{CacheOp, Space};
+use isa::{ALL_COPIES, CacheOp, Space};
 use ptx::Type;
 use ptx::ast::{Operand, OperandKind};
 
@@ -60,7 +60,7 @@ impl FunctionLowering<'_, '_> {
 
     /// The space and address of an access. The last result is true for a parameter or result of a call, which
     /// is in the frame.
-    fn target(&mut self, m: &Mods<'_>, o: &Operand) -> Lowered<(Space, Address, bool)> {
+    pub(super) fn target(&mut self, m: &Mods<'_>, o: &Operand) -> Lowered<(Space, Address, bool)> {
         let Some(space) = self.space_of(m) else {
             return Ok((Space::Generic, self.generic_address(o)?, false));
         };
@@ -309,7 +309,10 @@ impl FunctionLowering<'_, '_> {
             return Ok(Op::AsyncCommit);
         }
         if m.has("wait_all") {
-            return Ok(Op::AsyncWait(0));
+            return Ok(Op::AsyncWait(ALL_COPIES));
+        }
+        if m.has("mbarrier") {
+            return self.copies_arrive(m, o);
         }
         let number = |o: &Operand| match &o.kind {
             OperandKind::Immediate(value) => value.int_bits(),
@@ -318,7 +321,7 @@ impl FunctionLowering<'_, '_> {
         if m.has("wait_group") {
             self.expect(o, 1)?;
             let groups = self.need(number(&o[0]), m)?;
-            return Ok(Op::AsyncWait(groups.min(255) as u8));
+            return Ok(Op::AsyncWait(groups.min(254) as u8));
         }
         let hints = self.cache_modifiers(m);
         m.ignore(&["shared", "shared::cta", "global"]);

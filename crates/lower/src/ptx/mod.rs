@@ -24,6 +24,7 @@ mod image;
 mod int;
 mod kernel;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mods;
 mod module;

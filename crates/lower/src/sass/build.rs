@@ -308,6 +308,7 @@ fn control(inst: &SassInst) -> Option<Control> {
             Control::Branch
         }
         SassOp::Kill => Control::Exit,
+        SassOp::ArriveS => Control::AsyncWait,
         SassOp::NanoSleep => Control::Sleep,
         SassOp::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
         _ => return None,

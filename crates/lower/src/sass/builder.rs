@@ -91,6 +91,11 @@ pub(super) enum ConstantWord {
     Bank(u8, u32),
 }
 
+/// The place in a constant bank, which has 64 KiB, of an offset of 16 bits: the text has it as a signed number.
+pub(super) fn offset_in_bank(offset: i32) -> u32 {
+    offset as u32 & 0xffff
+}
+
 impl<'a> Builder<'a> {
     /// Adds an operation to the instruction. Those that write its results must be last.
     pub fn emit(&mut self, op: Op) {
@@ -159,7 +164,7 @@ impl<'a> Builder<'a> {
 
     /// `count` words of a constant bank.
     pub fn bank(&mut self, bank: u8, offset: i32, count: u16) -> Lowered<Reg> {
-        let offset = u32::try_from(offset).map_err(|_| "a negative offset in a constant bank")?;
+        let offset = offset_in_bank(offset);
         let words: Vec<ConstantWord> = (0..u32::from(count))
             .map(|k| {
                 let at = offset + 4 * k;

@@ -222,11 +222,16 @@ pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -
 /// `BMOV` between a convergence barrier and a register.
 fn move_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     let [d, s] = operands[..] else { return Err("it has an unknown form".into()) };
+    let clear = inst.modifier("clear") == Some(1);
     match (d, s) {
+        (SassOperand::Register(d), SassOperand::Barrier(number)) if clear && d.is_zero() => {
+            let barrier = b.barrier(number);
+            b.emit(Op::Steer(Steer::Clear(number, barrier)));
+        }
         (SassOperand::Register(_), SassOperand::Barrier(number)) => {
             let (d, barrier) = (b.destination(d, 1)?, b.barrier(number));
             b.emit(Op::Int1(Int1::Mov32, d, [barrier]));
-            if inst.modifier("clear") == Some(1) {
+            if clear {
                 let zero = b.constant(0);
                 b.emit(Op::Int1(Int1::Mov32, barrier, [zero]));
             }

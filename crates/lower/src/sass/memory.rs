@@ -17,14 +17,14 @@
 //!    code encodes the bytes of `cp.async` this way, and uses the predicate for none.
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
-use super::builder::{Builder, Lowered};
+use super::builder::{Builder, Lowered, offset_in_bank};
 use exec::access::{Address, Format, Transfer};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use isa::Space;
+use isa::{ALL_COPIES, Space};
 use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
@@ -42,6 +42,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         SassOp::AtomG | SassOp::AtomGCas => atomic(b, inst, Space::Global)?,
         SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => atomic(b, inst, Space::Generic)?,
         SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
+        SassOp::AtomSArrive | SassOp::ArriveS => arrive(b, inst)?,
         SassOp::LdGSts => copy(b, inst)?,
         SassOp::QSpc => query_space(b, inst)?,
         _ => return Ok(false),
@@ -187,12 +188,23 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
         return Err("only plain indices into constant banks are executable".into());
     }
     let index = index.map(|r| b.register(r, 1)).transpose()?;
+    let (index, offset) = match index {
+        None => (None, offset_in_bank(offset)),
+        Some(index) if offset < 0 => {
+            // The sum has 16 bits, as the offset, whose sign says nothing about which of the two is meant.
+            let (sum, offset, all) = (b.scratch(1), b.constant(offset as u32), b.constant(0xffff));
+            b.emit(Op::Int2(Int2::Add32, sum, [index, offset]));
+            b.emit(Op::Int2(Int2::And32, sum, [sum, all]));
+            (Some(sum), 0)
+        }
+        Some(index) => (Some(index), offset as u32),
+    };
     let (space, address) = if bank == 0 {
         let base = index.unwrap_or_else(|| b.constant(0));
         (Space::Param, Address { base, wide: false, frame: false, offset: offset.into() })
     } else {
         let bank = b.bank_address(bank).ok_or_else(|| format!("the cubin has no constant bank {bank}"))?;
-        let first = bank.wrapping_add_signed(offset.into());
+        let first = bank + u64::from(offset);
         let address = match index {
             None => Address { base: b.constant64(first), wide: true, frame: false, offset: 0 },
             Some(index) => {
@@ -248,6 +260,26 @@ fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
         _ => integer,
     };
     fits.then_some(ty)
+}
+
+/// `ATOMS.ARRIVE`; `ARRIVES.LDGSTSBAR`, which waits for the copies of its warp.
+fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let Operands { registers, places, .. } = operands(inst);
+    let ([] | [_], [place]) = (&registers[..], &places[..]) else {
+        return Err("it has an unknown form".into());
+    };
+    if inst.modifier("transaction count").is_some_and(|count| count != 0) {
+        return Err("a transaction count is not executable".into());
+    }
+    let address = address(b, inst, Space::Shared, *place)?;
+    let d = registers.first().copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
+    let d = d.map(|d| b.destination(d, 2)).transpose()?;
+    let (space, op, ty, one) = (Space::Shared, AtomicOp::Arrive, AtomicType::U64, b.constant64(1));
+    b.emit(Op::Atomic(Atomic { space, op, ty, d, address, b: one, c: None }));
+    if inst.row.op == SassOp::ArriveS {
+        b.emit(Op::AsyncWait(ALL_COPIES));
+    }
+    Ok(())
 }
 
 fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {

@@ -16,12 +16,14 @@
 //! | `operand` | operands with their signs |
 //! | `stack` | size of a thread's stack |
 //! | `control` | branches, convergence barriers, CTA barriers |
+//! | `deferred` | cubins whose kernels are lowered when they are asked for |
 //! | the others | families of instructions |
 
 mod build;
 mod builder;
 mod control;
 mod convert;
+mod deferred;
 mod float;
 mod half;
 mod integer;
@@ -36,11 +38,11 @@ mod texture;
 mod warp;
 mod words;
 
-use crate::loaded::{LoadError, Loaded, LowerOptions, Rejected};
+use crate::loaded::{LoadError, Loaded, LowerOptions};
+use deferred::{DeferredCubin, lower_kernel};
 use module::Layout;
 use sass::elf::{Cubin, is_cubin};
 use sass::fatbin::{self, Entry, Kind};
-use std::sync::Arc;
 pub use words::load_words;
 
 /// Loads the kernels of a cubin; messages call it `name`.
@@ -55,18 +57,10 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     let mut loaded = Loaded::default();
     loaded.module.variables = layout.variables().to_vec();
     loaded.module.references = layout.references().to_vec();
-    for function in cubin.kernels() {
-        match build::lower(&cubin, &layout, function, options) {
-            Ok(mut kernel) => {
-                Arc::make_mut(&mut kernel.program).code_file = name.to_owned();
-                loaded.module.kernels.push(Arc::new(kernel));
-            }
-            Err(problems) => {
-                let text = format!("{name}: kernel `{}` is not executable:\n{}", function.name, problems.join("\n"));
-                let error = Box::new(LoadError::of_binary(text));
-                loaded.rejected.push(Rejected { name: function.name.to_owned(), error });
-            }
-        }
+    if options.deferred {
+        loaded.deferred.push(Box::new(DeferredCubin::new((name, file), &cubin, layout, options)));
+    } else {
+        cubin.kernels().for_each(|kernel| lower_kernel(name, &cubin, &layout, kernel, options, &mut loaded));
     }
     Ok(loaded)
 }

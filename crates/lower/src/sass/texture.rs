@@ -58,9 +58,11 @@ fn shape(number: u64) -> Lowered<Shape> {
         0 => Shape::D1,
         1 => Shape::D2,
         2 => Shape::D3,
+        3 => Shape::Cube,
         4 => Shape::Layered1,
         5 => Shape::Layered2,
-        _ => return Err("cube maps are not executable".into()),
+        7 => Shape::LayeredCube,
+        _ => return Err("layers of three dimensions are not executable".into()),
     })
 }
 
@@ -116,7 +118,7 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
         sources.push(nth(b, base, k)?);
     }
     let handle = if bindless { sources.remove(coordinates) } else { handle(b, rest)? };
-    let mut at = [Reg(0); 4];
+    let mut at = [Reg(0); 5];
     at[..sources.len()].copy_from_slice(&sources);
     let channels = bits(72, 4).get(inst.word) as u8;
     let results = destinations(b, [*d2, *d], channels.count_ones() as u16)?;

@@ -56,6 +56,12 @@ fn read(attribute: u8, number: u16, value: Bytes) -> Result<Option<Attribute>, E
             bytes: (word(8)? >> 18) as u16,
         }),
         0x19 => Attribute::ParameterBytes(number),
+        // Of kernels with more than 4 KiB of parameters (CUDA 12.1 and later), which are at another place of bank 0.
+        0x45 => Attribute::Parameter(Parameter {
+            ordinal: value.u16(4, what)?,
+            offset: value.u16(6, what)?,
+            bytes: value.u16(8, what)?,
+        }),
         0x1c => Attribute::Exits((0..value.len() / 4).map(|index| word(index * 4)).collect::<Result<_, _>>()?),
         0x2f => Attribute::Registers(word(0)?, word(4)?),
         _ => return Ok(None),

@@ -1,6 +1,6 @@
 //! Groups of asynchronous copies (`cp.async`), per warp.
 
-use isa::WarpSlot;
+use isa::{ALL_COPIES, WarpSlot};
 use std::collections::VecDeque;
 
 /// Groups of one warp, oldest first; the last one is open.
@@ -39,10 +39,14 @@ impl Copies {
         groups.drop_complete();
     }
 
-    /// `warp` waits until at most `left` closed groups are pending. True if that is so already.
+    /// `warp` waits until at most `left` closed groups are pending, or [`ALL_COPIES`] are done. True if that is so
+    /// already.
     pub fn wait(&mut self, warp: WarpSlot, left: u8) -> bool {
+        if left == ALL_COPIES {
+            self.commit(warp);
+        }
         let groups = &mut self.0[warp.index()];
-        groups.awaited = left;
+        groups.awaited = if left == ALL_COPIES { 0 } else { left };
         groups.is_satisfied()
     }
 
@@ -92,5 +96,8 @@ mod tests {
         assert_eq!(copies.pending(warp), 0);
         copies.commit(warp);
         assert!(copies.wait(warp, 0), "an empty group is complete");
+        let open = copies.issue(warp);
+        assert!(copies.wait(warp, 0), "it is in no closed group");
+        assert!(!copies.wait(warp, ALL_COPIES) && copies.performed(warp, open));
     }
 }

@@ -89,7 +89,7 @@ impl L1 {
     #[inline]
     fn bank(&self, address: u64) -> usize {
         let line = self.hashed_with.map_or(0, |shift| address >> shift);
-        let address = address ^ line * self.interleave;
+        let address = address ^ (line * self.interleave);
         match self.bank_bits {
             Some((shift, mask)) => (address >> shift) as usize & mask,
             None => (address / self.interleave % self.queues.len() as u64) as usize,
