@@ -317,7 +317,8 @@ impl Comparison {
         Some(InCommon { workloads: ours.len(), ours: geometric_mean(&ours)?, published: geometric_mean(&published)? })
     }
 
-    fn published_mean(&self, column: usize) -> Option<PublishedMean> {
+    /// The paper's means for a column's core design.
+    pub fn published_mean(&self, column: usize) -> Option<PublishedMean> {
         let figure = self.published_figure(column)?;
         Some(PublishedMean {
             speedup: figure.geometric_mean.filter(|_| self.is_over_the_same(figure, column)),

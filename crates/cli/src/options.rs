@@ -69,7 +69,7 @@ impl Checks {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct WorkSize {
     /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
-    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(|name| size(&name)))]
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = sizes())]
     pub size: Option<Size>,
 }
 
@@ -80,8 +80,10 @@ impl WorkSize {
     }
 }
 
-fn size(name: &str) -> Size {
-    Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default()
+/// Reads the name of a size.
+pub fn sizes() -> impl TypedValueParser<Value = Size> {
+    let size = |name: String| Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default();
+    PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size)
 }
 
 /// Where results are written, and how much is printed.

@@ -669,12 +669,20 @@ fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
 
 #[test]
 fn an_experiment_is_reproduced() {
-    let document = json(&succeed(&["reproduce", "war-fig5", "--json"]));
-    assert_eq!([&document["figure"], &document["size"]], ["war-fig5", "small"]);
-    let part = &document["parts"][0];
-    assert_eq!(strings(&part["columns"], "core")[1], "bloomboard-1");
-    let runs = part["runs"].as_array().unwrap();
-    assert!(runs.len() >= 4 * 20 && runs.iter().all(|run| run["status"] == "complete"), "{}", runs.len());
+    let document = json(&succeed(&["reproduce", "socgpu-fig6", "--stock", "--size", "small", "--json"]));
+    assert_eq!([&document["figure"], &document["size"]], ["socgpu-fig6", "small"]);
+    let (paper, stock) = (&document["parts"][0], &document["stock"][0]);
+    for (part, gpu) in [(paper, "papers/socgpu"), (stock, "v100")] {
+        assert_eq!(strings(&part["columns"], "core"), ["inorder-war-exact", "socgpu"]);
+        assert_eq!(strings(&part["columns"], "gpu"), [gpu, gpu]);
+        let runs = part["runs"].as_array().unwrap();
+        assert!(runs.len() >= 2 * 20 && runs.iter().all(|run| run["status"] == "complete"), "{}", runs.len());
+    }
+    let [headline] = &document["headlines"].as_array().unwrap()[..] else { panic!("one design beside the baseline") };
+    assert_eq!((&headline["label"], &headline["published"]), (&"socgpu".into(), &1.38.into()));
+    for (part, mean) in [(paper, "on_papers"), (stock, "on_stock")] {
+        assert_eq!(part["geometric_means"][1]["speedup"], headline[mean]);
+    }
     let missing = run(&["reproduce", "war-fig6"]);
     assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
 }

@@ -57,7 +57,7 @@ const WRITERS: &[Writer] = &[
     Writer { args: "run vectoradd --param n=256 -q --power-plot out.svg" },
     Writer { args: "run launch.toml -q" },
     Writer { args: "compare vectoradd --param n=256 --schedulers lrr,gto -q --json=out.json" },
-    Writer { args: "reproduce scalar-table1 -q --json=out.json" },
+    Writer { args: "reproduce scalar-table1 --size small -q --json=out.json" },
     Writer { args: "import-config gpgpusim.config -o out.toml" },
     Writer { args: "trace vectoradd --param n=1024 -o out --force -q" },
     Writer { args: "trace vectoradd --param n=1024 -o out --force -q --format accelsim" },

@@ -313,6 +313,8 @@ keys! {
         two_level_active_warps: u32 = Int(1, 64), "warps";
         /// Atomics after which their warp issues nothing until they have returned; after others only readers of the result wait.
         atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";
+        /// Optional. Nothing waits for predicates (as guards, sources or results), as in Accel-Sim's traces, which lack them.
+        ignore_predicates: Option<bool> = Bool, "", optional;
     }
 
     /// Operand collectors and the banked register file.

@@ -33,6 +33,11 @@ impl RegFile {
     pub const fn is_vector(&self, reg: RegId) -> bool {
         reg.0 < self.vector
     }
+
+    /// Whether `reg` is a predicate, other than a uniform one.
+    pub const fn is_predicate(&self, reg: RegId) -> bool {
+        reg.0 >= self.vector && reg.0 - self.vector < self.predicate
+    }
 }
 
 /// State space of a memory access.

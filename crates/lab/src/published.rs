@@ -15,6 +15,8 @@ pub struct Figure {
     pub core: String,
     /// GPU description that models the paper's.
     pub gpu: String,
+    /// Description of the machine as the paper has it.
+    pub machine: Option<String>,
     /// Values of that description which the paper's machine has in place of ours, as `key=value`.
     #[serde(default)]
     pub settings: Vec<String>,
@@ -145,7 +147,8 @@ pub fn costs() -> &'static [Cost] {
 /// The published figure of the core design `core` on `gpu` with `settings`: of the machine most like it.
 pub fn figure(core: &str, gpu: &str, settings: &[String]) -> Option<&'static Figure> {
     let like = |figure: &&Figure| {
-        figure.core == core && figure.gpu == gpu && figure.settings.iter().all(|setting| settings.contains(setting))
+        let is_on = figure.gpu == gpu || figure.machine.as_deref() == Some(gpu);
+        is_on && figure.core == core && figure.settings.iter().all(|setting| settings.contains(setting))
     };
     figures().iter().filter(like).max_by_key(|figure| figure.settings.len())
 }
@@ -160,6 +163,7 @@ mod tests {
         assert!(figures().len() >= 10, "{}", figures().len());
         for (i, figure) in figures().iter().enumerate() {
             assert!(config::load_with(&figure.gpu, &figure.settings).is_ok(), "{figure:?}");
+            assert!(figure.machine.iter().all(|m| config::load_with(m, &figure.settings).is_ok()), "{figure:?}");
             assert!(crate::check_core(&figure.core).is_ok(), "{figure:?}");
             assert!(!figure.source.is_empty(), "{figure:?}");
             let key = |f: &Figure| (f.core.clone(), f.gpu.clone(), f.settings.clone());
@@ -179,6 +183,7 @@ mod tests {
         }
         let ghost = figure("ghost", "rtx2060s", &["sm_count=1".into()]).unwrap();
         assert_eq!((ghost.geometric_mean, ghost.speedup["lud"]), (Some(1.0687), 1.0832));
+        assert_eq!(figure("ghost", "papers/ghost", &[]), Some(ghost));
         assert_eq!(figure("inorder", "rtx2060s", &[]), None);
         let [one, all] = [&["sm_count=1".to_owned()][..], &[]].map(|s| figure("sgmf:entries=16", "gtx480", s).unwrap());
         assert_eq!([one.mean, all.mean], [Some(1.77), Some(1.35)]);

@@ -218,11 +218,13 @@ impl Code {
     /// Resolves `program` against the timing table of `spec`.
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
+        let ignored = |reg: &RegId| spec.sm.issue.ignore_predicates == Some(true) && program.regs.is_predicate(*reg);
+        let tracked = |regs: &[RegId]| regs.iter().copied().filter(|reg| !ignored(reg)).collect::<Vec<_>>();
         let names = program.insts().iter().map(|inst| {
-            let start = registers.len();
-            let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
-            let banks = Banks::new(&program, &registers[start..], program.dsts(inst).len(), spec.banks_per_partition());
-            Names { operands, reads: RegSet::of(program.srcs(inst)), writes: RegSet::of(program.dsts(inst)), banks }
+            let (start, dsts, srcs) = (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
+            let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
+            let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
+            Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks }
         });
         let names: Arc<[Names]> = names.collect();
         let micros = program.insts().iter().zip(&*names).map(|(inst, names)| {

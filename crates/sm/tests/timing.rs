@@ -307,6 +307,25 @@ fn hashed_banks_of_l1_look_up_lines_side_by_side() {
 }
 
 #[test]
+fn nothing_waits_for_a_predicate_where_the_description_ignores_them() {
+    // Register 128 is the first predicate: as a guard or source, as a result that another overwrites, and of a branch.
+    let set = || op(OpClass::Sfu, 128, &[50]);
+    for then in [add(2, &[51, 128]), add(128, &[51]), Line { srcs: vec![128], ..branch(1, 0) }] {
+        let gap = |ignored| {
+            let run = Bench::new(&[set(), then.clone()]).gpu(|g| g.sm.issue.ignore_predicates = ignored).run();
+            issue(&run, 0, 1) - issue(&run, 0, 0)
+        };
+        let text = &then.text;
+        assert!(gap(None) > 4 && gap(Some(false)) == gap(None), "{text}: {}", gap(None));
+        assert_eq!(gap(Some(true)), 1, "{text}");
+    }
+    let vector = Bench::new(&[op(OpClass::Sfu, 1, &[50]), add(2, &[1])]);
+    let [tracked, ignored] =
+        [None, Some(true)].map(|ignored| vector.clone().gpu(|g| g.sm.issue.ignore_predicates = ignored).run());
+    assert_eq!(issue(&tracked, 0, 1), issue(&ignored, 0, 1), "registers of 32 bits");
+}
+
+#[test]
 fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();

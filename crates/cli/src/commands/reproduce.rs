@@ -1,32 +1,38 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
 use super::{compare, list};
-use crate::comparison::Document;
-use crate::experiments::{self, Experiment};
+use crate::comparison::{Column, Comparison, Document};
+use crate::experiments::{self, Experiment, Machines};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::options::{Jobs, Results, WorkSize};
+use crate::options::{self, Jobs, Results};
 use crate::render::lists;
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::{lookup, output};
 use clap::{FromArgMatches, Parser};
 use serde::Serialize;
 use std::path::PathBuf;
+use workloads::Size;
 
 /// Run an experiment of a paper and show the results beside the paper's
 ///
-/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`); the command of each is printed, for changes.
+/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`) on the machine of the paper; the command of each is printed, for changes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list figures
   warpwright reproduce war-fig5
-  warpwright reproduce ghost-fig13 --size medium
+  warpwright reproduce ghost-fig13 --stock
+  warpwright reproduce sgmf-fig12 --size large
   warpwright reproduce socgpu-fig1 --json=socgpu-fig1.json")]
 pub struct Args {
     /// Experiment (`warpwright list figures`)
     #[arg(value_name = "FIGURE")]
     figure: String,
-    #[command(flatten)]
-    size: WorkSize,
+    /// Run everything on the stock GPU that the paper simulates too, and compare the mean speedups
+    #[arg(long)]
+    stock: bool,
+    /// How much work, of bundled workloads: small, medium or large [default: the size at which they load the paper's machine]
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = options::sizes())]
+    size: Option<Size>,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -50,14 +56,14 @@ pub fn run(args: &Args) -> Outcome {
         lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
-    let (text, size) = (args.results.as_text(), args.size.chosen());
-    let lines = experiment.lines(size).map(|line| Ok((self::line(&line, args)?, line)));
-    let lines = lines.collect::<Result<Vec<_>, Failure>>()?;
+    let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
+    let papers = lines(experiment, size, Machines::Papers, args)?;
+    let stock = if args.stock { lines(experiment, size, Machines::Stock, args)? } else { Vec::new() };
     if text {
         output::print(&heading(experiment))?;
     }
     let (mut comparisons, mut exit) = (Vec::new(), Exit::Success);
-    for (line, command) in &lines {
+    for (line, command) in papers.iter().chain(&stock) {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
             let command = styled(FAINT, format!("$ warpwright compare {command}"));
@@ -66,16 +72,74 @@ pub fn run(args: &Args) -> Outcome {
         comparisons.push(comparison);
         exit = if exit == Exit::Success { ended } else { exit };
     }
+    let (papers, stock) = comparisons.split_at(papers.len());
+    let headlines: Vec<Headline> =
+        papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
+    if text && !headlines.is_empty() {
+        let rows: Vec<String> = headlines.iter().map(Headline::text).collect();
+        let title = styled(HEADING, "Geometric means of speedups on both machines");
+        output::print(&format!("\n{title}\n{}\n", rows.join("\n")))?;
+    }
     let document = Reproduced {
         schema: SCHEMA,
         figure: experiment.name,
         paper: experiment.paper,
         published: experiment.published,
         size: size.name(),
-        parts: comparisons.iter().map(|c| c.document()).collect(),
+        parts: papers.iter().map(|c| c.document()).collect(),
+        stock: stock.iter().map(|c| c.document()).collect(),
+        headlines,
     };
     args.results.give_json(&document)?;
     Ok(exit)
+}
+
+/// The comparisons of `experiment` on `machines`, each with its command.
+fn lines(experiment: &Experiment, size: Size, machines: Machines, args: &Args) -> Result<Vec<(Line, String)>, Failure> {
+    experiment.lines(size, machines).map(|text| Ok((line(&text, args)?, text))).collect()
+}
+
+/// The mean speedup of a column on the paper's machine and on the stock GPU.
+#[derive(Debug, Serialize)]
+struct Headline {
+    /// The column on the paper's machine.
+    label: String,
+    papers_machine: String,
+    on_papers: f64,
+    stock_gpu: String,
+    on_stock: f64,
+    /// The paper's mean over all its programs.
+    published: Option<f64>,
+    /// The paper's mean over the programs that ran here.
+    published_in_common: Option<f64>,
+}
+
+impl Headline {
+    fn text(&self) -> String {
+        let Self { label, papers_machine, on_papers, stock_gpu, on_stock, .. } = self;
+        let in_common = self.published_in_common.map(|mean| format!(", {mean:.3} for these programs"));
+        let published = self.published.map(|mean| format!("; published {mean:.3}{}", in_common.unwrap_or_default()));
+        let published = published.unwrap_or_default();
+        format!("  {label}: {on_papers:.3} on {papers_machine}, {on_stock:.3} on {stock_gpu}{published}")
+    }
+}
+
+/// The columns of a part, except baselines, of which both means are known.
+fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
+    let headline = |(at, column): (usize, &Column)| {
+        let published = papers.published_mean(at);
+        Some(Headline {
+            label: column.label.clone(),
+            papers_machine: column.gpu.clone(),
+            on_papers: papers.mean(at).speedup?,
+            stock_gpu: stock.columns.get(at)?.gpu.clone(),
+            on_stock: stock.mean(at).speedup?,
+            published: published.as_ref().and_then(|mean| mean.speedup),
+            published_in_common: published.and_then(|mean| Some(mean.in_common?.published)),
+        })
+    };
+    let columns = papers.columns.iter().enumerate();
+    columns.filter(|(at, column)| column.baseline != *at).filter_map(headline).collect()
 }
 
 /// The comparison of `line`, with the user's choices.
@@ -136,6 +200,9 @@ struct Reproduced<'a> {
     published: &'a str,
     size: &'a str,
     parts: Vec<Document<'a>>,
+    /// The same parts on the stock GPU, with `--stock`.
+    stock: Vec<Document<'a>>,
+    headlines: Vec<Headline>,
 }
 
 /// Published areas as JSON.
@@ -153,7 +220,29 @@ mod tests {
     use super::*;
     use crate::lookup::Input;
     use std::path::Path;
-    use workloads::{Size, suite};
+    use workloads::suite;
+
+    fn on_both(experiment: &Experiment, size: Size) -> impl Iterator<Item = String> {
+        [Machines::Papers, Machines::Stock].into_iter().flat_map(move |machines| experiment.lines(size, machines))
+    }
+
+    #[test]
+    fn experiments_run_on_the_papers_machine_and_on_the_stock_gpu() {
+        let words = |name: &str, machines| {
+            let lines: Vec<String> = experiments::find(name).unwrap().lines(Size::Medium, machines).collect();
+            assert!(lines.iter().all(|line| line.contains("papers/") == (machines == Machines::Papers)), "{lines:?}");
+            let words = lines[0].split_whitespace().skip_while(|word| *word != "--gpus");
+            words.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for experiment in experiments::ALL {
+            words(experiment.name, Machines::Papers);
+            words(experiment.name, Machines::Stock);
+        }
+        let stock = words("ghost-fig13", Machines::Stock).join(" ");
+        assert!(stock.starts_with("--gpus rtx2060s ") && stock.ends_with(" --schedulers gto"), "{stock}");
+        let stock = words("war-fig4", Machines::Stock).join(" ");
+        assert!(stock.starts_with("--gpus gtx480 ") && !stock.ends_with("gto"), "the schedulers of the paper: {stock}");
+    }
 
     #[test]
     fn every_experiment_is_a_comparison_that_can_be_made() {
@@ -161,11 +250,12 @@ mod tests {
             let quiet = Results { quiet: true, ..Results::default() };
             let args = Args {
                 figure: experiment.name.into(),
-                size: WorkSize::default(),
+                stock: false,
+                size: None,
                 jobs: Jobs::default(),
                 results: quiet,
             };
-            for line in Size::ALL.into_iter().flat_map(|size| experiment.lines(size)) {
+            for line in Size::ALL.into_iter().flat_map(|size| on_both(experiment, size)) {
                 let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
                 let made = compare::machines(&line.compare);
                 assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
@@ -175,7 +265,7 @@ mod tests {
 
     #[test]
     fn workloads_and_kernels_of_experiments_exist() {
-        for line in experiments::ALL.iter().flat_map(|e| Size::ALL.into_iter().flat_map(|size| e.lines(size))) {
+        for line in experiments::ALL.iter().flat_map(|e| Size::ALL.into_iter().flat_map(|size| on_both(e, size))) {
             let mut words = line.split_whitespace();
             for workload in words.by_ref().take_while(|word| !word.starts_with("--")).filter(|word| *word != "all") {
                 assert!(lookup::job(Path::new(workload), &Input::default()).is_ok(), "{workload}: {line}");

@@ -147,6 +147,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
         dual_issue_needs_different_units: reader.flag("-gpgpu_dual_issue_diff_exec_units"),
         two_level_active_warps,
         atomics_hold_warp: HoldingAtomics::All,
+        ignore_predicates: None,
     }
 }
 
