@@ -8,7 +8,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode, Setup};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
@@ -345,7 +344,7 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    if is_host_code(path) {
+    if program::is_host_code(path) {
         return refuse(
             "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)".into(),
         );
@@ -364,13 +363,6 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
 /// Whether a workload's name means a CUDA program.
 pub fn is_program(named: &Path) -> bool {
     bundled(&named.to_string_lossy()).is_err() && program::is_program(named)
-}
-
-/// Whether a file has host code.
-fn is_host_code(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
-    read.is_ok() && sass::elf::is_elf(&start)
 }
 
 #[cfg(test)]

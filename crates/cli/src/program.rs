@@ -31,18 +31,25 @@ pub fn check(name: &OsStr, libraries: &Libraries) -> Result<bool, Failure> {
     }
 }
 
+/// Whether a file has host code.
+pub fn is_host_code(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
+    read.is_ok() && sass::elf::is_elf(&start)
+}
+
 /// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
 pub fn is_program(path: &Path) -> bool {
-    let mut start = [0; 4];
-    let is_elf = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    if is_elf.is_err() || start != object::elf::ELFMAG {
-        return false;
-    }
-    let Ok(file) = std::fs::read(path) else { return false };
-    let Ok(header) = FileHeader64::<Endianness>::parse(&*file) else { return false };
-    let Ok(endian) = header.endian() else { return false };
-    let segments = header.program_headers(endian, &*file).unwrap_or_default();
-    header.e_type(endian) == ET_EXEC || segments.iter().any(|segment| segment.p_type.get(endian) == PT_INTERP)
+    let file = if is_host_code(path) { std::fs::read(path).ok() } else { None };
+    file.is_some_and(|file| is_started_by_a_loader(&file).unwrap_or(false))
+}
+
+fn is_started_by_a_loader(file: &[u8]) -> Option<bool> {
+    let header = FileHeader64::<Endianness>::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, file).ok()?;
+    let names_one = segments.iter().any(|segment| segment.p_type.get(endian) == PT_INTERP);
+    Some(names_one || header.e_type(endian) == ET_EXEC)
 }
 
 /// The file of a program, as shells find it.

@@ -46,6 +46,20 @@ pub enum Kind {
     Paper,
 }
 
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Hardware, Self::AccelSim, Self::Paper];
+
+    /// Name in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::AccelSim => "accel-sim",
+            Self::Paper => "paper",
+        }
+    }
+}
+
 /// A description that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of the fields say it all")]

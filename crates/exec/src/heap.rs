@@ -1,7 +1,8 @@
 //! The heap of kernels: `malloc` and `free` in device code.
 //!
-//! Blocks are multiples of 16 bytes, taken from the smallest gap that holds them. They have no headers: a heap of 8 MiB holds 8 MiB. The heap is one allocation of device memory,
-//! placed at the first `malloc`; accesses beyond a block but within the heap are not found.
+//! Blocks are multiples of 16 bytes, taken from the smallest gap that holds them. They have no headers: a heap of 8
+//! MiB holds 8 MiB. The heap is one allocation of device memory, placed at the first `malloc`; accesses beyond a
+//! block but within the heap are not found.
 
 use crate::memory::{DeviceMemory, Holes};
 use std::collections::BTreeMap;

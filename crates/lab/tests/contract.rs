@@ -1,5 +1,5 @@
 //! What every core design owes, on small programs: each instruction issues and is written back once,
-//! nothing waits for ever, every issue slot has its account, no order is broken, and sleeping changes
+//! nothing waits indefinitely, every issue slot has its account, no order is broken, and sleeping changes
 //! nothing. The drawn timelines are golden: one file for each design.
 //!
 //! A design takes part by its row in `designs.rs`. `INSTA_UPDATE=always` draws its file.

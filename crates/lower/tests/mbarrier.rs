@@ -30,7 +30,7 @@ fn two_warps_meet_in_every_phase() {
         let mut instructions = 0;
         let observe = |_, out: &isa::DynInst| {
             instructions += 1;
-            assert!(instructions < 10_000, "module {number}: a warp waits for ever at {:?}", out.pc);
+            assert!(instructions < 10_000, "module {number}: a warp waits indefinitely at {:?}", out.pc);
         };
         run_observed(&mut state, &launch, observe).unwrap_or_else(|fault| panic!("module {number}: {fault}"));
         let mut bytes = vec![0; 20 * THREADS];

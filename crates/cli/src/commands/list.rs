@@ -171,12 +171,7 @@ fn core_choices() -> Vec<Named> {
 fn gpus() -> Result<Vec<Gpu>, Failure> {
     let one = |b: &config::Builtin| {
         let gpu = config::load(b.name).map_err(Failure::failed)?;
-        let kind = match b.kind {
-            config::Kind::Hardware => "hardware",
-            config::Kind::AccelSim => "accel-sim",
-            config::Kind::Paper => "paper",
-        };
-        Ok(Gpu { named: Named { name: b.name.into(), description: gpu.description }, kind })
+        Ok(Gpu { named: Named { name: b.name.into(), description: gpu.description }, kind: b.kind.name() })
     };
     config::builtin().iter().map(one).collect()
 }

@@ -6,6 +6,7 @@ use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped, wrapped_list};
 use crate::on_fabric::OnFabric;
+use config::Kind;
 use energy::Hardware;
 use lab::core_cost::{self, CoreArea, CoreCost};
 use lab::design_cost::{self, DesignCost, Process};
@@ -286,13 +287,18 @@ pub struct Setting {
 pub struct Gpu {
     #[serde(flatten)]
     pub named: Named,
-    /// `hardware`, `accel-sim` or `paper`.
+    /// [`Kind::name`].
     pub kind: &'static str,
 }
 
-/// Kinds of GPU descriptions, with the headings of their lists.
-const GPU_KINDS: [(&str, &str); 3] =
-    [("hardware", "GPUs"), ("accel-sim", "GPUs as Accel-Sim describes them"), ("paper", "Machines of papers")];
+/// Heading of the descriptions of a kind.
+const fn heading(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Hardware => "GPUs",
+        Kind::AccelSim => "GPUs as Accel-Sim describes them",
+        Kind::Paper => "Machines of papers",
+    }
+}
 
 /// The lists asked for; the others are absent.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -325,10 +331,10 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
     let mut sections = Vec::new();
     let named =
         |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
-    for (kind, title) in GPU_KINDS {
-        let of_kind = lists.gpus.iter().flatten().filter(|gpu| gpu.kind == kind);
+    for kind in Kind::ALL {
+        let of_kind = lists.gpus.iter().flatten().filter(|gpu| gpu.kind == kind.name());
         let list: Vec<_> = of_kind.map(|gpu| (gpu.named.name.as_str(), gpu.named.description.as_str())).collect();
-        sections.extend((!list.is_empty()).then(|| section(title, &pairs(list.into_iter()))));
+        sections.extend((!list.is_empty()).then(|| section(heading(kind), &pairs(list.into_iter()))));
     }
     sections.extend(lists.cores.iter().flat_map(|list| cores(list)));
     let choices = "Choices (after the name of a core: inorder+scalar+half)";
@@ -606,7 +612,7 @@ mod tests {
             cost: None,
             area: None,
         };
-        let gpu = |name, description| Gpu { named: named(name, description), kind: "hardware" };
+        let gpu = |name, description| Gpu { named: named(name, description), kind: Kind::Hardware.name() };
         let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
             gpus: Some(vec![gpu("v100", "V100, 80 SMs"), gpu("rtx2060s", "RTX 2060 Super, 34 SMs")]),

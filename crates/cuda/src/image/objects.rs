@@ -282,18 +282,21 @@ mod tests {
         assert_eq!(shape(64, 64, 0, 0x40), Err(Error::NOT_SUPPORTED));
     }
 
+    /// An image of three dimensions of floats.
+    const IMAGE: Image = Image {
+        base: 0x1000,
+        shape: Shape::D3,
+        size: [10, 4, 2],
+        pitch: 64,
+        channel: Channel::F32,
+        channels: 1,
+        sampler: None,
+    };
+
     #[test]
     fn boxes_are_within_the_array() {
-        let image = Image {
-            base: 0x1000,
-            shape: Shape::D3,
-            size: [10, 4, 2],
-            pitch: 64,
-            channel: Channel::F32,
-            channels: 1,
-            sampler: None,
-        };
-        let array = Array { context: 0, device: 0, descriptor: ArrayDescriptor::default(), image, is_level: false };
+        let array =
+            Array { context: 0, device: 0, descriptor: ArrayDescriptor::default(), image: IMAGE, is_level: false };
         let place = array.place([8, 1, 1], [32, 3, 1]).unwrap();
         assert_eq!((place.address, place.pitch, place.slice), (0x1000 + (4 + 1) * 64 + 8, 64, 256));
         for (at, size) in
@@ -305,15 +308,7 @@ mod tests {
 
     #[test]
     fn a_view_has_layers_and_a_format() {
-        let image = Image {
-            base: 0x1000,
-            shape: Shape::Layered2,
-            size: [8, 4, 5],
-            pitch: 256,
-            channel: Channel::F32,
-            channels: 4,
-            sampler: None,
-        };
+        let image = Image { shape: Shape::Layered2, size: [8, 4, 5], pitch: 256, channels: 4, ..IMAGE };
         let view = View { format: 24, size: [8, 4, 5], levels: [0, 0], layers: [0, 4] };
         assert_eq!(view.of(&image), Ok(Some(image)));
         assert_eq!(View { format: 0, layers: [0, 0], ..view }.of(&image), Ok(Some(image)));

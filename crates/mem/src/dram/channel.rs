@@ -52,8 +52,8 @@ pub(crate) struct Channel {
     open_row: Box<[u32]>,
     first_bank: u32,
     rules: Rules,
-    /// Refreshes so far.
-    refreshes: u64,
+    /// When the next refresh begins, if there are any.
+    next_refresh: u64,
     dual_bus: bool,
     data: DataPipe,
     return_queue: VecDeque<u16>,
@@ -89,7 +89,7 @@ impl Channel {
             active: 0,
             open_row: vec![0; banks].into(),
             first_bank: 0,
-            refreshes: 0,
+            next_refresh: if rules.timing().nREFI == 0 { NEVER_TICK } else { rules.timing().nREFI },
             dual_bus: dram.dual_command_bus,
             data: DataPipe::new(rules.timing().nCL),
             rules,
@@ -151,14 +151,16 @@ impl Channel {
     /// All banks are refreshed at fixed times, whatever they do: the last one until `now` closes their rows.
     #[inline]
     fn refresh(&mut self, now: u64) {
-        let Some(refreshes) = now.checked_div(self.rules.timing().nREFI) else { return };
-        if refreshes > self.refreshes {
-            self.refreshes = refreshes;
-            self.rules.refresh(refreshes * self.rules.timing().nREFI);
-            self.active = 0;
-            (0..self.serving.len()).for_each(|bank| self.note_needs(bank));
-            self.commands_due = now;
+        if now < self.next_refresh {
+            return;
         }
+        let interval = self.rules.timing().nREFI;
+        let start = now / interval * interval;
+        self.next_refresh = start + interval;
+        self.rules.refresh(start);
+        self.active = 0;
+        (0..self.serving.len()).for_each(|bank| self.note_needs(bank));
+        self.commands_due = now;
     }
 
     /// One finished request goes back to its slice, if that has room.

@@ -17,6 +17,9 @@ use mem::coalesce::Granularity;
 use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
 
+/// A shift that leaves nothing of an address.
+const NO_BITS: u32 = 63;
+
 /// L1 data cache after its look-up queues: one queue per bank, each taking one access per cycle,
 /// whose look-up is done when the latency has passed.
 #[derive(Debug)]
@@ -38,8 +41,8 @@ pub struct L1 {
     interleave: u64,
     /// Where in an address the bank's number stands, if it does: shift and mask.
     bank_bits: Option<(u32, usize)>,
-    /// Shift of the bits that the bank's number is hashed with, if it is: those of the line.
-    hashed_with: Option<u32>,
+    /// Shift to the bits that the bank's number is hashed with: those of the line, or none.
+    hash_shift: u32,
 }
 
 #[derive(Debug)]
@@ -82,17 +85,16 @@ impl L1 {
             interleave: u64::from(interleave),
             bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
                 .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
-            hashed_with: config.bank_hash.unwrap_or(false).then(|| config.cache.line_bytes.trailing_zeros()),
+            hash_shift: if config.bank_hash == Some(true) { config.cache.line_bytes.trailing_zeros() } else { NO_BITS },
         })
     }
 
     #[inline]
     fn bank(&self, address: u64) -> usize {
-        let line = self.hashed_with.map_or(0, |shift| address >> shift);
-        let address = address ^ (line * self.interleave);
+        let hash = address >> self.hash_shift;
         match self.bank_bits {
-            Some((shift, mask)) => (address >> shift) as usize & mask,
-            None => (address / self.interleave % self.queues.len() as u64) as usize,
+            Some((shift, mask)) => ((address >> shift) ^ hash) as usize & mask,
+            None => (((address / self.interleave) ^ hash) % self.queues.len() as u64) as usize,
         }
     }
 
