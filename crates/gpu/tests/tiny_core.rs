@@ -215,7 +215,7 @@ impl Core for Tiny {
 const LATENCY: Cycle = 10;
 
 fn machine() -> Machine<Tiny> {
-    let mut gpu = config::load("gtx480").expect("a built-in GPU");
+    let mut gpu = config::load("accel-sim/gtx480").expect("a built-in GPU");
     gpu.sm_count = 2;
     gpu.sms_per_cluster = 1;
     (gpu.launch.kernel_latency_cycles, gpu.launch.cta_latency_cycles) = (LATENCY as u32, 0);
@@ -284,7 +284,7 @@ fn the_core_s_own_statistics_are_reported_and_add_up() {
     assert!(sampled.len() > 2 && sampled[0].cycles == 64);
     assert_eq!(sampled.iter().map(|s| s.core.requests).sum::<u64>(), 36);
     let mut table = Table::default();
-    let gpu = config::load("gtx480").expect("a built-in GPU");
+    let gpu = config::load("accel-sim/gtx480").expect("a built-in GPU");
     let total = machine.counters().erased();
     total.core.headline(Period { kernel_cycles: total.kernel_cycles(), gpu: &gpu }, &mut table);
     total.core.parts(Period { kernel_cycles: total.kernel_cycles(), gpu: &gpu }, &mut table);

@@ -23,7 +23,7 @@ pub(crate) fn cache_config() -> Cache {
 
 /// Four SMs, two channels of two slices, all clocks at 1 GHz.
 pub(crate) fn small_gpu() -> GpuConfig {
-    let mut config = config::load("rtx2060s").expect("built in");
+    let mut config = config::load("accel-sim/rtx2060s").expect("built in");
     config.sm_count = 4;
     config.clocks = config::Clocks { core_mhz: 1000.0, interconnect_mhz: 1000.0, l2_mhz: 1000.0, dram_mhz: 1000.0 };
     config.l2.partitions = 2;

@@ -97,7 +97,7 @@ fn values_have_their_own_width() {
 fn events_are_what_the_fabric_counts() {
     let wires = [(0, Wire { pitches: 2, is_switched: true })];
     let core = counted(&kernel(doubled(), 2, &wires, 500), config(16), 40);
-    let gpu = config::load("gtx480").expect("built in");
+    let gpu = config::load("accel-sim/gtx480").expect("built in");
     let events = core.activity(1000, &gpu).events;
     let f = &core.fabric;
     let expected = [

@@ -139,7 +139,7 @@ fn accesses_that_l1_refuses_are_tried_again() {
 
 #[test]
 fn a_fault_names_kernel_and_thread() {
-    let gpu = config::load("gtx480").expect("built in");
+    let gpu = config::load("accel-sim/gtx480").expect("built in");
     let mut bench = Bench::new(config(64));
     let base = bench.array(&[0; 16]);
     let mut graph = Graph::default();

@@ -159,7 +159,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: SgmfConfig) -> Self {
-        let gpu = config::load("gtx480").expect("built in");
+        let gpu = config::load("accel-sim/gtx480").expect("built in");
         Self {
             core: Sgmf::observed(&gpu, config, UNITS, 0, Vec::new()),
             config,

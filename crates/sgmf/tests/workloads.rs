@@ -34,7 +34,7 @@ fn placed(kernel: &Kernel) -> Option<Arc<Mapped>> {
 
 impl Fabrics {
     fn new(config: SgmfConfig) -> Self {
-        let mut gpu = config::load("gtx480").expect("built in");
+        let mut gpu = config::load("accel-sim/gtx480").expect("built in");
         gpu.sm_count = 3;
         let cores = (0..3).map(|number| Sgmf::new(&gpu, config, [4096; 4], number)).collect();
         let machine = Machine::new(&gpu, 8, host::memory(), cores);

@@ -12,7 +12,7 @@ fn shape(threads: u32, registers_per_thread: u32, shared_bytes: u32) -> LaunchSh
 #[test]
 fn each_resource_limits_in_turn() {
     // The V100: 64 warps, 32 CTAs, 65,536 registers in units of 256 per warp, 96 KiB to share.
-    let mut sm = config::load("v100").unwrap().sm;
+    let mut sm = config::load("accel-sim/v100").unwrap().sm;
     (sm.max_warps, sm.max_ctas, sm.registers, sm.register_allocation_unit) = (64, 32, 65536, 256);
     sm.shared.bytes = 96 << 10;
     let fit = |threads, registers, shared| {

@@ -740,7 +740,7 @@ fn a_kernel_beside_others_leaves_the_size_of_l1() {
     let sleep = |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
     let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), sleep(1000), load(Space::Global, 3, 0, 4), sleep(500)];
     let mut bench = Bench::new(&lines);
-    bench.gpu.sm = config::load("v100").expect("a built-in GPU").sm;
+    bench.gpu.sm = config::load("accel-sim/v100").expect("a built-in GPU").sm;
     bench.gpu.sm.perfect_instruction_and_constant_caches = true;
     bench.gpu.sm.max_ctas = 2;
     (bench.ctas, bench.more_launches) = (3, vec![0, 40 << 10]);

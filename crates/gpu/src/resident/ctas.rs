@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn warps_of_a_cta_are_side_by_side_at_a_multiple_of_its_size() {
-        let mut ctas = Ctas::<u64>::new(&config::load("rtx2060s").expect("a built-in GPU").sm);
+        let mut ctas = Ctas::<u64>::new(&config::load("accel-sim/rtx2060s").expect("a built-in GPU").sm);
         let mut start = |warps| {
             let mut slots = [WarpSlot(0); MOST_WARPS];
             let need = Resources { warps, ctas: 1, ..Resources::default() };

@@ -233,7 +233,7 @@ mod tests {
     /// 11:8 of the map), `B` = 7 and 18:16, `R` = 31:19.
     #[test]
     fn rtx_2060_super_by_hand() {
-        let map = map("rtx2060s");
+        let map = map("accel-sim/rtx2060s");
         assert_eq!(map.locate(0), Location::default());
         assert_eq!(map.locate(0x80), Location { bank: 1, slice: 1, ..Location::default() });
         assert_eq!(map.locate(0x100), Location { channel: 1, slice: 2, ..Location::default() });
@@ -250,7 +250,7 @@ mod tests {
     /// V100: 32 channels at bit 8, 2 slices, IPOLY over 64.
     #[test]
     fn v100_hashes_its_slices() {
-        let map = map("v100");
+        let map = map("accel-sim/v100");
         // Map RBBBCCCB.CCCSSSSS: bank bit 0 is map bit 8, spliced to bit 13.
         assert_eq!(map.locate(0x100).slice, 2);
         assert_eq!(map.locate(0x2000).slice, 1);
@@ -263,7 +263,7 @@ mod tests {
     /// GTX 480: 6 channels by division of the address above bit 8.
     #[test]
     fn six_channels_are_divided() {
-        let map = map("gtx480");
+        let map = map("accel-sim/gtx480");
         let channels: Vec<_> = (0..8).map(|i| map.locate(i * 256).channel).collect();
         assert_eq!(channels, [0, 1, 2, 3, 4, 5, 0, 1]);
         // The seventh 256-byte block is block 1 of channel 0: map bit 8 is the lowest bank bit.

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn each_slice_has_a_place_of_its_own_and_the_rest_is_shared() {
-        let mut dram = config::load("rtx2060s").expect("built in").dram;
+        let mut dram = config::load("accel-sim/rtx2060s").expect("built in").dram;
         (dram.scheduler_queue, dram.return_queue, dram.write_queue) = (2, 1, None);
         // 2 + 1 places, less one for the second slice's own.
         let mut credits = Credits::new(&dram, 2);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn an_unlimited_queue_has_no_limit_that_matters() {
-        let mut dram = config::load("rtx2060s").expect("built in").dram;
+        let mut dram = config::load("accel-sim/rtx2060s").expect("built in").dram;
         dram.scheduler_queue = 0;
         let mut credits = Credits::new(&dram, 2);
         (0..10_000).for_each(|_| credits.take(0));

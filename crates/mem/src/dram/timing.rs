@@ -229,7 +229,7 @@ mod tests {
 
     /// Distinct values, so that a mix-up of two rules cannot pass.
     fn dram() -> config::Dram {
-        let mut dram = config::load("rtx2060s").expect("built in").dram;
+        let mut dram = config::load("accel-sim/rtx2060s").expect("built in").dram;
         dram.timing = config::DramTiming {
             nbk: 16,
             nbkgrp: 4,

@@ -167,7 +167,7 @@ fn stream(config: &GpuConfig, system: &mut MemorySystem, count: u64, address: im
 
 #[test]
 fn sequential_reads_stream_from_dram_near_its_peak() {
-    for (gpu, at_least) in [("rtx2060s", 0.95), ("v100", 0.90), ("rtx3070", 0.90)] {
+    for (gpu, at_least) in [("accel-sim/rtx2060s", 0.95), ("accel-sim/v100", 0.90), ("accel-sim/rtx3070", 0.90)] {
         let config = config::load(gpu).unwrap();
         let mut system = MemorySystem::new(&config);
         let (sms, count) = (u64::from(config.sm_count), 3000);

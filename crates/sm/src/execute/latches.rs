@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn latches_are_queues_of_their_capacity() {
-        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
         let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
         for per_partition in [1, 2, 3, 5] {
             let mut latches = Latches::new(&spec, |_| per_partition * spec.partitions as u32);

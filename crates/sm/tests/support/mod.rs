@@ -17,9 +17,10 @@ use std::sync::Arc;
 
 /// A GPU of the Turing kind with small numbers, which tests change as they need.
 pub fn gpu() -> GpuConfig {
-    let mut gpu = config::load("rtx2060s").expect("a built-in GPU");
+    let mut gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
     gpu.sm.perfect_instruction_and_constant_caches = true;
     gpu.sm.issue.scheduler = "lrr".into();
+    gpu.sm.issue.atomics_hold_warp = config::HoldingAtomics::None;
     gpu
 }
 

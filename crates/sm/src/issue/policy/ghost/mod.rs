@@ -504,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_ghost_scheduler_looks_at_one_warp_in_turn_and_at_write_backs_first() {
-        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
         let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
         let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
         let slab = Slab::with_capacity(1);

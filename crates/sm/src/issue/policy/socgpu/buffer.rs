@@ -404,7 +404,7 @@ mod tests {
                 });
             }
             let program = builder.finish(RegFile { vector: 64, predicate: 0, uniform: 0 }, vec![]);
-            let gpu = config::load("rtx2060s").expect("a built-in GPU");
+            let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
             let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("it is consistent");
             let code = Arc::new(Code::new(Arc::new(program), &spec));
             let one = Dim3::new(1, 1, 1);
