@@ -240,7 +240,9 @@ impl Raw {
             }
         }
         for (path, key) in &paths {
-            if self.values.contains_key(path) || (key.optional && !self.has_sibling(path)) {
+            let in_table = schema::is_in_optional_table(path);
+            let is_needed = if in_table { self.has_sibling(path) } else { !key.optional };
+            if self.values.contains_key(path) || !is_needed {
                 continue;
             }
             let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));
@@ -250,12 +252,11 @@ impl Raw {
         (problems, readable)
     }
 
-    /// Whether the unit that `path` belongs to is described at all, though perhaps not fully.
+    /// Whether the table of `path` is given, though perhaps not fully.
     fn has_sibling(&self, path: &str) -> bool {
-        let Some((unit, _)) = path.rsplit_once('.').filter(|_| path.starts_with("sm.units.")) else {
-            return false;
-        };
-        ["count", "issue_latches", "dispatch_latches"].iter().any(|k| self.values.contains_key(&format!("{unit}.{k}")))
+        let Some((table, _)) = path.rsplit_once('.') else { return false };
+        let inside = format!("{table}.");
+        self.values.range(inside.clone()..).next().is_some_and(|(key, _)| key.starts_with(&inside))
     }
 
     /// The place of `key`, else of something in that table, else of the nearest table around it.

@@ -3,13 +3,13 @@
 
 use crate::Unit;
 pub use crate::model::KEYS;
-use isa::OpClass;
+use isa::{MatrixType, OpClass};
 use std::fmt;
 
 /// A key of a GPU description, in whose files it is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Dotted path. `<cache>`, `<unit>`, `<timing>` and `<class>` are placeholders for each name of their kind.
+    /// Dotted path. `<cache>`, `<unit>`, `<timing>`, `<class>` and `<type>` are placeholders for each name of their kind.
     pub path: &'static str,
     /// What values it takes.
     pub kind: Kind,
@@ -134,6 +134,7 @@ fn matches(pattern: &str, path: &str) -> bool {
             (Some("<unit>"), Some(s)) if Unit::WORDS.iter().any(|w| w.name == s) => {}
             (Some("<timing>"), Some(s)) if TIMINGS.contains(&s) => {}
             (Some("<class>"), Some(s)) if OpClass::ALL.iter().any(|c| c.name() == s) => {}
+            (Some("<type>"), Some(s)) if MatrixType::ALL.iter().any(|t| t.name() == s) => {}
             (Some(p), Some(s)) if p == s => {}
             _ => return false,
         }
@@ -149,6 +150,7 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
             ("<unit>", Unit::ALL.iter().map(|u| u.name()).collect()),
             ("<timing>", TIMINGS.to_vec()),
             ("<class>", OpClass::ALL.iter().map(|c| c.name()).collect()),
+            ("<type>", MatrixType::ALL.iter().map(|t| t.name()).collect()),
         ] {
             if key.path.contains(placeholder) {
                 paths = paths.iter().flat_map(|p| words.iter().map(|w| p.replace(placeholder, w))).collect();
@@ -156,6 +158,19 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
         }
         paths.into_iter().map(move |path| (path, key))
     })
+}
+
+/// Whether a description may lack the whole table of `path`, whose keys are given together or not at all: a kind of
+/// unit, the rate of matrix operations of a type, the timing of a class that is part of another one.
+pub(crate) fn is_in_optional_table(path: &str) -> bool {
+    let mut segments = path.split('.');
+    match [segments.next(), segments.next(), segments.next()] {
+        [Some("sm"), Some("units" | "tensor"), Some(_)] => true,
+        [Some("sm"), Some(timing), Some(class)] if TIMINGS.contains(&timing) => {
+            OpClass::ALL.iter().any(|c| c.name() == class && c.part_of().is_some())
+        }
+        _ => false,
+    }
 }
 
 /// A word of a choice under its first name: what is fetched past a branch has the command line's, too.

@@ -84,6 +84,31 @@ fn relations_between_values_are_checked() {
         (&[("bus_bytes = 16", "bus_bytes = 16\nwrite_queue = [8, 9, 2]")], "dram.write_queue", "must descend"),
         (&[("dram_mhz = 850.0", "dram_mhz = 0.0")], "clocks.dram_mhz", "from 1 to 100000"),
         (&[("dram_mhz = 850.0", "dram_mhz = nan")], "clocks.dram_mhz", "from 1 to 100000"),
+        (
+            &[("dp = { count = 4", "dp = { count = 3")],
+            "sm.units.dp.count",
+            "4 sub-cores (sm.operands.sub_cores) cannot share",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
+            "sm.tensor.f16.multiply_adds_per_cycle",
+            "is missing",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor.b1]\nlatency_cycles = 9\nmultiply_adds_per_cycle = 8\n[sm.shared]")],
+            "sm.tensor.b1.multiply_adds_per_cycle",
+            "takes 4105 cycles",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor]\nf99 = { latency_cycles = 9 }\n[sm.shared]")],
+            "sm.tensor.f99.latency_cycles",
+            "is not a key",
+        ),
+        (
+            &[("[sm.sass_timing]", "[sm.sass_timing]\nvote = { unit = \"int\" }")],
+            "sm.sass_timing.vote.latency_cycles",
+            "is missing",
+        ),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_sub.unit", "is not a key"),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_add.latency_cycles", "is missing"),
     ] {

@@ -109,6 +109,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         ptx_timing: timing::ptx(reader, &units),
         latency: None,
         sass_timing: timing::sass(reader, &units),
+        tensor: BTreeMap::new(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

@@ -70,13 +70,15 @@ pub(super) fn ptx(reader: &mut Reader, units: &Units) -> Table {
     let tensor = tensor_for_ptx(reader, units);
     let memory = timing(Unit::Mem, 1, 1);
     let of = |class: &OpClass| match class {
-        Nop | Move | IntAdd | Convert | Uniform | Branch | Exit | Barrier => int_op(int, 0),
+        Nop | Move | IntAdd | BitScan | Convert | ConvertWide | ConvertInt | Uniform | Branch | Exit | Barrier => {
+            int_op(int, 0)
+        }
         IntMinMax => int_op(int, 1),
         IntMul => int_op(int, 2),
         IntMad => int_op(int, 3),
         IntDiv => int_op(Unit::Sfu, 4),
-        Shuffle => int_op(int, 5),
-        Half | FpAdd => fp_op(Unit::Sp, 0),
+        Shuffle | Vote | Reduce => int_op(int, 5),
+        Half | FpAdd | FpCompare => fp_op(Unit::Sp, 0),
         FpMinMax => fp_op(Unit::Sp, 1),
         FpMul => fp_op(Unit::Sp, 2),
         FpFma => fp_op(Unit::Sp, 3),
@@ -90,7 +92,13 @@ pub(super) fn ptx(reader: &mut Reader, units: &Units) -> Table {
         Tensor => tensor,
         Texture | Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => memory,
     };
-    OpClass::ALL.iter().map(|class| (class.name().to_string(), of(class))).collect()
+    rows(of)
+}
+
+/// A row for each class that is not part of another: Accel-Sim has them all.
+fn rows(of: impl Fn(&OpClass) -> OpTiming) -> Table {
+    let wholes = OpClass::ALL.iter().filter(|class| class.part_of().is_none());
+    wholes.map(|class| (class.name().to_string(), of(class))).collect()
 }
 
 /// The integer rows. Some files give five numbers, and GPGPU-Sim then uses an uninitialised sixth.
@@ -146,17 +154,18 @@ pub(super) fn sass(reader: &mut Reader, units: &Units) -> Table {
     // Accel-Sim halves the interval of 16-bit instructions: they do twice the work.
     let half = timing(fp.unit, fp.latency_cycles, (fp.initiation_cycles / 2).max(1));
     let of = |class: &OpClass| match class {
-        Nop | Move | IntAdd | IntMinMax | IntMul | IntMad | Shuffle | Convert => int,
-        FpAdd | FpMinMax | FpMul | FpFma => fp,
+        Nop | Move | IntAdd | BitScan | IntMinMax | IntMul | IntMad | Shuffle | Vote | Convert | ConvertWide
+        | ConvertInt => int,
+        FpAdd | FpCompare | FpMinMax | FpMul | FpFma => fp,
         DpAdd | DpMinMax | DpMul | DpFma => dp,
         IntDiv | FpDiv | DpDiv | Sfu => sfu,
         Half => half,
         Tensor => tensor,
         Texture => texture,
-        Uniform => uniform,
+        Uniform | Reduce => uniform,
         Branch => branch,
         Exit | Barrier => timing(int.unit, 1, 1),
         Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => timing(Unit::Mem, 1, 1),
     };
-    OpClass::ALL.iter().map(|class| (class.name().to_string(), of(class))).collect()
+    rows(of)
 }
