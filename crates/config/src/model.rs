@@ -222,8 +222,10 @@ keys! {
 
     /// Kernel and CTA launch.
     Launch at "launch." {
-        /// From a kernel's turn to its first CTA's dispatch.
-        kernel_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
+        /// From a kernel's turn to its first CTA's dispatch; either this or `kernel_latency_ns` is given.
+        kernel_latency_cycles: Option<u32> = Int(0, 10_000_000), "core cycles", optional;
+        /// The same as a time, which the clock of the SMs makes cycles.
+        kernel_latency_ns: Option<u32> = Int(0, 10_000_000), "nanoseconds", optional;
         /// Added per CTA.
         cta_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
         /// Kernels resident at once.
@@ -373,6 +375,8 @@ keys! {
         bytes: u32 = Int(0, 16_777_216), "bytes";
         /// Banks, 4 bytes wide.
         banks: u32 = Pow2(1, 64), "banks";
+        /// Optional. Bytes that go to or from the lanes of an access per cycle, each lane's counted, be they the same word; no limit but the banks if absent.
+        bytes_per_cycle: Option<u32> = Pow2(4, 4096), "bytes/cycle", optional;
         /// Latency of a conflict-free access.
         latency_cycles: u32 = CYCLES_1, "core cycles";
         /// Only one word is broadcast per cycle.
@@ -429,6 +433,8 @@ keys! {
         cache: Cache;
         /// From a request's arrival at the slice to its look-up (raster operations path).
         latency_cycles: u32 = CYCLES, "L2 cycles";
+        /// Optional. What a request takes beyond `latency_cycles` to a slice in the other half of the chip than the SM's; none if absent. SMs and slices are in halves by number.
+        far_latency_cycles: Option<u32> = CYCLES, "L2 cycles", optional;
         /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
         queue_entries: [u32; 4] = List(Some(4), 1, 65_536), "requests";
         /// How addresses spread over partitions and slices.

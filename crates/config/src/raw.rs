@@ -130,6 +130,7 @@ impl Raw {
                 .into());
         }
         let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1)?;
+        self.values.keys().filter_map(|path| schema::alternative(path)).for_each(|other| base.drop_value(other));
         base.values.append(&mut self.values);
         base.sources.append(&mut self.sources);
         base.files.append(&mut self.files);
@@ -155,9 +156,15 @@ impl Raw {
             let text = excerpt(text);
             Problem::new(key, format!("cannot be `{text}`: must be {}", row.kind.describe())).at(spot.clone())
         })?;
+        schema::alternative(key).into_iter().for_each(|other| self.drop_value(other));
         self.values.insert(key.into(), Entry { value, spot });
         self.sources.insert(key.into(), "--set".into());
         Ok(())
+    }
+
+    fn drop_value(&mut self, key: &str) {
+        self.values.remove(key);
+        self.sources.remove(key);
     }
 
     /// Where the value of `key` comes from: its own source, or that of the nearest table around it.
@@ -237,6 +244,19 @@ impl Raw {
                 let problem = Problem::new(path, format!("is {value}, must be {}", key.kind.describe()));
                 problems.push(problem.hint(format!("it means: {}", key.doc)));
                 readable &= right_type;
+            }
+        }
+        for [one, other] in schema::ALTERNATIVES {
+            match [one, other].map(|path| self.values.contains_key(path)) {
+                [true, true] => {
+                    let problem =
+                        Problem::new(other, format!("is given, and {one} too: they are two ways to say one thing"));
+                    problems.push(problem.hint("leave one of them out"));
+                }
+                [false, false] => {
+                    problems.push(Problem::new(one, format!("is missing, and {other} too")).hint("give one of them"));
+                }
+                _ => {}
             }
         }
         for (path, key) in &paths {

@@ -160,6 +160,19 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
     })
 }
 
+/// Keys of which a description gives exactly one.
+pub(crate) const ALTERNATIVES: [[&str; 2]; 1] = [["launch.kernel_latency_cycles", "launch.kernel_latency_ns"]];
+
+/// The key in place of which `path` is given.
+pub(crate) fn alternative(path: &str) -> Option<&'static str> {
+    let other = |pair: &[&'static str; 2]| match *pair {
+        [one, other] if one == path => Some(other),
+        [other, one] if one == path => Some(other),
+        _ => None,
+    };
+    ALTERNATIVES.iter().find_map(other)
+}
+
 /// Whether a description may lack the whole table of `path`, whose keys are given together or not at all: a kind of
 /// unit, the rate of matrix operations of a type, the timing of a class that is part of another one.
 pub(crate) fn is_in_optional_table(path: &str) -> bool {

@@ -109,6 +109,16 @@ fn relations_between_values_are_checked() {
             "sm.sass_timing.vote.latency_cycles",
             "is missing",
         ),
+        (
+            &[("kernel_latency_cycles = 5000", "")],
+            "launch.kernel_latency_cycles",
+            "is missing, and launch.kernel_latency_ns too",
+        ),
+        (
+            &[("kernel_latency_cycles = 5000", "kernel_latency_cycles = 5000\nkernel_latency_ns = 1")],
+            "launch.kernel_latency_ns",
+            "two ways to say one thing",
+        ),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_sub.unit", "is not a key"),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_add.latency_cycles", "is missing"),
     ] {
@@ -149,11 +159,12 @@ fn a_description_extends_another() {
         "mine.toml",
         "extends = \"v100\"\nname = \"mine\"\n[sm]\nmax_warps = 32\n[sources]\n\"sm.max_warps\" = \"a guess\"\n",
     );
-    write("child.toml", "extends = \"mine.toml\"\nsm_count = 3\n");
+    write("child.toml", "extends = \"mine.toml\"\nsm_count = 3\n[launch]\nkernel_latency_ns = 2000\n");
     let path = dir.path().join("child.toml");
     let raw = Raw::open(path.to_str().unwrap()).unwrap();
     let gpu = raw.config().unwrap();
     assert_eq!((gpu.name.as_str(), gpu.sm.max_warps, gpu.sm_count, gpu.sm.max_ctas), ("mine", 32, 3, 32));
+    assert_eq!((gpu.launch.kernel_latency_cycles, gpu.launch.kernel_latency_ns), (None, Some(2000)));
     assert_eq!(raw.source_of("sm.max_warps"), Some("a guess"));
     assert!(raw.source_of("sm.max_ctas").unwrap().contains("-gpgpu_shader_cta"));
 

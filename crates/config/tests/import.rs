@@ -27,7 +27,7 @@ fn chip_and_clocks() {
     assert_eq!((gpu.clocks.core_mhz, gpu.clocks.dram_mhz), (1000.0, 2000.0));
     assert_eq!((gpu.sm.issue.scheduler.as_str(), gpu.sm.issue.two_level_active_warps), ("two_level", 4));
     // Absent, so GPGPU-Sim's defaults.
-    assert_eq!((gpu.launch.kernel_latency_cycles, gpu.launch.max_concurrent_kernels), (0, 8));
+    assert_eq!((gpu.kernel_latency_cycles(), gpu.launch.max_concurrent_kernels), (0, 8));
 }
 
 #[test]

@@ -137,31 +137,32 @@ fn matrix_operations_take_their_size_divided_by_the_rate_of_their_type() {
     }
 }
 
-/// The cycles in which the instructions of four warps, one of each scheduler, enter `count` units of 16 cycles each.
-fn entries_of_shared_units(count: u32) -> Vec<(u64, u16, u32)> {
+/// When each of the instructions of four warps, one of each scheduler, issued, was collected, and entered one of `count`
+/// units of 16 cycles each; in the order of the latter.
+fn shared_units(count: u32) -> Vec<[u64; 3]> {
     let lines: Vec<_> = (0..6).map(|i| op(OpClass::DpFma, i + 1, &[30])).collect();
     let bench = Bench::new(&lines).warps(4).timing(OpClass::DpFma, Unit::Dp, 48, 16);
     let units = UnitConfig { count, issue_latches: 4, dispatch_latches: 4 };
     let run = bench.gpu(|g| _ = g.sm.units.insert(Unit::Dp, units)).run();
     let all = (0..4).flat_map(|warp| (0..6).map(move |i| (warp, i)));
-    let mut entries: Vec<_> = all.map(|(warp, i)| (run.sm.observer.at(warp, i, 'E').unwrap(), warp, i)).collect();
-    entries.sort_unstable();
+    let times = |(warp, i)| ['I', 'C', 'E'].map(|stage| run.sm.observer.at(warp, i, stage).unwrap());
+    let mut entries: Vec<_> = all.map(times).collect();
+    entries.sort_unstable_by_key(|[.., entered]| *entered);
     entries
 }
 
 #[test]
 fn sub_cores_share_units_that_are_fewer_than_they() {
-    let one = entries_of_shared_units(1);
-    assert!(one.windows(2).all(|e| e[1].0 - e[0].0 == 16), "one unit for all, never idle: {one:?}");
-    for turn in one.chunks(4) {
-        let mut warps: Vec<_> = turn.iter().map(|&(_, warp, _)| warp).collect();
-        warps.sort_unstable();
-        assert_eq!(warps, [0, 1, 2, 3], "the oldest first: {one:?}");
+    let one = shared_units(1);
+    assert!(one.windows(2).all(|e| e[1][2] - e[0][2] == 16), "one unit for all, never idle: {one:?}");
+    for (at, [issued, _, entered]) in one.iter().enumerate() {
+        let waiting = one[at + 1..].iter().filter(|[_, collected, _]| collected < entered);
+        assert!(waiting.clone().all(|[older, ..]| issued <= older), "the oldest first, at {entered}: {one:?}");
     }
-    let two = entries_of_shared_units(2);
-    assert!(two.windows(3).skip(2).all(|e| e[2].0 - e[0].0 == 16), "two units, never idle: {two:?}");
-    let own = entries_of_shared_units(4);
-    assert!(own.windows(5).skip(4).all(|e| e[4].0 - e[0].0 == 16), "a unit for each: {own:?}");
+    for (count, units) in [(2, shared_units(2)), (4, shared_units(4))] {
+        let never_idle = |e: &[[u64; 3]]| e[count][2] - e[0][2] == 16;
+        assert!(units.windows(count + 1).skip(count).all(never_idle), "{count} units, never idle: {units:?}");
+    }
 }
 
 #[test]
@@ -290,6 +291,35 @@ fn shared_memory_takes_its_latency_and_a_cycle_per_conflict() {
         assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 4 + degree, "stride {stride}");
         assert_eq!(run.sm.counters().shared_conflict_cycles, degree - 1);
         assert_eq!(run.sm.counters().memory_stall_cycles, degree - 1);
+    }
+}
+
+#[test]
+fn shared_memory_moves_its_bytes_per_cycle_where_the_description_says_so() {
+    // (bytes of a lane, stride, active lanes, cycles with 64 bytes per cycle, and without a limit)
+    let rows = [
+        (4, 4, u32::MAX, 2, 1),
+        (4, 4, 0xffff, 1, 1),
+        (4, 4, 0x1_ffff, 2, 1),
+        (4, 0, u32::MAX, 2, 1),
+        (8, 8, u32::MAX, 4, 2),
+        (16, 16, u32::MAX, 8, 4),
+        // Four lanes of each bank: conflicts take longer.
+        (4, 16, u32::MAX, 4, 4),
+    ];
+    for (bytes, stride, mask, cycles, free) in rows {
+        let entries = |width: Option<u32>| {
+            let lines: Vec<_> =
+                (0..12).map(|i| load(Space::Shared, i + 1, 0, stride).bytes(bytes).mask(mask)).collect();
+            let run = Bench::new(&lines).gpu(|g| g.sm.shared.bytes_per_cycle = width).run();
+            assert_eq!(run.sm.counters().shared_conflict_cycles, 12 * (free - 1), "{bytes} bytes, stride {stride}");
+            run.sm.observer.at(0, 11, 'E').unwrap() - run.sm.observer.at(0, 10, 'E').unwrap()
+        };
+        assert_eq!(
+            [entries(Some(64)), entries(None)],
+            [cycles, free],
+            "{bytes} bytes, stride {stride}, lanes {mask:x}"
+        );
     }
 }
 
