@@ -607,13 +607,23 @@ impl OpTable {
         Self::resolve(&sm.sass_timing, OpClass::part_of_in_machine_code)
     }
 
-    /// A class without a row has that of the class that it is part of.
+    /// A class without a row has that of the class that it is part of. Accesses have the time of their memories. A
+    /// class of which a form of programs has no instructions is timed as another one, for programs made by hand.
     fn resolve(
         by_name: &BTreeMap<String, OpTiming>,
         part_of: fn(OpClass) -> Option<OpClass>,
     ) -> Result<Self, Vec<&'static str>> {
-        let row = |class: OpClass| by_name.get(class.name());
-        let row = |class: OpClass| row(class).or_else(|| row(part_of(class)?)).copied();
+        use OpClass::{AsyncCopy, Atomic, DpDiv, FpDiv, IntAdd, IntDiv, Load, MatrixLoad, Sfu, Store, Uniform};
+        const ACCESS: OpTiming = OpTiming { unit: Unit::Mem, latency_cycles: 1, initiation_cycles: 1 };
+        let row = |class: OpClass| by_name.get(class.name()).copied();
+        let row = |class: OpClass| {
+            row(class).or_else(|| match class {
+                Load | Store | Atomic | AsyncCopy | MatrixLoad => Some(ACCESS),
+                Uniform => row(IntAdd),
+                IntDiv | FpDiv | DpDiv => row(Sfu),
+                _ => row(part_of(class)?),
+            })
+        };
         let missing: Vec<_> = OpClass::ALL.iter().filter(|&&c| row(c).is_none()).map(|c| c.name()).collect();
         if !missing.is_empty() {
             return Err(missing);

@@ -120,7 +120,26 @@ const TIMINGS: [&str; 2] = ["ptx_timing", "sass_timing"];
 
 /// The row for the concrete dotted `path`, if there is such a key.
 pub fn lookup(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| matches(key.path, path))
+    KEYS.iter().find(|key| matches(key.path, path)).filter(|_| !is_untimed(path))
+}
+
+/// Whether `path` would be of the timing of a class that a program of that form has no instructions of, or that the
+/// load/store unit and the caches time.
+fn is_untimed(path: &str) -> bool {
+    let mut segments = path.split('.').skip(1);
+    let (Some(timing), Some(class)) = (segments.next(), segments.next()) else { return false };
+    TIMINGS.contains(&timing) && OpClass::ALL.iter().any(|c| c.name() == class && !is_timed(timing, *c))
+}
+
+/// Whether the table `timing` has a row for `class`.
+pub(crate) fn is_timed(timing: &str, class: OpClass) -> bool {
+    use OpClass::{AsyncCopy, Atomic, ConvertInt, DpDiv, FpDiv, IntDiv, Load, MatrixLoad, Store, Uniform};
+    match class {
+        Load | Store | Atomic | AsyncCopy | MatrixLoad => false,
+        Uniform => timing != "ptx_timing",
+        IntDiv | FpDiv | DpDiv | ConvertInt => timing != "sass_timing",
+        _ => true,
+    }
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -156,7 +175,7 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
                 paths = paths.iter().flat_map(|p| words.iter().map(|w| p.replace(placeholder, w))).collect();
             }
         }
-        paths.into_iter().map(move |path| (path, key))
+        paths.into_iter().filter(|path| !is_untimed(path)).map(move |path| (path, key))
     })
 }
 

@@ -4,6 +4,7 @@
 
 use crate::error::Problem;
 use crate::model::MAX_OP_CYCLES;
+use crate::schema::is_timed;
 use crate::{Allocate, Cache, Dram, GpuConfig, IndexFunction, OpTiming, Unit, WriteAllocate, WritePolicy};
 use isa::{MatrixType, OpClass};
 use std::collections::BTreeMap;
@@ -102,9 +103,7 @@ fn units(config: &GpuConfig, found: &mut Vec<Problem>) {
 }
 
 fn timings(config: &GpuConfig, table: &str, timing: &BTreeMap<String, OpTiming>, found: &mut Vec<Problem>) {
-    const MEMORY: [OpClass; 5] =
-        [OpClass::Load, OpClass::Store, OpClass::Atomic, OpClass::AsyncCopy, OpClass::MatrixLoad];
-    for class in OpClass::ALL {
+    for class in OpClass::ALL.iter().filter(|class| is_timed(table, **class)) {
         let path = format!("sm.{table}.{}", class.name());
         let Some(op) = timing.get(class.name()) else {
             if class.part_of().is_some() {
@@ -120,8 +119,11 @@ fn timings(config: &GpuConfig, table: &str, timing: &BTreeMap<String, OpTiming>,
                     .hint(format!("it has {}; or describe the unit in [sm.units]", units.join(", "))),
             );
         }
-        if MEMORY.contains(class) && op.unit != Unit::Mem {
-            found.push(Problem::new(format!("{path}.unit"), "must be `mem`: only that unit reaches memory"));
+        for (key, cycles) in [("latency_cycles", op.latency_cycles), ("initiation_cycles", op.initiation_cycles)] {
+            if op.unit == Unit::Mem && cycles != 1 {
+                let message = format!("is {cycles}, must be 1: the unit `mem` takes the time that its memories take");
+                found.push(Problem::new(format!("{path}.{key}"), message));
+            }
         }
     }
 }

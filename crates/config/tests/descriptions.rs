@@ -43,9 +43,10 @@ fn the_schema_lists_exactly_the_keys_of_the_model() {
     }
     let rate = config::MatrixTiming { multiply_adds_per_cycle: 128, latency_cycles: 4 };
     config.sm.tensor = isa::MatrixType::ALL.iter().map(|ty| (ty.name().to_string(), rate)).collect();
-    for timing in [&mut config.sm.ptx_timing, &mut config.sm.sass_timing] {
+    for (name, timing) in [("ptx_timing", &mut config.sm.ptx_timing), ("sass_timing", &mut config.sm.sass_timing)] {
         let any = timing["int_add"];
-        timing.extend(isa::OpClass::ALL.iter().map(|class| (class.name().to_string(), any)));
+        let has_row = |class: &&isa::OpClass| schema::lookup(&format!("sm.{name}.{}.unit", class.name())).is_some();
+        timing.extend(isa::OpClass::ALL.iter().filter(has_row).map(|class| (class.name().to_string(), any)));
     }
     let raw = Raw::from(&config);
     let of_model: BTreeSet<String> = raw.keys().map(String::from).collect();

@@ -55,7 +55,12 @@ fn relations_between_values_are_checked() {
         (&[("banks = 16", "banks = 18")], "sm.operands.banks", "does not divide among 4 schedulers"),
         (&[("collectors = 8", "collectors = 6")], "sm.operands.collectors", "does not divide"),
         (&[("int = { count = 4,", "#")], "sm.ptx_timing.int_add.unit", "the SM has no such unit"),
-        (&[("load = { unit = \"mem\"", "load = { unit = \"sp\"")], "sm.ptx_timing.load.unit", "must be `mem`"),
+        (
+            &[("fence = { unit = \"mem\", latency_cycles = 1", "fence = { unit = \"mem\", latency_cycles = 9")],
+            "sm.ptx_timing.fence.latency_cycles",
+            "must be 1",
+        ),
+        (&[("fence = { unit = \"mem\"", "load = { unit = \"mem\"")], "sm.ptx_timing.load.unit", "is not a key"),
         (&[("mem = { count = 1", "mem = { count = 2")], "sm.units.mem.count", "must be 1"),
         (&[("registers = 65536", "registers = 4096")], "sm.registers", "less than one warp may ask for"),
         (&[("bytes = 98304\nbanks", "bytes = 4096\nbanks")], "sm.max_shared_bytes_per_cta", "more than the SM has"),

@@ -52,7 +52,7 @@ fn units_and_timing_for_ptx() {
         ("dp_div", op(Unit::Sfu, 300, 130)),
         ("sfu", op(Unit::Sfu, 30, 8)),
         ("tensor", op(Unit::Sp, 64, 64)),
-        ("load", op(Unit::Mem, 1, 1)),
+        ("fence", op(Unit::Mem, 1, 1)),
     ] {
         assert_eq!(sm.ptx_timing[class], expected, "{class}");
     }

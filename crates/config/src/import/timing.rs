@@ -2,6 +2,7 @@
 //! `shader.cc`), Accel-Sim's opcode tables for machine code.
 
 use super::reader::Reader;
+use crate::schema::is_timed;
 use crate::{OpTiming, Unit, UnitConfig};
 use isa::OpClass;
 use std::collections::BTreeMap;
@@ -15,29 +16,14 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("sm.ptx_timing.exit", UNLISTED),
     ("sm.ptx_timing.barrier", UNLISTED),
     ("sm.ptx_timing.half", "guess: as fp_add; GPGPU-Sim gives 16-bit opcodes integer timing"),
-    ("sm.ptx_timing.uniform", "guess: as int_add; PTX has no uniform datapath"),
     ("sm.ptx_timing.texture", MEMORY),
     ("sm.ptx_timing.fence", MEMORY),
-    ("sm.ptx_timing.load", MEMORY),
-    ("sm.ptx_timing.store", MEMORY),
-    ("sm.ptx_timing.atomic", MEMORY),
-    ("sm.ptx_timing.async_copy", MEMORY),
-    ("sm.ptx_timing.matrix_load", MEMORY),
-    ("sm.sass_timing.int_div", NOT_IN_SASS),
-    ("sm.sass_timing.fp_div", NOT_IN_SASS),
-    ("sm.sass_timing.dp_div", NOT_IN_SASS),
     ("sm.sass_timing.exit", UNTIMED),
     ("sm.sass_timing.barrier", UNTIMED),
     ("sm.sass_timing.fence", MEMORY),
-    ("sm.sass_timing.load", MEMORY),
-    ("sm.sass_timing.store", MEMORY),
-    ("sm.sass_timing.atomic", MEMORY),
-    ("sm.sass_timing.async_copy", MEMORY),
-    ("sm.sass_timing.matrix_load", MEMORY),
 ];
 const UNLISTED: &str = "guess: as int_add; GPGPU-Sim gives opcodes that it does not list latency 1";
 const MEMORY: &str = "GPGPU-Sim 4: latency 1 in the unit; the rest is the memory's";
-const NOT_IN_SASS: &str = "guess: as sfu; machine code has no such instruction";
 const UNTIMED: &str = "Accel-Sim trace_driven.cc: latency 1 for opcodes without a category";
 
 type Table = BTreeMap<String, OpTiming>;
@@ -92,12 +78,12 @@ pub(super) fn ptx(reader: &mut Reader, units: &Units) -> Table {
         Tensor => tensor,
         Texture | Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => memory,
     };
-    rows(of)
+    rows("ptx_timing", of)
 }
 
-/// A row for each class that is not part of another: Accel-Sim has them all.
-fn rows(of: impl Fn(&OpClass) -> OpTiming) -> Table {
-    let wholes = OpClass::ALL.iter().filter(|class| class.part_of().is_none());
+/// A row for each class of the table that is not part of another: Accel-Sim has them all.
+fn rows(table: &str, of: impl Fn(&OpClass) -> OpTiming) -> Table {
+    let wholes = OpClass::ALL.iter().filter(|class| is_timed(table, **class) && class.part_of().is_none());
     wholes.map(|class| (class.name().to_string(), of(class))).collect()
 }
 
@@ -167,5 +153,5 @@ pub(super) fn sass(reader: &mut Reader, units: &Units) -> Table {
         Exit | Barrier => timing(int.unit, 1, 1),
         Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => timing(Unit::Mem, 1, 1),
     };
-    rows(of)
+    rows("sass_timing", of)
 }
