@@ -1,6 +1,6 @@
 //! What follows from a description: peaks and capacities, for reports and tests.
 
-use crate::{Dram, GpuConfig, L2, Sm};
+use crate::{Dram, GpuConfig, L2, Launch, Sm};
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -20,9 +20,23 @@ impl GpuConfig {
         per_l2_cycle * self.clocks.l2_mhz / self.clocks.core_mhz
     }
 
+    /// From a kernel's turn to its first CTA's dispatch, in core cycles, whichever way the description gives it.
+    pub fn kernel_latency_cycles(&self) -> u32 {
+        let Launch { kernel_latency_cycles, kernel_latency_ns, .. } = self.launch;
+        let of_time = |ns: u32| (f64::from(ns) * self.clocks.core_mhz / 1000.0).round() as u32;
+        kernel_latency_cycles.or(kernel_latency_ns.map(of_time)).unwrap_or(0)
+    }
+
     /// Warp slots of the whole GPU.
     pub fn warps(&self) -> u32 {
         self.sm_count * self.sm.max_warps
+    }
+}
+
+impl Launch {
+    /// Makes `cycles` the latency of a kernel, in place of cycles or a time given.
+    pub fn set_kernel_latency_cycles(&mut self, cycles: u32) {
+        (self.kernel_latency_cycles, self.kernel_latency_ns) = (Some(cycles), None);
     }
 }
 
@@ -77,6 +91,17 @@ mod tests {
             assert_eq!(gpu.sm.max_threads(), threads, "{name}");
             assert_eq!(gpu.l2.bytes(), l2_kb * 1024, "{name}");
         }
+    }
+
+    #[test]
+    fn a_launch_takes_the_same_time_at_any_clock() {
+        let cycles = |settings: &[&str]| crate::load_with("rtx2060s", settings).unwrap().kernel_latency_cycles();
+        let ns = "launch.kernel_latency_ns=2500";
+        assert_eq!(cycles(&[ns, "clocks.core_mhz=1000.0"]), 2500);
+        assert_eq!(cycles(&[ns, "clocks.core_mhz=1650.0"]), 4125);
+        assert_eq!(cycles(&["clocks.core_mhz=1333.0", ns]), 3333, "to the nearest: 3332.5");
+        assert_eq!(cycles(&["launch.kernel_latency_cycles=77", "clocks.core_mhz=1000.0"]), 77);
+        assert_eq!(cycles(&[ns, "launch.kernel_latency_cycles=77"]), 77, "the later of two alternatives");
     }
 
     #[test]

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 const CYCLES: Kind = Int(0, MAX_LATENCY);
 /// Pipelines are rings with one place per cycle.
-const OP_CYCLES: Kind = Int(1, 4000);
+pub(crate) const MAX_OP_CYCLES: u32 = 4000;
+const OP_CYCLES: Kind = Int(1, MAX_OP_CYCLES);
 const CYCLES_1: Kind = Int(1, MAX_LATENCY);
 const COUNT: Kind = Int(1, 65_536);
 /// DRAM timing parameters: far above any device's.
@@ -221,8 +222,10 @@ keys! {
 
     /// Kernel and CTA launch.
     Launch at "launch." {
-        /// From a kernel's turn to its first CTA's dispatch.
-        kernel_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
+        /// From a kernel's turn to its first CTA's dispatch; either this or `kernel_latency_ns` is given.
+        kernel_latency_cycles: Option<u32> = Int(0, 10_000_000), "core cycles", optional;
+        /// The same as a time, which the clock of the SMs makes cycles.
+        kernel_latency_ns: Option<u32> = Int(0, 10_000_000), "nanoseconds", optional;
         /// Added per CTA.
         cta_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
         /// Kernels resident at once.
@@ -271,6 +274,8 @@ keys! {
         ptx_timing: BTreeMap<String, OpTiming>;
         /// Latency and initiation interval per class for machine code and traces.
         sass_timing: BTreeMap<String, OpTiming>;
+        /// Rates of matrix operations by type; a type without one has the timing of the class `tensor`.
+        tensor: BTreeMap<String, MatrixTiming> => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -337,7 +342,7 @@ keys! {
 
     /// How many units of a kind, and the latches around the operand collectors.
     UnitConfig: Copy, Eq at "sm.units.<unit>." {
-        /// Units of this kind in the SM; leave the unit out if there is none.
+        /// Units of this kind in the SM; leave the unit out if there is none. Sub-cores share units that are fewer than they are: a free unit takes the oldest instruction of any.
         count: u32 = Int(1, 64), "units", optional;
         /// Instructions that wait between issue and operand collection (ID_OC).
         issue_latches: u32 = Int(1, 64), "instructions", optional;
@@ -355,12 +360,23 @@ keys! {
         initiation_cycles: u32 = OP_CYCLES, "core cycles";
     }
 
+    /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).
+    /// They execute on the unit of the class `tensor`.
+    MatrixTiming: Copy, Eq at "sm.tensor.<type>." {
+        /// Multiply-adds that one unit does per cycle. An instruction's initiation interval is its multiply-adds divided by this, rounded up.
+        multiply_adds_per_cycle: u32 = Int(1, 65_536), "multiply-adds/cycle", optional;
+        /// Latency of an instruction beyond its initiation interval.
+        latency_cycles: u32 = Int(0, MAX_OP_CYCLES), "core cycles", optional;
+    }
+
     /// Shared memory.
     SharedMemory at "sm.shared." {
         /// Shared memory of an SM, at most (before carve-out).
         bytes: u32 = Int(0, 16_777_216), "bytes";
         /// Banks, 4 bytes wide.
         banks: u32 = Pow2(1, 64), "banks";
+        /// Optional. Bytes that go to or from the lanes of an access per cycle, each lane's counted, be they the same word; no limit but the banks if absent.
+        bytes_per_cycle: Option<u32> = Pow2(4, 4096), "bytes/cycle", optional;
         /// Latency of a conflict-free access.
         latency_cycles: u32 = CYCLES_1, "core cycles";
         /// Only one word is broadcast per cycle.
@@ -417,6 +433,8 @@ keys! {
         cache: Cache;
         /// From a request's arrival at the slice to its look-up (raster operations path).
         latency_cycles: u32 = CYCLES, "L2 cycles";
+        /// Optional. What a request takes beyond `latency_cycles` to a slice in the other half of the chip than the SM's; none if absent. SMs and slices are in halves by number.
+        far_latency_cycles: Option<u32> = CYCLES, "L2 cycles", optional;
         /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
         queue_entries: [u32; 4] = List(Some(4), 1, 65_536), "requests";
         /// How addresses spread over partitions and slices.
@@ -560,21 +578,57 @@ impl Cache {
     }
 }
 
+impl MatrixTiming {
+    /// From an instruction of `multiply_adds` to the next one's entry into the unit, in core cycles.
+    pub const fn initiation_cycles(&self, multiply_adds: u32) -> u32 {
+        let cycles = multiply_adds.div_ceil(self.multiply_adds_per_cycle);
+        if cycles == 0 { 1 } else { cycles }
+    }
+}
+
 /// Timing per class, resolved to a dense table before the hot loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpTable([OpTiming; OpClass::COUNT]);
 
 impl OpTable {
-    /// Resolves a `ptx_timing` or `sass_timing` table.
+    /// Resolves the timing of PTX.
     ///
     /// # Errors
-    /// The names of the classes that `by_name` lacks.
-    pub fn resolve(by_name: &BTreeMap<String, OpTiming>) -> Result<Self, Vec<&'static str>> {
-        let missing: Vec<_> = OpClass::ALL.iter().map(|c| c.name()).filter(|n| !by_name.contains_key(*n)).collect();
+    /// The names of the classes that it lacks.
+    pub fn of_ptx(sm: &Sm) -> Result<Self, Vec<&'static str>> {
+        Self::resolve(&sm.ptx_timing, OpClass::part_of)
+    }
+
+    /// Resolves the timing of machine code.
+    ///
+    /// # Errors
+    /// The names of the classes that it lacks.
+    pub fn of_machine_code(sm: &Sm) -> Result<Self, Vec<&'static str>> {
+        Self::resolve(&sm.sass_timing, OpClass::part_of_in_machine_code)
+    }
+
+    /// A class without a row has that of the class that it is part of. Accesses have the time of their memories. A
+    /// class of which a form of programs has no instructions is timed as another one, for programs made by hand.
+    fn resolve(
+        by_name: &BTreeMap<String, OpTiming>,
+        part_of: fn(OpClass) -> Option<OpClass>,
+    ) -> Result<Self, Vec<&'static str>> {
+        use OpClass::{AsyncCopy, Atomic, DpDiv, FpDiv, IntAdd, IntDiv, Load, MatrixLoad, Sfu, Store, Uniform};
+        const ACCESS: OpTiming = OpTiming { unit: Unit::Mem, latency_cycles: 1, initiation_cycles: 1 };
+        let row = |class: OpClass| by_name.get(class.name()).copied();
+        let row = |class: OpClass| {
+            row(class).or_else(|| match class {
+                Load | Store | Atomic | AsyncCopy | MatrixLoad => Some(ACCESS),
+                Uniform => row(IntAdd),
+                IntDiv | FpDiv | DpDiv => row(Sfu),
+                _ => row(part_of(class)?),
+            })
+        };
+        let missing: Vec<_> = OpClass::ALL.iter().filter(|&&c| row(c).is_none()).map(|c| c.name()).collect();
         if !missing.is_empty() {
             return Err(missing);
         }
-        Ok(Self(std::array::from_fn(|i| by_name[OpClass::ALL[i].name()])))
+        Ok(Self(std::array::from_fn(|i| row(OpClass::ALL[i]).expect("none is missing"))))
     }
 
     /// Where `class` executes and how fast.

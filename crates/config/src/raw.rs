@@ -130,6 +130,7 @@ impl Raw {
                 .into());
         }
         let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1)?;
+        self.values.keys().filter_map(|path| schema::alternative(path)).for_each(|other| base.drop_value(other));
         base.values.append(&mut self.values);
         base.sources.append(&mut self.sources);
         base.files.append(&mut self.files);
@@ -155,9 +156,15 @@ impl Raw {
             let text = excerpt(text);
             Problem::new(key, format!("cannot be `{text}`: must be {}", row.kind.describe())).at(spot.clone())
         })?;
+        schema::alternative(key).into_iter().for_each(|other| self.drop_value(other));
         self.values.insert(key.into(), Entry { value, spot });
         self.sources.insert(key.into(), "--set".into());
         Ok(())
+    }
+
+    fn drop_value(&mut self, key: &str) {
+        self.values.remove(key);
+        self.sources.remove(key);
     }
 
     /// Where the value of `key` comes from: its own source, or that of the nearest table around it.
@@ -239,8 +246,23 @@ impl Raw {
                 readable &= right_type;
             }
         }
+        for [one, other] in schema::ALTERNATIVES {
+            match [one, other].map(|path| self.values.contains_key(path)) {
+                [true, true] => {
+                    let problem =
+                        Problem::new(other, format!("is given, and {one} too: they are two ways to say one thing"));
+                    problems.push(problem.hint("leave one of them out"));
+                }
+                [false, false] => {
+                    problems.push(Problem::new(one, format!("is missing, and {other} too")).hint("give one of them"));
+                }
+                _ => {}
+            }
+        }
         for (path, key) in &paths {
-            if self.values.contains_key(path) || (key.optional && !self.has_sibling(path)) {
+            let in_table = schema::is_in_optional_table(path);
+            let is_needed = if in_table { self.has_sibling(path) } else { !key.optional };
+            if self.values.contains_key(path) || !is_needed {
                 continue;
             }
             let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));
@@ -250,12 +272,11 @@ impl Raw {
         (problems, readable)
     }
 
-    /// Whether the unit that `path` belongs to is described at all, though perhaps not fully.
+    /// Whether the table of `path` is given, though perhaps not fully.
     fn has_sibling(&self, path: &str) -> bool {
-        let Some((unit, _)) = path.rsplit_once('.').filter(|_| path.starts_with("sm.units.")) else {
-            return false;
-        };
-        ["count", "issue_latches", "dispatch_latches"].iter().any(|k| self.values.contains_key(&format!("{unit}.{k}")))
+        let Some((table, _)) = path.rsplit_once('.') else { return false };
+        let inside = format!("{table}.");
+        self.values.range(inside.clone()..).next().is_some_and(|(key, _)| key.starts_with(&inside))
     }
 
     /// The place of `key`, else of something in that table, else of the nearest table around it.

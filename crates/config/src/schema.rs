@@ -3,13 +3,13 @@
 
 use crate::Unit;
 pub use crate::model::KEYS;
-use isa::OpClass;
+use isa::{MatrixType, OpClass};
 use std::fmt;
 
 /// A key of a GPU description, in whose files it is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Dotted path. `<cache>`, `<unit>`, `<timing>` and `<class>` are placeholders for each name of their kind.
+    /// Dotted path. `<cache>`, `<unit>`, `<timing>`, `<class>` and `<type>` are placeholders for each name of their kind.
     pub path: &'static str,
     /// What values it takes.
     pub kind: Kind,
@@ -120,7 +120,26 @@ const TIMINGS: [&str; 2] = ["ptx_timing", "sass_timing"];
 
 /// The row for the concrete dotted `path`, if there is such a key.
 pub fn lookup(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| matches(key.path, path))
+    KEYS.iter().find(|key| matches(key.path, path)).filter(|_| !is_untimed(path))
+}
+
+/// Whether `path` would be of the timing of a class that a program of that form has no instructions of, or that the
+/// load/store unit and the caches time.
+fn is_untimed(path: &str) -> bool {
+    let mut segments = path.split('.').skip(1);
+    let (Some(timing), Some(class)) = (segments.next(), segments.next()) else { return false };
+    TIMINGS.contains(&timing) && OpClass::ALL.iter().any(|c| c.name() == class && !is_timed(timing, *c))
+}
+
+/// Whether the table `timing` has a row for `class`.
+pub(crate) fn is_timed(timing: &str, class: OpClass) -> bool {
+    use OpClass::{AsyncCopy, Atomic, ConvertInt, DpDiv, FpDiv, IntDiv, Load, MatrixLoad, Store, Uniform};
+    match class {
+        Load | Store | Atomic | AsyncCopy | MatrixLoad => false,
+        Uniform => timing != "ptx_timing",
+        IntDiv | FpDiv | DpDiv | ConvertInt => timing != "sass_timing",
+        _ => true,
+    }
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -134,6 +153,7 @@ fn matches(pattern: &str, path: &str) -> bool {
             (Some("<unit>"), Some(s)) if Unit::WORDS.iter().any(|w| w.name == s) => {}
             (Some("<timing>"), Some(s)) if TIMINGS.contains(&s) => {}
             (Some("<class>"), Some(s)) if OpClass::ALL.iter().any(|c| c.name() == s) => {}
+            (Some("<type>"), Some(s)) if MatrixType::ALL.iter().any(|t| t.name() == s) => {}
             (Some(p), Some(s)) if p == s => {}
             _ => return false,
         }
@@ -149,13 +169,40 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
             ("<unit>", Unit::ALL.iter().map(|u| u.name()).collect()),
             ("<timing>", TIMINGS.to_vec()),
             ("<class>", OpClass::ALL.iter().map(|c| c.name()).collect()),
+            ("<type>", MatrixType::ALL.iter().map(|t| t.name()).collect()),
         ] {
             if key.path.contains(placeholder) {
                 paths = paths.iter().flat_map(|p| words.iter().map(|w| p.replace(placeholder, w))).collect();
             }
         }
-        paths.into_iter().map(move |path| (path, key))
+        paths.into_iter().filter(|path| !is_untimed(path)).map(move |path| (path, key))
     })
+}
+
+/// Keys of which a description gives exactly one.
+pub(crate) const ALTERNATIVES: [[&str; 2]; 1] = [["launch.kernel_latency_cycles", "launch.kernel_latency_ns"]];
+
+/// The key in place of which `path` is given.
+pub(crate) fn alternative(path: &str) -> Option<&'static str> {
+    let other = |pair: &[&'static str; 2]| match *pair {
+        [one, other] if one == path => Some(other),
+        [other, one] if one == path => Some(other),
+        _ => None,
+    };
+    ALTERNATIVES.iter().find_map(other)
+}
+
+/// Whether a description may lack the whole table of `path`, whose keys are given together or not at all: a kind of
+/// unit, the rate of matrix operations of a type, the timing of a class that is part of another one.
+pub(crate) fn is_in_optional_table(path: &str) -> bool {
+    let mut segments = path.split('.');
+    match [segments.next(), segments.next(), segments.next()] {
+        [Some("sm"), Some("units" | "tensor"), Some(_)] => true,
+        [Some("sm"), Some(timing), Some(class)] if TIMINGS.contains(&timing) => {
+            OpClass::ALL.iter().any(|c| c.name() == class && c.part_of().is_some())
+        }
+        _ => false,
+    }
 }
 
 /// A word of a choice under its first name: what is fetched past a branch has the command line's, too.

@@ -3,8 +3,10 @@
 //! check its divisor.
 
 use crate::error::Problem;
+use crate::model::MAX_OP_CYCLES;
+use crate::schema::is_timed;
 use crate::{Allocate, Cache, Dram, GpuConfig, IndexFunction, OpTiming, Unit, WriteAllocate, WritePolicy};
-use isa::OpClass;
+use isa::{MatrixType, OpClass};
 use std::collections::BTreeMap;
 
 /// Bytes of a sector, the unit in which L1, L2 and DRAM talk.
@@ -16,6 +18,7 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     divides(&mut found, "sm_count", config.sm_count, config.sms_per_cluster, "SMs per cluster (sms_per_cluster)");
     sub_cores(config, &mut found);
     units(config, &mut found);
+    matrices(config, &mut found);
     fetch(config, &mut found);
     occupancy(config, &mut found);
     l1(config, &mut found);
@@ -65,8 +68,17 @@ fn sub_cores(config: &GpuConfig, found: &mut Vec<Problem>) {
         divides(found, &format!("{path}.issue_latches"), units.issue_latches, schedulers, among);
         divides(found, &format!("{path}.dispatch_latches"), units.dispatch_latches, schedulers, among);
         if *unit != Unit::Mem {
-            divides(found, &format!("{path}.count"), units.count, schedulers, among);
+            shares(found, &format!("{path}.count"), units.count, schedulers);
         }
+    }
+}
+
+/// Each sub-core has as many units of a kind as the others, or they share fewer of them evenly.
+fn shares(found: &mut Vec<Problem>, key: &str, count: u32, schedulers: u32) {
+    let even = |whole: u32, parts: u32| parts != 0 && whole.is_multiple_of(parts);
+    if !even(count, schedulers) && !even(schedulers, count) {
+        let message = format!("is {count}, which {schedulers} sub-cores (sm.operands.sub_cores) cannot share evenly");
+        found.push(Problem::new(key, message).hint(format!("take a multiple or a divisor of {schedulers}")));
     }
 }
 
@@ -91,11 +103,12 @@ fn units(config: &GpuConfig, found: &mut Vec<Problem>) {
 }
 
 fn timings(config: &GpuConfig, table: &str, timing: &BTreeMap<String, OpTiming>, found: &mut Vec<Problem>) {
-    const MEMORY: [OpClass; 5] =
-        [OpClass::Load, OpClass::Store, OpClass::Atomic, OpClass::AsyncCopy, OpClass::MatrixLoad];
-    for class in OpClass::ALL {
+    for class in OpClass::ALL.iter().filter(|class| is_timed(table, **class)) {
         let path = format!("sm.{table}.{}", class.name());
         let Some(op) = timing.get(class.name()) else {
+            if class.part_of().is_some() {
+                continue;
+            }
             found.push(Problem::new(path, "is missing: every operation class needs its timing"));
             continue;
         };
@@ -106,8 +119,25 @@ fn timings(config: &GpuConfig, table: &str, timing: &BTreeMap<String, OpTiming>,
                     .hint(format!("it has {}; or describe the unit in [sm.units]", units.join(", "))),
             );
         }
-        if MEMORY.contains(class) && op.unit != Unit::Mem {
-            found.push(Problem::new(format!("{path}.unit"), "must be `mem`: only that unit reaches memory"));
+        for (key, cycles) in [("latency_cycles", op.latency_cycles), ("initiation_cycles", op.initiation_cycles)] {
+            if op.unit == Unit::Mem && cycles != 1 {
+                let message = format!("is {cycles}, must be 1: the unit `mem` takes the time that its memories take");
+                found.push(Problem::new(format!("{path}.{key}"), message));
+            }
+        }
+    }
+}
+
+/// The pipelines hold what the longest matrix operation takes.
+fn matrices(config: &GpuConfig, found: &mut Vec<Problem>) {
+    for ty in MatrixType::ALL {
+        let Some(timing) = config.sm.tensor.get(ty.name()).filter(|t| t.multiply_adds_per_cycle > 0) else { continue };
+        let most = ty.most_multiply_adds();
+        let cycles = timing.latency_cycles.saturating_add(timing.initiation_cycles(most));
+        if cycles > MAX_OP_CYCLES {
+            let message =
+                format!("so an operation of {most} multiply-adds takes {cycles} cycles, more than {MAX_OP_CYCLES}");
+            found.push(Problem::new(format!("sm.tensor.{}.multiply_adds_per_cycle", ty.name()), message));
         }
     }
 }

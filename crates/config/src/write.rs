@@ -17,6 +17,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.units", true),
     ("sm.ptx_timing", true),
     ("sm.sass_timing", true),
+    ("sm.tensor", true),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

@@ -14,8 +14,8 @@ fn every_description_loads() {
         let loaded = config::load(gpu).unwrap_or_else(|e| panic!("{gpu}:\n{e}"));
         assert_eq!(loaded.name, gpu);
         loaded.check().unwrap();
-        config::OpTable::resolve(&loaded.sm.ptx_timing).unwrap();
-        config::OpTable::resolve(&loaded.sm.sass_timing).unwrap();
+        config::OpTable::of_ptx(&loaded.sm).unwrap();
+        config::OpTable::of_machine_code(&loaded.sm).unwrap();
     }
 }
 
@@ -40,6 +40,13 @@ fn the_schema_lists_exactly_the_keys_of_the_model() {
     let any = *config.sm.units.values().next().unwrap();
     for unit in config::Unit::ALL {
         config.sm.units.insert(unit, any);
+    }
+    let rate = config::MatrixTiming { multiply_adds_per_cycle: 128, latency_cycles: 4 };
+    config.sm.tensor = isa::MatrixType::ALL.iter().map(|ty| (ty.name().to_string(), rate)).collect();
+    for (name, timing) in [("ptx_timing", &mut config.sm.ptx_timing), ("sass_timing", &mut config.sm.sass_timing)] {
+        let any = timing["int_add"];
+        let has_row = |class: &&isa::OpClass| schema::lookup(&format!("sm.{name}.{}.unit", class.name())).is_some();
+        timing.extend(isa::OpClass::ALL.iter().filter(has_row).map(|class| (class.name().to_string(), any)));
     }
     let raw = Raw::from(&config);
     let of_model: BTreeSet<String> = raw.keys().map(String::from).collect();

@@ -25,9 +25,22 @@ fn keys() -> String {
 }
 
 fn classes() -> String {
-    let mut out = "\n| class | what belongs to it |\n| --- | --- |\n".to_string();
+    let mut out = "\n| class | part of | what belongs to it |\n| --- | --- | --- |\n".to_string();
     for class in isa::OpClass::ALL {
-        writeln!(out, "| `{}` | {} |", class.name(), class.description()).unwrap();
+        let name = |class: isa::OpClass| format!("`{}`", class.name());
+        let whole = class.part_of().map_or_else(String::new, |ptx| match class.part_of_in_machine_code() {
+            Some(sass) if sass != ptx => format!("{}, in machine code {}", name(ptx), name(sass)),
+            _ => name(ptx),
+        });
+        writeln!(out, "| {} | {whole} | {} |", name(*class), class.description()).unwrap();
+    }
+    out
+}
+
+fn types() -> String {
+    let mut out = "\n| type | operations |\n| --- | --- |\n".to_string();
+    for ty in isa::MatrixType::ALL {
+        writeln!(out, "| `{}` | {} |", ty.name(), ty.description()).unwrap();
     }
     out
 }
@@ -44,7 +57,8 @@ fn with_section(text: &str, name: &str, body: &str) -> String {
 fn the_document_has_the_tables_of_the_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gpus.md");
     let text = std::fs::read_to_string(path).unwrap();
-    let expected = with_section(&with_section(&text, "keys", &keys()), "classes", &classes());
+    let sections = [("keys", keys()), ("classes", classes()), ("types", types())];
+    let expected = sections.iter().fold(text.clone(), |text, (name, body)| with_section(&text, name, body));
     if text != expected {
         assert!(std::env::var_os("BLESS").is_some(), "docs/gpus.md is out of date: run with BLESS=1");
         std::fs::write(path, expected).unwrap();

@@ -55,7 +55,12 @@ fn relations_between_values_are_checked() {
         (&[("banks = 16", "banks = 18")], "sm.operands.banks", "does not divide among 4 schedulers"),
         (&[("collectors = 8", "collectors = 6")], "sm.operands.collectors", "does not divide"),
         (&[("int = { count = 4,", "#")], "sm.ptx_timing.int_add.unit", "the SM has no such unit"),
-        (&[("load = { unit = \"mem\"", "load = { unit = \"sp\"")], "sm.ptx_timing.load.unit", "must be `mem`"),
+        (
+            &[("fence = { unit = \"mem\", latency_cycles = 1", "fence = { unit = \"mem\", latency_cycles = 9")],
+            "sm.ptx_timing.fence.latency_cycles",
+            "must be 1",
+        ),
+        (&[("fence = { unit = \"mem\"", "load = { unit = \"mem\"")], "sm.ptx_timing.load.unit", "is not a key"),
         (&[("mem = { count = 1", "mem = { count = 2")], "sm.units.mem.count", "must be 1"),
         (&[("registers = 65536", "registers = 4096")], "sm.registers", "less than one warp may ask for"),
         (&[("bytes = 98304\nbanks", "bytes = 4096\nbanks")], "sm.max_shared_bytes_per_cta", "more than the SM has"),
@@ -84,6 +89,41 @@ fn relations_between_values_are_checked() {
         (&[("bus_bytes = 16", "bus_bytes = 16\nwrite_queue = [8, 9, 2]")], "dram.write_queue", "must descend"),
         (&[("dram_mhz = 850.0", "dram_mhz = 0.0")], "clocks.dram_mhz", "from 1 to 100000"),
         (&[("dram_mhz = 850.0", "dram_mhz = nan")], "clocks.dram_mhz", "from 1 to 100000"),
+        (
+            &[("dp = { count = 4", "dp = { count = 3")],
+            "sm.units.dp.count",
+            "4 sub-cores (sm.operands.sub_cores) cannot share",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
+            "sm.tensor.f16.multiply_adds_per_cycle",
+            "is missing",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor.b1]\nlatency_cycles = 9\nmultiply_adds_per_cycle = 8\n[sm.shared]")],
+            "sm.tensor.b1.multiply_adds_per_cycle",
+            "takes 4105 cycles",
+        ),
+        (
+            &[("[sm.shared]", "[sm.tensor]\nf99 = { latency_cycles = 9 }\n[sm.shared]")],
+            "sm.tensor.f99.latency_cycles",
+            "is not a key",
+        ),
+        (
+            &[("[sm.sass_timing]", "[sm.sass_timing]\nvote = { unit = \"int\" }")],
+            "sm.sass_timing.vote.latency_cycles",
+            "is missing",
+        ),
+        (
+            &[("kernel_latency_cycles = 5000", "")],
+            "launch.kernel_latency_cycles",
+            "is missing, and launch.kernel_latency_ns too",
+        ),
+        (
+            &[("kernel_latency_cycles = 5000", "kernel_latency_cycles = 5000\nkernel_latency_ns = 1")],
+            "launch.kernel_latency_ns",
+            "two ways to say one thing",
+        ),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_sub.unit", "is not a key"),
         (&[("fp_add = {", "fp_sub = {")], "sm.ptx_timing.fp_add.latency_cycles", "is missing"),
     ] {
@@ -124,11 +164,12 @@ fn a_description_extends_another() {
         "mine.toml",
         "extends = \"v100\"\nname = \"mine\"\n[sm]\nmax_warps = 32\n[sources]\n\"sm.max_warps\" = \"a guess\"\n",
     );
-    write("child.toml", "extends = \"mine.toml\"\nsm_count = 3\n");
+    write("child.toml", "extends = \"mine.toml\"\nsm_count = 3\n[launch]\nkernel_latency_ns = 2000\n");
     let path = dir.path().join("child.toml");
     let raw = Raw::open(path.to_str().unwrap()).unwrap();
     let gpu = raw.config().unwrap();
     assert_eq!((gpu.name.as_str(), gpu.sm.max_warps, gpu.sm_count, gpu.sm.max_ctas), ("mine", 32, 3, 32));
+    assert_eq!((gpu.launch.kernel_latency_cycles, gpu.launch.kernel_latency_ns), (None, Some(2000)));
     assert_eq!(raw.source_of("sm.max_warps"), Some("a guess"));
     assert!(raw.source_of("sm.max_ctas").unwrap().contains("-gpgpu_shader_cta"));
 

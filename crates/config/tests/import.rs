@@ -27,7 +27,7 @@ fn chip_and_clocks() {
     assert_eq!((gpu.clocks.core_mhz, gpu.clocks.dram_mhz), (1000.0, 2000.0));
     assert_eq!((gpu.sm.issue.scheduler.as_str(), gpu.sm.issue.two_level_active_warps), ("two_level", 4));
     // Absent, so GPGPU-Sim's defaults.
-    assert_eq!((gpu.launch.kernel_latency_cycles, gpu.launch.max_concurrent_kernels), (0, 8));
+    assert_eq!((gpu.kernel_latency_cycles(), gpu.launch.max_concurrent_kernels), (0, 8));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn units_and_timing_for_ptx() {
         ("dp_div", op(Unit::Sfu, 300, 130)),
         ("sfu", op(Unit::Sfu, 30, 8)),
         ("tensor", op(Unit::Sp, 64, 64)),
-        ("load", op(Unit::Mem, 1, 1)),
+        ("fence", op(Unit::Mem, 1, 1)),
     ] {
         assert_eq!(sm.ptx_timing[class], expected, "{class}");
     }

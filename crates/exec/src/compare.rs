@@ -59,7 +59,7 @@ impl CompareType {
         use isa::OpClass;
         match self {
             CompareType::F16 | CompareType::F16x2 | CompareType::Bf16 | CompareType::Bf16x2 => OpClass::Half,
-            CompareType::F32 => OpClass::FpAdd,
+            CompareType::F32 => OpClass::FpCompare,
             CompareType::F64 => OpClass::DpAdd,
             _ => OpClass::IntAdd,
         }

@@ -1,7 +1,7 @@
 //! Conversions. Frequent ones are rows of [`Convert1`]; [`Cvt`] performs all other pairs of types.
 
 use crate::lanes::{Lanes, Reg, Value, lane_ops};
-use isa::Work;
+use isa::{OpClass, Work};
 use kit::lanes;
 use num::convert::{self, IntType};
 use num::half::{self, Bf16, F16};
@@ -20,13 +20,13 @@ lane_ops! {
     /// Float to unsigned integer, towards zero.
     F32ToU32: Convert[FpAdd] (a: f32) -> u32 { convert::f32_to_u32_rz(a) }
     /// Signed integer to double: exact.
-    S32ToF64: Convert[FpAdd] (a: i32) -> f64 { f64::from(a) }
+    S32ToF64: ConvertWide (a: i32) -> f64 { f64::from(a) }
     /// Unsigned integer to double: exact.
-    U32ToF64: Convert[FpAdd] (a: u32) -> f64 { f64::from(a) }
+    U32ToF64: ConvertWide (a: u32) -> f64 { f64::from(a) }
     /// Float to double: exact.
-    F32ToF64: Convert[FpAdd] (a: f32) -> f64 { convert::f32_to_f64(a, false, false) }
+    F32ToF64: ConvertWide (a: f32) -> f64 { convert::f32_to_f64(a, false, false) }
     /// Double to float, round to nearest.
-    F64ToF32: Convert[FpAdd] (a: f64) -> f32 { convert::f64_to_f32(a, Mode::RN) }
+    F64ToF32: ConvertWide (a: f64) -> f32 { convert::f64_to_f32(a, Mode::RN) }
     /// Half to float: exact.
     F16ToF32: Convert[FpAdd] (a: u16) -> f32 { convert::half_to_f32::<F16>(a, false, false) }
     /// Float to half, round to nearest.
@@ -78,6 +78,16 @@ pub struct Cvt {
 }
 
 impl Cvt {
+    /// Class for timing.
+    pub const fn class(self) -> OpClass {
+        match (self.from, self.to) {
+            (Numeric::Int(_), Numeric::Int(_)) if self.mode.sat => OpClass::Convert,
+            (Numeric::Int(_), Numeric::Int(_)) => OpClass::ConvertInt,
+            (from, to) if from.bits() == 64 || to.bits() == 64 => OpClass::ConvertWide,
+            _ => OpClass::Convert,
+        }
+    }
+
     /// Kind of work of the lanes. Conversions between integers are work of the integer units.
     pub const fn work(self) -> Work {
         match (self.from, self.to) {

@@ -27,38 +27,38 @@ lane_ops! {
     Not64: IntAdd (a: u64) -> u64 { !a }
     /// One if zero, else zero.
     Cnot64: IntAdd (a: u64) -> u64 { u64::from(a == 0) }
-    Popc32: IntAdd (a: u32) -> u32 { a.count_ones() }
+    Popc32: BitScan (a: u32) -> u32 { a.count_ones() }
     /// Number of leading zeros.
-    Clz32: IntAdd (a: u32) -> u32 { a.leading_zeros() }
-    Brev32: IntAdd (a: u32) -> u32 { a.reverse_bits() }
-    Popc64: IntAdd (a: u64) -> u32 { a.count_ones() }
+    Clz32: BitScan (a: u32) -> u32 { a.leading_zeros() }
+    Brev32: BitScan (a: u32) -> u32 { a.reverse_bits() }
+    Popc64: BitScan (a: u64) -> u32 { a.count_ones() }
     /// Number of leading zeros.
-    Clz64: IntAdd (a: u64) -> u32 { a.leading_zeros() }
-    Brev64: IntAdd (a: u64) -> u64 { a.reverse_bits() }
+    Clz64: BitScan (a: u64) -> u32 { a.leading_zeros() }
+    Brev64: BitScan (a: u64) -> u64 { a.reverse_bits() }
     /// Position of the highest bit that is not a sign bit.
-    BfindU32: IntAdd (a: u32) -> u32 { bits::bfind_u32(a, false) }
+    BfindU32: BitScan (a: u32) -> u32 { bits::bfind_u32(a, false) }
     /// The same, as the left shift that brings it to the top.
-    BfindShiftU32: IntAdd (a: u32) -> u32 { bits::bfind_u32(a, true) }
+    BfindShiftU32: BitScan (a: u32) -> u32 { bits::bfind_u32(a, true) }
     /// Position of the highest bit that is not a sign bit.
-    BfindS32: IntAdd (a: i32) -> u32 { bits::bfind_s32(a, false) }
+    BfindS32: BitScan (a: i32) -> u32 { bits::bfind_s32(a, false) }
     /// The same, as the left shift that brings it to the top.
-    BfindShiftS32: IntAdd (a: i32) -> u32 { bits::bfind_s32(a, true) }
+    BfindShiftS32: BitScan (a: i32) -> u32 { bits::bfind_s32(a, true) }
     /// Position of the highest bit that is not a sign bit.
-    BfindU64: IntAdd (a: u64) -> u32 { bits::bfind_u64(a, false) }
+    BfindU64: BitScan (a: u64) -> u32 { bits::bfind_u64(a, false) }
     /// The same, as the left shift that brings it to the top.
-    BfindShiftU64: IntAdd (a: u64) -> u32 { bits::bfind_u64(a, true) }
+    BfindShiftU64: BitScan (a: u64) -> u32 { bits::bfind_u64(a, true) }
     /// Position of the highest bit that is not a sign bit.
-    BfindS64: IntAdd (a: i64) -> u32 { bits::bfind_s64(a, false) }
+    BfindS64: BitScan (a: i64) -> u32 { bits::bfind_s64(a, false) }
     /// The same, as the left shift that brings it to the top.
-    BfindShiftS64: IntAdd (a: i64) -> u32 { bits::bfind_s64(a, true) }
+    BfindShiftS64: BitScan (a: i64) -> u32 { bits::bfind_s64(a, true) }
     /// Sign extension of the low 32 bits.
-    Sext64: Convert[IntAdd] (a: i32) -> i64 { i64::from(a) }
+    Sext64: ConvertInt (a: i32) -> i64 { i64::from(a) }
     /// Zero extension of the low 32 bits.
-    Zext64: Convert[IntAdd] (a: u32) -> u64 { u64::from(a) }
-    Low32: Convert[IntAdd] (a: u64) -> u32 { a as u32 }
+    Zext64: ConvertInt (a: u32) -> u64 { u64::from(a) }
+    Low32: ConvertInt (a: u64) -> u32 { a as u32 }
     /// Sign extension of the low 16 bits.
-    Sext16: Convert[IntAdd] (a: i16) -> i32 { i32::from(a) }
-    Low16: Convert[IntAdd] (a: u32) -> u16 { a as u16 }
+    Sext16: ConvertInt (a: i16) -> i32 { i32::from(a) }
+    Low16: ConvertInt (a: u32) -> u16 { a as u16 }
 }
 
 lane_ops! {
@@ -258,19 +258,19 @@ lane_ops! {
     /// Bit field of `a` of `len` bits from `pos` on.
     BfeS64: IntAdd (a: i64, pos: u32, len: u32) -> i64 { bits::bfe_s64(a, pos, len) }
     /// Bytes picked from the pair by a selector.
-    PrmtDefault: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt_default(a, b, c) }
+    PrmtDefault: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt_default(a, b, c) }
     /// Bytes picked from the pair by a selector.
-    PrmtForward4: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Forward4) }
+    PrmtForward4: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Forward4) }
     /// Bytes picked from the pair by a selector.
-    PrmtBackward4: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Backward4) }
+    PrmtBackward4: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Backward4) }
     /// Bytes picked from the pair by a selector.
-    PrmtReplicate8: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Replicate8) }
+    PrmtReplicate8: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Replicate8) }
     /// Bytes picked from the pair by a selector.
-    PrmtEdgeClampLeft: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::EdgeClampLeft) }
+    PrmtEdgeClampLeft: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::EdgeClampLeft) }
     /// Bytes picked from the pair by a selector.
-    PrmtEdgeClampRight: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::EdgeClampRight) }
+    PrmtEdgeClampRight: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::EdgeClampRight) }
     /// Bytes picked from the pair by a selector.
-    PrmtReplicate16: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Replicate16) }
+    PrmtReplicate16: Move (a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c, bits::Permute::Replicate16) }
     /// Funnel shift of the pair (`a` low, `b` high).
     ShfLeftClamp: IntAdd (a: u32, b: u32, c: u32) -> u32 { bits::shf_l(a, b, c, true) }
     /// Funnel shift of the pair (`a` low, `b` high).

@@ -351,8 +351,8 @@ ops! { |f|
     Float1(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
     Float2(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
     Float3(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
-    Convert(op, d, s): C::Convert; op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
-    Cvt(cvt, d, s): C::Convert; cvt.work(), Origin::Operands => {
+    Convert(op, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Cvt(cvt, d, s): cvt.class(); cvt.work(), Origin::Operands => {
         row(f, (columns(cvt.dst_bits == 64), [columns(cvt.src_bits == 64)]), d, [s]);
     }
     PackedCvt(op, d, s): C::Convert; op.work(), Origin::Operands => {
@@ -383,7 +383,7 @@ ops! { |f|
         row(f, (columns(*wide), [columns(*wide); 2]), d, s);
         reads_pred(f, [p]);
     }
-    Testp { d, a, wide, .. }: if *wide { C::DpAdd } else { C::FpAdd }; if *wide { Work::DpAdd } else { Work::FpAdd }, Origin::Operands => {
+    Testp { d, a, wide, .. }: if *wide { C::DpAdd } else { C::FpCompare }; if *wide { Work::DpAdd } else { Work::FpAdd }, Origin::Operands => {
         writes_pred(f, [d]);
         reads(f, [a], columns(*wide));
     }
@@ -457,7 +457,7 @@ ops! { |f|
         writes_pred(f, [p]);
         reads(f, s, 1);
     }
-    Vote { d, p, members, .. }: C::Shuffle, Origin::Warp(Some(*members)) => {
+    Vote { d, p, members, .. }: C::Vote, Origin::Warp(Some(*members)) => {
         match d {
             Destination::Reg(d) => writes(f, [d], 1),
             Destination::Pred(d) => writes_pred(f, [d]),
@@ -465,15 +465,15 @@ ops! { |f|
         reads_pred(f, [p]);
         reads(f, [members], 1);
     }
-    Match { wide, d, p, a, members, .. }: C::Shuffle, Origin::Lane => {
+    Match { wide, d, p, a, members, .. }: C::Vote, Origin::Lane => {
         writes(f, [d], 1);
         writes_pred(f, [p]);
         reads(f, [a], columns(*wide));
         reads(f, [members], 1);
     }
-    ActiveMask(d): C::Move, Origin::Warp(None) => { writes(f, [d], 1) }
-    Redux(_, d, s): C::Shuffle, Origin::Warp(Some(s[1])) => { row(f, (1, [1, 1]), d, s) }
-    Elect { d, p, members }: C::Shuffle, Origin::Lane => {
+    ActiveMask(d): C::Vote, Origin::Warp(None) => { writes(f, [d], 1) }
+    Redux(_, d, s): C::Reduce, Origin::Warp(Some(s[1])) => { row(f, (1, [1, 1]), d, s) }
+    Elect { d, p, members }: C::Vote, Origin::Lane => {
         writes(f, d, 1);
         writes_pred(f, [p]);
         reads(f, [members], 1);

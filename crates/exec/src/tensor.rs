@@ -6,7 +6,7 @@ use crate::fault::Outcome;
 use crate::lanes::{Column, Lanes, Reg};
 use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
 use crate::operand::{columns, reads, row, walks, writes};
-use isa::{Access, CacheOp, DynInst, MemAccess, OpClass, Space};
+use isa::{Access, CacheOp, DynInst, MatrixWork, MemAccess, OpClass, Space};
 use kit::{LaneMask, WARP_LANES};
 
 /// The matrix in memory that `wmma.load` or `wmma.store` accesses.
@@ -78,6 +78,20 @@ impl MatrixOp {
             MatrixOp::StoreTiles { .. } | MatrixOp::Store(_) => OpClass::Store,
             MatrixOp::Transpose { .. } => OpClass::Shuffle,
             MatrixOp::Multiply { .. } | MatrixOp::Step { .. } => OpClass::Tensor,
+        }
+    }
+
+    /// What it asks of a matrix unit, if it multiplies.
+    pub fn work(&self) -> Option<MatrixWork> {
+        match self {
+            MatrixOp::Multiply { plan, .. } => Some(plan.work()),
+            MatrixOp::Step { plan, registers, .. } => {
+                let MatrixWork { ty, multiply_adds } = plan.work();
+                let [.., accumulator] = plan.registers();
+                let steps = (accumulator / registers[0].len()) as u32;
+                Some(MatrixWork { ty, multiply_adds: multiply_adds / steps })
+            }
+            _ => None,
         }
     }
 

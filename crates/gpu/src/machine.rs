@@ -103,7 +103,7 @@ impl<C: Core> Machine<C> {
     /// An idle GPU of `cores`, each of which may have `outbox_packets` requests at its port.
     pub fn new(config: &GpuConfig, outbox_packets: u32, shared: C::Shared, cores: Vec<C>) -> Self {
         let timing = LaunchTiming {
-            kernel_cycles: config.launch.kernel_latency_cycles.into(),
+            kernel_cycles: config.kernel_latency_cycles().into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };

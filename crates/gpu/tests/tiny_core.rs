@@ -218,7 +218,8 @@ fn machine() -> Machine<Tiny> {
     let mut gpu = config::load("accel-sim/gtx480").expect("a built-in GPU");
     gpu.sm_count = 2;
     gpu.sms_per_cluster = 1;
-    (gpu.launch.kernel_latency_cycles, gpu.launch.cta_latency_cycles) = (LATENCY as u32, 0);
+    gpu.launch.set_kernel_latency_cycles(LATENCY as u32);
+    gpu.launch.cta_latency_cycles = 0;
     let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
     Machine::new(&gpu, 8, Vec::new(), cores.collect())
 }

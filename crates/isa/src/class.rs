@@ -28,10 +28,12 @@ macro_rules! op_classes {
 op_classes! {
     /// Does nothing, or only steers the pipeline.
     Nop = "nop",
-    /// Register moves, selects, predicate logic.
+    /// Register moves, byte permutes, selects, predicate logic.
     Move = "move",
     /// Integer add, logic, shift, compare, bit field.
     IntAdd = "int_add",
+    /// Count of ones, highest or lowest one, reversal of bits: popc, clz, bfind, brev.
+    BitScan = "bit_scan",
     /// Integer minimum and maximum.
     IntMinMax = "int_min_max",
     /// Integer multiply.
@@ -40,14 +42,24 @@ op_classes! {
     IntMad = "int_mad",
     /// Integer division and remainder (PTX only; SASS expands them).
     IntDiv = "int_div",
-    /// Exchange between lanes: shfl, vote, match, redux.
+    /// Exchange between lanes: shfl, movmatrix.
     Shuffle = "shuffle",
-    /// Conversion between types.
+    /// Vote and comparison across lanes: vote, match, activemask, elect.
+    Vote = "vote",
+    /// Reduction over lanes: redux.
+    Reduce = "reduce",
+    /// Conversion from or to a floating-point type of 32 bits or fewer, or between integers with saturation.
     Convert = "convert",
+    /// Conversion from or to a floating-point type where a type has 64 bits.
+    ConvertWide = "convert_wide",
+    /// Conversion between integers without saturation (PTX; SASS moves, shifts and permutes).
+    ConvertInt = "convert_int",
     /// Packed or single half precision arithmetic.
     Half = "half",
-    /// Single precision add, compare.
+    /// Single precision add.
     FpAdd = "fp_add",
+    /// Single precision compare with the result in a predicate or a register; FSEL, the select of machine code.
+    FpCompare = "fp_compare",
     /// Single precision minimum and maximum.
     FpMinMax = "fp_min_max",
     /// Single precision multiply.
@@ -92,4 +104,48 @@ op_classes! {
     AsyncCopy = "async_copy",
     /// Shared-memory matrix load (ldmatrix).
     MatrixLoad = "matrix_load",
+}
+
+impl OpClass {
+    /// The older class that this one was a part of. A GPU description without a timing for this class
+    /// means that one's.
+    pub const fn part_of(self) -> Option<Self> {
+        Some(match self {
+            OpClass::BitScan => OpClass::IntAdd,
+            OpClass::Vote | OpClass::Reduce => OpClass::Shuffle,
+            OpClass::ConvertWide | OpClass::ConvertInt => OpClass::Convert,
+            OpClass::FpCompare => OpClass::FpAdd,
+            _ => return None,
+        })
+    }
+
+    /// As [`Self::part_of`], in timings of machine code: Accel-Sim sends `REDUX` to the uniform datapath.
+    pub const fn part_of_in_machine_code(self) -> Option<Self> {
+        match self {
+            OpClass::Reduce => Some(OpClass::Uniform),
+            _ => self.part_of(),
+        }
+    }
+
+    /// The older class, or this one if it is part of none.
+    pub const fn whole(self) -> Self {
+        match self.part_of() {
+            Some(whole) => whole,
+            None => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OpClass;
+
+    #[test]
+    fn no_class_is_part_of_a_part() {
+        for class in OpClass::ALL {
+            for whole in [class.part_of(), class.part_of_in_machine_code()].into_iter().flatten() {
+                assert_eq!(whole.part_of(), None, "{}", class.name());
+            }
+        }
+    }
 }

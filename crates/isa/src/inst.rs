@@ -1,6 +1,6 @@
 //! Static instructions, decoded once per kernel into dense arrays.
 
-use crate::{ControlBits, OpClass, Work};
+use crate::{ControlBits, MatrixWork, OpClass, Work};
 
 kit::id! {
     /// Index of a static instruction in its [`Program`].
@@ -155,6 +155,8 @@ pub struct Traits {
     pub control: Control,
     /// Memory access, if it is one.
     pub mem: Option<MemAccess>,
+    /// Matrix multiplication, if it is one of known shape.
+    pub matrix: Option<MatrixWork>,
     /// Packed half operation that frees its unit after half the interval, as Accel-Sim does for traces.
     pub packed_half: bool,
     /// Its results may differ between lanes even if the registers that it reads do not: it reads the position
@@ -183,6 +185,7 @@ impl Traits {
             work,
             control: Control::None,
             mem: None,
+            matrix: None,
             packed_half: false,
             per_lane: false,
             partial: false,

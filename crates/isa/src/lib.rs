@@ -13,6 +13,7 @@ mod control_bits;
 mod image;
 mod inst;
 mod launch;
+mod matrix;
 mod stream;
 mod work;
 
@@ -25,6 +26,7 @@ pub use inst::{
     Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
+pub use matrix::{MatrixType, MatrixWork};
 pub use stream::{
     ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, WarpSlot,
     WarpStream,

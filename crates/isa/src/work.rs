@@ -74,10 +74,12 @@ impl Work {
         Some(match class {
             C::Nop | C::Branch | C::Exit | C::Barrier | C::Fence | C::Uniform => Work::None,
             C::Load | C::Store | C::Atomic | C::AsyncCopy | C::MatrixLoad => Work::Memory,
-            C::Move | C::IntAdd | C::IntMinMax | C::Shuffle => Work::IntAdd,
+            C::Move | C::IntAdd | C::BitScan | C::IntMinMax | C::Shuffle | C::Vote | C::Reduce | C::ConvertInt => {
+                Work::IntAdd
+            }
             C::IntMul | C::IntMad => Work::IntMul,
             C::IntDiv => Work::IntDiv,
-            C::FpAdd | C::FpMinMax => Work::FpAdd,
+            C::FpAdd | C::FpCompare | C::FpMinMax | C::ConvertWide => Work::FpAdd,
             C::FpMul | C::FpFma => Work::FpMul,
             C::FpDiv => Work::FpDiv,
             C::DpAdd | C::DpMinMax => Work::DpAdd,

@@ -98,7 +98,7 @@ fn kernels_of_two_streams_overlap_and_those_of_one_do_not() {
 fn many_launches_of_a_stream_follow_each_other_without_a_gap() {
     let cycles = |count: u32| {
         let mut setup = setup();
-        setup.gpu.launch.kernel_latency_cycles = 100;
+        setup.gpu.launch.set_kernel_latency_cycles(100);
         let mut bench = Bench::on(&setup, "st.global.u32 [%at], %i;");
         (0..count).for_each(|_| bench.launch(1, 32, 0));
         bench.device.synchronize().unwrap();
@@ -120,7 +120,8 @@ const LAUNCH: (u32, u32) = (1000, 3);
 /// CTAs and stream of each launch: statistics of the run, start and statistics of each kernel.
 fn launches(all: &[(u32, u32)]) -> (Stats, Vec<(f64, Stats)>) {
     let mut setup = setup();
-    (setup.gpu.launch.kernel_latency_cycles, setup.gpu.launch.cta_latency_cycles) = LAUNCH;
+    setup.gpu.launch.set_kernel_latency_cycles(LAUNCH.0);
+    setup.gpu.launch.cta_latency_cycles = LAUNCH.1;
     let mut bench = Bench::on(&setup, WORK);
     all.iter().for_each(|&(ctas, stream)| bench.launch(ctas, 64, stream));
     bench.device.synchronize().unwrap();

@@ -127,11 +127,30 @@ fn module() -> String {
     text
 }
 
+/// Statistics of a run: of each kernel, by name, and of all.
+pub(crate) type Figures = Vec<(String, String)>;
+
+/// Statistics of all that `device` has run.
+pub(crate) fn figures(device: &mut SimulatedDevice<'_>) -> Figures {
+    let of_kernel = |k: &lab::KernelReport| (k.name.clone(), format!("{} {:?}", k.start_cycle, k.statistics));
+    let mut all: Figures = device.kernel_reports().iter().map(of_kernel).collect();
+    all.push(("total".into(), format!("{:?}", device.total_statistics())));
+    all
+}
+
 /// Runs all behaviours. Gives how many there were: of those that fit on an SM.
 ///
 /// # Errors
 /// What went wrong.
 fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
+    behaviours(gpu, core).map(|(count, _)| count)
+}
+
+/// Runs all behaviours; gives how many fit on an SM, and their statistics.
+///
+/// # Errors
+/// What went wrong.
+pub(crate) fn behaviours(gpu: GpuConfig, core: &str) -> Result<(usize, Figures), String> {
     let setup = Setup {
         core: core.into(),
         max_cycles: Some(4_000_000_000),
@@ -180,7 +199,7 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
     }
     device.synchronize().map_err(wrong)?;
     outputs.iter().try_for_each(|&(behaviour, to)| check(&mut device, behaviour, to))?;
-    Ok(outputs.len())
+    Ok((outputs.len(), figures(&mut device)))
 }
 
 fn check(device: &mut SimulatedDevice<'_>, behaviour: &Behaviour, to: Buffer) -> Result<(), String> {
@@ -241,6 +260,7 @@ impl Dice {
 const CEILINGS: &[(&str, u32)] = &[
     ("sm_count", 64),
     ("launch.kernel_latency_cycles", 100_000),
+    ("launch.kernel_latency_ns", 100_000),
     ("launch.cta_latency_cycles", 100_000),
     ("l2.partitions", 128),
     ("<cache>.sets", 4096),

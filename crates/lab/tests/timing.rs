@@ -274,7 +274,7 @@ fn an_empty_kernel_takes_the_launch_and_an_exit() {
             // Dispatched; fetched a cycle later; decoded in that cycle, if it has room for another
             // fetch; issued a cycle later; retired as the exit ends, and reported a cycle later.
             let decode = if gpu.sm.frontend.fetches_per_cycle > 1 { 0.0 } else { 1.0 };
-            let launch = f64::from(gpu.launch.kernel_latency_cycles + cta_latency);
+            let launch = f64::from(gpu.kernel_latency_cycles() + cta_latency);
             let exit = latency(gpu, OpClass::Exit) + fixed(gpu, 0);
             assert_eq!(found, launch + 1.0 + decode + 1.0 + exit + 1.0, "{name}");
         }

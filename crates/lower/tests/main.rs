@@ -3,6 +3,7 @@
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
 mod checks;
+mod classes;
 mod common;
 mod compiled;
 mod control;

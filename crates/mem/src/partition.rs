@@ -61,6 +61,9 @@ pub(crate) struct Slice {
     /// Through the raster-operations path, a fixed latency that ends at the cycle given, to the
     /// queue that the cache takes from.
     from_crossbar: StagedQueue<(u64, Part)>,
+    /// Parts of requests from the other half of the chip, with the cycle in which they come to the path, and whether
+    /// they skip it.
+    from_far: Ring<(u64, Part, bool)>,
     cache: Cache,
     to_dram: Ring<ToDram>,
     from_dram: Ring<FromDram>,
@@ -95,6 +98,7 @@ impl Slice {
     pub fn new(l2: &config::L2) -> Self {
         Self {
             from_crossbar: StagedQueue::new(),
+            from_far: Ring::new(),
             cache: Cache::new(&l2.cache),
             to_dram: Ring::new(),
             from_dram: Ring::new(),
@@ -120,10 +124,10 @@ impl Slice {
         self.counters.input_blocked += 1;
     }
 
-    /// Takes a packet apart into what the cache fetches at once: sectors or lines. Returns whether they
-    /// can be looked up at once.
+    /// Takes a packet apart into what the cache fetches at once: sectors or lines, which come to the slice's path
+    /// after `far` cycles. Returns whether they can be looked up at once.
     #[inline]
-    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) -> bool {
+    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet, far: u64) -> bool {
         let Request { address, bytes, .. } = packet.request;
         let within = address as u32 & (self.fetch_bytes - 1);
         let parts = (within + bytes).div_ceil(self.fetch_bytes).clamp(1, 4);
@@ -131,13 +135,30 @@ impl Slice {
         self.counters.parts += u64::from(parts);
         let direct = packet.request.kind == RequestKind::Texture;
         for part in (0..parts).map(|n| Part::new(id, n)) {
-            if direct {
-                self.from_crossbar.push_ready((now, part));
+            if far > 0 {
+                self.from_far.push_back((now + far, part, direct));
             } else {
-                self.from_crossbar.push((now + self.rop_latency, part));
+                self.enter_path(now, part, direct);
             }
         }
-        direct || self.rop_latency == 0
+        far == 0 && (direct || self.rop_latency == 0)
+    }
+
+    #[inline]
+    fn enter_path(&mut self, now: u64, part: Part, direct: bool) {
+        if direct {
+            self.from_crossbar.push_ready((now, part));
+        } else {
+            self.from_crossbar.push((now + self.rop_latency, part));
+        }
+    }
+
+    /// Parts that come from the other half of the chip in cycle `now` enter the path.
+    pub fn arrive_from_far(&mut self, now: u64) {
+        while let Some(&(_, part, direct)) = self.from_far.front().filter(|(due, ..)| *due <= now) {
+            self.from_far.pop_front();
+            self.enter_path(now, part, direct);
+        }
     }
 
     /// Does one L2 cycle.

@@ -85,6 +85,10 @@ pub struct MemorySystem {
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
     rop_timers: Ring<(u64, u16)>,
     rop_latency: u64,
+    /// When packets from the other half of the chip come to slices: (L2 cycle, slice), in order.
+    far_timers: Ring<(u64, u16)>,
+    /// What they take longer.
+    far_latency: u64,
     l2_bytes: u64,
     /// Sectors that follow each other in one line of one slice.
     sectors_together: u64,
@@ -131,6 +135,8 @@ impl MemorySystem {
             answering: BitSet::new(slices),
             rop_timers: Ring::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
+            far_timers: Ring::new(),
+            far_latency: config.l2.far_latency_cycles.unwrap_or(0).into(),
             sectors_together: if map.keeps_together(config.l2.cache.line_bytes) { sectors_per_line } else { 1 },
             l2_bytes: config.l2.cache.capacity_bytes() * slices as u64,
             channel_due: vec![NEVER; channels].into(),
@@ -345,6 +351,16 @@ impl MemorySystem {
 
     /// L2 cycle `cycle`: slices take packets from the crossbar and do their work.
     fn run_l2(&mut self, cycle: u64) {
+        while let Some(&(due, slice)) = self.far_timers.front() {
+            if due > cycle {
+                break;
+            }
+            self.far_timers.pop_front();
+            let slice_number = usize::from(slice);
+            self.slices[slice_number].arrive_from_far(due);
+            self.rop_timers.push_back((due + self.rop_latency, slice));
+            self.active.insert(slice_number);
+        }
         while let Some(&(due, slice)) = self.rop_timers.front() {
             if due > cycle {
                 break;
@@ -362,6 +378,7 @@ impl MemorySystem {
     }
 
     fn run_slice(&mut self, s: usize, cycle: u64) {
+        let slices = self.slices.len();
         let slice = &mut self.slices[s];
         // A packet that waits outside, or has only entered the latency path, makes no work yet.
         let mut works = self.active.contains(s) || self.exhaustive;
@@ -369,12 +386,20 @@ impl MemorySystem {
             if slice.has_room_for_packet() {
                 if let Some(id) = self.requests.pop(s) {
                     let packet = &mut self.packets[id];
-                    let direct = slice.receive(cycle, id, packet);
+                    let is_far = self.far_latency > 0
+                        && is_upper_half(packet.sm.into(), self.cluster_of.len()) != is_upper_half(s, slices);
+                    let far = if is_far { self.far_latency } else { 0 };
+                    let direct = slice.receive(cycle, id, packet, far);
                     if packet.request.kind != RequestKind::WriteBack {
                         let path = if packet.request.kind == RequestKind::Texture { 0 } else { self.rop_latency };
+                        // That a request comes from far is left out: its reply is promised early, never late.
                         self.outlook.received(self.cluster_of[usize::from(packet.sm)].into(), cycle, cycle + path);
                     }
-                    self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
+                    if is_far {
+                        self.far_timers.push_back((cycle + far, s as u16));
+                    } else {
+                        self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
+                    }
                     works |= direct && slice.is_active(cycle);
                 }
             } else {
@@ -448,7 +473,9 @@ impl MemorySystem {
         if soon {
             return t + 1;
         }
-        let timer = self.rop_timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
+        let due =
+            |timers: &Ring<(u64, u16)>| timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
+        let timer = due(&self.rop_timers).min(due(&self.far_timers));
         timer.min(self.channels_due).max(t + 1)
     }
 
@@ -527,6 +554,12 @@ impl MemorySystem {
         self.next = 0;
         self.channels.iter_mut().for_each(|c| c.wake(0));
     }
+}
+
+/// Whether number `at` of `count` SMs or slices is in the upper half of the chip.
+#[inline]
+const fn is_upper_half(at: usize, count: usize) -> bool {
+    2 * at >= count
 }
 
 /// The ports of a cluster's SMs.

@@ -93,7 +93,7 @@ impl Timing {
     /// The description lacks a class.
     pub fn of(gpu: &GpuConfig, config: &SgmfConfig) -> Result<Self, String> {
         let missing = |names: Vec<&str>| format!("sm.ptx_timing lacks {}", names.join(", "));
-        let table = OpTable::resolve(&gpu.sm.ptx_timing).map_err(missing)?;
+        let table = OpTable::of_ptx(&gpu.sm).map_err(missing)?;
         let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
         let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
         let occupied = |class: OpClass| (table.of(class).initiation_cycles * config.clock_ratio).max(1);

@@ -12,10 +12,10 @@ impl CoreSpec {
     /// [`SpecError`] says which value is missing or impossible.
     pub fn new(gpu: &GpuConfig, table: TimingTable, options: CoreOptions) -> Result<Self, SpecError> {
         let sm = gpu.sm.clone();
-        let timing = OpTable::resolve(match table {
-            TimingTable::Ptx => &sm.ptx_timing,
-            TimingTable::Sass => &sm.sass_timing,
-        })
+        let timing = match table {
+            TimingTable::Ptx => OpTable::of_ptx(&sm),
+            TimingTable::Sass => OpTable::of_machine_code(&sm),
+        }
         .map_err(SpecError::NoTiming)?;
         let partitions = if sm.operands.sub_cores { sm.issue.schedulers as usize } else { 1 };
         let spec = Self {

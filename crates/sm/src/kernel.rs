@@ -228,7 +228,7 @@ impl Code {
         });
         let names: Arc<[Names]> = names.collect();
         let micros = program.insts().iter().zip(&*names).map(|(inst, names)| {
-            let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
+            let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing_of(inst);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
             let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();

@@ -1,7 +1,8 @@
 //! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
 
 use crate::operands::scalar::parameters::ScalarConfig;
-use config::{OpTable, Sm as SmConfig, Unit, UnitConfig};
+use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
+use isa::{MatrixType, Traits};
 use std::fmt;
 
 /// A kind of execution unit by its place in the order in which operand collectors serve the kinds:
@@ -208,8 +209,25 @@ impl CoreSpec {
         (self.sm.writeback_width + self.layer_ports()) as usize
     }
 
-    /// Greatest latency in the timing table.
-    pub fn max_latency(&self) -> usize {
-        isa::OpClass::ALL.iter().map(|c| self.timing.of(*c).latency_cycles as usize).max().unwrap_or(1)
+    /// Where an instruction executes and how fast.
+    pub fn timing_of(&self, inst: &Traits) -> OpTiming {
+        let of_class = self.timing.of(inst.class);
+        let work_and_rate = inst.matrix.and_then(|work| Some((work, self.sm.tensor.get(work.ty.name())?)));
+        work_and_rate.map_or(of_class, |(work, rate)| matrix_timing(of_class.unit, rate, work.multiply_adds))
     }
+
+    /// Greatest latency of an instruction.
+    pub fn max_latency(&self) -> usize {
+        let of_classes = isa::OpClass::ALL.iter().map(|c| self.timing.of(*c));
+        let unit = self.timing.of(isa::OpClass::Tensor).unit;
+        let rate = |ty: &MatrixType| Some((self.sm.tensor.get(ty.name())?, ty.most_multiply_adds()));
+        let of_matrices = MatrixType::ALL.iter().filter_map(rate).map(|(rate, most)| matrix_timing(unit, rate, most));
+        of_classes.chain(of_matrices).map(|timing| timing.latency_cycles as usize).max().unwrap_or(1)
+    }
+}
+
+/// Timing of a matrix operation of `multiply_adds` on `unit`.
+fn matrix_timing(unit: Unit, rate: &MatrixTiming, multiply_adds: u32) -> OpTiming {
+    let initiation_cycles = rate.initiation_cycles(multiply_adds);
+    OpTiming { unit, latency_cycles: rate.latency_cycles + initiation_cycles, initiation_cycles }
 }

@@ -118,7 +118,7 @@ fn run<const ALONE: bool>(gpu: &GpuConfig, textures: bool) -> Vec<(u64, u64, Sna
 
 fn check(name: &str, change: impl Fn(&mut GpuConfig)) {
     let mut gpu = config::load(name).expect("a built-in GPU");
-    gpu.launch.kernel_latency_cycles = 10;
+    gpu.launch.set_kernel_latency_cycles(10);
     gpu.sm_count = 8;
     change(&mut gpu);
     for textures in [false, true] {
@@ -132,6 +132,15 @@ fn check(name: &str, change: impl Fn(&mut GpuConfig)) {
 fn running_ahead_changes_nothing() {
     check("rtx2060s", |_| ());
     check("gtx480", |_| ());
+}
+
+#[test]
+fn nor_with_an_l2_in_two_halves() {
+    check("rtx2060s", |gpu| gpu.l2.far_latency_cycles = Some(90));
+    check("rtx2060s", |gpu| {
+        (gpu.clocks.interconnect_mhz, gpu.clocks.l2_mhz) = (2900.0, 1300.0);
+        (gpu.l2.latency_cycles, gpu.l2.far_latency_cycles) = (3, Some(7));
+    });
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn an_impossible_sm_is_refused_with_the_reason() {
     assert_eq!(with(|g| g.sm.max_warps = 129).to_string(), "the number of warp slots is 129, not in 1..=128");
     assert!(matches!(with(|g| g.sm.issue.schedulers = 0), SpecError::OutOfRange("the number of warp schedulers", ..)));
     assert!(
-        matches!(with(|g| g.sm.sass_timing.retain(|class, _| class != "sfu")), SpecError::NoTiming(classes) if classes == ["sfu"])
+        matches!(with(|g| g.sm.sass_timing.retain(|class, _| class != "half")), SpecError::NoTiming(classes) if classes == ["half"])
     );
     let no_units = with(|g| g.sm.units.get_mut(&config::Unit::Sfu).unwrap().count = 0);
     assert!(matches!(no_units, SpecError::NoUnit(..)), "{no_units}");

@@ -6,8 +6,8 @@
 
 use crate::support;
 
-use config::{HoldingAtomics, InvalidatingFences, LatencyOf, Unit};
-use isa::{CacheOp, OpClass, Space};
+use config::{HoldingAtomics, InvalidatingFences, LatencyOf, MatrixTiming, OpTable, Unit, UnitConfig};
+use isa::{CacheOp, MatrixType, MatrixWork, OpClass, Space};
 use sm::{Stall, Timeline};
 use support::*;
 
@@ -16,9 +16,13 @@ const OVERHEAD: u64 = 5;
 
 /// Classes that execute in units other than memory.
 fn arithmetic() -> impl Iterator<Item = OpClass> {
-    let table = gpu().sm.sass_timing;
-    let memory = move |c: &OpClass| table[c.name()].unit == Unit::Mem;
+    let table = OpTable::of_machine_code(&gpu().sm).expect("a complete table");
+    let memory = move |c: &OpClass| table.of(*c).unit == Unit::Mem;
     OpClass::ALL.iter().copied().filter(move |c| !memory(c) && *c != OpClass::Exit)
+}
+
+fn unit_of(class: OpClass) -> Unit {
+    OpTable::of_machine_code(&gpu().sm).expect("a complete table").of(class).unit
 }
 
 fn issue(run: &Run<Timeline>, warp: u16, order: u32) -> u64 {
@@ -29,7 +33,7 @@ fn issue(run: &Run<Timeline>, warp: u16, order: u32) -> u64 {
 fn a_dependent_chain_of_each_class_takes_latency_plus_overhead() {
     for class in arithmetic() {
         for (latency, initiation) in [(1, 1), (4, 2), (7, 7), (100, 3)] {
-            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let unit = unit_of(class);
             let bench = Bench::new(&[op(class, 1, &[2, 3]), op(class, 1, &[1, 3]), op(class, 1, &[1, 2])]);
             let run = bench.timing(class, unit, latency, initiation).run();
             let times: Vec<_> = (0..3).map(|i| issue(&run, 0, i)).collect();
@@ -46,7 +50,7 @@ fn a_dependent_chain_of_each_class_takes_latency_plus_overhead() {
 fn a_dependent_chain_takes_the_latency_where_it_counts_from_issue() {
     for class in arithmetic() {
         for (latency, step) in [(1, 4), (4, 4), (5, 5), (23, 23)] {
-            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let unit = unit_of(class);
             let lines = [op(class, 1, &[2, 3]), op(class, 1, &[1, 3]), op(class, 1, &[1, 2])];
             let bench = Bench::new(&lines).gpu(|g| g.sm.latency = Some(LatencyOf::Issue));
             let run = bench.timing(class, unit, latency, 1).run();
@@ -60,7 +64,7 @@ fn a_dependent_chain_takes_the_latency_where_it_counts_from_issue() {
 fn independent_instructions_enter_a_unit_every_initiation_interval() {
     for class in arithmetic() {
         for initiation in [1, 2, 4, 8] {
-            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let unit = unit_of(class);
             let lines: Vec<_> = (0..24).map(|i| op(class, i + 1, &[30 + i % 4])).collect();
             let run = Bench::new(&lines).timing(class, unit, 8, initiation).run();
             let entry = |i| run.sm.observer.at(0, i, 'E').unwrap();
@@ -80,6 +84,84 @@ fn packed_half_operations_run_at_twice_the_rate() {
         let run = bench.run();
         let entry = |i| run.sm.observer.at(0, i, 'E').unwrap();
         assert_eq!(entry(10) - entry(9), interval);
+    }
+}
+
+/// Issue to issue of a dependent instruction of `class`, and of the same as `whole` is timed.
+#[test]
+fn a_class_without_timing_has_that_of_the_class_that_it_is_part_of() {
+    for class in OpClass::ALL {
+        let Some(whole) = class.part_of_in_machine_code() else { continue };
+        let step = |bench: Bench| {
+            let run = bench.run();
+            issue(&run, 0, 1) - issue(&run, 0, 0)
+        };
+        let chain = |class| Bench::new(&[op(class, 1, &[2]), op(class, 1, &[1])]).timing(whole, unit_of(whole), 9, 1);
+        assert_eq!(step(chain(*class)), 9 + OVERHEAD, "{class:?}");
+        assert_eq!(step(chain(*class).timing(*class, Unit::Sfu, 30, 1)), 30 + OVERHEAD, "{class:?} of its own");
+        assert_eq!(step(chain(whole).timing(*class, Unit::Sfu, 30, 1)), 9 + OVERHEAD, "{whole:?} is not {class:?}");
+    }
+}
+
+/// An instruction of *w* multiply-adds on a unit of *r* per cycle occupies it for *w / r* cycles, rounded up, and takes
+/// that and the fixed part until its result is there.
+#[test]
+fn matrix_operations_take_their_size_divided_by_the_rate_of_their_type() {
+    let line = |work, dst, srcs: &[u16]| Line { matrix: work, ..op(OpClass::Tensor, dst, srcs) };
+    let work = |ty, multiply_adds| Some(MatrixWork { ty, multiply_adds });
+    let (f16, f32, int8) = (MatrixType::F16, MatrixType::F16F32, MatrixType::Int8);
+    let rows = [
+        (work(f16, 1024), 8, 12),
+        (work(f16, 2048), 16, 20),
+        (work(f16, 100), 1, 5),
+        (work(f32, 1024), 16, 27),
+        (work(f32, 1025), 17, 28),
+        // No rate for the type, or no known size: the class.
+        (work(int8, 1024), 30, 40),
+        (None, 30, 40),
+    ];
+    for (work, interval, latency) in rows {
+        let bench = |lines: &[Line]| {
+            Bench::new(lines).timing(OpClass::Tensor, Unit::Tensor, 40, 30).gpu(|g| {
+                for (ty, multiply_adds_per_cycle, latency_cycles) in [(f16, 128, 4), (f32, 64, 11)] {
+                    let timing = MatrixTiming { multiply_adds_per_cycle, latency_cycles };
+                    g.sm.tensor.insert(ty.name().into(), timing);
+                }
+            })
+        };
+        let chain = bench(&[line(work, 1, &[2]), line(work, 1, &[1])]).run();
+        assert_eq!(issue(&chain, 0, 1) - issue(&chain, 0, 0), latency + OVERHEAD, "{work:?}");
+        let row = bench(&(0..12).map(|i| line(work, i + 1, &[30])).collect::<Vec<_>>()).run();
+        let entry = |i| row.sm.observer.at(0, i, 'E').unwrap();
+        assert_eq!(entry(11) - entry(10), interval, "{work:?}");
+    }
+}
+
+/// When each of the instructions of four warps, one of each scheduler, issued, was collected, and entered one of `count`
+/// units of 16 cycles each; in the order of the latter.
+fn shared_units(count: u32) -> Vec<[u64; 3]> {
+    let lines: Vec<_> = (0..6).map(|i| op(OpClass::DpFma, i + 1, &[30])).collect();
+    let bench = Bench::new(&lines).warps(4).timing(OpClass::DpFma, Unit::Dp, 48, 16);
+    let units = UnitConfig { count, issue_latches: 4, dispatch_latches: 4 };
+    let run = bench.gpu(|g| _ = g.sm.units.insert(Unit::Dp, units)).run();
+    let all = (0..4).flat_map(|warp| (0..6).map(move |i| (warp, i)));
+    let times = |(warp, i)| ['I', 'C', 'E'].map(|stage| run.sm.observer.at(warp, i, stage).unwrap());
+    let mut entries: Vec<_> = all.map(times).collect();
+    entries.sort_unstable_by_key(|[.., entered]| *entered);
+    entries
+}
+
+#[test]
+fn sub_cores_share_units_that_are_fewer_than_they() {
+    let one = shared_units(1);
+    assert!(one.windows(2).all(|e| e[1][2] - e[0][2] == 16), "one unit for all, never idle: {one:?}");
+    for (at, [issued, _, entered]) in one.iter().enumerate() {
+        let waiting = one[at + 1..].iter().filter(|[_, collected, _]| collected < entered);
+        assert!(waiting.clone().all(|[older, ..]| issued <= older), "the oldest first, at {entered}: {one:?}");
+    }
+    for (count, units) in [(2, shared_units(2)), (4, shared_units(4))] {
+        let never_idle = |e: &[[u64; 3]]| e[count][2] - e[0][2] == 16;
+        assert!(units.windows(count + 1).skip(count).all(never_idle), "{count} units, never idle: {units:?}");
     }
 }
 
@@ -209,6 +291,35 @@ fn shared_memory_takes_its_latency_and_a_cycle_per_conflict() {
         assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 4 + degree, "stride {stride}");
         assert_eq!(run.sm.counters().shared_conflict_cycles, degree - 1);
         assert_eq!(run.sm.counters().memory_stall_cycles, degree - 1);
+    }
+}
+
+#[test]
+fn shared_memory_moves_its_bytes_per_cycle_where_the_description_says_so() {
+    // (bytes of a lane, stride, active lanes, cycles with 64 bytes per cycle, and without a limit)
+    let rows = [
+        (4, 4, u32::MAX, 2, 1),
+        (4, 4, 0xffff, 1, 1),
+        (4, 4, 0x1_ffff, 2, 1),
+        (4, 0, u32::MAX, 2, 1),
+        (8, 8, u32::MAX, 4, 2),
+        (16, 16, u32::MAX, 8, 4),
+        // Four lanes of each bank: conflicts take longer.
+        (4, 16, u32::MAX, 4, 4),
+    ];
+    for (bytes, stride, mask, cycles, free) in rows {
+        let entries = |width: Option<u32>| {
+            let lines: Vec<_> =
+                (0..12).map(|i| load(Space::Shared, i + 1, 0, stride).bytes(bytes).mask(mask)).collect();
+            let run = Bench::new(&lines).gpu(|g| g.sm.shared.bytes_per_cycle = width).run();
+            assert_eq!(run.sm.counters().shared_conflict_cycles, 12 * (free - 1), "{bytes} bytes, stride {stride}");
+            run.sm.observer.at(0, 11, 'E').unwrap() - run.sm.observer.at(0, 10, 'E').unwrap()
+        };
+        assert_eq!(
+            [entries(Some(64)), entries(None)],
+            [cycles, free],
+            "{bytes} bytes, stride {stride}, lanes {mask:x}"
+        );
     }
 }
 

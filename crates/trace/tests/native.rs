@@ -1,9 +1,9 @@
 //! Files of our own format: recording and reading, messages for damage.
 
 use isa::{
-    Access, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess,
-    OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot,
-    WarpStream,
+    Access, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MatrixType,
+    MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
+    Traits, WarpSlot, WarpStream,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -21,8 +21,9 @@ fn program() -> Arc<Program> {
     let mut builder = ProgramBuilder::new("add", 8);
     let global = |access| Some(MemAccess { space: Space::Global, access, bytes: 8, cache: CacheOp::L2 });
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
-    let add =
-        InstSpec { dsts: &r[..2], srcs: &r, ..InstSpec::of(Traits { partial: true, ..Traits::of(OpClass::IntAdd) }) };
+    let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192 });
+    let traits = Traits { partial: true, matrix, ..Traits::of(OpClass::IntAdd) };
+    let add = InstSpec { dsts: &r[..2], srcs: &r, ..InstSpec::of(traits) };
     builder.push(InstSpec { text: "add.u64 %rd1, %rd1, %rd2;", ..add });
     let load = InstSpec {
         dsts: &r[..2],
@@ -255,7 +256,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     };
     let length = good.len();
     assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is not a trace of Warpwright's own format"));
-    assert!(with(8, 5).contains("byte 8: version 5 of the format; this program reads versions 1 to 4"));
+    assert!(with(8, 6).contains("byte 8: version 6 of the format; this program reads versions 1 to 5"));
     assert!(with(length - 1, b'?').contains("the end of a trace is missing"), "{}", with(length - 1, b'?'));
     assert!(with(length - 30, 1).contains("the table of contents is not where the tail says"));
     let in_footer = with(length - 40, good[length - 40] ^ 1);

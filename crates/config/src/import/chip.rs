@@ -46,7 +46,8 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
         sms_per_cluster: cores,
         launch: Launch {
-            kernel_latency_cycles: reader.int("-gpgpu_kernel_launch_latency"),
+            kernel_latency_cycles: Some(reader.int("-gpgpu_kernel_launch_latency")),
+            kernel_latency_ns: None,
             cta_latency_cycles: reader.int("-gpgpu_TB_launch_latency"),
             max_concurrent_kernels: reader.int("-gpgpu_max_concurrent_kernel"),
             flush_l1_between_kernels: reader.flag("-gpgpu_flush_l1_cache"),
@@ -109,6 +110,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         ptx_timing: timing::ptx(reader, &units),
         latency: None,
         sass_timing: timing::sass(reader, &units),
+        tensor: BTreeMap::new(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

@@ -15,6 +15,7 @@ pub(super) fn shared(reader: &mut Reader) -> SharedMemory {
         bytes: reader.int("-gpgpu_shmem_size"),
         banks: reader.int("-gpgpu_shmem_num_banks"),
         latency_cycles: reader.int("-gpgpu_smem_latency"),
+        bytes_per_cycle: None,
         limited_broadcast: reader.flag("-gpgpu_shmem_limited_broadcast"),
         atomic_lane_cycles: None,
     }
@@ -157,6 +158,7 @@ pub(super) fn l2(reader: &mut Reader, clocks: &Clocks) -> L2 {
         slices_per_partition: reader.int("-gpgpu_n_sub_partition_per_mchannel"),
         cache: cache::read(reader, "-gpgpu_cache:dl2"),
         latency_cycles: convert(latency, clocks.core_mhz, clocks.l2_mhz),
+        far_latency_cycles: None,
         queue_entries: [queues[0], queues[1], queues[2], queues[3]],
         partition_index,
     }

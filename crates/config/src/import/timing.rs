@@ -2,6 +2,7 @@
 //! `shader.cc`), Accel-Sim's opcode tables for machine code.
 
 use super::reader::Reader;
+use crate::schema::is_timed;
 use crate::{OpTiming, Unit, UnitConfig};
 use isa::OpClass;
 use std::collections::BTreeMap;
@@ -15,29 +16,14 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("sm.ptx_timing.exit", UNLISTED),
     ("sm.ptx_timing.barrier", UNLISTED),
     ("sm.ptx_timing.half", "guess: as fp_add; GPGPU-Sim gives 16-bit opcodes integer timing"),
-    ("sm.ptx_timing.uniform", "guess: as int_add; PTX has no uniform datapath"),
     ("sm.ptx_timing.texture", MEMORY),
     ("sm.ptx_timing.fence", MEMORY),
-    ("sm.ptx_timing.load", MEMORY),
-    ("sm.ptx_timing.store", MEMORY),
-    ("sm.ptx_timing.atomic", MEMORY),
-    ("sm.ptx_timing.async_copy", MEMORY),
-    ("sm.ptx_timing.matrix_load", MEMORY),
-    ("sm.sass_timing.int_div", NOT_IN_SASS),
-    ("sm.sass_timing.fp_div", NOT_IN_SASS),
-    ("sm.sass_timing.dp_div", NOT_IN_SASS),
     ("sm.sass_timing.exit", UNTIMED),
     ("sm.sass_timing.barrier", UNTIMED),
     ("sm.sass_timing.fence", MEMORY),
-    ("sm.sass_timing.load", MEMORY),
-    ("sm.sass_timing.store", MEMORY),
-    ("sm.sass_timing.atomic", MEMORY),
-    ("sm.sass_timing.async_copy", MEMORY),
-    ("sm.sass_timing.matrix_load", MEMORY),
 ];
 const UNLISTED: &str = "guess: as int_add; GPGPU-Sim gives opcodes that it does not list latency 1";
 const MEMORY: &str = "GPGPU-Sim 4: latency 1 in the unit; the rest is the memory's";
-const NOT_IN_SASS: &str = "guess: as sfu; machine code has no such instruction";
 const UNTIMED: &str = "Accel-Sim trace_driven.cc: latency 1 for opcodes without a category";
 
 type Table = BTreeMap<String, OpTiming>;
@@ -70,13 +56,15 @@ pub(super) fn ptx(reader: &mut Reader, units: &Units) -> Table {
     let tensor = tensor_for_ptx(reader, units);
     let memory = timing(Unit::Mem, 1, 1);
     let of = |class: &OpClass| match class {
-        Nop | Move | IntAdd | Convert | Uniform | Branch | Exit | Barrier => int_op(int, 0),
+        Nop | Move | IntAdd | BitScan | Convert | ConvertWide | ConvertInt | Uniform | Branch | Exit | Barrier => {
+            int_op(int, 0)
+        }
         IntMinMax => int_op(int, 1),
         IntMul => int_op(int, 2),
         IntMad => int_op(int, 3),
         IntDiv => int_op(Unit::Sfu, 4),
-        Shuffle => int_op(int, 5),
-        Half | FpAdd => fp_op(Unit::Sp, 0),
+        Shuffle | Vote | Reduce => int_op(int, 5),
+        Half | FpAdd | FpCompare => fp_op(Unit::Sp, 0),
         FpMinMax => fp_op(Unit::Sp, 1),
         FpMul => fp_op(Unit::Sp, 2),
         FpFma => fp_op(Unit::Sp, 3),
@@ -90,7 +78,13 @@ pub(super) fn ptx(reader: &mut Reader, units: &Units) -> Table {
         Tensor => tensor,
         Texture | Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => memory,
     };
-    OpClass::ALL.iter().map(|class| (class.name().to_string(), of(class))).collect()
+    rows("ptx_timing", of)
+}
+
+/// A row for each class of the table that is not part of another: Accel-Sim has them all.
+fn rows(table: &str, of: impl Fn(&OpClass) -> OpTiming) -> Table {
+    let wholes = OpClass::ALL.iter().filter(|class| is_timed(table, **class) && class.part_of().is_none());
+    wholes.map(|class| (class.name().to_string(), of(class))).collect()
 }
 
 /// The integer rows. Some files give five numbers, and GPGPU-Sim then uses an uninitialised sixth.
@@ -146,17 +140,18 @@ pub(super) fn sass(reader: &mut Reader, units: &Units) -> Table {
     // Accel-Sim halves the interval of 16-bit instructions: they do twice the work.
     let half = timing(fp.unit, fp.latency_cycles, (fp.initiation_cycles / 2).max(1));
     let of = |class: &OpClass| match class {
-        Nop | Move | IntAdd | IntMinMax | IntMul | IntMad | Shuffle | Convert => int,
-        FpAdd | FpMinMax | FpMul | FpFma => fp,
+        Nop | Move | IntAdd | BitScan | IntMinMax | IntMul | IntMad | Shuffle | Vote | Convert | ConvertWide
+        | ConvertInt => int,
+        FpAdd | FpCompare | FpMinMax | FpMul | FpFma => fp,
         DpAdd | DpMinMax | DpMul | DpFma => dp,
         IntDiv | FpDiv | DpDiv | Sfu => sfu,
         Half => half,
         Tensor => tensor,
         Texture => texture,
-        Uniform => uniform,
+        Uniform | Reduce => uniform,
         Branch => branch,
         Exit | Barrier => timing(int.unit, 1, 1),
         Fence | Load | Store | Atomic | AsyncCopy | MatrixLoad => timing(Unit::Mem, 1, 1),
     };
-    OpClass::ALL.iter().map(|class| (class.name().to_string(), of(class))).collect()
+    rows("sass_timing", of)
 }

@@ -2,6 +2,7 @@
 
 use super::fragment::{Element, Fragment, MatrixOperand, Order, Shape};
 use super::placed::{Column, Placed};
+use isa::{MatrixType, MatrixWork};
 use num::half::{Bf16, F16, Half};
 use num::{Rounding, float32, float64, half, small};
 
@@ -130,6 +131,25 @@ impl Mma {
     pub const fn operations(&self) -> u32 {
         let Shape { m, n, k } = self.shape;
         m as u32 * n as u32 * k as u32 * self.a.fragment.tiles() as u32
+    }
+
+    /// What it asks of a matrix unit.
+    pub fn work(&self) -> MatrixWork {
+        let single = self.types.c == Element::F32 || self.types.d == Element::F32;
+        let ty = match self.types.a {
+            Element::F16 if single => MatrixType::F16F32,
+            Element::F16 => MatrixType::F16,
+            Element::Bf16 => MatrixType::Bf16,
+            Element::E4m3 | Element::E5m2 if single => MatrixType::Fp8F32,
+            Element::E4m3 | Element::E5m2 => MatrixType::Fp8,
+            Element::F64 => MatrixType::F64,
+            Element::U8 | Element::S8 => MatrixType::Int8,
+            Element::U4 | Element::S4 => MatrixType::Int4,
+            Element::B1 => MatrixType::B1,
+            // No factor is f32 or s32.
+            Element::Tf32 | Element::F32 | Element::S32 => MatrixType::Tf32,
+        };
+        MatrixWork { ty, multiply_adds: self.operations() }
     }
 
     /// Computes D from A, B and C.

@@ -293,7 +293,8 @@ impl KernelBuilder<'_> {
         match &p.op {
             Op::Matrix(number) => {
                 let matrix = &self.matrix[usize::from(*number)];
-                traits = Traits { mem: matrix.memory(), per_lane: traits.per_lane, ..Traits::of(matrix.class()) };
+                let (mem, work) = (matrix.memory(), matrix.work());
+                traits = Traits { mem, matrix: work, per_lane: traits.per_lane, ..Traits::of(matrix.class()) };
             }
             Op::Return if in_kernel => (traits.class, traits.control) = (OpClass::Exit, isa::Control::Exit),
             _ => {}

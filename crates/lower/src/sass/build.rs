@@ -211,6 +211,7 @@ impl Builder<'_> {
             work: meaning.work,
             control: control.unwrap_or(meaning.control),
             mem: meaning.mem,
+            matrix: meaning.matrix,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             control_bits: Some(control_bits),
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.

@@ -62,6 +62,39 @@ fn an_l2_hit_takes_what_its_path_adds_up_to() {
     }
 }
 
+/// Each SM is near one half of the slices, and takes the extra latency to each of the other half, textures too.
+#[test]
+fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
+    for gpu in ["rtx2060s", "v100"] {
+        let mut config = config::load(gpu).unwrap();
+        let near = l2_hit_latency(&config);
+        config.l2.far_latency_cycles = Some(57);
+        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        system.copy_to_device(0, 1 << 16);
+        let slices = system.map.slices() as usize;
+        let (mut at, mut seen) = (0, [0, 0]);
+        for line in 0..512 {
+            let address = 128 * line;
+            let upper = 2 * system.map.slice_of(address) as usize >= slices;
+            for (sm, kind, path) in [
+                (0, RequestKind::Read, near),
+                (ports.len() / 2 - 1, RequestKind::Read, near),
+                (ports.len() / 2, RequestKind::Read, near),
+                // A texture is looked up in the cycle in which it comes.
+                (ports.len() - 1, RequestKind::Texture, near - 1 - u64::from(config.l2.latency_cycles)),
+            ] {
+                ports[sm].outbox.push_back((at, request(kind, address, 7)));
+                let answers = drain(&mut system, &mut ports);
+                let far = upper != (sm >= ports.len() / 2);
+                assert_eq!(answers[0].1 - at, path + if far { 57 } else { 0 }, "{gpu}: SM {sm}, line {line}");
+                seen[usize::from(far)] += 1;
+                at += 1000;
+            }
+        }
+        assert!(seen.iter().all(|&n| n > 500), "{gpu}: {seen:?}");
+    }
+}
+
 /// With all clocks equal: what DRAM adds to a hit, by the state of the row.
 #[test]
 fn dram_adds_its_latencies_by_the_state_of_the_row() {
@@ -333,13 +366,15 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     let index = prop_oneof![Just(PartitionIndex::Linear), Just(PartitionIndex::Xor), Just(PartitionIndex::IPoly)];
     let sms_per_cluster = prop_oneof![2 => Just(1), 1 => Just(2), 1 => Just(4)];
     let arbiter = prop::sample::select(config::Arbiter::ALL.to_vec());
-    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster, arbiter)).prop_map(
-        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster, arbiter))| {
+    let far = prop::option::of(0u32..60);
+    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster, arbiter, far)).prop_map(
+        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster, arbiter, far))| {
             let mut config = small_gpu();
             config.sms_per_cluster = sms_per_cluster;
             (config.clocks.interconnect_mhz, config.clocks.l2_mhz, config.clocks.dram_mhz) = clocks;
             config.l2.partitions = partitions;
             config.l2.partition_index = partition_index;
+            config.l2.far_latency_cycles = far;
             config.l2.queue_entries = queues;
             config.l2.cache.mshr_entries = small.0;
             config.l2.cache.mshr_merges = small.1;

@@ -2,9 +2,10 @@
 //! those of Accel-Sim, from a table per architecture generation.
 
 mod generation;
+mod matrix;
 
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
-use isa::{Access, CacheOp, Control, MemAccess, OpClass, Space, Work};
+use isa::{Access, CacheOp, Control, MatrixWork, MemAccess, OpClass, Space, Work};
 
 /// Properties of an opcode with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Meaning {
     /// Effect on control flow.
     pub control: Control,
     pub mem: Option<MemAccess>,
+    /// Matrix multiplication, if it is one of known shape.
+    pub matrix: Option<MatrixWork>,
     /// The opcode is in no table.
     pub unknown: bool,
 }
@@ -30,9 +33,18 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
         bytes: bytes_per_lane(opcode),
         cache: cache_operator(opcode, access),
     });
-    let class = known.unwrap_or(DEFAULT_CLASS);
+    let class = match known.unwrap_or(DEFAULT_CLASS) {
+        OpClass::Convert if converts_64_bits(base, opcode) => OpClass::ConvertWide,
+        class => class,
+    };
     let work = Work::of_opcode(class, opcode);
-    Meaning { class, work, control: control(base, opcode), mem, unknown: known.is_none() }
+    let matrix = if class == OpClass::Tensor { matrix::work(base, opcode) } else { None };
+    Meaning { class, work, control: control(base, opcode), mem, matrix, unknown: known.is_none() }
+}
+
+/// Whether an opcode converts from or to a floating-point type, and one of the two types has 64 bits.
+fn converts_64_bits(base: &str, opcode: &str) -> bool {
+    !base.starts_with("I2I") && opcode.split('.').skip(1).any(|part| matches!(part, "F64" | "S64" | "U64"))
 }
 
 /// The opcode without its modifiers.

@@ -10,8 +10,8 @@
 //! Where the GPU's latencies count from issue to issue ([`LatencyOf::Issue`]), it does so in *t + L - 3*:
 //! an instruction is accepted 3 cycles after its issue if nothing delays it.
 //!
-//! - D-U1: a unit count that the sub-cores do not divide evenly makes the pipe a shared one, whose
-//!   units take the oldest instruction of any sub-core.
+//! - D-U1: units that are fewer than the sub-cores, such as the one FP64 unit of consumer GPUs, serve all of
+//!   them: each takes the oldest instruction of any sub-core.
 //! - D-U2: with latencies from issue to issue, a result is written to its bank in the cycle in which it is
 //!   forwarded, a few cycles before hardware writes it.
 

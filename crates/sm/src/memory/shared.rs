@@ -67,8 +67,10 @@ impl LoadStoreUnit {
         };
         state.counters.shared_accesses += 1;
         state.counters.shared_conflict_cycles += u64::from(degree - 1);
+        let bytes = mask.count_ones() * mem.map_or(0, |m| u32::from(m.bytes));
+        let cycles = shared.bytes_per_cycle.map_or(degree, |width| degree.max(bytes.div_ceil(width)));
         let dispatch = self.dispatch.as_mut().expect("just accepted");
-        dispatch.ready_at = now + Cycle::from(degree);
+        dispatch.ready_at = now + Cycle::from(cycles);
     }
 
     /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.

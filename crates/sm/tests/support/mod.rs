@@ -4,8 +4,8 @@ use config::{GpuConfig, Unit};
 use gpu::Core;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
-    MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits,
-    WarpSlot, WarpStream,
+    MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
+    Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -49,6 +49,7 @@ pub struct Line {
     pub class: OpClass,
     pub control: Control,
     pub mem: Option<MemAccess>,
+    pub matrix: Option<MatrixWork>,
     pub packed_half: bool,
     pub dsts: Vec<u16>,
     pub srcs: Vec<u16>,
@@ -77,6 +78,7 @@ impl Line {
             class,
             control: Control::None,
             mem: None,
+            matrix: None,
             packed_half: false,
             dsts: vec![],
             srcs: vec![],
@@ -240,6 +242,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
             ..InstSpec::of(Traits {
                 control: line.control,
                 mem: line.mem,
+                matrix: line.matrix,
                 packed_half: line.packed_half,
                 per_lane: line.per_lane,
                 partial: line.partial,

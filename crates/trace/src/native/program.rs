@@ -2,10 +2,12 @@
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
-use super::file::WORK_VERSION;
+use super::file::{MATRIX_VERSION, WORK_VERSION};
 use isa::{
-    ControlBits, InstSpec, MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits, Work,
+    ControlBits, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId,
+    Source, Traits, Work,
 };
+use sass::meaning::{Generation, meaning};
 use std::sync::Arc;
 
 /// Maximum number of static instructions of a program.
@@ -18,6 +20,7 @@ const MEMORY: u8 = 1;
 const PACKED_HALF: u8 = 2;
 const PER_LANE: u8 = 4;
 const PARTIAL: u8 = 8;
+const MATRIX: u8 = 16;
 
 /// Writes the names of the classes: classes in a file are indices in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
@@ -53,6 +56,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             (PACKED_HALF, inst.packed_half),
             (PER_LANE, inst.per_lane),
             (PARTIAL, inst.partial),
+            (MATRIX, inst.matrix.is_some()),
         ];
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
@@ -61,6 +65,10 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
         if let Some(mem) = inst.mem {
             let (space, access) = (codes::space_code(mem.space), codes::access_code(mem.access));
             out.extend([space, access, mem.bytes, codes::cache_code(mem.cache)]);
+        }
+        if let Some(MatrixWork { ty, multiply_adds }) = inst.matrix {
+            out.push(ty as u8);
+            put(out, multiply_adds.into());
         }
         for registers in [program.dsts(inst), program.srcs(inst)] {
             out.push(registers.len() as u8);
@@ -145,17 +153,23 @@ fn instruction(
     if mem.is_some() && !may_access(class) {
         return Err("a memory access of an instruction that loads or stores");
     }
+    let has_matrix = version >= MATRIX_VERSION && flags & MATRIX != 0;
+    let mut matrix = if has_matrix { Some(matrix_work(cursor, bytes)?) } else { None };
     let dsts = registers(cursor, bytes, regs)?;
     let srcs = registers(cursor, bytes, regs)?;
     let line = moved(last.line, cursor.signed(bytes)?)?;
     let file = cursor.narrow(bytes)?;
     let source = Source { line, origin: (file, moved(last.origin.1, cursor.signed(bytes)?)?) };
     let text = cursor.text(bytes)?;
+    if version < MATRIX_VERSION && class == OpClass::Tensor {
+        matrix = meaning(opcode_of(&text), Generation::Hopper).matrix;
+    }
     builder.push(InstSpec {
         traits: Traits {
             work: work.unwrap_or_else(|| work_of_text(class, &text)),
             control,
             mem,
+            matrix,
             packed_half: flags & PACKED_HALF != 0,
             per_lane: flags & PER_LANE != 0,
             partial: flags & PARTIAL != 0,
@@ -169,11 +183,14 @@ fn instruction(
     Ok(source)
 }
 
-/// Work of the lanes of an instruction in an old file, from its opcode: the first word of its text after a
-/// guard.
+/// Work of the lanes of an instruction in an old file.
 fn work_of_text(class: OpClass, text: &str) -> Work {
-    let opcode = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
-    Work::of_opcode(class, opcode.trim_end_matches(';'))
+    Work::of_opcode(class, opcode_of(text))
+}
+
+/// Opcode of an instruction: the first word of its text after a guard.
+fn opcode_of(text: &str) -> &str {
+    text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default().trim_end_matches(';')
 }
 
 const fn may_access(class: OpClass) -> bool {
@@ -193,6 +210,15 @@ fn access(cursor: &mut Cursor, bytes: &[u8]) -> Result<MemAccess, Expected> {
         return Err("an access of 1 to 16 bytes");
     }
     Ok(MemAccess { space, access, bytes: width, cache: codes::cache(cursor.byte(bytes)?)? })
+}
+
+fn matrix_work(cursor: &mut Cursor, bytes: &[u8]) -> Result<MatrixWork, Expected> {
+    let ty = MatrixType::ALL.get(usize::from(cursor.byte(bytes)?)).copied().ok_or("a type of a matrix operation")?;
+    let multiply_adds = cursor.narrow(bytes)?;
+    if multiply_adds > ty.most_multiply_adds() {
+        return Err("a matrix operation of a size that its type has");
+    }
+    Ok(MatrixWork { ty, multiply_adds })
 }
 
 fn registers(cursor: &mut Cursor, bytes: &[u8], regs: RegFile) -> Result<Vec<RegId>, Expected> {

@@ -242,7 +242,7 @@ impl ScalarPath {
         let srcs = program.srcs(inst);
         if mask != 0 && self.values.columns.len() == srcs.len() {
             self.counts.counters.scalar_seen += 1;
-            self.counts.seen.0[inst.class as usize] += 1;
+            self.counts.seen.0[inst.class.whole() as usize] += 1;
             self.read_operands(warp, program, inst, dynamic);
             let eligible = self.is_eligible(inst, dynamic, micro);
             // Groups of lanes whose operands are the same in each.
@@ -381,7 +381,7 @@ impl ScalarPath {
         let arithmetic = inst.mem.is_none();
         if scalar_groups < groups {
             self.counts.counters.half_scalar_instructions += 1;
-            self.counts.half_scalar.0[inst.class as usize] += 1;
+            self.counts.half_scalar.0[inst.class.whole() as usize] += 1;
             if arithmetic {
                 route.lanes_saved = lanes - 1;
                 micro.initiation_cycles = micro.initiation_cycles.div_ceil(2);
@@ -389,7 +389,7 @@ impl ScalarPath {
             return unit;
         }
         self.counts.counters.scalar_instructions += 1;
-        self.counts.scalar.0[inst.class as usize] += 1;
+        self.counts.scalar.0[inst.class.whole() as usize] += 1;
         // Groups with equal operands are one.
         let alike = self.operands.iter().all(|operand| operand.same_everywhere);
         let operations = if alike { 1 } else { groups };
@@ -442,7 +442,8 @@ struct Writes {
 
 macro_rules! classes {
     ($($class:ident = $name:literal,)*) => {
-        /// Classes of which instructions may be scalar, with the names of their shares.
+        /// Classes of which instructions may be scalar, with the names of their shares. Parts of a class
+        /// ([`OpClass::part_of`]) count as the class.
         const CLASSES: &[(OpClass, &str, &str)] =
             &[$((OpClass::$class, concat!("scalar_share_", $name), concat!("half_scalar_share_", $name)),)*];
     };
@@ -467,5 +468,5 @@ classes! {
 /// What the paper calls regular arithmetic, as far as it executes where integers and single precision
 /// do.
 fn is_arithmetic(class: OpClass) -> bool {
-    !matches!(class, OpClass::Load | OpClass::Store) && CLASSES.iter().any(|&(known, ..)| known == class)
+    !matches!(class, OpClass::Load | OpClass::Store) && CLASSES.iter().any(|&(known, ..)| known == class.whole())
 }

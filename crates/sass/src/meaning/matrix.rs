@@ -1,0 +1,79 @@
+//! Types and sizes of matrix operations, from the modifiers of their opcodes.
+
+use isa::{MatrixType, MatrixWork};
+
+/// Multiply-adds of `mma.m8n8k4` with f16 factors, which is four products of 8 x 4 by 4 x 8 elements. `HMMA.884`
+/// is one of its steps: four with an f32 accumulator, two with an f16 one.
+const QUADS: u32 = 4 * 8 * 8 * 4;
+
+/// What an opcode such as `HMMA.16816.F32.BF16` asks of a matrix unit; `None` for other opcodes and for shapes
+/// that are not written so (`HGMMA.64x128x16`).
+pub(super) fn work(base: &str, opcode: &str) -> Option<MatrixWork> {
+    let modifiers: Vec<&str> = opcode.split('.').skip(1).collect();
+    let has = |modifier: &str| modifiers.contains(&modifier);
+    let [m, n, k] = modifiers.iter().find_map(|text| shape(text))?;
+    let ty = match base {
+        "HMMA" if has("BF16") => MatrixType::Bf16,
+        "HMMA" if has("TF32") => MatrixType::Tf32,
+        "HMMA" if has("F32") => MatrixType::F16F32,
+        "HMMA" => MatrixType::F16,
+        "QMMA" if has("F32") => MatrixType::Fp8F32,
+        "QMMA" => MatrixType::Fp8,
+        "IMMA" if has("U4") || has("S4") => MatrixType::Int4,
+        "IMMA" => MatrixType::Int8,
+        "BMMA" => MatrixType::B1,
+        "DMMA" => MatrixType::F64,
+        _ => return None,
+    };
+    let multiply_adds = match (base, [m, n, k], ty) {
+        ("HMMA", [8, 8, 4], MatrixType::F16) => QUADS / 2,
+        ("HMMA", [8, 8, 4], _) => QUADS / 4,
+        _ if has("SP") => m * n * k / 2,
+        _ => m * n * k,
+    };
+    Some(MatrixWork { ty, multiply_adds })
+}
+
+/// 16, 8 and 32 for `16832`, or `16x8x32` as in `DMMA`: m is 8 or 16, n is 8.
+fn shape(text: &str) -> Option<[u32; 3]> {
+    let text = text.replace('x', "");
+    let (m, rest) = match text.strip_prefix("16") {
+        Some(rest) => (16, rest),
+        None => (8, text.strip_prefix('8')?),
+    };
+    let k: u32 = rest.strip_prefix('8')?.parse().ok()?;
+    (k.is_power_of_two() && (4..=256).contains(&k)).then_some([m, 8, k])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meaning::base;
+
+    #[test]
+    fn shapes_and_types_come_from_modifiers() {
+        use MatrixType::{B1, Bf16, F16, F16F32, F64, Fp8F32, Int4, Int8, Tf32};
+        let rows = [
+            ("HMMA.884.F32.F32.STEP2", F16F32, 256),
+            ("HMMA.884.F16.F16.STEP1", F16, 512),
+            ("HMMA.1688.F16", F16, 1024),
+            ("HMMA.16816.F32", F16F32, 2048),
+            ("HMMA.16816.F32.BF16", Bf16, 2048),
+            ("HMMA.1684.F32.TF32", Tf32, 512),
+            ("HMMA.SP.16832.F32", F16F32, 2048),
+            ("IMMA.8816.S8.U8.SAT", Int8, 1024),
+            ("IMMA.16864.S4.S4", Int4, 8192),
+            ("BMMA.168256.XOR.POPC", B1, 32_768),
+            ("DMMA.884", F64, 256),
+            ("DMMA.16x8x16", F64, 2048),
+            ("QMMA.16832.F32.E4M3.E5M2", Fp8F32, 4096),
+        ];
+        for (opcode, ty, multiply_adds) in rows {
+            assert_eq!(work(base(opcode), opcode), Some(MatrixWork { ty, multiply_adds }), "{opcode}");
+            assert!(multiply_adds <= ty.most_multiply_adds(), "{opcode}");
+        }
+        for other in ["HGMMA.64x128x16.F32", "HMMA", "FFMA", "MOVM.16.MT88"] {
+            assert_eq!(work(base(other), other), None, "{other}");
+        }
+    }
+}
