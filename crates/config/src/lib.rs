@@ -81,7 +81,10 @@ macro_rules! builtin {
 }
 
 builtin! {
-    Hardware { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", "a40", }
+    Hardware {
+        "gtx480", "v100", "gv100", "titanv", "rtx2060s", "a100", "rtx3070", "rtx3090", "a6000", "a40", "rtx4090", "l40",
+        "h100-pcie", "h100", "h200",
+    }
     AccelSim {
         "accel-sim/gtx480", "accel-sim/v100", "accel-sim/gv100", "accel-sim/titanv", "accel-sim/rtx2060",
         "accel-sim/rtx2060s", "accel-sim/rtx3070",

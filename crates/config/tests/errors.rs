@@ -4,10 +4,10 @@ use config::{ConfigError, Raw};
 use proptest::prelude::*;
 
 fn v100() -> &'static str {
-    config::builtin().iter().find(|b| b.name == "v100").unwrap().text
+    config::builtin().iter().find(|b| b.name == "accel-sim/v100").unwrap().text
 }
 
-/// The built-in V100 with each `from` replaced by its `to`.
+/// Accel-Sim's V100 with each `from` replaced by its `to`.
 fn changed(changes: &[(&str, &str)]) -> String {
     changes.iter().fold(v100().to_string(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -162,7 +162,7 @@ fn a_description_extends_another() {
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     write(
         "mine.toml",
-        "extends = \"v100\"\nname = \"mine\"\n[sm]\nmax_warps = 32\n[sources]\n\"sm.max_warps\" = \"a guess\"\n",
+        "extends = \"accel-sim/v100\"\nname = \"mine\"\n[sm]\nmax_warps = 32\n[sources]\n\"sm.max_warps\" = \"a guess\"\n",
     );
     write("child.toml", "extends = \"mine.toml\"\nsm_count = 3\n[launch]\nkernel_latency_ns = 2000\n");
     let path = dir.path().join("child.toml");
@@ -173,7 +173,7 @@ fn a_description_extends_another() {
     assert_eq!(raw.source_of("sm.max_warps"), Some("a guess"));
     assert!(raw.source_of("sm.max_ctas").unwrap().contains("-gpgpu_shader_cta"));
 
-    write("bad.toml", "extends = \"v100\"\n[sm]\nmax_warps = 129\n");
+    write("bad.toml", "extends = \"accel-sim/v100\"\n[sm]\nmax_warps = 129\n");
     let shown = config::load(dir.path().join("bad.toml").to_str().unwrap()).unwrap_err().to_string();
     assert!(shown.contains("bad.toml:3:1: `sm.max_warps` is 129"), "{shown}");
 

@@ -1,24 +1,25 @@
-//! What the papers say of their GPUs, against our descriptions: the figures that they share with
-//! the simulator's files hold as they are, the ones that the authors set are `--set` away.
+//! What the papers say of their GPUs, against our descriptions of them.
 
-use config::{Unit, load, load_with};
+use config::{Unit, load};
 
 /// GhOST, table III.
 #[test]
 fn ghost_turing_and_ampere() {
-    for (name, mhz, sms, warps) in [("rtx2060s", 1905.0, 34, 32), ("rtx3070", 1132.0, 46, 48)] {
-        let gpu = load_with(name, &["sm.issue.scheduler=gto", "sm.frontend.buffer_entries=4"]).unwrap();
+    for (name, mhz, sms, warps) in [("papers/ghost", 1905.0, 34, 32), ("papers/ghost-rtx3070", 1132.0, 46, 48)] {
+        let gpu = load(name).unwrap();
+        assert_eq!((gpu.sm.issue.scheduler.as_str(), gpu.sm.frontend.buffer_entries), ("gto", 4), "{name}");
         assert_eq!((gpu.clocks.core_mhz, gpu.sm_count, gpu.sm.max_warps), (mhz, sms, warps), "{name}");
         assert_eq!((gpu.sm.issue.schedulers, gpu.sm.issue.width, gpu.sm.registers), (4, 1, 65536), "{name}");
         assert_eq!(gpu.sm.registers * 4, 256 << 10, "{name}: bytes of the register file");
     }
-    assert_eq!(load("rtx2060s").unwrap().sm.l1d.cache.capacity_bytes(), 64 << 10);
+    assert_eq!(load("papers/ghost").unwrap().sm.l1d.cache.capacity_bytes(), 64 << 10);
 }
 
 /// SOCGPU, table 1.
 #[test]
 fn socgpu_v100() {
-    let gpu = load_with("v100", &["clocks.core_mhz=1530", "sm.issue.scheduler=gto"]).unwrap();
+    let gpu = load("papers/socgpu").unwrap();
+    assert_eq!(gpu.clocks.core_mhz, 1530.0);
     let units = [Unit::Sp, Unit::Dp, Unit::Int, Unit::Sfu, Unit::Mem, Unit::Tensor].map(|u| gpu.sm.units[&u].count);
     assert_eq!(units, [4, 4, 4, 4, 1, 4]);
     assert_eq!((gpu.sm.max_warps, gpu.sm.registers, gpu.sm_count, gpu.sm.issue.schedulers), (64, 65536, 80, 4));
@@ -31,7 +32,7 @@ fn socgpu_v100() {
 /// GPGPU-Sim and we count whole warps at half of it.
 #[test]
 fn sgmf_gtx480() {
-    let gpu = load("gtx480").unwrap();
+    let gpu = load("papers/sgmf").unwrap();
     assert_eq!((gpu.sm_count, gpu.l2.partitions, gpu.dram.timing.nbk), (15, 6, 16));
     assert_eq!((gpu.clocks.core_mhz * 2.0, gpu.clocks.l2_mhz, gpu.clocks.dram_mhz), (1400.0, 700.0, 924.0));
     assert_eq!(gpu.l2.bytes(), 786_432);
