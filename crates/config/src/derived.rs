@@ -89,7 +89,7 @@ mod tests {
         ("rtx4090", 1008.0, 73728, 1536),
         ("h100", 3352.0, 51200, 2048),
         ("h100-pcie", 2039.0, 51200, 2048),
-        // 50 MB do not divide among 96 slices.
+        // 50 MB do not divide among 192 slices.
         ("h200", 4800.0, 52224, 2048),
     ];
 

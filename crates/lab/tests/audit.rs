@@ -134,7 +134,7 @@ fn every_design_everywhere() {
 /// Nothing else, and nothing of it under `ghost` ([`ghost_on_gtx480`]).
 #[test]
 fn ghost_by_its_paper_alone_lets_writes_pass_reads() {
-    let (_, findings) = audited("gtx480", Form::Ptx, "ghost-unguarded", "spmv");
+    let (_, findings) = audited("papers/war", Form::Ptx, "ghost-unguarded", "spmv");
     assert!(findings.count(Violation::War) > 0, "{findings}");
     assert_eq!(findings.total(), findings.count(Violation::War), "{findings}");
 }
@@ -146,7 +146,7 @@ fn ghost_by_its_paper_alone_lets_writes_pass_reads() {
 fn scalar_instructions_write_after_older_ones_have_read() {
     for workload in ["bfs", "histogram", "kmeans", "matmul", "nbody", "wmma"] {
         for core in ["inorder+scalar", "ghost+scalar", "ghost+scalar+half+memory"] {
-            let (_, findings) = audited("rtx3070", Form::Sass, core, workload);
+            let (_, findings) = audited("accel-sim/rtx3070", Form::Sass, core, workload);
             assert_eq!(findings.count(Violation::War), 0, "{workload}, {core}: {findings}");
         }
     }
@@ -167,13 +167,13 @@ fn unprotected(gpu: &str, code: Form) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn shared_collectors_without_protection_let_atomics_pass_each_other() {
-    let memory = unprotected("gtx480", Form::Ptx);
+    let memory = unprotected("papers/war", Form::Ptx);
     assert!(memory["histogram"] > 0, "{memory:?}");
 }
 
 #[test]
 fn sub_cores_without_protection_let_atomics_pass_each_other_too() {
-    let memory = unprotected("rtx2060s", Form::Sass);
+    let memory = unprotected("accel-sim/rtx2060s", Form::Sass);
     assert!(memory["histogram"] > 0, "{memory:?}");
 }
 

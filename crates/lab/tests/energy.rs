@@ -88,7 +88,7 @@ fn power_over_time_adds_up_and_changes_nothing() {
 
 #[test]
 fn the_clock_scales_time_and_the_voltage_everything_but_constant_power() {
-    let of = |settings: &[&str]| report(&Setup::new(config::load_with("v100", settings).unwrap()), "matmul").total;
+    let of = |settings: &[&str]| report(&Setup::new(config::load_with("accel-sim/v100", settings).unwrap()), "matmul").total;
     // All clocks at once: the same cycles.
     let fast = ["clocks.core_mhz=2264", "clocks.interconnect_mhz=2264", "clocks.l2_mhz=2264", "clocks.dram_mhz=1700"];
     let (one, two, low) = (of(&[]), of(&fast), of(&["energy.volts=0.5"]));
@@ -108,7 +108,7 @@ fn the_clock_scales_time_and_the_voltage_everything_but_constant_power() {
 #[test]
 fn nothing_counted_costs_only_time() {
     let gpu = config::load("v100").unwrap();
-    let idle = Snapshot::<SmTotals> { cycles: 1_132_000, ..Snapshot::default() }.erased();
+    let idle = Snapshot::<SmTotals> { cycles: 1_530_000, ..Snapshot::default() }.erased();
     let model = EnergyModel::of(&gpu).unwrap().unwrap();
     let energy = model.energy(&idle, &gpu);
     let c = model.coefficients();

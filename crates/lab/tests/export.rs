@@ -215,7 +215,7 @@ fn an_earlier_trace_is_overwritten_only_when_asked() {
 
 #[test]
 fn a_run_that_does_not_end_leaves_no_trace() {
-    let (mut setup, folder) = (setup("rtx2060s"), tempfile::tempdir().unwrap());
+    let (mut setup, folder) = (setup("accel-sim/rtx2060s"), tempfile::tempdir().unwrap());
     setup.max_cycles = Some(10);
     let error =
         export(&setup, &job("matmul"), folder.path(), TraceFormat::Native { values: false }, false, &mut Unattended)

@@ -40,7 +40,8 @@ int main(void) {
     TRUE(apart > 1.8 * together);
 
     /* A query of work that is not done says so, and polling comes to an end. */
-    OK(launch(spin, 1, 64, 0, a, ARGS(&out, &rounds)));
+    int longer = 4 * rounds;
+    OK(launch(spin, 1, 64, 0, a, ARGS(&out, &longer)));
     int polls = 0;
     while (cudaStreamQuery(a) == 600) polls++;
     TRUE(polls > 3);

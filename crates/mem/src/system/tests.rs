@@ -50,7 +50,7 @@ fn l2_hit_latency(config: &GpuConfig) -> Cycle {
 
 #[test]
 fn an_l2_hit_takes_what_its_path_adds_up_to() {
-    for gpu in ["rtx2060s", "v100", "rtx3070"] {
+    for gpu in ["accel-sim/rtx2060s", "accel-sim/v100", "accel-sim/rtx3070"] {
         let config = config::load(gpu).unwrap();
         let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
         system.copy_to_device(0x1_0000, 4096);
@@ -65,7 +65,7 @@ fn an_l2_hit_takes_what_its_path_adds_up_to() {
 /// Each SM is near one half of the slices, and takes the extra latency to each of the other half, textures too.
 #[test]
 fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
-    for gpu in ["rtx2060s", "v100"] {
+    for gpu in ["accel-sim/rtx2060s", "accel-sim/v100"] {
         let mut config = config::load(gpu).unwrap();
         let near = l2_hit_latency(&config);
         config.l2.far_latency_cycles = Some(57);
