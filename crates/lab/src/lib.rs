@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 pub mod accelsim;
+pub mod applications;
 pub mod core_cost;
 mod core_name;
 mod cores;

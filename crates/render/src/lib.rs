@@ -9,6 +9,7 @@ pub mod report;
 #[doc(hidden)]
 pub mod sample;
 pub mod scalar;
+pub mod scatter;
 pub mod slots;
 pub mod statistics;
 pub mod style;

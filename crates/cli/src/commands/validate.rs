@@ -2,6 +2,7 @@
 
 mod accelsim;
 mod accelwattch;
+mod hardware;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Settings;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
   warpwright validate
   warpwright validate accelsim reference traces
   warpwright validate accelwattch
+  warpwright validate hardware
   warpwright validate --gpu titanv,my-gpu.toml --json
   warpwright validate --gpu titanv --set l2.latency_cycles=200")]
 pub struct Args {
@@ -42,6 +44,7 @@ pub struct Args {
 enum Other {
     Accelsim(accelsim::Args),
     Accelwattch(accelwattch::Args),
+    Hardware(hardware::Args),
 }
 
 /// A reason that rows refer to.
@@ -62,6 +65,7 @@ pub fn run(args: &Args) -> Outcome {
     match &args.other {
         Some(Other::Accelsim(args)) => return accelsim::run(args),
         Some(Other::Accelwattch(args)) => return accelwattch::run(args),
+        Some(Other::Hardware(args)) => return hardware::run(args),
         None => {}
     }
     let mut rows = Vec::new();

@@ -9,4 +9,4 @@ pub mod management;
 
 #[cfg(test)]
 pub use ::render::sample;
-pub use ::render::{accelsim, energy, number, power, report, slots, statistics, style, summary, table, wrap};
+pub use ::render::{accelsim, energy, number, power, report, scatter, slots, statistics, style, summary, table, wrap};

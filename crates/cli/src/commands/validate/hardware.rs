@@ -1,0 +1,301 @@
+//! `warpwright validate hardware`: applications on a real GPU beside our runs of the same programs.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output;
+use crate::render::number::count;
+use crate::render::scatter::{self, Group};
+use crate::render::table::{Align, Table};
+use crate::render::wrap::wrapped;
+use lab::applications::{
+    Agreement, Applications, Input, Measured, OUTLIER_PERCENT, Published, Row, agreement, applications,
+};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Print cycles of applications on a Quadro GV100 beside ours and Accel-Sim's
+///
+/// The figures are those of docs/hardware-applications.toml, which comes with the program; nothing is simulated. docs/applications.md says how they were taken and how to repeat them. Microbenchmarks are a group of their own and are in no figure over all applications.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright validate hardware
+  warpwright validate hardware --gpu accel-sim/v100
+  warpwright validate hardware --svg applications.svg
+  warpwright validate hardware --json")]
+pub struct Args {
+    /// GPU description whose runs are shown [default: gv100 if there are runs of it]
+    #[arg(long, value_name = "NAME")]
+    gpu: Option<String>,
+    /// Write the scatter plot as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Agreement over a suite, or over all applications.
+#[derive(Debug, Serialize)]
+struct Share {
+    suite: String,
+    ours: Agreement,
+    accelsim: Agreement,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOut {
+    suite: String,
+    name: String,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: u32,
+    hardware: &'a Published,
+    gpu: String,
+    measured: &'a Measured,
+    rows: Vec<Row>,
+    suites: Vec<Share>,
+    applications: Share,
+    left_out: Vec<LeftOut>,
+}
+
+/// Prints the comparison.
+pub fn run(args: &Args) -> Outcome {
+    let file = applications();
+    let document = document(file, args.gpu.as_deref()).map_err(Failure::bad_input)?;
+    if let Some(path) = &args.svg {
+        let title = format!("{} on {}, core {}", document.gpu, file.published.gpu, document.measured.core);
+        let picture = scatter::svg(&groups(&document), &title, OUTLIER_PERCENT).map_err(Failure::failed)?;
+        output::save(path, picture.as_bytes())?;
+    }
+    if args.json {
+        output::print_json(&document)?;
+    } else {
+        output::print(&render(&document))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a>, String> {
+    let known = || file.measured.keys().map(String::as_str).collect::<Vec<_>>();
+    let preferred = || known().into_iter().find(|&name| name == "gv100").or(known().first().copied());
+    let gpu = gpu.or_else(preferred).unwrap_or_default().to_owned();
+    let measured = file.measured.get(&gpu);
+    let measured = measured.ok_or_else(|| format!("there are no runs on `{gpu}`, only on {}", known().join(", ")))?;
+    let rows = file.rows(&gpu);
+    let share = |suite: &str, of: &dyn Fn(&Row) -> bool| {
+        let (ours, accelsim) = agreement(rows.iter().filter(|row| of(row)));
+        Share { suite: suite.to_owned(), ours, accelsim }
+    };
+    let mut names: Vec<&str> = rows.iter().map(|row| row.suite.as_str()).collect();
+    names.dedup();
+    let suites = names.iter().map(|&name| share(name, &|row| row.suite == name)).collect();
+    let absent = file.runs.iter().filter(|run| !run.cycles.contains_key(&gpu));
+    let left_out = absent.map(|run| LeftOut {
+        suite: run.suite.clone(),
+        name: run.name(),
+        reason: run.left_out.clone().unwrap_or_else(|| "not run on this description".to_owned()),
+    });
+    Ok(Document {
+        schema: 1,
+        hardware: &file.published,
+        measured,
+        suites,
+        applications: share("all applications", &Row::is_application),
+        left_out: left_out.collect(),
+        gpu,
+        rows,
+    })
+}
+
+/// The points of each suite.
+fn groups(document: &Document) -> Vec<Group> {
+    let points = |suite: &str| {
+        let rows = document.rows.iter().filter(|row| row.suite == suite);
+        rows.map(|row| (row.hardware as f64, row.ours as f64)).collect()
+    };
+    document.suites.iter().map(|s| Group { name: s.suite.clone(), points: points(&s.suite) }).collect()
+}
+
+fn percent(x: f64) -> String {
+    format!("{x:+.1} %")
+}
+
+fn render(document: &Document) -> String {
+    use Align::{Name, Right};
+    let (hardware, measured) = (document.hardware, document.measured);
+    let heading = format!(
+        "Cycles on a {} at {} MHz beside ours with {}, core {} (version {}, commit {}, {}), and Accel-Sim's published ones. {}. Each launch is {} cycles in ours, as in the hardware's counter.",
+        hardware.gpu,
+        hardware.clock_mhz,
+        document.gpu,
+        measured.core,
+        measured.version,
+        measured.commit,
+        measured.date,
+        hardware.source,
+        hardware.launch_cycles
+    );
+    let mut text = wrapped(&heading, "", "");
+    let mut rough = false;
+    for share in &document.suites {
+        let mut table = Table::new([
+            (share.suite.as_str(), Name),
+            ("hardware", Right),
+            ("ours", Right),
+            ("error", Right),
+            ("Accel-Sim", Right),
+            ("error", Right),
+        ]);
+        for row in document.rows.iter().filter(|row| row.suite == share.suite) {
+            let mark = if row.input == Input::Shape { " ~" } else { "" };
+            rough |= !mark.is_empty();
+            table.row(&[
+                format!("{}{mark}", row.name),
+                count(row.hardware),
+                count(row.ours),
+                percent(row.error_percent),
+                count(row.accelsim),
+                percent(row.accelsim_error_percent),
+            ]);
+        }
+        text += &format!("\n{}", table.render());
+    }
+    if rough {
+        text += "\n  ~ input of the same format and size with random values\n";
+    }
+    text += &format!("\n{}\n{}", agreements(document), scatter::text(&groups(document)));
+    text + &outliers(document) + &left_out(document)
+}
+
+fn agreements(document: &Document) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new([
+        ("mean absolute error", Left),
+        ("runs", Right),
+        ("ours", Right),
+        ("Accel-Sim", Right),
+        ("correlation", Right),
+        ("of logarithms", Right),
+        ("Accel-Sim", Right),
+    ]);
+    let real = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
+    for share in document.suites.iter().chain([&document.applications]) {
+        table.row(&[
+            share.suite.clone(),
+            share.ours.runs.to_string(),
+            format!("{:.1} %", share.ours.mean_error_percent),
+            format!("{:.1} %", share.accelsim.mean_error_percent),
+            real(share.ours.correlation),
+            real(share.ours.log_correlation),
+            real(share.accelsim.log_correlation),
+        ]);
+    }
+    table.render()
+}
+
+fn outliers(document: &Document) -> String {
+    let found: Vec<&Row> = document.rows.iter().filter(|row| row.is_outlier()).collect();
+    let mut text = format!("\n{} beyond {OUTLIER_PERCENT} %\n", kit::text::counted(found.len() as u64, "run"));
+    for row in found {
+        let cause = row.cause.as_deref().unwrap_or("no cause found yet");
+        text += &wrapped(&format!("{}, {}: {cause}", row.name, percent(row.error_percent)), "  ", "    ");
+    }
+    text
+}
+
+fn left_out(document: &Document) -> String {
+    let mut text = String::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for run in &document.left_out {
+        match reasons.iter_mut().find(|(reason, _)| *reason == run.reason) {
+            Some((_, names)) => names.push(&run.name),
+            None => reasons.push((&run.reason, vec![&run.name])),
+        }
+    }
+    for (reason, names) in reasons {
+        text += &wrapped(&format!("Without a figure of ours ({reason}): {}", names.join(", ")), "\n", "  ");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [published]
+        gpu = "Quadro GV100"
+        clock_mhz = 1132
+        launch_cycles = 5000
+        launch_source = "someone's microbenchmark"
+        source = "someone's figures"
+
+        [measured.gv100]
+        core = "inorder"
+        version = "0.1.0"
+        commit = "0123456"
+        date = "2026-01-02"
+
+        [[run]]
+        suite = "Rodinia 3.1"
+        program = "bfs-rodinia-3.1"
+        arguments = "./data/graph4096.txt"
+        input = "original"
+        hardware = 100_000
+        accelsim = 90_000
+        gpgpusim = 50_000
+        launches = 2
+        cycles = { gv100 = 100_000 }
+
+        [[run]]
+        suite = "Rodinia 3.1"
+        program = "nw-rodinia-3.1"
+        arguments = "2048 10"
+        input = "none"
+        hardware = 3_000_000
+        accelsim = 2_500_000
+        gpgpusim = 7_000_000
+        left_out = "takes too long"
+
+        [[run]]
+        suite = "Parboil"
+        program = "parboil-histo"
+        arguments = "-i ./data/img.bin -- 20 4"
+        input = "shape"
+        hardware = 5_000_000
+        accelsim = 3_000_000
+        gpgpusim = 2_000_000
+        launches = 100
+        cycles = { gv100 = 2_000_000 }
+        cause = { gv100 = "the real image has more values in one bin" }
+
+        [[run]]
+        suite = "microbenchmarks"
+        program = "l2_lat"
+        arguments = ""
+        input = "none"
+        hardware = 7_000_000
+        accelsim = 6_000_000
+        gpgpusim = 5_000_000
+        launches = 1
+        cycles = { gv100 = 6_995_000 }
+    "#;
+
+    #[test]
+    fn golden() {
+        let file = Applications::parse(FILE).unwrap();
+        let document = document(&file, None).unwrap();
+        // 10 and 50 %: microbenchmarks do not count.
+        assert!((document.applications.ours.mean_error_percent - 30.0).abs() < 1e-9);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&render(&document)).to_string());
+    }
+
+    #[test]
+    fn other_descriptions_are_refused_by_name() {
+        let file = Applications::parse(FILE).unwrap();
+        let message = document(&file, Some("v100")).unwrap_err();
+        assert_eq!(message, "there are no runs on `v100`, only on gv100");
+    }
+}
