@@ -308,7 +308,6 @@ fn spellings_that_mean_the_same() {
         succeed(&["run", "vectoradd", "--param", "n=256", "--set", &format!("sm.frontend.branches={branches}"), "-q"]);
     }
     for option in ["--gpu", "--gpus"] {
-        refused(&["validate", option, "v10"], &["did you mean `v100`"]);
         refused(&["compare", "vectoradd", option, "v10"], &["did you mean `v100`"]);
     }
 }

@@ -1,4 +1,4 @@
-//! `warpwright validate`, from its command line to its output.
+//! `warpwright microbench` and `warpwright validate`, from their command lines to their output.
 
 use crate::common;
 
@@ -8,41 +8,64 @@ use serde_json::Value;
 #[test]
 fn help() {
     insta::assert_snapshot!("help_validate", succeed(&["validate", "--help"]));
+    insta::assert_snapshot!("help_microbench", succeed(&["microbench", "--help"]));
 }
 
 #[test]
-fn json_and_text_tell_the_same() {
-    let document: Value = serde_json::from_str(&succeed(&["validate", "--gpus", "gtx480", "--json"])).unwrap();
-    let text = succeed(&["validate", "--gpus", "gtx480"]);
+fn json_and_text_say_the_same() {
+    let args = ["microbench", "titanv", "--only", "fp32_fma*,shared_latency"];
+    let document: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    let text = succeed(&args);
     let rows = document["rows"].as_array().unwrap();
-    assert!(rows.len() >= 15, "{} rows", rows.len());
+    assert_eq!(rows.len(), 3);
     for row in rows {
         let quantity = row["quantity"].as_str().unwrap();
-        assert_eq!(row["gpu"], "gtx480");
-        assert!(row["ours"].as_f64().unwrap() > 0.0, "{row}");
-        assert_eq!(row["reason"], "unmeasured");
-        assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("gtx480  {quantity} "))), "{quantity}");
+        for code in ["ptx", "machine_code"] {
+            let found = &row[code];
+            assert!(found["value"].as_f64().unwrap() > 0.0, "{row}");
+            let deviation = found["deviation_percent"].as_f64().unwrap();
+            let verdict = match deviation.abs() {
+                ..=10.0 => "within 10 %",
+                ..=30.0 => "within 30 %",
+                _ => "beyond",
+            };
+            assert_eq!(found["verdict"], verdict);
+        }
+        assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("{quantity} "))), "{quantity}");
     }
-    assert!(text.contains("Hardware figures:\n  none for these GPUs\n"), "{text}");
+    for code in ["ptx", "machine_code"] {
+        assert_eq!(document[code]["rows"], 3);
+    }
+    assert!(text.contains("TITAN V: Accel-Sim's GPU_Microbenchmark"), "{text}");
+}
+
+#[test]
+fn validate_prints_the_same_table() {
+    let of = |command: &str| succeed(&[command, "gtx480", "--only", "fp64_add_rate", "--isa", "ptx"]);
+    assert_eq!(of("validate"), of("microbench"));
 }
 
 #[test]
 fn a_changed_value_shows() {
     let l2 = |value: &str| {
         let setting = format!("l2.latency_cycles={value}");
-        let args = ["validate", "--gpus", "gtx480", "--set", &setting, "--json"];
+        let args = ["microbench", "gtx480", "--only", "l2_latency", "--set", &setting, "--json"];
         let document: Value = serde_json::from_str(&succeed(&args)).unwrap();
-        let rows = document["rows"].as_array().unwrap();
-        rows.iter().find(|r| r["quantity"] == "l2_latency").unwrap()["ours"].as_f64().unwrap()
+        document["rows"][0]["ptx"]["value"].as_f64().unwrap()
     };
     assert_eq!(l2("130") - l2("100"), 30.0);
 }
 
 #[test]
 fn mistakes_are_bad_input() {
-    for args in [&["validate", "--gpus", "gtx48"][..], &["validate", "--set", "l2.latency=1"]] {
+    for args in [
+        &["microbench", "gtx48"][..],
+        &["validate", "v100", "--set", "l2.latency=1"],
+        &["microbench", "v100", "--only", "l2_latenzy"],
+        &["microbench"],
+    ] {
         let ran = run(args);
         assert_eq!(ran.status, 2, "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("hint") || ran.stderr.contains("did you mean"), "{}", ran.stderr);
     }
+    assert!(run(&["microbench", "v100", "--only", "l2_latenzy"]).stderr.contains("did you mean `l2_latency`"));
 }

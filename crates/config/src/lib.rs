@@ -19,7 +19,6 @@
 mod derived;
 mod error;
 pub mod import;
-pub mod measured;
 pub mod model;
 mod raw;
 pub mod schema;

@@ -33,6 +33,7 @@ mod engine;
 mod error;
 mod export;
 mod for_core;
+pub mod figures;
 mod functional;
 mod memory_checks;
 mod meter;

@@ -1,30 +1,66 @@
-//! The model's figures beside those measured on hardware, each gap with its reason.
+//! The model's figures beside those of hardware, each gap with its verdict.
 //!
-//! Ours come from [`crate::microbench`], the others from [`config::measured`]. `docs/validation.md`
-//! holds the table and the reasons.
+//! Ours come from [`crate::microbench`], the others from [`crate::figures`]. `docs/validation.md` has the
+//! table of the GPUs that come with the program.
 
-use crate::microbench::{Measurement, measure};
+use crate::figures::{self, Figure};
+use crate::microbench::catalogue::Group;
+use crate::microbench::{Quantity, has, measure, quantities};
 use crate::setup::Setup;
-use config::GpuConfig;
-use config::measured::{Figure, Quantity, figures_for};
+use workloads::Form;
 use workloads::device::DeviceError;
 
-/// Deviation in percent up to which two figures agree.
-pub const AGREES_PERCENT: f64 = 5.0;
+/// How far a figure is from hardware's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum Verdict {
+    /// By no more than 10 %.
+    #[serde(rename = "within 10 %")]
+    Within10,
+    /// By more than 10 % and no more than 30 %.
+    #[serde(rename = "within 30 %")]
+    Within30,
+    /// By more than 30 %.
+    #[serde(rename = "beyond")]
+    Beyond,
+}
 
-/// What was measured on hardware.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Measured {
-    /// The GPU, by its full name; it may be a related card.
-    pub gpu: String,
-    /// Smallest of the measured values.
-    pub low: f64,
-    /// Largest of the measured values.
-    pub high: f64,
-    /// Who measured it, and how.
-    pub source: String,
-    /// Remarks on the measurement; may be empty.
-    pub note: String,
+impl Verdict {
+    /// The verdict on a deviation.
+    pub fn of(deviation_percent: f64) -> Self {
+        match deviation_percent.abs() {
+            ..=10.0 => Self::Within10,
+            ..=30.0 => Self::Within30,
+            _ => Self::Beyond,
+        }
+    }
+
+    /// Its words in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Within10 => "within 10 %",
+            Self::Within30 => "within 30 %",
+            Self::Beyond => "beyond",
+        }
+    }
+}
+
+/// A figure of the model.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Found {
+    /// The figure, in the unit of the row.
+    pub value: f64,
+    /// Its deviation from the nearest published value, in percent of that; 0 within the range of the
+    /// published values. None where nothing is published.
+    pub deviation_percent: Option<f64>,
+    /// What that means.
+    pub verdict: Option<Verdict>,
+}
+
+impl Found {
+    fn new(value: f64, published: Option<&Figure>) -> Self {
+        let deviation_percent = published.map(|figure| deviation(value, figure.low, figure.high));
+        Self { value, deviation_percent, verdict: deviation_percent.map(Verdict::of) }
+    }
 }
 
 /// One quantity of one GPU.
@@ -33,124 +69,55 @@ pub struct Row {
     /// Name of the GPU description.
     pub gpu: String,
     /// Name of the quantity.
-    pub quantity: &'static str,
+    pub quantity: String,
+    /// What it belongs to.
+    pub group: Group,
     /// Unit of all figures.
     pub unit: &'static str,
-    /// What was measured on hardware, if anything was.
-    pub measured: Option<Measured>,
-    /// The model's figure.
-    pub ours: f64,
-    /// Deviation of ours from the nearest measured value, in percent of that; 0 within the
-    /// range of the measured values.
-    pub deviation_percent: Option<f64>,
-    /// Key of the reason, one of [`Reason`]'s names.
-    pub reason: &'static str,
+    /// What hardware has, if that is published.
+    pub published: Option<Figure>,
+    /// The model's figure on PTX.
+    pub ptx: Option<Found>,
+    /// The model's figure on machine code.
+    pub machine_code: Option<Found>,
+    /// Why it deviates, where that is known and counts.
+    pub reason: Option<&'static str>,
 }
 
-macro_rules! reasons {
-    ($($(#[doc = $text:literal])+ $reason:ident = $name:literal;)*) => {
-        /// Why a figure is what it is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Reason { $($(#[doc = $text])+ $reason,)* }
-
-        impl Reason {
-            /// Every reason, in the order of the document.
-            pub const ALL: &'static [Reason] = &[$(Reason::$reason,)*];
-
-            /// The key in a [`Row`].
-            pub const fn name(self) -> &'static str {
-                match self { $(Reason::$reason => $name,)* }
-            }
-
-            /// The mechanism, for a reader of the report.
-            pub const fn text(self) -> &'static str {
-                match self { $(Reason::$reason => concat!($($text,)+).trim_ascii(),)* }
-            }
-        }
-    };
-}
-
-reasons! {
-    /// No figure measured on this GPU is known to us.
-    Unmeasured = "unmeasured";
-    /// The two figures differ by no more than 5 %.
-    Agrees = "agrees";
-    /// The description has Accel-Sim's PTX latency, which its tuner takes from the measured time
-    /// between dependent instructions. The model's pipeline adds operand collection, dispatch and
-    /// write-back to it: 5 cycles, and more where registers wait for their bank.
-    PtxLatency = "ptx-latency";
-    /// Accel-Sim's PTX table gives special functions 100 cycles, nearly five times what the tuner
-    /// measured; its table for machine code has 21.
-    PtxSfuLatency = "ptx-sfu-latency";
-    /// A 16x16x16 operation is one PTX instruction, with latency and interval 64 in Accel-Sim's PTX
-    /// table. Hardware executes it as machine instructions that overlap: half the time, twice the
-    /// rate. In addition the 20 to 24 registers are read one per bank and round, in 5 to 12 rounds.
-    PtxTensor = "ptx-tensor";
-    /// The latency is that of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
-    /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase,
-    /// without its clock's overhead, has 33. The load/store unit of the model adds 4 or 5.
-    L1Parameter = "l1-parameter";
-    /// Accel-Sim's tuner sets the latency of L2 to the measured L2 latency less that of L1. In the
-    /// model a request that misses L1 does not pay the L1 latency, only 12 cycles of transport in
-    /// both directions. The sum is too short by most of an L1 latency.
-    L2Parameter = "l2-parameter";
-    /// The sum agrees, its parts do not. Accel-Sim's tuner sets the latency of DRAM to the measured
-    /// difference to L2, and the model adds the DRAM's own timing (tRCD, tCL and three command
-    /// cycles), which compensates for the short latency of L2.
-    DramParameter = "dram-parameter";
-    /// L2 replies to atomics as to loads, with the same missing latency (`l2-parameter`), and the
-    /// unit that adds has no latency of its own.
-    AtomicUnit = "atomic-unit";
-    /// No mechanism has been found yet.
-    Unexplained = "unexplained";
-    /// Two limits, both as in Accel-Sim; hardware reaches 90 %. The crossbar has one queue per
-    /// input, whose head blocks the requests behind it: 50 to 59 % of the peak is achieved. Where
-    /// the number of slices is no power of two, the hash, made for the next power, is taken modulo
-    /// the number of slices: of the TITAN V's 48, 16 get twice the traffic of the others and are
-    /// full at two thirds of the peak.
-    L2Traffic = "l2-traffic";
-    /// As for L2, 16 of the TITAN V's 48 slices, and so 8 of its 24 channels, get twice the traffic
-    /// of the others: at two thirds of the peak these are full. The V100, with 32 channels, comes
-    /// close to its peak, as refresh is not modelled.
-    DramTraffic = "dram-traffic";
-    /// The description leaves launches at 0 cycles, as Accel-Sim's does for this GPU; the figure is
-    /// that of an empty kernel in the SM. Set `launch.kernel_latency_cycles` where launches matter.
-    LaunchParameter = "launch-parameter";
-    /// Ours is the operand traffic of independent multiply-adds with three operands, at the rate of
-    /// their units. The other is derived by the tuner for the matrix units' operands, without a
-    /// measurement; the description's banks and rounds have the same capacity.
-    RegisterCapacity = "register-capacity";
-    /// The figure is that of a related card with other clocks: the A4000 has slower memory, and its
-    /// latencies count cycles of its own core clock.
-    Relation = "relation";
-}
-
-impl Reason {
-    /// Why a figure deviates.
-    fn of(gpu: &GpuConfig, figure: &Figure, deviation: f64, l2_agrees: bool) -> Self {
-        let quantity = figure.quantity;
-        use Quantity::*;
-        // The right sum must not hide the wrong parts.
-        if deviation.abs() <= AGREES_PERCENT && (quantity != DramLatency || l2_agrees) {
-            return Reason::Agrees;
-        }
-        match quantity {
-            DramLatency if !gpu.description.contains(&figure.gpu) => Reason::Relation,
-            Fp32Latency | Int32Latency | Fp16Latency | Fp64Latency => Reason::PtxLatency,
-            SfuLatency => Reason::PtxSfuLatency,
-            WmmaF32Latency | WmmaF16Latency | TensorF32Rate | TensorF16Rate => Reason::PtxTensor,
-            Fp16Rate | Fp32Rate | Int32Rate | Fp64Rate | SfuRate => Reason::Unexplained,
-            L1Latency | SharedLatency => Reason::L1Parameter,
-            L2Latency => Reason::L2Parameter,
-            DramLatency => Reason::DramParameter,
-            AtomicLatency => Reason::AtomicUnit,
-            L1Bandwidth | SharedBandwidth => Reason::Unexplained,
-            L2Bandwidth => Reason::L2Traffic,
-            DramBandwidth => Reason::DramTraffic,
-            LaunchLatency => Reason::LaunchParameter,
-            RegisterBandwidth => Reason::RegisterCapacity,
+impl Row {
+    /// The figure in a form of code.
+    pub fn of(&self, code: Form) -> Option<Found> {
+        match code {
+            Form::Ptx => self.ptx,
+            Form::Sass => self.machine_code,
         }
     }
+}
+
+/// How many rows of a form of code are how near.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Rows with a published value.
+    pub rows: usize,
+    /// Of these within 10 %.
+    pub within_10_percent: usize,
+    /// Of these within 30 %, those within 10 % included.
+    pub within_30_percent: usize,
+    /// Of those beyond 30 % the ones with a stated reason.
+    pub beyond_with_reason: usize,
+}
+
+/// Counts the verdicts of a form of code.
+pub fn summary(rows: &[Row], code: Form) -> Summary {
+    let mut counts = Summary::default();
+    for row in rows {
+        let Some(verdict) = row.of(code).and_then(|found| found.verdict) else { continue };
+        counts.rows += 1;
+        counts.within_10_percent += usize::from(verdict == Verdict::Within10);
+        counts.within_30_percent += usize::from(verdict != Verdict::Beyond);
+        counts.beyond_with_reason += usize::from(verdict == Verdict::Beyond && row.reason.is_some());
+    }
+    counts
 }
 
 /// By how much `ours` is outside of `low..=high`, in percent of the nearer end.
@@ -159,109 +126,115 @@ fn deviation(ours: f64, low: f64, high: f64) -> f64 {
     (ours - nearest) / nearest * 100.0
 }
 
-/// The rows of one GPU: every quantity that the model has.
+/// The rows of one GPU: those of the quantities that `wanted` says, in the forms of code `codes`, measured
+/// on up to `jobs` threads.
 ///
 /// # Errors
 /// What the simulated device reports; a model that cannot run a microbenchmark is at fault.
-pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
-    let figures: Vec<&Figure> = figures_for(&setup.gpu.name).collect();
-    let figure_of = |found: &Measurement| figures.iter().find(|f| f.quantity.name() == found.name);
-    let measurements = measure(setup)?;
-    let l2 = measurements.iter().find(|found| found.name == Quantity::L2Latency.name());
-    let l2_agrees = l2.is_some_and(|found| {
-        figure_of(found).is_some_and(|f| deviation(found.value, f.low, f.high).abs() <= AGREES_PERCENT)
-    });
-    let row = |found: Measurement| {
-        let figure = figure_of(&found);
-        let measured = figure.map(|f| Measured {
-            gpu: f.gpu.clone(),
-            low: f.low,
-            high: f.high,
-            source: f.source.clone(),
-            note: f.note.clone(),
-        });
-        let deviation_percent = figure.map(|f| deviation(found.value, f.low, f.high));
-        let reason = match (figure, deviation_percent) {
-            (Some(figure), Some(deviation)) => Reason::of(&setup.gpu, figure, deviation, l2_agrees),
-            _ => Reason::Unmeasured,
+pub fn table(
+    setup: &Setup,
+    codes: &[Form],
+    wanted: impl Fn(&Quantity) -> bool,
+    jobs: usize,
+) -> Result<Vec<Row>, DeviceError> {
+    let figures: Vec<&Figure> = figures::of(&setup.gpu.name).collect();
+    let mut measured = Vec::new();
+    for &code in codes {
+        measured.push((code, measure(&Setup { code, ..setup.clone() }, &wanted, jobs)?));
+    }
+    let sm = setup.gpu.sm_version;
+    let in_table = |q: &&Quantity| wanted(q) && codes.iter().any(|&code| has(q, sm, code));
+    let row = |quantity: &Quantity| {
+        let published = figures.iter().find(|f| f.quantity == quantity.name).copied();
+        let found = |code: Form| {
+            let all = &measured.iter().find(|(of, _)| *of == code)?.1;
+            let one = all.iter().find(|m| m.quantity.name == quantity.name)?;
+            Some(Found::new(one.value, published))
         };
+        let (ptx, machine_code) = (found(Form::Ptx), found(Form::Sass));
+        let beyond = [ptx, machine_code].into_iter().flatten().any(|f| f.verdict == Some(Verdict::Beyond));
+        let reason = figures::reason_of(&setup.gpu.name, &quantity.name).filter(|_| beyond);
         Row {
             gpu: setup.gpu.name.clone(),
-            quantity: found.name,
-            unit: found.unit,
-            measured,
-            ours: found.value,
-            deviation_percent,
-            reason: reason.name(),
+            quantity: quantity.name.clone(),
+            group: quantity.group,
+            unit: quantity.unit,
+            published: published.cloned(),
+            ptx,
+            machine_code,
+            reason: reason.map(|r| r.text.as_str()),
         }
     };
-    Ok(measurements.into_iter().map(row).collect())
+    Ok(quantities().iter().filter(in_table).map(row).collect())
 }
 
-/// A figure with one decimal place, or none for large ones.
+/// A figure with three digits or so: one decimal place below 100, two below 10.
 pub fn figure(value: f64) -> String {
-    let decimals = if value.abs() >= 1000.0 { 0 } else { 1 };
+    let decimals = match value.abs() {
+        ..10.0 => 2,
+        ..1000.0 => 1,
+        _ => 0,
+    };
     let text = format!("{value:.decimals$}");
-    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 impl Row {
-    /// What was measured, as text: one value or two.
-    pub fn measured_text(&self) -> String {
-        match &self.measured {
+    /// What hardware has, as text: one value or two.
+    pub fn published_text(&self) -> String {
+        match &self.published {
             None => "-".to_owned(),
             Some(m) if figure(m.low) == figure(m.high) => figure(m.low),
             Some(m) => format!("{} to {}", figure(m.low), figure(m.high)),
         }
     }
 
-    /// The deviation, as text with its sign.
-    pub fn deviation_text(&self) -> String {
-        self.deviation_percent
-            .map_or_else(|| "-".to_owned(), |d| format!("{:+.0} %", if d.abs() < 0.5 { 0.0 } else { d }))
+    /// The model's figure and its deviation with a sign, as text.
+    pub fn found_text(&self, code: Form) -> (String, String) {
+        let found = self.of(code);
+        let value = found.map_or_else(|| "-".to_owned(), |f| figure(f.value));
+        let deviation = found.and_then(|f| f.deviation_percent);
+        (value, deviation.map_or_else(|| "-".to_owned(), |d| format!("{:+.0} %", if d.abs() < 0.5 { 0.0 } else { d })))
     }
+
+    /// The verdict on each form in turn, or on both.
+    pub fn verdict_text(&self) -> String {
+        let of = |code| self.of(code).and_then(|f| f.verdict).map(Verdict::name);
+        match (of(Form::Ptx), of(Form::Sass)) {
+            (None, None) => "-".to_owned(),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (Some(one), Some(other)) if one == other => one.to_owned(),
+            (Some(one), Some(other)) => format!("{one}; {other}"),
+        }
+    }
+}
+
+/// A sentence for a summary.
+pub fn summary_text(counts: Summary) -> String {
+    let Summary { rows, within_10_percent, within_30_percent, beyond_with_reason } = counts;
+    let percent = |n: usize| if rows == 0 { 0.0 } else { n as f64 / rows as f64 * 100.0 };
+    format!(
+        "{within_10_percent} of {rows} rows within 10 % ({:.0} %), {within_30_percent} within 30 % ({:.0} %); {} beyond, {beyond_with_reason} of them with a reason",
+        percent(within_10_percent),
+        percent(within_30_percent),
+        rows - within_30_percent
+    )
 }
 
 /// The rows as a table in Markdown.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| GPU | quantity | unit | hardware | ours | deviation | reason |\n| --- | --- | --- | ---: | ---: | ---: | --- |\n",
+        "| quantity | unit | hardware | PTX | | machine code | | verdict |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
     for row in rows {
-        let on = row.measured.as_ref().map_or_else(String::new, |m| format!(" ({})", m.gpu));
+        let ((ptx, ptx_off), (machine, machine_off)) = (row.found_text(Form::Ptx), row.found_text(Form::Sass));
         text += &format!(
-            "| {} | {} | {} | {}{on} | {} | {} | {} |\n",
-            row.gpu,
+            "| {} | {} | {} | {ptx} | {ptx_off} | {machine} | {machine_off} | {} |\n",
             row.quantity,
             row.unit,
-            row.measured_text(),
-            figure(row.ours),
-            row.deviation_text(),
-            row.reason
+            row.published_text(),
+            row.verdict_text()
         );
-    }
-    text
-}
-
-/// Our figures as a table in Markdown: a line per quantity, a column per GPU.
-pub fn side_by_side(rows: &[Row]) -> String {
-    let distinct = |of: fn(&Row) -> String| {
-        rows.iter().map(of).fold(Vec::new(), |mut all: Vec<String>, one| {
-            if !all.contains(&one) {
-                all.push(one);
-            }
-            all
-        })
-    };
-    let (gpus, lines) = (distinct(|r| r.gpu.clone()), distinct(|r| format!("{} | {}", r.quantity, r.unit)));
-    let mut text =
-        format!("| quantity | unit | {} |\n| --- | --- |{}\n", gpus.join(" | "), " ---: |".repeat(gpus.len()));
-    for line in lines {
-        let of = |gpu: &String| {
-            let row = rows.iter().find(|r| r.gpu == *gpu && format!("{} | {}", r.quantity, r.unit) == line);
-            row.map_or_else(|| "-".to_owned(), |r| figure(r.ours))
-        };
-        text += &format!("| {line} | {} |\n", gpus.iter().map(of).collect::<Vec<_>>().join(" | "));
     }
     text
 }
@@ -278,8 +251,20 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_have_their_bounds() {
+        use Verdict::*;
+        for (deviation, verdict) in
+            [(0.0, Within10), (-10.0, Within10), (10.1, Within30), (-30.0, Within30), (30.1, Beyond)]
+        {
+            assert_eq!(Verdict::of(deviation), verdict, "{deviation}");
+        }
+    }
+
+    #[test]
     fn figures_are_short() {
-        for (value, text) in [(4.0, "4"), (4.119, "4.1"), (7257.6, "7258"), (0.5, "0.5"), (100.0, "100")] {
+        for (value, text) in
+            [(4.0, "4"), (4.119, "4.12"), (7257.6, "7258"), (0.5, "0.5"), (100.0, "100"), (33.73, "33.7")]
+        {
             assert_eq!(figure(value), text);
         }
     }

@@ -22,6 +22,7 @@ mod hostile_traces;
 mod launch_files;
 mod livelock;
 mod memory_checks;
+mod microbench;
 mod own_design;
 mod registers;
 mod scalar;

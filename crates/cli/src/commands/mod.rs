@@ -5,6 +5,7 @@ mod exec;
 mod import_config;
 mod inspect;
 mod list;
+mod microbench;
 mod reproduce;
 mod run;
 mod trace;
@@ -45,6 +46,7 @@ enum Command {
     List(list::Args),
     Inspect(inspect::Args),
     ImportConfig(import_config::Args),
+    Microbench(microbench::Args),
     Validate(validate::Args),
 }
 
@@ -63,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::ImportConfig(args) => import_config::run(&args),
+        Command::Microbench(args) => microbench::run(&args),
         Command::Validate(args) => validate::run(&args),
     };
     match outcome {

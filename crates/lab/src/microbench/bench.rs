@@ -13,7 +13,7 @@ use workloads::device::{
 pub struct Bench {
     device: SimulatedDevice<'static>,
     module: ModuleId,
-    sm_version: u32,
+    registers: ThreadRegisters,
 }
 
 /// Arguments of a launch: all generated kernels have the same parameters.
@@ -39,9 +39,22 @@ impl Bench {
     /// # Errors
     /// What the device reports.
     pub fn new(setup: &Setup, text: &str) -> Result<Self, DeviceError> {
+        Self::of(setup, ModuleCode::Ptx(text))
+    }
+
+    /// A device of `setup` with a module of either form loaded.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn of(setup: &Setup, code: ModuleCode<'_>) -> Result<Self, DeviceError> {
         let mut device = SimulatedDevice::new(setup)?;
-        let module = device.load_module(&ModuleSource { name: "microbenchmark", code: ModuleCode::Ptx(text) })?;
-        Ok(Self { device, module, sm_version: setup.gpu.sm_version })
+        let module = device.load_module(&ModuleSource { name: "microbenchmark", code })?;
+        // Of PTX few enough for a full CTA on every GPU; machine code says how many it has.
+        let registers = match code {
+            ModuleCode::Ptx(_) => ThreadRegisters::Given(if setup.gpu.sm_version < 30 { 20 } else { 32 }),
+            ModuleCode::Binary(_) => ThreadRegisters::Estimated,
+        };
+        Ok(Self { device, module, registers })
     }
 
     /// Device memory, never written.
@@ -75,22 +88,29 @@ impl Bench {
         Ok(buffer)
     }
 
-    /// Runs the kernel; gives the statistics of this launch only.
+    /// Runs the kernel `bench`; gives the statistics of this launch only.
     ///
     /// # Errors
     /// What the device reports.
     pub fn run(&mut self, work: Work) -> Result<Stats, DeviceError> {
+        self.run_entry("bench", work)
+    }
+
+    /// Runs a kernel of the module; gives the statistics of this launch only.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn run_entry(&mut self, kernel: &str, work: Work) -> Result<Stats, DeviceError> {
         let args: [ArgBytes; 5] =
             [work.data.into(), work.trips.into(), work.cta_stride.into(), work.step.into(), work.mask.into()];
         self.device.launch(&LaunchRequest {
             module: self.module,
-            kernel: "bench",
+            kernel,
             grid: Dim3::new(work.ctas, 1, 1),
             block: Dim3::new(work.threads, 1, 1),
             dynamic_shared_bytes: 0,
             args: &args,
-            // Few enough for a full CTA on every GPU.
-            registers: ThreadRegisters::Given(if self.sm_version < 30 { 20 } else { 32 }),
+            registers: self.registers,
             stream: 0,
         })?;
         self.device.synchronize()?;
@@ -102,8 +122,16 @@ impl Bench {
     /// # Errors
     /// What the device reports.
     pub fn beyond(&mut self, short: Work, long: Work) -> Result<Difference, DeviceError> {
-        self.run(short)?;
-        Ok(Difference { short: self.run(short)?, long: self.run(long)? })
+        self.beyond_of("bench", short, long)
+    }
+
+    /// As [`Bench::beyond`], of any kernel of the module.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn beyond_of(&mut self, kernel: &str, short: Work, long: Work) -> Result<Difference, DeviceError> {
+        self.run_entry(kernel, short)?;
+        Ok(Difference { short: self.run_entry(kernel, short)?, long: self.run_entry(kernel, long)? })
     }
 }
 
@@ -115,6 +143,11 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// Of two launches on different devices.
+    pub fn new(short: Stats, long: Stats) -> Self {
+        Self { short, long }
+    }
+
     /// By how much the longer launch's statistic is larger.
     pub fn of(&self, statistic: &str) -> f64 {
         self.long.number(statistic) - self.short.number(statistic)

@@ -1,0 +1,287 @@
+//! `warpwright microbench`: the model's latencies and rates beside those of hardware.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::lookup;
+use crate::options::{Jobs, Results, Settings};
+use crate::output;
+use crate::render::table::{Align, Table};
+use crate::render::wrap::wrapped;
+use lab::Setup;
+use lab::microbench::{Quantity, quantities};
+use lab::validate::{self, Row, Summary, summary, summary_text};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use workloads::Form;
+
+/// Measure latencies, rates and bandwidths of a GPU, as PTX and as machine code, beside hardware's
+///
+/// Each figure comes from a small kernel that is run on the simulated GPU: once as PTX, once as the machine code that CUDA's assembler makes of the same PTX for the GPU's architecture. Where hardware's figure is published, the deviation from the nearest published value is given. docs/validation.md has the tables of the GPUs that come with the program.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright microbench v100
+  warpwright microbench my-gpu.toml --isa sass --only 'dram*'
+  warpwright microbench rtx3070 --only 'fp32*,l1*' --set sm.l1d.latency_cycles=30
+  warpwright microbench a100 --json
+  warpwright microbench --list")]
+pub struct Args {
+    /// GPU: a name or the path of a description, or `all` that come with the program
+    #[arg(value_name = "GPU", required_unless_present = "list")]
+    gpu: Option<PathBuf>,
+    #[command(flatten)]
+    set: Settings,
+    #[command(flatten)]
+    choice: Choice,
+    /// List the quantities and leave
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    results: Results,
+}
+
+/// What is measured.
+#[derive(Debug, clap::Args)]
+pub struct Choice {
+    /// Form of code: ptx, sass, or both
+    #[arg(long, value_enum, default_value_t)]
+    isa: Codes,
+    /// Quantities, as fp32_fma_latency; * stands for any text
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Codes {
+    Ptx,
+    Sass,
+    #[default]
+    Both,
+}
+
+impl Codes {
+    const fn forms(self) -> &'static [Form] {
+        match self {
+            Self::Ptx => &[Form::Ptx],
+            Self::Sass => &[Form::Sass],
+            Self::Both => &[Form::Ptx, Form::Sass],
+        }
+    }
+}
+
+/// The table of one GPU.
+#[derive(Debug, Serialize)]
+struct Document {
+    gpu: String,
+    rows: Vec<Row>,
+    /// Of the rows on PTX and on machine code.
+    ptx: Option<Summary>,
+    machine_code: Option<Summary>,
+}
+
+/// Whether `text` is of the form `pattern`, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text
+            .strip_prefix(before)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))),
+    }
+}
+
+impl Choice {
+    /// Checks that every pattern means something.
+    fn check(&self) -> Result<(), Failure> {
+        let names: Vec<&str> = quantities().iter().map(|q| q.name.as_str()).collect();
+        match self.only.iter().find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
+            Some(pattern) => Err(lookup::unknown("quantity", pattern, &names)),
+            None => Ok(()),
+        }
+    }
+
+    fn wants(&self, quantity: &Quantity) -> bool {
+        self.only.is_empty() || self.only.iter().any(|pattern| matches(pattern, &quantity.name))
+    }
+}
+
+/// Measures a GPU and prints its figures beside hardware's.
+pub fn run(args: &Args) -> Outcome {
+    let Some(gpu) = args.gpu.as_deref().filter(|_| !args.list) else {
+        output::print(&list())?;
+        return Ok(Exit::Success);
+    };
+    tables(gpu, &args.set, &args.choice, args.jobs, &args.results)
+}
+
+/// Prints the tables of a GPU, or of all.
+pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
+    choice.check()?;
+    let names: Vec<PathBuf> =
+        if gpu == Path::new("all") { config::hardware().map(PathBuf::from).collect() } else { vec![gpu.to_owned()] };
+    let mut documents = Vec::new();
+    for name in names {
+        let document = document(&name, set, choice, jobs)?;
+        if results.as_text() {
+            output::print(&render(&document))?;
+        }
+        documents.push(document);
+    }
+    match &documents[..] {
+        [one] => results.give_json(one)?,
+        all => results.give_json(&all)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<Document, Failure> {
+    let gpu = lookup::gpu(name, &set.settings)?;
+    let setup = Setup { settings: set.settings.clone(), ..Setup::new(gpu) };
+    let name = setup.gpu.name.clone();
+    let forms = choice.isa.forms();
+    let rows = validate::table(&setup, forms, |q| choice.wants(q), jobs.threads())
+        .map_err(|e| Failure::failed(format!("{name} cannot be measured: {e}")))?;
+    let counts = |code| forms.contains(&code).then(|| summary(&rows, code));
+    let (ptx, machine_code) = (counts(Form::Ptx), counts(Form::Sass));
+    Ok(Document { gpu: name, rows, ptx, machine_code })
+}
+
+fn list() -> String {
+    let mut table = Table::new([("quantity", Align::Left), ("unit", Align::Left), ("what", Align::Left)]);
+    for q in quantities() {
+        table.row(&[q.name.clone(), q.unit.to_owned(), q.text.clone()]);
+    }
+    table.render()
+}
+
+fn render(document: &Document) -> String {
+    use Align::{Left, Right};
+    let mut text = format!("{}\n", document.gpu);
+    let mut groups: Vec<_> = document.rows.iter().map(|row| row.group).collect();
+    groups.dedup();
+    for group in groups {
+        let columns = [
+            ("quantity", Left),
+            ("unit", Left),
+            ("hardware", Right),
+            ("PTX", Right),
+            ("", Right),
+            ("machine code", Right),
+            ("", Right),
+            ("verdict", Left),
+        ];
+        let mut table = Table::new(columns);
+        for row in document.rows.iter().filter(|row| row.group == group) {
+            let ((ptx, ptx_off), (machine, machine_off)) = (row.found_text(Form::Ptx), row.found_text(Form::Sass));
+            table.row(&[
+                row.quantity.clone(),
+                row.unit.to_owned(),
+                row.published_text(),
+                ptx,
+                ptx_off,
+                machine,
+                machine_off,
+                row.verdict_text(),
+            ]);
+        }
+        text += &format!("\n{}\n{}", group.title(), table.render());
+    }
+    let reasons: Vec<_> = document.rows.iter().filter_map(|row| Some((row.reason?, &row.quantity))).collect();
+    let mut told: Vec<&str> = reasons.iter().map(|(reason, _)| *reason).collect();
+    told.dedup();
+    if !told.is_empty() {
+        text += "\nReasons\n";
+    }
+    for reason in told {
+        let of: Vec<_> = reasons.iter().filter(|(r, _)| *r == reason).map(|(_, q)| q.as_str()).collect();
+        text += &wrapped(&format!("{}: {reason}", of.join(", ")), "  ", "    ");
+    }
+    text += "\nSummary\n";
+    for (code, counts) in [("PTX", document.ptx), ("machine code", document.machine_code)] {
+        if let Some(counts) = counts {
+            text += &wrapped(&format!("{code}: {}", summary_text(counts)), "  ", "    ");
+        }
+    }
+    text += "\nHardware figures\n";
+    for source in sources(&document.rows) {
+        text += &wrapped(&source, "  ", "    ");
+    }
+    text
+}
+
+/// Who measured what, each source once.
+fn sources(rows: &[Row]) -> Vec<String> {
+    let mut sources = Vec::new();
+    for figure in rows.iter().filter_map(|row| row.published.as_ref()) {
+        let line = format!("{}: {}", figure.gpu, figure.source);
+        if !sources.contains(&line) {
+            sources.push(line);
+        }
+    }
+    if sources.is_empty() {
+        sources.push("none for this GPU".to_owned());
+    }
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::figures::Figure;
+    use lab::microbench::catalogue::Group;
+    use lab::validate::{Found, Verdict};
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("l1_latency", "l1_latency", true),
+            ("l1", "l1_latency", false),
+            ("l1*", "l1_latency", true),
+            ("*latency", "l1_latency", true),
+            ("*rate*", "l1_latency", false),
+            ("l*_*y", "l1_latency", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let figure = |low, high| Figure {
+            gpu: "TITAN V".into(),
+            of: vec!["titanv".into()],
+            quantity: String::new(),
+            low,
+            high,
+            source: "someone's microbenchmarks".into(),
+            note: String::new(),
+        };
+        let found = |value: f64, deviation_percent: Option<f64>| {
+            Some(Found { value, deviation_percent, verdict: deviation_percent.map(Verdict::of) })
+        };
+        let row = |quantity: &str, group, published, ptx, machine_code, reason| Row {
+            gpu: "titanv".into(),
+            quantity: quantity.into(),
+            group,
+            unit: "core cycles",
+            published,
+            ptx,
+            machine_code,
+            reason,
+        };
+        let rows = vec![
+            row(
+                "fp32_fma_latency",
+                Group::Floating,
+                Some(figure(4.0, 4.26)),
+                found(10.0, Some(134.7)),
+                found(4.0, Some(0.0)),
+                Some("Because."),
+            ),
+            row("fp32_fma_rate", Group::Floating, Some(figure(63.4, 63.4)), found(64.0, Some(0.9)), None, None),
+            row("l1_latency", Group::L1, None, found(23.0, None), found(33.0, None), None),
+        ];
+        let (ptx, machine_code) = (Some(summary(&rows, Form::Ptx)), Some(summary(&rows, Form::Sass)));
+        let document = Document { gpu: "titanv".into(), rows, ptx, machine_code };
+        insta::assert_snapshot!(anstream::adapter::strip_str(&render(&document)).to_string());
+    }
+}
