@@ -239,9 +239,65 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
+/// `text` with what is between `<!-- name -->` and `<!-- end of name -->` replaced.
+fn replaced(text: &str, name: &str, by: &str) -> Result<String, String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let from = text.find(&begin).map(|at| at + begin.len());
+    match from.and_then(|from| Some((from, from + text[from..].find(&end)?))) {
+        Some((from, to)) => Ok(format!("{}\n{by}\n{}", &text[..from], &text[to..])),
+        None => Err(format!("the page has no place for the {name}: put {} and {end} into it", begin.trim())),
+    }
+}
+
+/// A page with the summaries and the tables of GPUs, each by its name, between its marks.
+///
+/// # Errors
+/// The marks that the page lacks.
+pub fn page(old: &str, tables: &[(String, Vec<Row>)]) -> Result<String, String> {
+    let mut summaries = String::from("| GPU | PTX | machine code |\n| --- | --- | --- |\n");
+    let mut sections = String::new();
+    for (name, rows) in tables {
+        let of = |code| match rows.iter().any(|row| row.of(code).is_some()) {
+            true => summary_text(summary(rows, code)),
+            false => "-".to_owned(),
+        };
+        summaries += &format!("| {name} | {} | {} |\n", of(Form::Ptx), of(Form::Sass));
+        sections += &format!("### {name}\n\n{}\n", markdown(rows));
+        for (row, reason) in rows.iter().filter_map(|row| Some((row, row.reason?))) {
+            sections += &format!("- `{}`: {reason}\n", row.quantity);
+        }
+        if rows.iter().any(|row| row.reason.is_some()) {
+            sections.push('\n');
+        }
+    }
+    replaced(&replaced(old, "summaries", &summaries)?, "tables", &sections)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_take_the_tables_between_their_marks() {
+        let row = Row {
+            gpu: "g".into(),
+            quantity: "l1_latency".into(),
+            group: Group::L1,
+            unit: "core cycles",
+            published: None,
+            ptx: Some(Found::new(33.0, None)),
+            machine_code: None,
+            reason: None,
+        };
+        let old =
+            "a\n<!-- summaries -->\nold\n<!-- end of summaries -->\nb\n<!-- tables -->\n<!-- end of tables -->\nc\n";
+        let tables = [("g".to_owned(), vec![row])];
+        let new = page(old, &tables).unwrap();
+        assert!(new.contains("### g\n") && new.contains("| l1_latency | core cycles | - | 33 |"), "{new}");
+        assert!(!new.contains("old") && new.ends_with("<!-- end of tables -->\nc\n"), "{new}");
+        assert_eq!(page(&new, &tables).unwrap(), new);
+        assert!(page("no marks", &tables).unwrap_err().contains("<!-- summaries -->"));
+    }
 
     #[test]
     fn deviations_are_from_the_nearer_end() {

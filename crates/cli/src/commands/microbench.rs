@@ -34,6 +34,9 @@ pub struct Args {
     /// List the quantities and leave
     #[arg(long)]
     list: bool,
+    /// Write the tables between the marks of this page, as docs/validation.md
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -110,11 +113,31 @@ pub fn run(args: &Args) -> Outcome {
         output::print(&list())?;
         return Ok(Exit::Success);
     };
-    tables(gpu, &args.set, &args.choice, args.jobs, &args.results)
+    // The page is read, too, but only to be written again.
+    output::check(args.page.as_deref(), &[])?;
+    let documents = measured(gpu, &args.set, &args.choice, args.jobs, &args.results)?;
+    if let Some(page) = &args.page {
+        let old = kit::files::read_text(page)
+            .map_err(|e| Failure::bad_input(format!("`{}` cannot be read: {e}", page.display())))?;
+        let tables: Vec<_> = documents.into_iter().map(|document| (document.gpu, document.rows)).collect();
+        output::save(page, validate::page(&old, &tables).map_err(Failure::bad_input)?.as_bytes())?;
+    }
+    Ok(Exit::Success)
 }
 
 /// Prints the tables of a GPU, or of all.
 pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
+    measured(gpu, set, choice, jobs, results).map(|_| Exit::Success)
+}
+
+/// Measures a GPU, or all, and prints each as soon as it is complete.
+fn measured(
+    gpu: &Path,
+    set: &Settings,
+    choice: &Choice,
+    jobs: Jobs,
+    results: &Results,
+) -> Result<Vec<Document>, Failure> {
     choice.check()?;
     let names: Vec<PathBuf> =
         if gpu == Path::new("all") { config::hardware().map(PathBuf::from).collect() } else { vec![gpu.to_owned()] };
@@ -130,7 +153,7 @@ pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: 
         [one] => results.give_json(one)?,
         all => results.give_json(&all)?,
     }
-    Ok(Exit::Success)
+    Ok(documents)
 }
 
 fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<Document, Failure> {
