@@ -112,12 +112,12 @@ impl Run {
 
 /// The part of an argument that distinguishes one run of a program from another.
 fn telling(argument: &str) -> Option<&str> {
-    let file = argument.rsplit('/').next().unwrap_or(argument);
-    if let Some((key, value)) = file.split_once('=') {
+    if let Some((key, value)) = argument.split_once('=') {
         return ["--m", "--n", "--kernels"].contains(&key).then_some(value);
     }
-    let first = file.split(',').next().unwrap_or(file);
-    (first.starts_with(|c: char| c.is_ascii_digit()) || argument.contains("./data/")).then_some(first)
+    let first = argument.split(',').next().unwrap_or(argument);
+    let file = first.rsplit('/').next().unwrap_or(first);
+    (file.starts_with(|c: char| c.is_ascii_digit()) || first.starts_with("./data/")).then_some(file)
 }
 
 /// A run of ours beside the hardware's and Accel-Sim's.

@@ -177,7 +177,7 @@ fn agreements(document: &Document) -> String {
         ("ours", Right),
         ("Accel-Sim", Right),
         ("correlation", Right),
-        ("of logarithms", Right),
+        ("of logs", Right),
         ("Accel-Sim", Right),
     ]);
     let real = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
