@@ -268,6 +268,10 @@ keys! {
         units: BTreeMap<Unit, UnitConfig>;
         /// Result buses: instructions written back per cycle.
         writeback_width: u32 = Int(1, 64), "warp instructions/cycle";
+        /// Optional. From a warp's arrival at a barrier to the next one's, of all warps of the SM; none if absent.
+        barrier_warp_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
+        /// Optional. From the last arrival at a barrier to the release of its warps; a cycle if absent.
+        barrier_latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. What `latency_cycles` of operation classes count; `execution` if absent.
         latency: Option<LatencyOf> = Choice(LatencyOf::WORDS), "", optional;
         /// Latency and initiation interval per class for PTX.

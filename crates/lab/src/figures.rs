@@ -39,8 +39,8 @@ pub struct Figure {
 /// Why a deviation stays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// Name of our description.
-    pub gpu: String,
+    /// Names of our descriptions.
+    pub of: Vec<String>,
     /// Names of the quantities.
     pub quantities: Vec<String>,
     /// The mechanism.
@@ -92,7 +92,7 @@ enum Values {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Explained {
-    gpu: String,
+    of: Vec<String>,
     quantities: Vec<Spanned<String>>,
     text: String,
 }
@@ -115,7 +115,7 @@ pub fn of(name: &str) -> impl Iterator<Item = &'static Figure> {
 
 /// Why the quantity of our description deviates, if that is said.
 pub fn reason_of(name: &str, quantity: &str) -> Option<&'static Reason> {
-    bundled().reasons.iter().find(|r| r.gpu == name && r.quantities.iter().any(|q| q == quantity))
+    bundled().reasons.iter().find(|r| r.of.iter().any(|of| of == name) && r.quantities.iter().any(|q| q == quantity))
 }
 
 /// Line and column of a place in the text, from 1.
@@ -182,7 +182,7 @@ pub fn parse(text: &str, origin: &str) -> Result<Figures, String> {
             check(quantity)?;
         }
         let quantities = reason.quantities.into_iter().map(Spanned::into_inner).collect();
-        found.reasons.push(Reason { gpu: reason.gpu, quantities, text: reason.text });
+        found.reasons.push(Reason { of: reason.of, quantities, text: reason.text });
     }
     Ok(found)
 }

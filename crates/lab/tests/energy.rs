@@ -88,7 +88,8 @@ fn power_over_time_adds_up_and_changes_nothing() {
 
 #[test]
 fn the_clock_scales_time_and_the_voltage_everything_but_constant_power() {
-    let of = |settings: &[&str]| report(&Setup::new(config::load_with("accel-sim/v100", settings).unwrap()), "matmul").total;
+    let of =
+        |settings: &[&str]| report(&Setup::new(config::load_with("accel-sim/v100", settings).unwrap()), "matmul").total;
     // All clocks at once: the same cycles.
     let fast = ["clocks.core_mhz=2264", "clocks.interconnect_mhz=2264", "clocks.l2_mhz=2264", "clocks.dram_mhz=1700"];
     let (one, two, low) = (of(&[]), of(&fast), of(&["energy.volts=0.5"]));

@@ -240,13 +240,20 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline]
     fn wake(&mut self, now: Cycle) {
         self.catch_up(now);
-        let Self { state, fetch, .. } = self;
+        let Self { state, fetch, observer, .. } = self;
         state.wake_up = WakeUp::new(now);
         if state.timers.next <= now {
+            let mut passing = MaskOf::<D>::NONE;
             state.timers.end_due(now, |timer| match timer {
                 Timer::Refetch(warp) => fetch.refetch(warp),
                 Timer::Rise(warp) => state.warps.asleep.remove(warp),
+                Timer::Pass(warp) => passing.insert(warp),
             });
+            if !passing.is_empty() {
+                state.warps.at_barrier &= !passing;
+                fetch.release_from_barrier(passing);
+                observer.released(now, passing.widest());
+            }
             state.dirty = MaskOf::<D>::ALL;
             state.wake_up.moved();
         }

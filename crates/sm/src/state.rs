@@ -33,6 +33,8 @@ pub(crate) struct State<M: WarpMask> {
     pub slab: Slab,
     pub wake_up: WakeUp,
     pub timers: Timers,
+    /// When the SM's barrier unit has dealt with all arrivals, if these take time.
+    pub barrier_free: Cycle,
     /// Warps for which something that their schedulers see has changed since they were last looked at.
     pub dirty: M,
     partition_of: PerWarp<u8, M>,
@@ -55,6 +57,7 @@ impl<M: WarpMask> State<M> {
             slab: Slab::with_capacity(in_buffers),
             wake_up: WakeUp::new(0),
             timers: Timers::new(warps),
+            barrier_free: 0,
             dirty: M::ALL,
             partition_of: PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8),
             counters: SmCounters::default(),

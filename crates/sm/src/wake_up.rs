@@ -55,6 +55,8 @@ pub(crate) enum Timer {
     Refetch(WarpSlot),
     /// Its sleep is over.
     Rise(WarpSlot),
+    /// It passes a barrier.
+    Pass(WarpSlot),
 }
 
 /// The timers of all warps.

@@ -559,6 +559,21 @@ fn a_barrier_lets_all_go_a_cycle_after_the_last_arrival() {
     }
 }
 
+/// Arrivals are dealt with one by one, of all schedulers, and the last one lets go after the latency.
+#[test]
+fn a_barrier_unit_takes_warps_in_turn() {
+    for (warps, interval, latency) in [(1u16, 2, 20), (4, 2, 20), (8, 2, 20), (8, 3, 20), (8, 2, 50), (32, 2, 20)] {
+        let mut bench = Bench::new(&[sync(0, 0), add(3, &[4])]).warps(warps.into());
+        bench.gpu.sm.barrier_warp_cycles = Some(interval);
+        bench.gpu.sm.barrier_latency_cycles = Some(latency);
+        let run = bench.run();
+        let first = (0..warps).map(|warp| issue(&run, warp, 0)).min().unwrap();
+        let next = (0..warps).map(|warp| issue(&run, warp, 1)).min().unwrap();
+        // It is decoded when the barrier lets go, and issues a cycle later.
+        assert_eq!(next - first, u64::from(u32::from(warps) * interval + latency + 1), "{warps} warps");
+    }
+}
+
 #[test]
 fn a_taken_branch_costs_the_flush() {
     use config::BranchFetch::*;

@@ -109,6 +109,8 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         operands: operands(reader),
         ptx_timing: timing::ptx(reader, &units),
         latency: None,
+        barrier_warp_cycles: None,
+        barrier_latency_cycles: None,
         sass_timing: timing::sass(reader, &units),
         tensor: BTreeMap::new(),
         units,

@@ -407,12 +407,12 @@ impl Runner<'_> {
         Ok(f64::from(ctas) * f64::from(STREAM_BYTES) * f64::from(L2_TRIPS) / counted.of("cycles"))
     }
 
-    /// One stream of all SMs. Stores fill L2 before they reach DRAM.
+    /// One stream of all SMs. Stores reach DRAM once L2 is full: twice its size, as its sets do not fill evenly.
     fn dram(&self, kernel: &str, accesses: u32, writes: bool) -> Result<f64, DeviceError> {
         let gpu = &self.setup.gpu;
         let ctas = gpu.sm_count;
         let step = ctas * STREAM_BYTES;
-        let to_fill_l2 = if writes { gpu.l2.bytes().div_ceil(u64::from(step)) as u32 } else { 0 };
+        let to_fill_l2 = if writes { (2 * gpu.l2.bytes()).div_ceil(u64::from(step)) as u32 } else { 0 };
         let trips = to_fill_l2.max(2);
         let run = |trips: u32| {
             let mut bench = self.bench(self.setup, kernel)?;

@@ -51,6 +51,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
             Control::BarrierSync | Control::BarrierArrive if mask != 0 => {
                 let (arrival, waits) = (dynamic.barrier, control == Control::BarrierSync);
                 state.counters.barrier_arrivals += 1;
+                let occupied = state.spec.sm.barrier_warp_cycles.unwrap_or(0);
+                state.barrier_free = state.barrier_free.max(self.tick.now) + Cycle::from(occupied);
                 if waits {
                     state.warps.at_barrier.insert(warp);
                 }
@@ -98,8 +100,15 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         self.release(released)
     }
 
-    /// Warps continue after a barrier. Returns them.
+    /// Warps continue after a barrier, now or when its latency is over. Returns those that do now.
     fn release(&mut self, warps: MaskOf<D>) -> MaskOf<D> {
+        let state = &mut *self.state;
+        let sm = &state.spec.sm;
+        if let Some(latency) = sm.barrier_latency_cycles {
+            let due = state.barrier_free.max(self.tick.now) + Cycle::from(latency);
+            warps.iter().for_each(|warp| state.timers.start(due, Timer::Pass(warp)));
+            return MaskOf::<D>::NONE;
+        }
         if !warps.is_empty() {
             self.state.warps.at_barrier &= !warps;
             self.state.dirty |= warps;
