@@ -531,7 +531,7 @@ fn an_audit_is_in_the_report() {
 #[test]
 fn violations_are_told_with_both_instructions() {
     // Fermi's shared collectors let atomics of a warp pass each other.
-    let args = ["run", "histogram", "--gpu", "papers/war", "--audit"];
+    let args = ["run", "histogram", "--gpu", "accel-sim/gtx480", "--set", "sm.issue.atomics_hold_warp=none", "--audit"];
     let report = json(&succeed(&[&args[..], &["--json"]].concat()));
     assert_eq!(violations(&report), ["memory"]);
     let first = &report["audit"]["violations"][0]["first"];
@@ -541,7 +541,8 @@ fn violations_are_told_with_both_instructions() {
     }
     let text = succeed(&args);
     assert!(text.contains(" memory, the first in `"), "{text}");
-    let both = succeed(&["compare", "histogram", "vectoradd", "--gpus", "gtx480", "--audit"]);
+    let free = "sm.issue.atomics_hold_warp=none";
+    let both = succeed(&["compare", "histogram", "vectoradd", "--gpus", "accel-sim/gtx480", "--set", free, "--audit"]);
     assert!(both.contains(" memory") && both.contains("none"), "{both}");
 }
 
@@ -661,7 +662,8 @@ fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
     assert!(theirs.contains(&format!("\ngpu_sim_cycle = {}\n", total("total_cycles"))), "{theirs}");
     assert!(theirs.contains("0 min, 0 sec (0 sec)"), "a run of a fraction of a second: {theirs}");
     // Without it, kernels take as long.
-    let without = json(&quick(&["--json", "--set", "launch.kernel_latency_cycles=0"]));
+    let none = ["--json", "--set", "clocks.core_mhz=1500", "--set", "launch.kernel_latency_cycles=0"];
+    let without = json(&quick(&none));
     assert_eq!(
         (&without["total"]["cycles"], &without["total"]["launch_cycles"]),
         (&report["total"]["cycles"], &0.into())

@@ -17,7 +17,7 @@ use isa::OpClass;
 use lab::Setup;
 use lab::microbench::{self, Chase, Steady, Work, kernels};
 
-const GPUS: [&str; 4] = ["gtx480", "v100", "rtx2060s", "rtx3070"];
+const GPUS: [&str; 4] = ["accel-sim/gtx480", "accel-sim/v100", "accel-sim/rtx2060s", "accel-sim/rtx3070"];
 
 /// Instructions and constants always hit: their misses depend on the code, not on what is timed.
 /// Warps take turns: a greedy scheduler lets some end early, and the last ones cannot fill the pipes.
@@ -70,7 +70,7 @@ fn a_dependent_chain_of_each_class_takes_latency_and_fixed_part() {
 
 #[test]
 fn a_matrix_operation_waits_for_its_registers_one_by_one() {
-    for name in ["v100", "rtx2060s", "rtx3070"] {
+    for name in ["accel-sim/v100", "accel-sim/rtx2060s", "accel-sim/rtx3070"] {
         let setup = setup(name);
         // Two operands of eight registers, an accumulator of eight or four, all side by side.
         for (f32_accumulator, registers) in [(true, 24u32), (false, 20)] {
@@ -320,7 +320,7 @@ fn a_barrier_lets_warps_of_a_scheduler_go_one_by_one() {
 
 #[test]
 fn units_of_different_kinds_work_side_by_side() {
-    for name in ["v100", "rtx2060s", "rtx3070"] {
+    for name in ["accel-sim/v100", "accel-sim/rtx2060s", "accel-sim/rtx3070"] {
         let setup = setup(name);
         let (int, fp) = (kernels::chain_of(OpClass::IntAdd).unwrap(), kernels::chain_of(OpClass::FpAdd).unwrap());
         assert_ne!(setup.gpu.sm.ptx_timing["int_add"].unit, Unit::Sp);
@@ -333,7 +333,7 @@ fn units_of_different_kinds_work_side_by_side() {
 
 #[test]
 fn a_run_is_the_same_twice() {
-    let setup = setup("rtx2060s");
+    let setup = setup("accel-sim/rtx2060s");
     let text = kernels::looped(75, &kernels::clear(), "add.s32 %r1, %r1, %r2;");
     let run = || {
         let mut bench = microbench::Bench::new(&setup, &text).unwrap();
