@@ -2,7 +2,7 @@
 //!
 //! Each is a generated kernel run at several lengths; differences of the runs' cycles over
 //! differences of the work leave launch, warm-up and loop overhead out. [`measure`] runs the
-//! [catalogue](catalogue), as PTX and as the machine code that CUDA's assembler makes of it; hardware's
+//! [`catalogue`], as PTX and as the machine code that CUDA's assembler makes of it; hardware's
 //! figures of the same quantities are in [`crate::figures`]. The functions of this module are measurements
 //! of PTX of the caller's choice, for tests of the model against its own description.
 
