@@ -572,6 +572,12 @@ fn a_barrier_unit_takes_warps_in_turn() {
         // It is decoded when the barrier lets go, and issues a cycle later.
         assert_eq!(next - first, u64::from(u32::from(warps) * interval + latency + 1), "{warps} warps");
     }
+    // Without a latency the last arrival lets go when it has been dealt with.
+    let mut bench = Bench::new(&[sync(0, 0), add(3, &[4])]).warps(8);
+    bench.gpu.sm.barrier_warp_cycles = Some(5);
+    let run = bench.run();
+    let first = |line| (0..8).map(|warp| issue(&run, warp, line)).min().unwrap();
+    assert_eq!(first(1) - first(0), 8 * 5 + 1);
 }
 
 #[test]

@@ -103,9 +103,9 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     /// Warps continue after a barrier, now or when its latency is over. Returns those that do now.
     fn release(&mut self, warps: MaskOf<D>) -> MaskOf<D> {
         let state = &mut *self.state;
-        let sm = &state.spec.sm;
-        if let Some(latency) = sm.barrier_latency_cycles {
-            let due = state.barrier_free.max(self.tick.now) + Cycle::from(latency);
+        let latency = state.spec.sm.barrier_latency_cycles.unwrap_or(0);
+        let due = state.barrier_free.max(self.tick.now) + Cycle::from(latency);
+        if due > self.tick.now {
             warps.iter().for_each(|warp| state.timers.start(due, Timer::Pass(warp)));
             return MaskOf::<D>::NONE;
         }
