@@ -49,7 +49,7 @@ pub struct Choice {
     /// Form of code: ptx, sass, or both
     #[arg(long, value_enum, default_value_t)]
     isa: Codes,
-    /// Quantities, as fp32_fma_latency; * stands for any text
+    /// Quantities, as fp32_fma_latency; * matches any text
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -82,7 +82,7 @@ struct Document {
     machine_code: Option<Summary>,
 }
 
-/// Whether `text` is of the form `pattern`, in which `*` stands for any text.
+/// Whether `text` is of the form `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -89,7 +89,7 @@ fn of_class(class: &super::catalogue::Class) -> Vec<Quantity> {
         method,
         scale: Scale::Times(scale),
     };
-    // A warp's matrix operation has so many multiply-adds in all, other lines so many results of each lane.
+    // The count is of multiply-adds of the whole warp for matrix operations, and of results of each lane for other lines.
     let (unit, threads, per_lane) = match class.is_matrix() {
         true => ("multiply-adds/core cycle/SM", 512, f64::from(class.results) / 32.0),
         false => (RESULTS, 1024, f64::from(class.results)),
