@@ -83,6 +83,14 @@ choices! {
         All = "all",
     }
 
+    /// In what order L1 looks up the parts of one access.
+    LookUpOrder {
+        /// The highest address first; a part whose bank is busy keeps those behind it waiting.
+        Address = "address",
+        /// Each bank takes the next part that is its own, in every cycle.
+        Bank = "bank",
+    }
+
     /// Which line of a full set is replaced.
     Replacement {
         /// Least recently used.
@@ -117,7 +125,7 @@ choices! {
         OnMiss = "on_miss",
         /// When the data arrive.
         OnFill = "on_fill",
-        /// At the miss, in a cache whose misses never wait for a line (Volta's streaming L1).
+        /// When the data arrive, so that misses never wait for a line; at the miss where L1 shares its array with no shared memory (Volta's streaming L1).
         Streaming = "streaming",
     }
 
@@ -270,7 +278,7 @@ keys! {
         writeback_width: u32 = Int(1, 64), "warp instructions/cycle";
         /// Optional. From a warp's arrival at a barrier to the next one's, of all warps of the SM; none if absent.
         barrier_warp_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
-        /// Optional. From the last arrival at a barrier to the release of its warps; a cycle if absent.
+        /// Optional. From the last arrival at a barrier to the release of its warps; at once if absent.
         barrier_latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. What `latency_cycles` of operation classes count; `execution` if absent.
         latency: Option<LatencyOf> = Choice(LatencyOf::WORDS), "", optional;
@@ -401,6 +409,10 @@ keys! {
         bank_interleave_bytes: u32 = Pow2(4, 4096), "bytes";
         /// Optional. Banks are chosen by the exclusive-or of the address's bits with those of the line, so that lines that follow each other begin in different banks.
         bank_hash: Option<bool> = Bool, "", optional;
+        /// Optional. In what order the parts of one access are looked up; `address` if absent.
+        look_up_order: Option<LookUpOrder> = Choice(LookUpOrder::WORDS), "", optional;
+        /// Optional. Bytes that go to or from the lanes of an access per cycle, each lane's counted, be they the same word; no limit but the banks if absent.
+        bytes_per_cycle: Option<u32> = Pow2(4, 4096), "bytes/cycle", optional;
         /// Global loads skip L1 (`-dlcm=cg`).
         skip_global: bool = Bool, "";
         /// Share of dirty lines above which writes of one set stop being kept.

@@ -24,6 +24,13 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     l1(config, &mut found);
     for (path, cache) in caches(config) {
         self::cache(path, cache, &mut found);
+        let written = ["sm.l1d.cache", "l2.cache"].contains(&path);
+        if !written && cache.write != WritePolicy::ReadOnly {
+            found.push(Problem::new(
+                format!("{path}.write"),
+                "must be read_only: nothing is written through this cache",
+            ));
+        }
     }
     interconnect(config, &mut found);
     dram(config, &mut found);
@@ -230,9 +237,17 @@ fn cache(path: &str, cache: &Cache, found: &mut Vec<Problem>) {
     if cache.allocate != Allocate::OnMiss && cache.write == WritePolicy::WriteBack {
         wrong("allocate", "must be on_miss in a write-back cache: a fill that evicts a dirty line can deadlock".into());
     }
-    let on_write = matches!(cache.write_allocate, WriteAllocate::FetchOnWrite | WriteAllocate::LazyFetchOnRead);
-    if cache.allocate != Allocate::OnMiss && on_write {
-        wrong("write_allocate", "needs allocate = on_miss: the written bytes need a line at once".into());
+    let through = cache.write == WritePolicy::WriteThrough;
+    if cache.allocate != Allocate::OnMiss {
+        match cache.write_allocate {
+            WriteAllocate::FetchOnWrite => {
+                wrong("write_allocate", "needs allocate = on_miss: the written bytes need a line at once".into());
+            }
+            WriteAllocate::LazyFetchOnRead if !through => {
+                wrong("write_allocate", "needs allocate = on_miss in a cache that is not write_through".into());
+            }
+            _ => {}
+        }
     }
     if cache.write == WritePolicy::ReadOnly && cache.write_allocate != WriteAllocate::None {
         wrong("write_allocate", "must be none in a read-only cache".into());

@@ -68,9 +68,14 @@ fn relations_between_values_are_checked() {
         (&[("unified_bytes = 131072", "unified_bytes = 0")], "sm.l1d.shared_carveouts_bytes", "must be empty"),
         (&[("unified_bytes = 131072", "unified_bytes = 98304")], "sm.l1d.shared_carveouts_bytes", "leaves no L1"),
         (
+            &[("write = \"write_through\"\nallocate = \"on_miss\"", "write = \"write_evict\"\nallocate = \"on_fill\"")],
+            "sm.l1d.cache.write_allocate",
+            "not write_through",
+        ),
+        (
             &[(
-                "write = \"write_through\"\nallocate = \"on_miss\"",
-                "write = \"write_through\"\nallocate = \"on_fill\"",
+                "allocate = \"on_miss\"\nwrite_allocate = \"lazy_fetch_on_read\"\nindex = \"linear\"",
+                "allocate = \"on_fill\"\nwrite_allocate = \"fetch_on_write\"\nindex = \"linear\"",
             )],
             "sm.l1d.cache.write_allocate",
             "needs allocate = on_miss",

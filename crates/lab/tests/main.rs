@@ -12,6 +12,7 @@ mod concurrency;
 mod contract;
 mod cooperative;
 mod corpus;
+mod dead_keys;
 mod design_power;
 mod differential;
 mod energy;

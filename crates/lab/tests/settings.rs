@@ -132,7 +132,8 @@ pub(crate) type Figures = Vec<(String, String)>;
 
 /// Statistics of all that `device` has run.
 pub(crate) fn figures(device: &mut SimulatedDevice<'_>) -> Figures {
-    let of_kernel = |k: &lab::KernelReport| (k.name.clone(), format!("{} {:?}", k.start_cycle, k.statistics));
+    let of_kernel =
+        |k: &lab::KernelReport| (k.name.clone(), format!("{} {:?} {:?}", k.start_cycle, k.occupancy, k.statistics));
     let mut all: Figures = device.kernel_reports().iter().map(of_kernel).collect();
     all.push(("total".into(), format!("{:?}", device.total_statistics())));
     all

@@ -47,6 +47,8 @@ mod tests {
             banks: 4,
             bank_interleave_bytes: 32,
             bank_hash: None,
+            look_up_order: None,
+            bytes_per_cycle: None,
             skip_global: false,
             write_ratio_percent: 25,
             unified_bytes: 128 << 10,

@@ -15,6 +15,9 @@ pub const LINE_BYTES: u32 = 128;
 /// Maximum number of transactions of one warp instruction: 32 lanes with four 4-byte pieces each.
 pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
 
+/// Maximum number of banks that transactions are dealt to.
+pub const MAX_BANKS: usize = 64;
+
 /// How addresses are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
@@ -126,6 +129,27 @@ impl Transactions {
             let mut j = i;
             while j > 0 && items[j - 1].address < items[j].address {
                 items.swap(j - 1, j);
+                j -= 1;
+            }
+        }
+    }
+
+    /// Deals the transactions to the banks ([`MAX_BANKS`] at most) in rounds, each of which has one of a bank at
+    /// most. Those of one bank keep their order.
+    pub fn deal(&mut self, bank: impl Fn(u64) -> usize) {
+        let mut of_bank = [0_u8; MAX_BANKS];
+        let mut rounds = [0_u8; MAX_ACCESSES];
+        for (round, item) in rounds.iter_mut().zip(&self.items[..self.len]) {
+            let next = &mut of_bank[bank(item.address)];
+            *round = *next;
+            *next += 1;
+        }
+        // Stable, and there is nothing to do where the lanes fill neighbouring sectors.
+        for i in 1..self.len {
+            let mut j = i;
+            while j > 0 && rounds[j - 1] > rounds[j] {
+                self.items.swap(j - 1, j);
+                rounds.swap(j - 1, j);
                 j -= 1;
             }
         }
@@ -398,6 +422,25 @@ mod tests {
                 (0x1000, 32, 0x0000_00ff, u32::MAX),
             ]
         );
+    }
+
+    #[test]
+    fn banks_that_are_dealt_to_have_a_transaction_in_each_round() {
+        // Eight lines begin in each bank: those of a bank follow each other until they are dealt.
+        let mut t = gathered(u32::MAX, &strided(0, 132), 4, Granularity::Sector);
+        let bank = |address: u64| (address / 32 % 4) as usize;
+        let before: Vec<u64> = t.iter().map(|t| t.address).collect();
+        t.deal(bank);
+        for (i, round) in t.chunks(4).enumerate() {
+            let mut banks: Vec<usize> = round.iter().map(|t| bank(t.address)).collect();
+            banks.sort_unstable();
+            assert_eq!(banks, [0, 1, 2, 3], "round {i}");
+        }
+        let of = |bank_wanted| move |address: &u64| bank(*address) == bank_wanted;
+        for b in 0..4 {
+            let dealt = t.iter().map(|t| t.address).filter(of(b));
+            assert!(dealt.eq(before.iter().copied().filter(of(b))), "the order of bank {b}");
+        }
     }
 
     #[test]

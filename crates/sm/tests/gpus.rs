@@ -70,7 +70,7 @@ fn an_impossible_sm_is_refused_with_the_reason() {
     let options = CoreOptions { scheduler: Some("fifo".into()), ..CoreOptions::default() };
     assert_eq!(
         refusal(|_| {}, options).to_string(),
-        "there is no warp scheduler `fifo`; there are lrr, gto, srr, two_level, laggard"
+        "there is no warp scheduler `fifo`; there are lrr, gto, gty, srr, two_level, laggard"
     );
 }
 

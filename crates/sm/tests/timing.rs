@@ -6,7 +6,7 @@
 
 use crate::support;
 
-use config::{HoldingAtomics, InvalidatingFences, LatencyOf, MatrixTiming, OpTable, Unit, UnitConfig};
+use config::{HoldingAtomics, InvalidatingFences, LatencyOf, LookUpOrder, MatrixTiming, OpTable, Unit, UnitConfig};
 use isa::{CacheOp, MatrixType, MatrixWork, OpClass, Space};
 use sm::{Stall, Timeline};
 use support::*;
@@ -415,6 +415,37 @@ fn hashed_banks_of_l1_look_up_lines_side_by_side() {
         let latency = u64::from(gpu().sm.l1d.latency_cycles);
         assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3 + cycles, "stride {stride}");
     }
+}
+
+#[test]
+fn banks_of_l1_look_up_their_own_lines_in_any_order_where_the_description_says_so() {
+    // Eight lines begin in each of four banks, one bank's after the other's.
+    for (order, stride, cycles) in [
+        (None, 132, 29),
+        (Some(LookUpOrder::Address), 132, 29),
+        (Some(LookUpOrder::Bank), 132, 8),
+        (Some(LookUpOrder::Bank), 128, 32),
+    ] {
+        let bench = Bench::new(&twice(load(Space::Global, 1, 0, stride)));
+        let run = bench.gpu(|g| g.sm.l1d.look_up_order = order).run();
+        let latency = u64::from(gpu().sm.l1d.latency_cycles);
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3 + cycles, "{order:?}, stride {stride}");
+    }
+}
+
+#[test]
+fn loads_follow_each_other_at_the_width_of_l1_where_the_description_says_so() {
+    let gap = |width| {
+        let loads: Vec<Line> = (1..=9).map(|register| load(Space::Global, register, 0, 4)).collect();
+        let run = Bench::new(&[loads.clone(), vec![add(20, &[1, 9])], loads, vec![add(21, &[1, 9])]].concat())
+            .gpu(|g| g.sm.l1d.bytes_per_cycle = width)
+            .run();
+        issue(&run, 0, 19) - issue(&run, 0, 10)
+    };
+    let free = gap(None);
+    assert_eq!([gap(Some(128)), gap(Some(64)), gap(Some(32))], [free, free + 8, free + 24]);
+    // Data of each load come while it still holds the path.
+    assert_eq!(gap(Some(4)), 9 * 32 - 1);
 }
 
 #[test]

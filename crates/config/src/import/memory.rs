@@ -40,6 +40,8 @@ pub(super) fn l1d(reader: &mut Reader, sm_version: u32, shared_bytes: u32) -> L1
         banks: reader.int("-gpgpu_l1_banks"),
         bank_interleave_bytes: reader.int("-gpgpu_l1_banks_byte_interleaving"),
         bank_hash: None,
+        look_up_order: None,
+        bytes_per_cycle: None,
         skip_global,
         write_ratio_percent: reader.int("-gpgpu_l1_cache_write_ratio"),
         unified_bytes,

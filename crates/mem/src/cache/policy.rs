@@ -18,9 +18,11 @@ pub(super) enum OnHit {
 
 impl Policy {
     pub fn new(config: &config::Cache) -> Self {
-        // Lines that are only reserved by fills cannot take a write at its miss.
-        let on_miss = config.allocate == config::Allocate::OnMiss;
-        let allocate = if on_miss { config.write_allocate } else { WriteAllocate::None };
+        // Where lines come with fills, a write can have one at its miss if nobody waits for the rest of it, and if it
+        // need not be written back when the next fill replaces it.
+        let lazy = config.write == WritePolicy::WriteThrough && config.write_allocate == WriteAllocate::LazyFetchOnRead;
+        let takes_writes = config.allocate == config::Allocate::OnMiss || lazy;
+        let allocate = if takes_writes { config.write_allocate } else { WriteAllocate::None };
         Self { write: config.write, allocate }
     }
 

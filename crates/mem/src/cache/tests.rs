@@ -97,6 +97,30 @@ fn a_set_full_of_lines_under_way_takes_no_more() {
 }
 
 #[test]
+fn a_streaming_cache_keeps_what_is_written_without_waiting_for_a_line() {
+    let mut cache = Cache::new(&config::Cache {
+        sets: 1,
+        ways: 2,
+        allocate: Allocate::Streaming,
+        write: WritePolicy::WriteThrough,
+        write_allocate: WriteAllocate::LazyFetchOnRead,
+        ..cache_config()
+    });
+    for line in 0..4 {
+        assert!(cache.access(0, &read(line * 0x80, 0)).is_taken());
+    }
+    for request in [write(0x200, 0, u32::MAX), write(0x400, 0, 0xff)] {
+        let access = cache.access(1, &request);
+        assert_eq!((access.outcome, access.answer), (CacheOutcome::Miss, Answer::NextLevel), "{request:?}");
+    }
+    assert_eq!(cache.access(2, &read(0x200, 0)).outcome, CacheOutcome::Hit, "what was written is there");
+    assert_eq!(cache.access(2, &read(0x400, 7)).outcome, CacheOutcome::Miss, "the rest of the sector is not");
+    serve(&mut cache);
+    assert!(cache.is_idle());
+    assert_eq!(cache.counters().written_back_sectors, 0);
+}
+
+#[test]
 fn the_miss_queue_limits_what_is_taken() {
     let mut cache = Cache::new(&config::Cache { miss_queue: 3, ..cache_config() });
     assert!(cache.access(0, &read(0x000, 0)).is_taken());

@@ -8,7 +8,7 @@ use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
-use config::L1Data;
+use config::{L1Data, LookUpOrder};
 use isa::{Access, Space, WarpSlot};
 use kit::bits::set_bits;
 use kit::{Counters, Cycle, NEVER};
@@ -43,6 +43,10 @@ pub struct L1 {
     bank_bits: Option<(u32, usize)>,
     /// Shift to the bits that the bank's number is hashed with: those of the line, or none.
     hash_shift: u32,
+    /// Each bank takes the next part of an access that is its own.
+    by_bank: bool,
+    /// Bytes to or from lanes per cycle.
+    width: u32,
 }
 
 #[derive(Debug)]
@@ -86,6 +90,8 @@ impl L1 {
             bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
                 .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
             hash_shift: if config.bank_hash == Some(true) { config.cache.line_bytes.trailing_zeros() } else { NO_BITS },
+            by_bank: config.look_up_order == Some(LookUpOrder::Bank),
+            width: config.bytes_per_cycle.unwrap_or(u32::MAX),
         })
     }
 
@@ -152,22 +158,22 @@ impl L1 {
 }
 
 impl LoadStoreUnit {
-    /// Coalesces an access to global or local memory.
+    /// Coalesces an access to global or local memory, and says how long it takes the data path of L1.
     pub(super) fn begin_global<M: WarpMask>(
         &mut self,
         state: &mut State<M>,
-        kernels: &[ResidentKernel],
+        (now, kernels): (Cycle, &[ResidentKernel]),
         id: InstId,
         bypass: bool,
     ) {
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let mem = flight.mem.expect("an access");
-        let bytes = u32::from(mem.bytes);
+        let (bytes, mask) = (u32::from(mem.bytes), flight.mask);
         let granularity = Granularity::of(state.spec.sm_version, bypass, state.spec.sm.l1d.cache.fetch_bytes());
         let out = &mut self.transactions;
         let local = dynamic.space == Space::Local;
         if matches!(mem.access, Access::Atomic | Access::Reduction) {
-            out.gather_atomic(flight.mask, &dynamic.addresses, bytes, granularity);
+            out.gather_atomic(mask, &dynamic.addresses, bytes, granularity);
             state.counters.global_atomics += 1;
         } else if local {
             let w = flight.warp.index();
@@ -175,11 +181,11 @@ impl LoadStoreUnit {
             let first_thread = u32::from(state.warps.index_in_cta[w]) * kit::WARP_LANES as u32;
             let cta = u32::from(state.warps.cta[w].0);
             let addresses = layout.addresses(u32::from(state.id), cta, first_thread, &dynamic.addresses);
-            out.gather_local(flight.mask, &addresses, bytes, layout.word_stride(), granularity);
+            out.gather_local(mask, &addresses, bytes, layout.word_stride(), granularity);
         } else if mem.space == Space::Texture {
             out.gather_pairs(flight.mask, [&dynamic.addresses, &dynamic.addresses2], bytes, granularity);
         } else {
-            out.gather(flight.mask, &dynamic.addresses, bytes, granularity);
+            out.gather(mask, &dynamic.addresses, bytes, granularity);
         }
         let counter = match mem.space {
             _ if local => &mut state.counters.local_accesses,
@@ -191,6 +197,13 @@ impl LoadStoreUnit {
         state.counters.transactions += count as u64;
         if mem.access != Access::Store {
             state.slab.get_mut(id).pending = count as u16;
+        }
+        if let Some(l1) = self.l1.as_ref().filter(|_| !bypass) {
+            if l1.by_bank {
+                self.transactions.deal(|address| l1.bank(address));
+            }
+            let cycles = (mask.count_ones() * bytes).div_ceil(l1.width);
+            self.dispatch.as_mut().expect("just accepted").leaves_at = now + Cycle::from(cycles);
         }
     }
 
@@ -220,7 +233,7 @@ impl LoadStoreUnit {
     }
 
     /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
-    /// if none is left.
+    /// if none is left and the data path is free again.
     #[inline(always)]
     pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, mut dispatch: Dispatch) -> bool {
         let mut done = dispatch.sent == self.transactions.len();
@@ -235,6 +248,10 @@ impl LoadStoreUnit {
             self.l1.as_mut().expect("routed to L1").push(now, &request);
             done = self.sent(state, &mut dispatch);
             self.dispatch = Some(dispatch);
+        }
+        if done && now < dispatch.leaves_at {
+            state.wake_up.at(dispatch.leaves_at);
+            return false;
         }
         done
     }

@@ -157,6 +157,8 @@ struct Dispatch {
     ready_at: Cycle,
     /// The cycle in which it came into the register.
     accepted_at: Cycle,
+    /// First cycle in which it can leave the register, if it goes to L1.
+    leaves_at: Cycle,
     /// How many of its transactions have left the register.
     sent: usize,
 }
@@ -495,8 +497,10 @@ impl LoadStoreUnit {
         self.dispatch = None;
         wb.state.wake_up.moved();
         wb.state.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
+        // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
+        let has_been_sent = dispatch.path == Path::L1 && dispatch.sent > 0 && !dispatch.is_store;
         let goes_on_elsewhere = dispatch.path == Path::Shared && !dispatch.is_store;
-        if !goes_on_elsewhere && wb.state.slab.get(dispatch.id).pending == 0 {
+        if !goes_on_elsewhere && !has_been_sent && wb.state.slab.get(dispatch.id).pending == 0 {
             self.complete(wb, dispatch.id);
         }
     }
@@ -515,6 +519,7 @@ impl LoadStoreUnit {
             local: wb.state.slab.dynamic(id).space == Space::Local,
             ready_at: now + 1,
             accepted_at: now,
+            leaves_at: 0,
             sent: 0,
         };
         self.dispatch = Some(dispatch);
@@ -522,7 +527,7 @@ impl LoadStoreUnit {
             Path::Shared => self.begin_shared(wb.state, now, id),
             Path::Constant | Path::Texture => self.begin_cached(wb.state, id, path),
             Path::L1 | Path::Bypass => {
-                self.begin_global(wb.state, wb.tick.kernels, id, path == Path::Bypass);
+                self.begin_global(wb.state, (now, wb.tick.kernels), id, path == Path::Bypass);
             }
             Path::None => {}
         }

@@ -1,10 +1,12 @@
 //! Greedy: the warp that issued last as long as it is ready, then the first by some order. With the order
-//! of arrival that is greedy then oldest, as GPGPU-Sim's `gto`.
+//! of arrival that is greedy then oldest, as GPGPU-Sim's `gto`. With the opposite order it is greedy then
+//! youngest, which Huerta et al. (arXiv 2503.20481) find on Ampere.
 
 use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use std::cmp::Reverse;
 use std::marker::PhantomData;
 
 /// The order in which a greedy scheduler prefers warps.
@@ -26,6 +28,19 @@ impl Order for Oldest {
     #[inline]
     fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> u64 {
         view.age(warp)
+    }
+}
+
+/// By arrival on the SM, the last first.
+#[derive(Debug)]
+pub struct Youngest;
+
+impl Order for Youngest {
+    type Key = Reverse<u64>;
+
+    #[inline]
+    fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> Reverse<u64> {
+        Reverse(view.age(warp))
     }
 }
 

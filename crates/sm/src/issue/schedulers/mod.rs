@@ -101,6 +101,8 @@ schedulers! {
     Lrr(lrr::LooseRoundRobin) = "lrr",
     /// Greedy then oldest: the warp that issued last, else the oldest ready one.
     Gto(gto::Greedy<M, gto::Oldest>) = "gto",
+    /// Greedy then youngest: the warp that issued last, else the youngest ready one.
+    Gty(gto::Greedy<M, gto::Youngest>) = "gty",
     /// Strict round robin: only the warp whose turn it is may issue.
     Srr(srr::StrictRoundRobin) = "srr",
     /// Two-level: loose round robin over an active set, from which warps that wait long are demoted.
