@@ -24,13 +24,6 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     l1(config, &mut found);
     for (path, cache) in caches(config) {
         self::cache(path, cache, &mut found);
-        let written = ["sm.l1d.cache", "l2.cache"].contains(&path);
-        if !written && cache.write != WritePolicy::ReadOnly {
-            found.push(Problem::new(
-                format!("{path}.write"),
-                "must be read_only: nothing is written through this cache",
-            ));
-        }
     }
     interconnect(config, &mut found);
     dram(config, &mut found);
@@ -231,6 +224,9 @@ fn l1(config: &GpuConfig, found: &mut Vec<Problem>) {
 /// The combinations that a cache cannot work with.
 fn cache(path: &str, cache: &Cache, found: &mut Vec<Problem>) {
     let mut wrong = |key: &str, message: String| found.push(Problem::new(format!("{path}.{key}"), message));
+    if !["sm.l1d.cache", "l2.cache"].contains(&path) && cache.write != WritePolicy::ReadOnly {
+        wrong("write", "must be read_only: nothing is written through this cache".into());
+    }
     if cache.line_bytes != 0 && cache.port_bytes > cache.line_bytes {
         wrong("port_bytes", format!("is {}, wider than a line ({} bytes)", cache.port_bytes, cache.line_bytes));
     }

@@ -4,6 +4,7 @@
 //! that, 128-byte segments, cut to 64 or 32 bytes when only a half or a quarter of them is used.
 //! Transactions are in the order in which the load/store unit sends them: highest address first.
 
+use crate::shared_banks::MAX_BANKS;
 use crate::{Request, RequestKind};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::ops::Range;
@@ -14,9 +15,6 @@ pub const SECTOR_BYTES: u32 = 32;
 pub const LINE_BYTES: u32 = 128;
 /// Maximum number of transactions of one warp instruction: 32 lanes with four 4-byte pieces each.
 pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
-
-/// Maximum number of banks that transactions are dealt to.
-pub const MAX_BANKS: usize = 64;
 
 /// How addresses are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
