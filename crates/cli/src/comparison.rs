@@ -328,9 +328,10 @@ impl Comparison {
         })
     }
 
-    /// What is published of a run.
+    /// What is published of a run: of the program of the workload's name, with whatever parameters it has here.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
-        let (figure, name) = (self.published_figure(column)?, &self.workloads[row]);
+        let figure = self.published_figure(column)?;
+        let name = self.workloads[row].split(':').next()?;
         if figure.code != self.code(row) {
             return None;
         }

@@ -46,6 +46,17 @@ fn validate_prints_the_same_table() {
 }
 
 #[test]
+fn json_of_all_gpus() {
+    let args = ["microbench", "all", "--only", "shared_latency", "--isa", "ptx", "--json"];
+    let document: Value = serde_json::from_str(&succeed(&args)).unwrap();
+    let gpus = document["gpus"].as_array().unwrap();
+    assert_eq!(gpus.len(), config::hardware().count());
+    for gpu in gpus {
+        assert!(gpu["rows"][0]["ptx"]["value"].as_f64().unwrap() > 0.0, "{gpu}");
+    }
+}
+
+#[test]
 fn a_changed_value_shows() {
     let l2 = |value: &str| {
         let setting = format!("l2.latency_cycles={value}");

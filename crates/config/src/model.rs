@@ -415,7 +415,7 @@ keys! {
         bytes_per_cycle: Option<u32> = Pow2(4, 4096), "bytes/cycle", optional;
         /// Global loads skip L1 (`-dlcm=cg`).
         skip_global: bool = Bool, "";
-        /// Share of dirty lines above which writes of one set stop being kept.
+        /// Share of the lines that must be dirty before a dirty one may be replaced; a write-through cache counts the lines that it has written. 0: any line may go.
         write_ratio_percent: u32 = Int(0, 100), "percent";
         /// Total of L1 and shared memory where they share one array; 0 where they do not.
         unified_bytes: u32 = Int(0, 16_777_216), "bytes";

@@ -82,6 +82,12 @@ struct Document {
     machine_code: Option<Summary>,
 }
 
+/// The tables of several GPUs.
+#[derive(Debug, Serialize)]
+struct Documents<'a> {
+    gpus: &'a [Document],
+}
+
 /// Whether `text` is of the form `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
@@ -116,18 +122,27 @@ pub fn run(args: &Args) -> Outcome {
     // The page is read, too, but only to be written again.
     output::check(args.page.as_deref(), &[])?;
     let documents = measured(gpu, &args.set, &args.choice, args.jobs, &args.results)?;
+    let given = give_json(&documents, &args.results);
     if let Some(page) = &args.page {
         let old = kit::files::read_text(page)
             .map_err(|e| Failure::bad_input(format!("`{}` cannot be read: {e}", page.display())))?;
         let tables: Vec<_> = documents.into_iter().map(|document| (document.gpu, document.rows)).collect();
         output::save(page, validate::page(&old, &tables).map_err(Failure::bad_input)?.as_bytes())?;
     }
-    Ok(Exit::Success)
+    given.map(|()| Exit::Success)
 }
 
 /// Prints the tables of a GPU, or of all.
 pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
-    measured(gpu, set, choice, jobs, results).map(|_| Exit::Success)
+    give_json(&measured(gpu, set, choice, jobs, results)?, results).map(|()| Exit::Success)
+}
+
+/// Gives the JSON asked for: of one GPU its document, of several all of them.
+fn give_json(documents: &[Document], results: &Results) -> Result<(), Failure> {
+    match documents {
+        [one] => results.give_json(one),
+        gpus => results.give_json(&Documents { gpus }),
+    }
 }
 
 /// Measures a GPU, or all, and prints each as soon as it is complete.
@@ -148,10 +163,6 @@ fn measured(
             output::print(&render(&document))?;
         }
         documents.push(document);
-    }
-    match &documents[..] {
-        [one] => results.give_json(one)?,
-        all => results.give_json(&all)?,
     }
     Ok(documents)
 }
