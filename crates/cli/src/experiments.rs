@@ -62,7 +62,8 @@ fn on_stock(words: &mut Vec<String>) {
     words[at] = (*stock).to_owned();
     let scheduler = config::load(paper).map(|gpu| gpu.sm.issue.scheduler);
     if let Some(scheduler) = scheduler.ok().filter(|_| !words.iter().any(|word| word == "--schedulers")) {
-        words.extend(["--schedulers".into(), scheduler]);
+        // Cores that are no SMs refuse `--schedulers`.
+        words.extend(["--set".into(), format!("sm.issue.scheduler={scheduler}")]);
     }
 }
 
