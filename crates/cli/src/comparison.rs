@@ -328,10 +328,12 @@ impl Comparison {
         })
     }
 
-    /// What is published of a run: of the program of the workload's name, with whatever parameters it has here.
+    /// What is published of a run: of the program of the workload's name, with whatever parameters it has here. A row of
+    /// one kernel of a workload has none.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
         let figure = self.published_figure(column)?;
-        let name = self.workloads[row].split(':').next()?;
+        let label = &self.workloads[row];
+        let name = if label.contains(' ') { label } else { label.split(':').next()? };
         if figure.code != self.code(row) {
             return None;
         }

@@ -25,7 +25,8 @@ fn quick(more: &[&str]) -> String {
 
 #[test]
 fn help() {
-    for name in ["", "run", "trace", "compare", "reproduce", "list", "inspect", "import-config"] {
+    for name in ["", "run", "profile", "timeline", "trace", "compare", "reproduce", "list", "inspect", "import-config"]
+    {
         let args: Vec<&str> = [name, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let text = succeed(&args);
         assert!(text.contains("Examples:"), "{name} has no examples");

@@ -127,7 +127,8 @@ impl Core for Tiny {
         if let Some(sender) = self.resident.iter_mut().find(|r| r.unsent > 0) {
             let line = self.number << 20 | self.counters.requests << 7;
             let (kind, byte_mask) = (RequestKind::Read, 0);
-            let request = Request { address: line, bytes: 128, kind, local: false, byte_mask, token: 0 };
+            let request =
+                Request { address: line, bytes: 128, kind, local: false, byte_mask, token: 0, from_dram: false };
             env.port.outbox.push_back((now, request));
             sender.unsent -= 1;
             self.counters.requests += 1;

@@ -6,9 +6,10 @@ use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use gpu::Machine;
+use sm::passages::Passages;
 use sm::{
-    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Observer, ResidentKernel, Silent, Sm,
-    TimingTable, WarpMask,
+    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Instruments, Observer, Profile,
+    ResidentKernel, Silent, Sm, TimingTable, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl<'a> Build<'a> {
             });
         }
         check_core_on(core, &self.codes.sms)?;
-        if !self.setup.audit && self.setup.gpu.sm.max_warps as usize <= u64::SLOTS {
+        if !self.setup.is_watched() && self.setup.gpu.sm.max_warps as usize <= u64::SLOTS {
             for_core::<u64, _>(core, Plain(self))
         } else {
             for_core::<u128, _>(core, self)
@@ -70,16 +71,16 @@ impl<'a> Build<'a> {
 
     /// Builds the machine with core design `D`, which need not be registered.
     pub fn of_design<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        if self.setup.audit { self.with::<D>(config) } else { Plain(self).with::<D>(config) }
+        if self.setup.is_watched() { self.with::<D>(config) } else { Plain(self).with::<D>(config) }
     }
 
     fn assemble<D: CoreDesign + 'static, O: Watch>(
         self,
         config: &ConfigOf<D>,
-        observer: impl Fn() -> O,
+        observer: impl Fn(u16) -> O,
     ) -> Box<dyn Engine> {
         let Self { setup, source, recorder, codes } = self;
-        let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer());
+        let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer(i));
         let sms = (0..setup.gpu.sm_count as u16).map(sm).collect();
         let machine = Machine::new(&setup.gpu, codes.sms.outbox_packets, source, sms);
         Box::new(Rig::new(machine, codes))
@@ -91,19 +92,31 @@ fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), Str
     if setup.scheduler.is_some() {
         return Err(no_sm(core, "warp schedulers: leave `--scheduler` out"));
     }
+    if setup.timeline.is_some() {
+        return Err(no_sm(core, "pipeline that a timeline could show"));
+    }
+    if setup.profile {
+        return Err(no_sm(core, "issue slots, which a profile counts by instruction"));
+    }
     if setup.power_interval.is_some() && !other.has_energy() {
         return Err(no_sm(core, "model of energy, and so no power over time"));
     }
     Ok(())
 }
 
-/// Machines with an auditor at each SM: audited ones, and those of SMs with more than 64 warps, which no GPU has.
-/// Each design is compiled once for both.
+/// Machines with instruments at each SM: watched ones, and those of SMs with more than 64 warps, which no GPU has.
+/// Each design is compiled once for all of these.
 impl ForCore for Build<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
+        let (setup, spec) = (self.setup, self.codes.sms.clone());
+        let width = spec.sm.issue.width as usize;
+        self.assemble::<D, _>(config, |sm| Instruments {
+            auditor: setup.audit.then(|| Auditor::new(D::allowances(config))),
+            profile: setup.profile.then(|| Profile::new(spec.schedulers(), width)),
+            passages: setup.timeline.as_ref().and_then(|window| window.of_sm(sm, width)),
+        })
     }
 }
 
@@ -113,25 +126,45 @@ impl ForCore for Plain<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        self.0.assemble::<D, _>(config, || Silent)
+        self.0.assemble::<D, _>(config, |_| Silent)
     }
 }
 
 /// An observer that may be at each SM.
 trait Watch: Observer + 'static {
-    /// Its findings, if it is an auditor.
+    /// The findings of its auditor, if it has one.
     fn findings(&self) -> Option<&Findings>;
+    /// Its profile, if it has one.
+    fn profile(&self) -> Option<&Profile>;
+    /// Its record of the pipeline, if it has one.
+    fn passages(&self) -> Option<&Passages>;
 }
 
 impl Watch for Silent {
     fn findings(&self) -> Option<&Findings> {
         None
     }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    fn passages(&self) -> Option<&Passages> {
+        None
+    }
 }
 
-impl Watch for Auditor {
+impl Watch for Instruments {
     fn findings(&self) -> Option<&Findings> {
-        Some(Auditor::findings(self))
+        self.auditor.as_ref().map(Auditor::findings)
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    fn passages(&self) -> Option<&Passages> {
+        self.passages.as_ref()
     }
 }
 
@@ -158,6 +191,14 @@ impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
 
     fn findings(&self) -> Option<&Findings> {
         self.observer.findings()
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        self.observer.profile()
+    }
+
+    fn passages(&self) -> Option<&Passages> {
+        self.observer.passages()
     }
 
     fn scheduler(codes: &Codes) -> Option<&str> {

@@ -1,10 +1,12 @@
 //! A machine of any core design, for callers that only launch and wait: the one place where a simulation
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
+use crate::timeline::SmTimeline;
 use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use kit::{Counters, Cycle};
-use sm::Findings;
+use sm::passages::Passages;
+use sm::{Findings, Profile};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -39,6 +41,10 @@ pub(crate) trait Engine: Send {
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;
+    /// What was recorded cycle by cycle of some cores, whose schedulers issue up to `width` instructions a cycle.
+    fn timelines(&mut self, width: usize) -> Vec<SmTimeline>;
+    /// What the profiles of all cores have counted, if there are any.
+    fn profile(&mut self) -> Option<Profile>;
     /// The warp scheduler in use, or `none`.
     fn scheduler(&self) -> &str;
     /// What readers of each report must know of this kind of core.
@@ -71,6 +77,14 @@ pub(crate) trait Subject: Core<Shared = Source> {
     const REMARKS: &'static [&'static str] = &[];
     /// What an auditor has found, if the core has one.
     fn findings(&self) -> Option<&Findings> {
+        None
+    }
+    /// What was counted by instruction, if the core does so.
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+    /// What was recorded of the pipeline, if the core does so.
+    fn passages(&self) -> Option<&Passages> {
         None
     }
     /// The warp scheduler in use, if there are any.
@@ -173,6 +187,24 @@ impl<C: Subject> Engine for Rig<C> {
         let each = self.machine.cores().iter().filter_map(C::findings);
         each.fold(None, |all: Option<Findings>, one| {
             let mut all = all.unwrap_or_default();
+            all.add(one);
+            Some(all)
+        })
+    }
+
+    fn timelines(&mut self, width: usize) -> Vec<SmTimeline> {
+        // Settles all cores.
+        self.machine.counters();
+        let cores = self.machine.cores().iter().enumerate();
+        cores.filter_map(|(i, core)| SmTimeline::of(i as u16, width, core.passages()?)).collect()
+    }
+
+    fn profile(&mut self) -> Option<Profile> {
+        // Settles all cores.
+        self.machine.counters();
+        let each = self.machine.cores().iter().filter_map(C::profile);
+        each.fold(None, |all: Option<Profile>, one| {
+            let mut all = all.unwrap_or_else(|| Profile::new(0, 1));
             all.add(one);
             Some(all)
         })

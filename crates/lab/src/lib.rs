@@ -7,7 +7,7 @@
 //!
 //! | module | role |
 //! | --- | --- |
-//! | `power`, `report`, `error`, `monitor` | data: reports, and why there is none |
+//! | `power`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`design_cost`], [`energy`] | from counters to joules |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
 //! | `other_core` | cores that are no SM |
@@ -41,6 +41,7 @@ pub mod microbench;
 mod monitor;
 mod other_core;
 mod power;
+pub mod profile;
 pub mod published;
 mod registers;
 mod report;
@@ -50,6 +51,7 @@ mod sgmf;
 mod simulation;
 mod statistics;
 mod structures;
+pub mod timeline;
 mod traces;
 pub mod validate;
 

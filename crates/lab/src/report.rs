@@ -2,6 +2,8 @@
 
 use crate::memory_checks::MemoryChecks;
 use crate::power::PowerSeries;
+use crate::profile::Profile;
+use crate::timeline::SmTimeline;
 use gpu::Stats;
 use isa::Dim3;
 use serde::Serialize;
@@ -214,6 +216,12 @@ pub struct Report {
     /// What the hazard auditors have found, if the run was audited.
     #[serde(serialize_with = "findings")]
     pub audit: Option<Findings>,
+    /// Where issue slots and time went, by instruction, if that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// What was recorded cycle by cycle, if that was asked for. It has files of its own.
+    #[serde(skip)]
+    pub timelines: Vec<SmTimeline>,
     /// What was found of memory accesses, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_checks: Option<MemoryChecks>,

@@ -4,6 +4,7 @@ use crate::core_name;
 use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
+use crate::timeline::TimelineWindow;
 use config::GpuConfig;
 use exec::OutOfBounds;
 use sm::CoreOptions;
@@ -40,6 +41,10 @@ pub struct Setup {
     /// Whether each instruction is checked against the program order of its warp: the report has the
     /// findings. Takes about twice as long.
     pub audit: bool,
+    /// Whether issue slots, latencies and accesses are counted by instruction: the report has the profile.
+    pub profile: bool,
+    /// What is recorded cycle by cycle: the report has the timelines.
+    pub timeline: Option<TimelineWindow>,
     /// What happens to accesses of kernels to global memory outside all allocations.
     pub out_of_bounds: OutOfBounds,
     /// Whether memory accesses are checked for reads of unwritten memory and for races: the report has the
@@ -69,6 +74,8 @@ impl Setup {
             any_architecture: false,
             stack_bytes: None,
             audit: false,
+            profile: false,
+            timeline: None,
             out_of_bounds: OutOfBounds::default(),
             check_memory: false,
         }
@@ -81,6 +88,11 @@ impl Setup {
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
         let scalar = core_name::scalar_path_of(&self.core)?;
         Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
+    }
+
+    /// Whether SMs have observers.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.audit || self.profile || self.timeline.is_some()
     }
 
     /// Whether the user has chosen the value of `key`.

@@ -4,6 +4,7 @@ use crate::engine::{Engine, Loading};
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
+use crate::profile::Profile;
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::setup::Setup;
 use config::GpuConfig;
@@ -336,6 +337,8 @@ impl<'m> Simulation<'m> {
             output: Vec::new(),
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
+            profile: self.machine.profile().map(|profile| Profile::of(&profile)),
+            timelines: self.machine.timelines(self.setup.gpu.sm.issue.width as usize),
         }
     }
 }

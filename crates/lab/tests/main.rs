@@ -25,6 +25,7 @@ mod livelock;
 mod memory_checks;
 mod microbench;
 mod own_design;
+mod profile;
 mod registers;
 mod scalar;
 mod settings;

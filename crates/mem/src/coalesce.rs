@@ -70,7 +70,8 @@ impl Transaction {
 
     /// The request that asks the next level for this transaction.
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
-        Request { address: self.address, bytes: self.bytes, kind, local, byte_mask: self.byte_mask(), token }
+        let byte_mask = self.byte_mask();
+        Request { address: self.address, bytes: self.bytes, kind, local, byte_mask, token, from_dram: false }
     }
 }
 

@@ -168,7 +168,7 @@ impl Slice {
         let waiting_before = self.to_dram.len();
         let answers_before = self.to_crossbar.waiting();
         if self.cache.has_ready() {
-            self.answer_waiter();
+            self.answer_waiter(packets);
         }
         if !self.from_dram.is_empty() {
             self.take_fill(now);
@@ -187,14 +187,16 @@ impl Slice {
         Effects { dram: freed || self.to_dram.len() > waiting_before, answers }
     }
 
-    fn answer_waiter(&mut self) {
+    fn answer_waiter(&mut self, packets: &mut Packets) {
         if !self.crossbar_has_room() {
             return;
         }
         if let Some(waiter) = self.cache.pop_ready()
             && !waiter.silent
         {
-            self.to_crossbar.push(Part(waiter.token));
+            let part = Part(waiter.token);
+            packets[part.packet()].request.from_dram = true;
+            self.to_crossbar.push(part);
         }
     }
 

@@ -44,6 +44,8 @@ pub struct Request {
     pub byte_mask: u32,
     /// A word of the requester's, returned with the reply.
     pub token: u32,
+    /// Of a reply: some of its data came from DRAM for it or were on their way. False of a request.
+    pub from_dram: bool,
 }
 
 /// The only thing an SM and the memory system share: time-stamped queues, one each way.

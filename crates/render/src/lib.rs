@@ -5,6 +5,7 @@ pub mod accelsim;
 pub mod energy;
 pub mod number;
 pub mod power;
+pub mod profile;
 pub mod report;
 #[doc(hidden)]
 pub mod sample;
@@ -15,4 +16,5 @@ pub mod statistics;
 pub mod style;
 pub mod summary;
 pub mod table;
+pub mod timeline;
 pub mod wrap;

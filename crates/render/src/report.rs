@@ -55,7 +55,8 @@ pub fn render(report: &Report, detail: Detail) -> String {
     sections.join("\n")
 }
 
-fn header(report: &Report, failed: bool) -> String {
+/// What ran on what, and whether the result is right.
+pub fn header(report: &Report, failed: bool) -> String {
     let mut out = format!("{}\n", styled(HEADING, &report.workload));
     let _ = writeln!(out, "  on         {}, core {}, scheduler {}", report.gpu, report.core, report.scheduler);
     if !report.kernels.is_empty() {

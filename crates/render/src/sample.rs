@@ -100,6 +100,8 @@ pub fn report() -> Report {
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
         audit: None,
+        profile: None,
+        timelines: Vec::new(),
         memory_checks: None,
         host: HostFigures {
             seconds: 0.346,

@@ -167,6 +167,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     fn settle(&mut self, now: Cycle) {
         self.catch_up(now);
         self.issue.account.close_all();
+        self.observer.settled(now);
     }
 
     /// Every issue slot is an issue or a stall.

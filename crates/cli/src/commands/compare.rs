@@ -32,6 +32,7 @@ use workloads::Form;
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
+  warpwright compare lud --cores inorder,ghost --profile
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
@@ -75,11 +76,17 @@ struct Output {
     /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long)]
     published: bool,
+    /// Show which instructions each machine helps or hurts: the issue slots that each takes in the first column and the change in the others
+    #[arg(long)]
+    profile: bool,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
     results: Results,
 }
+
+/// Maximum number of instructions that `--profile` lists for a kernel.
+const PROFILE_LINES: usize = 12;
 
 /// Runs everything and shows the tables.
 pub fn run(args: &Args) -> Outcome {
@@ -130,7 +137,12 @@ fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) ->
 
 /// A comparison as text, with what `args` ask for.
 pub fn text(args: &Args, comparison: &Comparison) -> String {
-    comparison::render(comparison, &args.output.show, args.output.published)
+    let mut text = comparison::render(comparison, &args.output.show, args.output.published);
+    if args.output.profile {
+        text.push('\n');
+        text += &comparison::profiles(comparison, PROFILE_LINES);
+    }
+    text
 }
 
 fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
@@ -274,6 +286,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
+        profile: args.output.profile,
         livelock_cycles: NonZeroU64::new(LIVELOCK_CYCLES),
         ..args.checks.applied(args.input.setup(gpu))
     };

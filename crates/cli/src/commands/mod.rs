@@ -6,8 +6,10 @@ mod import_config;
 mod inspect;
 mod list;
 mod microbench;
+mod profile;
 mod reproduce;
 mod run;
+mod timeline;
 mod trace;
 mod validate;
 
@@ -39,6 +41,8 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Profile(profile::Args),
+    Timeline(timeline::Args),
     Exec(exec::Args),
     Trace(trace::Args),
     Compare(compare::Args),
@@ -58,6 +62,8 @@ pub fn main() -> ExitCode {
     };
     let outcome = match command {
         Command::Run(args) => run::run(&args),
+        Command::Profile(args) => profile::run(&args),
+        Command::Timeline(args) => timeline::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),

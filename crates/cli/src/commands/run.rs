@@ -6,19 +6,22 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
 use crate::progress::Watch;
-use crate::render::{accelsim, power, report};
+use crate::render::{accelsim, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, version};
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
+use lab::timeline::{Cycles, TimelineWindow};
 use lab::{Report, Setup};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
 /// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A CUDA program runs as by `warpwright exec`, which can also give it arguments. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 #[command(after_help = "Examples:
   warpwright run matmul
   warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
@@ -27,6 +30,8 @@ use std::path::{Path, PathBuf};
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
+  warpwright run matmul --timeline=matmul.kanata --sm 3 --warps 0..7
+  warpwright run lud --core ghost --timeline=lud.json --cycles 20000..24000
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
@@ -44,6 +49,9 @@ pub struct Args {
     /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
     #[arg(long)]
     check_memory: bool,
+    /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; `warpwright profile` shows more. Takes up to twice as long
+    #[arg(long)]
+    profile: bool,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -52,6 +60,8 @@ pub struct Args {
     input: Input,
     #[command(flatten)]
     energy: Energy,
+    #[command(flatten)]
+    timeline: Timeline,
     #[command(flatten)]
     output: Output,
 }
@@ -97,6 +107,63 @@ impl Energy {
         }
         Ok(())
     }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Timeline")]
+struct Timeline {
+    /// Write what happens to each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+    /// Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000 [default: 2,000, from the first CTA of the SM on]
+    #[arg(long, value_name = "FROM..TO", value_parser = cycles)]
+    cycles: Option<Range<u64>>,
+    /// SMs that the timeline shows
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "0")]
+    sm: Vec<u16>,
+    /// Warp slots that the timeline shows, such as 0..7 [default: all]
+    #[arg(long, value_name = "FIRST..LAST", value_parser = warps)]
+    warps: Option<u128>,
+}
+
+/// Core cycles of a timeline where none are given.
+const TIMELINE_CYCLES: u64 = 2000;
+
+impl Timeline {
+    fn window(&self, wanted: bool) -> Option<TimelineWindow> {
+        let cycles = self.cycles.clone().map_or(Cycles::First(TIMELINE_CYCLES), Cycles::Range);
+        let window = TimelineWindow { cycles, sms: self.sm.clone(), warps: self.warps.unwrap_or(u128::MAX) };
+        (wanted || self.timeline.is_some()).then_some(window)
+    }
+
+    /// Writes the timelines to the file asked for.
+    fn save(&self, report: &Report) -> Result<(), Failure> {
+        let Some(path) = &self.timeline else { return Ok(()) };
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let render = if is_json { timeline::perfetto::render } else { timeline::konata::render };
+        output::save(path, render(&report.timelines).as_bytes())
+    }
+}
+
+/// Two numbers with two dots between them.
+fn pair(text: &str) -> Option<(u64, u64)> {
+    let (from, to) = text.split_once("..")?;
+    Some((from.trim().replace('_', "").parse().ok()?, to.trim().replace('_', "").parse().ok()?))
+}
+
+fn cycles(text: &str) -> Result<Range<u64>, String> {
+    let (from, to) = pair(text).ok_or("two numbers are needed, such as 5000..7000")?;
+    if from < to { Ok(from..to) } else { Err("the first cycle must be before the last".to_owned()) }
+}
+
+/// Warp slots as a set, one bit each.
+fn warps(text: &str) -> Result<u128, String> {
+    let one = text.trim().parse().ok().map(|warp: u64| (warp, warp));
+    let (first, last) = one.or_else(|| pair(text)).ok_or("a warp slot is a number, several are such as 0..7")?;
+    if last >= 128 || first > last {
+        return Err("warp slots are 0 to 127, the first before the last".to_owned());
+    }
+    Ok((first..=last).fold(0, |set, warp| set | 1 << warp))
 }
 
 #[derive(Debug, clap::Args)]
@@ -146,11 +213,39 @@ pub fn run(args: &Args) -> Outcome {
     if lookup::is_program(&args.workload) {
         return run_program(&args.workload);
     }
+    run_and_show(args, Observed { profile: args.profile, timeline: false }, &|report, failed| {
+        text(args, report, failed)
+    })
+}
+
+/// What is observed in a run beside what its options ask for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Observed {
+    /// Counts by instruction.
+    pub profile: bool,
+    /// What happens cycle by cycle.
+    pub timeline: bool,
+}
+
+/// Runs the job and prints what `text` makes of the report and of whether the run failed.
+pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool) -> String) -> Outcome {
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
-    let (setup, job) = (setup(args, &gpu)?, lookup::job(&args.workload, &args.input)?);
-    let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let timeline = args.timeline.window(observed.timeline);
+    let setup = Setup { profile: observed.profile, timeline, ..setup(args, &gpu)? };
+    if let Some(sm) =
+        setup.timeline.iter().flat_map(|window| &window.sms).find(|sm| u32::from(**sm) >= setup.gpu.sm_count)
+    {
+        return Err(Failure::bad_input(format!(
+            "--sm {sm}: {} has SMs 0 to {}",
+            setup.gpu.name,
+            setup.gpu.sm_count - 1
+        )));
+    }
+    let job = lookup::job(&args.workload, &args.input)?;
+    let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let files = [args.output.results.file(), args.timeline.timeline.as_ref()].into_iter().chain(energy);
     let written = job.outputs();
-    let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
+    let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
     let described = lookup::gpu_files(&gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
@@ -167,15 +262,17 @@ pub fn run(args: &Args) -> Outcome {
             if let Some(check) = report.check.as_ref().filter(|check| args.output.results.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
-            show(&args.output, args.energy.energy, &report, false)?;
+            show(&args.output, &report, || text(&report, false))?;
             args.energy.save(&report)?;
+            args.timeline.save(&report)?;
             Ok(exit(&report))
         }
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
-                show(&args.output, args.energy.energy, partial, true)?;
+                show(&args.output, partial, || text(partial, true))?;
                 args.energy.save(partial)?;
+                args.timeline.save(partial)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
@@ -209,16 +306,29 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
     })
 }
 
-fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<(), Failure> {
+fn show(output: &Output, report: &Report, text: impl Fn() -> String) -> Result<(), Failure> {
     if output.results.as_text() {
-        let all_statistics = output.stats == Statistics::All;
-        let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
-        output::print(&match output.stats {
-            Statistics::Accelsim => accelsim::render(report),
-            Statistics::Summary | Statistics::All => report::render(report, detail) + &report::program(version::TEXT),
-        })?;
+        output::print(&text())?;
     }
     output.results.give_json(report)
+}
+
+/// The report as the options ask for it.
+fn text(args: &Args, report: &Report, failed: bool) -> String {
+    let output = &args.output;
+    let all_statistics = output.stats == Statistics::All;
+    let energy = args.energy.energy;
+    let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
+    let profile = report
+        .profile
+        .as_ref()
+        .map_or_else(String::new, |counted| format!("\n{}", profile::render(counted, profile::Detail::default())));
+    match output.stats {
+        Statistics::Accelsim => accelsim::render(report),
+        Statistics::Summary | Statistics::All => {
+            report::render(report, detail) + &profile + &report::program(version::TEXT)
+        }
+    }
 }
 
 fn exit(report: &Report) -> Exit {

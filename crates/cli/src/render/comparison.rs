@@ -3,6 +3,7 @@
 use super::energy;
 use super::management;
 use super::number::{self, ABSENT};
+use super::profile;
 use super::report::{check, figure};
 use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
@@ -11,6 +12,7 @@ use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{self, Cell, Comparison, Published, Shown};
 use kit::text::bounded;
+use lab::profile::Profile;
 use lab::{Report, Violation, published};
 use workloads::Form;
 
@@ -36,6 +38,24 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
     }
     sections.retain(|s| !s.is_empty());
     sections.join("\n")
+}
+
+/// Of each row, the instructions that its machines help or hurt most, up to `most` for each kernel.
+pub fn profiles(comparison: &Comparison, most: usize) -> String {
+    let row = |row: usize| {
+        let of = |column: usize| {
+            let counted = comparison.cell(row, column).complete()?.profile.as_ref()?;
+            Some((comparison.columns[column].label.as_str(), counted))
+        };
+        let profiles: Vec<(&str, &Profile)> = (0..comparison.columns.len()).filter_map(of).collect();
+        let text = profile::compare(&profiles, most);
+        if text.is_empty() || comparison.workloads.len() == 1 {
+            return text;
+        }
+        format!("{}\n{text}", styled(HEADING, &comparison.workloads[row]))
+    };
+    let rows = (0..comparison.workloads.len()).map(row).filter(|text| !text.is_empty());
+    rows.collect::<Vec<_>>().join("\n")
 }
 
 /// A figure of a comparison.

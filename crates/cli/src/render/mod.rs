@@ -9,4 +9,6 @@ pub mod management;
 
 #[cfg(test)]
 pub use ::render::sample;
-pub use ::render::{accelsim, energy, number, power, report, scatter, slots, statistics, style, summary, table, wrap};
+pub use ::render::{
+    accelsim, energy, number, power, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
+};

@@ -326,7 +326,7 @@ impl Cache {
             MshrFull::Entries => FailReason::NoMshr,
             MshrFull::Merges => FailReason::MshrMergesFull,
         })?;
-        let waiter = Waiter { token: request.token, kind: request.kind, silent };
+        let waiter = Waiter { token: request.token, kind: request.kind, silent, from_dram: false };
         if let Some(id) = found.filter(|&id| self.mshrs.has_arrived(id)) {
             // The line was replaced before all its waiters had their replies. A read can join them;
             // a line reserved now would wait for data indefinitely.
@@ -381,7 +381,7 @@ impl Cache {
         let mut send = |first: u32, count: u32, byte_mask: u32| {
             let address = line + u64::from(32 * first);
             let (bytes, kind, token) = (32 * count, RequestKind::WriteBack, u32::MAX);
-            self.misses.push_back(Request { address, bytes, kind, local: false, byte_mask, token });
+            self.misses.push_back(Request { address, bytes, kind, local: false, byte_mask, token, from_dram: false });
             self.counters.written_back_sectors += u64::from(count);
         };
         if self.all_atoms == 1 {
@@ -449,7 +449,12 @@ impl Cache {
 
     /// The data of the read with MSHR `token` have come. Data that no request waits for are ignored.
     pub fn fill(&mut self, now: Cycle, token: u32) {
-        let Some((atom, place, has_atomic)) = self.mshrs.arrived(token) else { return };
+        self.fill_from(now, token, false);
+    }
+
+    /// The same; `from_dram` is passed on to those that wait for the data ([`Waiter::from_dram`]).
+    pub fn fill_from(&mut self, now: Cycle, token: u32, from_dram: bool) {
+        let Some((atom, place, has_atomic)) = self.mshrs.arrived(token, from_dram) else { return };
         let atom_address = atom << self.atom_shift;
         let atoms = self.atoms(atom_address, 1 << self.atom_shift);
         if self.allocate_on_miss {

@@ -13,6 +13,8 @@ pub struct Waiter {
     pub kind: RequestKind,
     /// A fetch that the cache made for itself, without a reply.
     pub silent: bool,
+    /// The data came from DRAM, not from a cache.
+    pub from_dram: bool,
 }
 
 /// Why a miss cannot be taken.
@@ -43,6 +45,7 @@ struct Entry {
     tail: u32,
     has_atomic: bool,
     arrived: bool,
+    from_dram: bool,
     /// A read waits after a write that fetches.
     read_behind_write: bool,
     has_write: bool,
@@ -116,6 +119,7 @@ impl Mshrs {
             tail: NONE,
             has_atomic: false,
             arrived: false,
+            from_dram: false,
             read_behind_write: false,
             has_write: false,
         };
@@ -174,9 +178,10 @@ impl Mshrs {
     /// The data of entry `id` have come: gives its block, where they go and whether an atomic
     /// waits. `None` if the entry waits for nothing.
     #[inline]
-    pub fn arrived(&mut self, id: u32) -> Option<(u64, FillPlace, bool)> {
+    pub fn arrived(&mut self, id: u32, from_dram: bool) -> Option<(u64, FillPlace, bool)> {
         let entry = self.entries.get_mut(id as usize).filter(|e| e.waiters > 0 && !e.arrived)?;
         entry.arrived = true;
+        entry.from_dram = from_dram;
         self.ready.push_back(id);
         Some((entry.block, entry.place, entry.has_atomic))
     }
@@ -192,7 +197,8 @@ impl Mshrs {
         let &id = self.ready.front()?;
         let entry = &mut self.entries[id as usize];
         let at = entry.head;
-        let Link { waiter, next } = self.links[at as usize];
+        let Link { mut waiter, next } = self.links[at as usize];
+        waiter.from_dram = entry.from_dram;
         self.links[at as usize].next = self.free_link;
         self.free_link = at;
         entry.head = next;

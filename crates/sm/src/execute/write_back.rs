@@ -5,7 +5,7 @@ use crate::execute::latches::Latches;
 use crate::execute::units::Units;
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
-use crate::observe::observer::{Observer, Seen};
+use crate::observe::observer::{Level, Observer, Seen};
 use crate::operands::OperandStage;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
@@ -137,6 +137,13 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
             state.dirty.insert(warp);
         }
         self.performed(warp)
+    }
+
+    /// The data of a transaction of `id` have come from `level`.
+    #[inline]
+    pub(crate) fn served(&mut self, id: InstId, level: Level) {
+        let window = self.state.window(self.tick.kernels);
+        self.tick.observer.served(self.tick.now, Seen { id, window }, level);
     }
 
     /// A memory access of `warp` has been performed. Whether the contents of L1 go with that.

@@ -11,14 +11,14 @@ use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Observer, Seen};
+use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::OperandStage;
 use crate::operands::layer::Layer;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
-use isa::{Control, WarpSlot};
+use isa::{Control, Pc, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
 
@@ -149,7 +149,7 @@ impl<D: CoreDesign> IssueStage<D> {
             let warps = if considered.is_empty() { warps.resident & mine } else { considered };
             let stall = self.why(warps, partition, w.state, w.fetch, w.operands);
             self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
-            self.stall_slots(w, scheduler, 0, stall);
+            self.stall_slots(w, scheduler, 0, (stall, warps));
             return;
         }
         let first = ready & self.policy.candidates().first;
@@ -198,7 +198,7 @@ impl<D: CoreDesign> IssueStage<D> {
                 let same_unit = different && room;
                 let why = || self.why(only, partition, w.state, w.fetch, w.operands);
                 let stall = if same_unit { Stall::SameUnit } else { why() };
-                self.stall_slots(w, scheduler, slot, stall);
+                self.stall_slots(w, scheduler, slot, (stall, only));
                 break;
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
@@ -208,14 +208,63 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// Marks the slots of `scheduler` from `first` on as stalled.
+    /// Marks the slots of `scheduler` from `first` on as stalled, for a reason that holds for any of `warps`.
     #[inline]
-    fn stall_slots<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, first: usize, stall: Stall) {
+    fn stall_slots<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        scheduler: usize,
+        first: usize,
+        (stall, warps): (Stall, MaskOf<D>),
+    ) {
         let width = w.state.spec.sm.issue.width as usize;
-        for slot in first..width {
-            self.account.stall(scheduler * width + slot, stall);
-            w.tick.observer.stalled(w.tick.now, scheduler, stall);
+        let slots = scheduler * width + first..(scheduler + 1) * width;
+        slots.clone().for_each(|slot| self.account.stall(slot, stall));
+        if w.tick.observer.watches_details() {
+            let wait = self.wait(stall, warps, w.state, w.fetch, w.tick.kernels);
+            slots.for_each(|slot| w.tick.observer.stalled(w.tick.now, slot, &wait));
         }
+    }
+
+    /// What waits because of `stall`, the reason of `warps`.
+    #[cold]
+    fn wait<'a>(
+        &self,
+        stall: Stall,
+        warps: MaskOf<D>,
+        state: &'a State<MaskOf<D>>,
+        fetch: &FetchOf<D>,
+        kernels: &'a [ResidentKernel],
+    ) -> Wait<'a> {
+        let window = state.window(kernels);
+        let none = Wait { stall, place: None, inst: None, window };
+        let (candidates, free) = (self.policy.candidates(), warps & !state.warps.held());
+        let is_ready = stall.is_blocked() || stall == Stall::SameUnit;
+        let hazard = candidates.stalls.of(stall) & free;
+        let of_stall = match stall {
+            Stall::Idle => return none,
+            _ if is_ready => candidates.ready.outside(PipeSet::default()) & free,
+            _ if !hazard.is_empty() => hazard,
+            _ => {
+                let mut held = self.held(warps, state, fetch).into_iter();
+                held.find(|(reason, _)| *reason == stall).map_or(MaskOf::<D>::NONE, |(_, held)| held)
+            }
+        };
+        let Some(warp) = of_stall.first() else { return none };
+        let at = |pc: Pc| Some((state.warps.kernel[warp.index()], pc));
+        let last_issued = || at(state.warps.last_issued[warp.index()]);
+        let inst = match stall {
+            _ if is_ready => {
+                let pipes = candidates.ready.pipes_of(MaskOf::<D>::of(warp));
+                Some(self.policy.select(window, warp, pipes))
+            }
+            _ if !hazard.is_empty() => self.policy.oldest(warp),
+            Stall::InstructionCache | Stall::EmptyBuffer => {
+                return Wait { place: fetch.next_pc(warp).and_then(at).or_else(last_issued), ..none };
+            }
+            _ => return Wait { place: last_issued(), ..none },
+        };
+        Wait { place: inst.and_then(|id| at(window.inst(id).pc)).or_else(last_issued), inst, ..none }
     }
 
     /// Issues `id`. Returns its pipe.
@@ -296,7 +345,16 @@ impl<D: CoreDesign> IssueStage<D> {
         if let Some(hazard) = self.policy.candidates().stalls.first(free) {
             return hazard;
         }
-        let empty = [
+        let held = self.held(warps, state, fetch);
+        held.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
+    }
+
+    /// Those of `warps` that are held, or whose buffers are empty, by reason in order of priority.
+    #[inline]
+    fn held(&self, warps: MaskOf<D>, state: &State<MaskOf<D>>, fetch: &FetchOf<D>) -> [(Stall, MaskOf<D>); 9] {
+        let w = &state.warps;
+        let free = warps & !w.held();
+        [
             (Stall::Atomic, w.at_atomic & warps & !w.exited),
             (Stall::Fence, w.at_fence & warps),
             (Stall::AsyncCopy, w.at_copies & warps),
@@ -306,8 +364,7 @@ impl<D: CoreDesign> IssueStage<D> {
             (Stall::InstructionCache, fetch.source.missing() & free),
             (Stall::EmptyBuffer, free),
             (Stall::Drain, warps),
-        ];
-        empty.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
+        ]
     }
 }
 

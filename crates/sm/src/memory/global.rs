@@ -5,7 +5,7 @@ use crate::design::CoreDesign;
 use crate::execute::write_back::WriteBack;
 use crate::inflight::{InstId, Slab};
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::Observer;
+use crate::observe::observer::{Level, Observer};
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::{L1Data, LookUpOrder};
@@ -341,7 +341,9 @@ impl LoadStoreUnit {
             if request.kind == RequestKind::Write {
                 self.performed(wb, WarpSlot(request.token as u16));
             } else {
-                self.access_returned(wb, InstId(request.token as u16));
+                let id = InstId(request.token as u16);
+                wb.served(id, Level::L1);
+                self.access_returned(wb, id);
             }
         }
     }
@@ -357,7 +359,9 @@ impl LoadStoreUnit {
                 wb.state.wake_up.moved();
                 continue;
             }
-            return Some(InstId(waiter.token as u16));
+            let id = InstId(waiter.token as u16);
+            wb.served(id, Level::beyond_l1(waiter.from_dram));
+            return Some(id);
         }
         None
     }

@@ -34,7 +34,7 @@ use crate::execute::write_back::WriteBack;
 use crate::frontend::FrontEnd;
 use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::Observer;
+use crate::observe::observer::{Accessed, Level, Observer, Seen};
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
@@ -420,7 +420,7 @@ impl LoadStoreUnit {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
-            cache.fill(now, reply.token);
+            cache.fill_from(now, reply.token, reply.from_dram);
             // A line that had to go may have to be written back.
             *may_send |= cache.peek_miss().is_some();
             now
@@ -444,7 +444,9 @@ impl LoadStoreUnit {
                     // The write-back register takes it first, which is a movement of its own.
                     return NEVER;
                 }
-                self.next_global = Some(InstId((reply.token & !TOKEN_BYPASS) as u16));
+                let id = InstId((reply.token & !TOKEN_BYPASS) as u16);
+                wb.served(id, Level::beyond_l1(reply.from_dram));
+                self.next_global = Some(id);
                 now
             }
             RequestKind::WriteBack => now,
@@ -530,6 +532,29 @@ impl LoadStoreUnit {
                 self.begin_global(wb.state, (now, wb.tick.kernels), id, path == Path::Bypass);
             }
             Path::None => {}
+        }
+        if path != Path::None && wb.tick.observer.watches_details() {
+            let accessed = self.accessed(now, path);
+            let window = wb.state.window(wb.tick.kernels);
+            wb.tick.observer.accessed(now, Seen { id, window }, accessed);
+        }
+    }
+
+    /// What the access that has just come into the dispatch register consists of.
+    #[cold]
+    fn accessed(&self, now: Cycle, path: Path) -> Accessed {
+        let ready_at = self.dispatch.map_or(now + 1, |dispatch| dispatch.ready_at);
+        let conflict_cycles = ready_at.saturating_sub(now + 1) as u32;
+        match path {
+            Path::Shared => Accessed { transactions: 1 + conflict_cycles, conflict_cycles, ..Accessed::default() },
+            Path::Constant if self.constant.is_none() => {
+                Accessed { transactions: 1, conflict_cycles, ..Accessed::default() }
+            }
+            _ => Accessed {
+                transactions: self.transactions.len() as u32,
+                bytes: self.transactions.iter().map(|transaction| transaction.bytes).sum(),
+                conflict_cycles,
+            },
         }
     }
 

@@ -3,7 +3,10 @@
 pub mod auditor;
 pub(crate) mod counters;
 pub(crate) mod describe;
+pub(crate) mod instruments;
 pub(crate) mod loops;
 pub(crate) mod observer;
+pub mod passages;
+pub mod profile;
 pub(crate) mod stalls;
 pub(crate) mod timeline;

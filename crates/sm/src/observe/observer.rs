@@ -23,9 +23,70 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Why an issue slot stays empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait<'a> {
+    /// The reason.
+    pub stall: Stall,
+    /// The instruction that waits, as a place in a kernel's code: the next to issue of the warp that came closest, or
+    /// that at which its warp is held. `None` if no warp waits.
+    pub place: Option<(KernelId, Pc)>,
+    /// The same as an instruction in flight, if it has been decoded and not been issued.
+    pub inst: Option<InstId>,
+    /// All that is in flight.
+    pub window: Window<'a>,
+}
+
+/// An access to memory as it enters the load/store unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accessed {
+    /// Transactions that it is split into; passes through the banks for shared memory.
+    pub transactions: u32,
+    /// Bytes that these move, whole sectors; 0 for shared memory.
+    pub bytes: u32,
+    /// Cycles beyond the first that conflicts between banks, or different words of constants, take.
+    pub conflict_cycles: u32,
+}
+
+/// The level of the memory hierarchy that data come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// L1 had them.
+    L1,
+    /// L2 had them.
+    L2,
+    /// They came from DRAM, or were on their way from there.
+    Dram,
+}
+
+impl Level {
+    /// All levels, nearest first: `ALL[level as usize] == level`.
+    pub const ALL: [Self; 3] = [Self::L1, Self::L2, Self::Dram];
+
+    /// Name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::Dram => "DRAM",
+        }
+    }
+
+    /// That of a reply of the memory system.
+    #[inline]
+    pub(crate) const fn beyond_l1(from_dram: bool) -> Self {
+        if from_dram { Self::Dram } else { Self::L2 }
+    }
+}
+
 /// Watches an SM. Every method does nothing unless it is overridden.
 #[expect(unused_variables, reason = "default methods name what they are told")]
 pub trait Observer: Send {
+    /// Whether it is to be informed of empty issue slots and of accesses to memory, which takes time to find out.
+    #[inline]
+    fn watches_details(&self) -> bool {
+        false
+    }
     /// A CTA takes `cta_slot`, its warps `warps`.
     #[inline]
     fn cta_started(&mut self, now: Cycle, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {}
@@ -55,6 +116,14 @@ pub trait Observer: Send {
     /// An instruction enters its unit.
     #[inline]
     fn executing(&mut self, now: Cycle, seen: Seen<'_>) {}
+    /// An access to memory with any active lane enters the load/store unit. Only for observers that
+    /// [watch details](Self::watches_details).
+    #[inline]
+    fn accessed(&mut self, now: Cycle, seen: Seen<'_>, accessed: Accessed) {}
+    /// The data of a transaction of a load or atomic on global, local or texture memory have come from `level`. Of
+    /// textures only where they are read through L1.
+    #[inline]
+    fn served(&mut self, now: Cycle, seen: Seen<'_>, level: Level) {}
     /// An instruction has written its results and is complete.
     #[inline]
     fn written_back(&mut self, now: Cycle, seen: Seen<'_>) {}
@@ -64,10 +133,13 @@ pub trait Observer: Send {
     /// Warps are released from a barrier, one bit for each slot.
     #[inline]
     fn released(&mut self, now: Cycle, warps: u128) {}
-    /// An issue slot of `scheduler` stays empty, and stays so for as long as nothing changes: that is
-    /// called once.
+    /// An issue slot, numbered as in [`SlotAccount`](crate::SlotAccount), stays empty, and stays so for as long as
+    /// nothing changes: that is called once. Only for observers that [watch details](Self::watches_details).
     #[inline]
-    fn stalled(&mut self, now: Cycle, scheduler: usize, stall: Stall) {}
+    fn stalled(&mut self, now: Cycle, slot: usize, wait: &Wait<'_>) {}
+    /// All cycles before `now` have passed: counts by time are complete up to there.
+    #[inline]
+    fn settled(&mut self, now: Cycle) {}
 }
 
 /// Watches nothing.

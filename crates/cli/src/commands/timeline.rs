@@ -1,0 +1,34 @@
+//! `warpwright timeline`: what the pipeline of an SM does, cycle by cycle, on the terminal.
+
+use super::run::{self, Observed};
+use crate::failure::Outcome;
+use crate::render::{report, timeline};
+use std::num::NonZeroUsize;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    about = "Draw what happens to each instruction of a few warps, cycle by cycle",
+    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle. Takes the arguments of `warpwright run`, of which --cycles, --sm and --warps choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
+    after_help = "Examples:
+  warpwright timeline vectoradd
+  warpwright timeline matmul --warps 0..3 --cycles 4000..4120
+  warpwright timeline lud --core ghost --warps 0 --sm 0 --timeline=lud.kanata"
+)]
+pub struct Args {
+    #[command(flatten)]
+    run: run::Args,
+    /// Maximum number of instructions to draw
+    #[arg(long, value_name = "NUMBER", default_value = "60")]
+    lines: NonZeroUsize,
+    /// Maximum number of cycles to draw
+    #[arg(long, value_name = "NUMBER", default_value = "120")]
+    width: NonZeroUsize,
+}
+
+/// Runs the job and draws the timeline.
+pub fn run(args: &Args) -> Outcome {
+    run::run_and_show(&args.run, Observed { timeline: true, ..Observed::default() }, &|report, failed| {
+        let drawn = timeline::drawn::render(&report.timelines, args.lines.get(), args.width.get());
+        format!("{}\n{drawn}", report::header(report, failed))
+    })
+}

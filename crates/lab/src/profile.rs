@@ -1,0 +1,221 @@
+//! Where the issue slots and the time of a run went, by static instruction: a profile as reports have it.
+
+use isa::Pc;
+use serde::Serialize;
+use sm::profile::{CodeProfile, Latencies, Row};
+use sm::{Level, Stall};
+use std::collections::BTreeMap;
+
+/// The profile of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Profile {
+    /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp, those of
+    /// launch latencies among them.
+    pub nobody: Vec<(&'static str, u64)>,
+    /// The kernels in the order in which they first ran.
+    pub kernels: Vec<KernelProfile>,
+}
+
+/// The instructions of a kernel, over all its launches.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelProfile {
+    /// Its name.
+    pub name: String,
+    /// Number of instructions of its code, those that never ran among them.
+    pub length: usize,
+    /// The instructions to which anything happened, in the order of the code.
+    pub instructions: Vec<InstructionProfile>,
+}
+
+/// What happened to a static instruction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InstructionProfile {
+    /// Its place in the code, from 0.
+    pub pc: u32,
+    /// Its text.
+    pub text: String,
+    /// Its position in the PTX, or in the machine code; empty if unknown.
+    pub place: String,
+    /// File and line of the source that it was compiled from, if known.
+    pub source: Option<(String, u32)>,
+    /// Warp instructions issued.
+    pub issues: u64,
+    /// Lanes that executed it, over all issues.
+    pub lanes: u64,
+    /// Issues after which lanes of the warp had diverged.
+    pub divergences: u64,
+    /// Issue slots that stayed empty because it waited, by reason, most first.
+    pub stalls: Vec<(&'static str, u64)>,
+    /// Issue slots that stayed empty because another instruction of the warp waited for this one, by reason, most first.
+    pub causes: Vec<(&'static str, u64)>,
+    /// Time from issue to write-back; `None` if it was never complete.
+    pub latency: Option<Latency>,
+    /// The same of loads and atomics by the furthest level that any of their data came from.
+    pub latency_by_level: Vec<(&'static str, Latency)>,
+    /// Accesses to memory; `None` if there were none.
+    pub memory: Option<Accesses>,
+}
+
+/// Time from issue to write-back, in core cycles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// What 95 % of the issues did not exceed: exact below 8 cycles, else up to a quarter too long.
+    pub p95: u64,
+    /// The longest.
+    pub max: u64,
+    /// Number of issues by the longest time of their group.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// Accesses to memory of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Accesses {
+    /// Issues that access memory with any lane.
+    pub accesses: u64,
+    /// Transactions that they are split into; passes through the banks for shared memory.
+    pub transactions: u64,
+    /// Sectors of 32 bytes that these move, other than for shared memory.
+    pub sectors: u64,
+    /// Sectors beyond those in which the bytes of all active lanes would fit.
+    pub excess_sectors: u64,
+    /// Cycles that conflicts between banks of shared memory, or different words of constants, take.
+    pub conflict_cycles: u64,
+    /// Transactions of loads and atomics whose data came from L1.
+    pub from_l1: u64,
+    /// From L2.
+    pub from_l2: u64,
+    /// From DRAM, or were on their way from there.
+    pub from_dram: u64,
+}
+
+impl Latency {
+    fn of(counted: &Latencies) -> Option<Self> {
+        Some(Self {
+            mean: counted.mean()?,
+            p95: counted.quantile(0.95)?,
+            max: counted.max(),
+            histogram: counted.histogram().collect(),
+        })
+    }
+}
+
+fn by_level(row: &Row) -> Vec<(&'static str, Latency)> {
+    let levels = row.by_level.iter().flat_map(|levels| Level::ALL.iter().zip(levels.iter()));
+    levels.filter_map(|(level, counted)| Some((level.name(), Latency::of(counted)?))).collect()
+}
+
+impl Profile {
+    /// The profile that SMs have counted. Kernels of the same name and code, as in traces, are one.
+    pub(crate) fn of(counted: &sm::Profile) -> Self {
+        let mut kernels: Vec<KernelProfile> = Vec::new();
+        let mut merged: BTreeMap<&str, Vec<CodeProfile>> = BTreeMap::new();
+        let mut order: Vec<&str> = Vec::new();
+        for code in counted.codes() {
+            let name = code.code.program.name.as_str();
+            let same_name = merged.entry(name).or_default();
+            match same_name.iter_mut().find(|other| is_same(other, code)) {
+                Some(other) => other.merge(code),
+                None => same_name.push(code.clone()),
+            }
+            if !order.contains(&name) {
+                order.push(name);
+            }
+        }
+        for name in order {
+            kernels.extend(merged.remove(name).into_iter().flatten().map(|code| KernelProfile::of(&code)));
+        }
+        Self { nobody: by_reason(&Stall::ALL.iter().map(|&stall| counted.nobody(stall)).collect::<Vec<_>>()), kernels }
+    }
+
+    /// Issue slots that stayed empty for each reason, in all.
+    pub fn lost(&self) -> BTreeMap<&'static str, u64> {
+        let waiting = self.kernels.iter().flat_map(|kernel| &kernel.instructions).flat_map(|i| &i.stalls);
+        let mut lost = BTreeMap::new();
+        for &(reason, slots) in self.nobody.iter().chain(waiting) {
+            *lost.entry(reason).or_default() += slots;
+        }
+        lost
+    }
+}
+
+impl KernelProfile {
+    fn of(counted: &CodeProfile) -> Self {
+        let program = &counted.code.program;
+        let rows = counted.rows.iter().enumerate().filter_map(|(pc, row)| Some((Pc(pc as u32), row.as_deref()?)));
+        let instruction = |(pc, row): (Pc, &Row)| InstructionProfile {
+            pc: pc.0,
+            text: program.text(pc).to_owned(),
+            place: program.place(pc),
+            source: origin(program, pc),
+            issues: row.issues,
+            lanes: row.lanes,
+            divergences: row.divergences,
+            stalls: by_reason(&row.stalls),
+            causes: by_reason(&row.causes),
+            latency: Latency::of(&row.latencies),
+            latency_by_level: by_level(row),
+            memory: (row.memory.accesses > 0).then(|| Accesses {
+                accesses: row.memory.accesses,
+                transactions: row.memory.transactions,
+                sectors: row.memory.sectors,
+                excess_sectors: row.memory.sectors.saturating_sub(row.memory.sectors_needed),
+                conflict_cycles: row.memory.conflict_cycles,
+                from_l1: row.memory.served[Level::L1 as usize],
+                from_l2: row.memory.served[Level::L2 as usize],
+                from_dram: row.memory.served[Level::Dram as usize],
+            }),
+        };
+        Self {
+            name: program.name.clone(),
+            length: program.insts().len(),
+            instructions: rows.map(instruction).collect(),
+        }
+    }
+
+    /// Issue slots that its instructions took: those in which they issued and those that stayed empty because they
+    /// waited.
+    pub fn slots(&self) -> u64 {
+        self.instructions.iter().map(InstructionProfile::slots).sum()
+    }
+}
+
+impl InstructionProfile {
+    /// Issue slots that stayed empty because it waited.
+    pub fn stalled(&self) -> u64 {
+        self.stalls.iter().map(|(_, slots)| slots).sum()
+    }
+
+    /// Issue slots that stayed empty because another instruction waited for it.
+    pub fn caused(&self) -> u64 {
+        self.causes.iter().map(|(_, slots)| slots).sum()
+    }
+
+    /// Issue slots that it took: those in which it issued and those that stayed empty because it waited.
+    pub fn slots(&self) -> u64 {
+        self.issues + self.stalled()
+    }
+}
+
+/// Whether two programs consist of the same instructions.
+fn is_same(one: &CodeProfile, other: &CodeProfile) -> bool {
+    let (one, other) = (&one.code.program, &other.code.program);
+    let length = one.insts().len();
+    length == other.insts().len() && (0..length).map(|pc| Pc(pc as u32)).all(|pc| one.text(pc) == other.text(pc))
+}
+
+/// File and line in the source that the instruction was compiled from.
+fn origin(program: &isa::Program, pc: Pc) -> Option<(String, u32)> {
+    let (file, line) = program.source(pc).origin;
+    let name = program.files.get(usize::from(file)).filter(|_| line != 0)?;
+    Some((name.clone(), line))
+}
+
+/// The reasons that took any slots, most first.
+fn by_reason(slots: &[u64]) -> Vec<(&'static str, u64)> {
+    let mut some: Vec<_> = Stall::ALL.iter().map(|s| s.name()).zip(slots.iter().copied()).filter(|s| s.1 > 0).collect();
+    // Stable: ties stay in the order of the reasons.
+    some.sort_by_key(|&(_, slots)| std::cmp::Reverse(slots));
+    some
+}

@@ -1,0 +1,104 @@
+//! A profile is the run's own account, split over the instructions, and changes nothing.
+
+use lab::profile::{InstructionProfile, Profile};
+use lab::{Job, Report, Setup, Unattended};
+use std::collections::BTreeMap;
+use workloads::{Form, Size};
+
+fn run(workload: &str, gpu: &str, core: &str, code: Form, profile: bool) -> Report {
+    let setup = Setup { core: core.into(), code, profile, ..Setup::new(config::load(gpu).unwrap()) };
+    let job = Job::Workload { name: workload.into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+    lab::run(&setup, &job, &mut Unattended).unwrap()
+}
+
+fn each(profile: &Profile) -> impl Iterator<Item = &InstructionProfile> {
+    profile.kernels.iter().flat_map(|kernel| &kernel.instructions)
+}
+
+/// Statistics but for those of the host, as text.
+fn statistics(report: &Report) -> String {
+    let kernels = report.kernels.iter().map(|kernel| &kernel.statistics);
+    kernels
+        .chain([&report.total])
+        .flat_map(|all| &all.0)
+        .map(|(info, value)| format!("{} {value:?}\n", info.name))
+        .collect()
+}
+
+/// Counts that both the report and the profile have.
+fn check(workload: &str, gpu: &str, core: &str, code: Form) {
+    let name = format!("{workload} on {gpu}, core {core}, {code:?}");
+    let (plain, report) = (run(workload, gpu, core, code, false), run(workload, gpu, core, code, true));
+    assert_eq!(statistics(&plain), statistics(&report), "{name}: profiling changes what happens");
+    assert!(plain.profile.is_none(), "{name}");
+    let profile = report.profile.as_ref().unwrap();
+    let total = |what: &str| report.total.number(what) as u64;
+    assert_eq!(each(profile).map(|i| i.issues).sum::<u64>(), total("warp_instructions"), "{name}");
+    assert_eq!(each(profile).map(|i| i.lanes).sum::<u64>(), total("thread_instructions"), "{name}");
+    let lost = profile.lost();
+    for stall in sm::Stall::ALL.iter().filter(|stall| **stall != sm::Stall::Idle) {
+        let counted = lost.get(stall.name()).copied().unwrap_or(0);
+        assert_eq!(counted, total(&format!("slots.{}", stall.name())), "{name}: {}", stall.name());
+    }
+    assert!(lost["idle"] >= total("slots.idle"), "{name}: those of launch latencies come on top");
+    let has_warp = each(profile).map(|i| i.slots()).sum::<u64>();
+    let not_idle = total("slots.all") - total("slots.idle");
+    assert_eq!(has_warp, not_idle, "{name}: some warp waits in each slot that is not idle");
+    for i in each(profile) {
+        assert!(i.lanes <= 32 * i.issues && i.divergences <= i.issues, "{name}: {i:?}");
+        let latency = i.latency.as_ref().filter(|_| i.issues > 0);
+        if let Some(latency) = latency {
+            assert_eq!(latency.histogram.iter().map(|(_, n)| n).sum::<u64>(), i.issues, "{name}: {i:?}");
+            assert!(latency.mean <= latency.max as f64 && latency.p95 <= latency.max, "{name}: {i:?}");
+        }
+    }
+}
+
+#[test]
+fn totals_are_those_of_the_run() {
+    for (workload, code) in [("matmul", Form::Sass), ("bfs", Form::Ptx), ("reduction", Form::Sass)] {
+        check(workload, "rtx2060s", "inorder", code);
+    }
+    for core in ["ghost", "socgpu", "loog", "ideal", "warpboard-commit", "load-slice", "inorder+scalar"] {
+        check("reduction", "v100", core, Form::Ptx);
+    }
+    // Two issue slots to a scheduler.
+    check("matmul", "gtx480", "inorder", Form::Ptx);
+}
+
+#[test]
+fn waiting_is_charged_to_what_is_waited_for() {
+    let report = run("vectoradd", "v100", "inorder", Form::Sass, true);
+    let profile = report.profile.unwrap();
+    let slots =
+        |reason: &str, of: &[(&'static str, u64)]| of.iter().find(|(name, _)| *name == reason).map_or(0, |r| r.1);
+    let waited: u64 = each(&profile).map(|i| slots("raw_memory", &i.stalls)).sum();
+    let awaited: u64 = each(&profile).map(|i| slots("raw_memory", &i.causes)).sum();
+    assert!(waited > 0);
+    assert_eq!(waited, awaited, "each wait for a load has its load");
+    // Only loads are waited for so, and only what reads their results waits.
+    for i in each(&profile).filter(|i| slots("raw_memory", &i.causes) > 0) {
+        assert!(i.text.contains("LD"), "{i:?}");
+    }
+    let hottest = each(&profile).max_by_key(|i| i.stalled()).unwrap();
+    assert!(hottest.text.contains("ADD"), "the sum waits for its operands: {hottest:?}");
+    let loads: Vec<_> = each(&profile).filter(|i| i.text.contains("LDG")).collect();
+    assert_eq!(loads.len(), 2);
+    for load in loads {
+        let memory = load.memory.unwrap();
+        assert_eq!(memory.accesses, load.issues);
+        assert_eq!(memory.excess_sectors, 0, "neighbouring lanes read neighbouring words: {memory:?}");
+        assert_eq!(memory.sectors, 4 * memory.accesses);
+        assert_eq!(memory.from_l1 + memory.from_l2 + memory.from_dram, memory.transactions);
+        let by_level: u64 = load.latency_by_level.iter().flat_map(|(_, l)| &l.histogram).map(|(_, n)| n).sum();
+        assert_eq!(by_level, load.issues, "each load has a level");
+    }
+}
+
+#[test]
+fn a_core_that_is_no_sm_has_no_profile() {
+    let setup = Setup { core: "sgmf".into(), profile: true, ..Setup::new(config::load("gtx480").unwrap()) };
+    let job = Job::Workload { name: "nn".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+    let error = lab::run(&setup, &job, &mut Unattended).unwrap_err();
+    assert!(error.to_string().contains("no SM: it has no issue slots"), "{error}");
+}
