@@ -19,6 +19,7 @@ mod program;
 mod progress;
 mod render;
 mod simulator;
+mod tables;
 mod variations;
 mod version;
 

@@ -18,14 +18,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as JSON to standard output.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = json(value)?;
-    let mut out = io::stdout().lock();
-    written(out.write_all(&text).and_then(|()| out.flush()))
+    give(None, &json(value)?)
 }
 
-/// Writes a value as JSON to the file of `--json`, or to standard output if it names none.
-pub fn give_json(file: Option<&Path>, value: &impl Serialize) -> Result<(), Failure> {
-    file.map_or_else(|| print_json(value), |path| save(path, &json(value)?))
+/// Writes bytes to `file`, or to standard output if there is none.
+pub fn give(file: Option<&Path>, content: &[u8]) -> Result<(), Failure> {
+    let Some(path) = file else {
+        let mut out = io::stdout().lock();
+        return written(out.write_all(content).and_then(|()| out.flush()));
+    };
+    save(path, content)
 }
 
 /// Writes a file: the old one stays until the new one is complete.
@@ -71,8 +73,8 @@ struct Signed<'a, T> {
     commit: Option<&'static str>,
 }
 
-/// A value as the text of a file.
-fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+/// A value as the text of a file of JSON.
+pub fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let signed = Signed { value, commit: version::COMMIT };
     let mut text = serde_json::to_vec_pretty(&signed).map_err(Failure::failed)?;
     text.push(b'\n');

@@ -8,7 +8,7 @@ use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Results};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::variations;
-use crate::{interrupt, output, simulator};
+use crate::{interrupt, output, simulator, tables};
 use config::GpuConfig;
 use lab::{Job, Setup};
 use std::ffi::OsStr;
@@ -116,8 +116,8 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
-    let outputs: Vec<PathBuf> =
-        args.output.results.file().cloned().into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    let files = args.output.results.formats.files()?.into_iter().map(Path::to_owned);
+    let outputs: Vec<PathBuf> = files.chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     } else if results.as_text() {
         output::print(&text(args, comparison))?;
     }
-    results.give_json(&comparison.document())
+    results.formats.give(&comparison.document(), || tables::of_comparison(comparison, None))
 }
 
 fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {

@@ -7,7 +7,7 @@ use crate::lookup::{self, Input};
 use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
-use crate::{interrupt, output, simulator, version};
+use crate::{interrupt, output, simulator, tables, version};
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::{Report, Setup};
@@ -148,9 +148,10 @@ pub fn run(args: &Args) -> Outcome {
     }
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let (setup, job) = (setup(args, &gpu)?, lookup::job(&args.workload, &args.input)?);
-    let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let files = [args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
     let written = job.outputs();
     let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
+    let outputs = args.output.results.formats.files()?.into_iter().chain(outputs);
     let described = lookup::gpu_files(&gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
@@ -218,7 +219,7 @@ fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<
             Statistics::Summary | Statistics::All => report::render(report, detail) + &report::program(version::TEXT),
         })?;
     }
-    output.results.give_json(report)
+    output.results.formats.give(report, || tables::of_run(report))
 }
 
 fn exit(report: &Report) -> Exit {
