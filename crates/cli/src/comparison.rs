@@ -30,6 +30,20 @@ pub struct Column {
     /// The values among them that flags of their own have set.
     #[serde(skip)]
     pub choice: Choice,
+    /// What distinguishes it from the other columns.
+    #[serde(skip)]
+    pub axes: Vec<Axis>,
+}
+
+/// Something that varies among the columns of a comparison, and its value in one of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What varies: a setting by its key, or gpu, core, scheduler.
+    pub name: String,
+    /// How a heading has the value.
+    pub value: String,
+    /// It is a setting of the GPU, of the core design or of the warp scheduler.
+    pub is_setting: bool,
 }
 
 impl Column {

@@ -1,7 +1,7 @@
 //! Options that several commands have, each with one meaning and one text.
 
 use crate::failure::Failure;
-use crate::{output, tables};
+use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lab::{OutOfBounds, Setup};
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub struct Machine {
 /// Values of the GPU description that the user sets.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Settings {
-    /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
+    /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl Formats {
         if let Some(file) = &self.json {
             output::give(file.as_deref(), &output::json(value)?)?;
         }
-        self.csv.as_ref().map_or(Ok(()), |file| output::give(file.as_deref(), &tables::csv(rows())?))
+        self.csv.as_ref().map_or(Ok(()), |file| output::give(file.as_deref(), &output::csv(rows())?))
     }
 }
 

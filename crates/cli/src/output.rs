@@ -21,6 +21,14 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     give(None, &json(value)?)
 }
 
+/// `rows` as CSV: a header, then a record for each; quoted as RFC 4180 has it, lines end in a line feed. Rows are flat
+/// structs, whose fields are the columns.
+pub fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Failure> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(Failure::failed)?;
+    writer.into_inner().map_err(Failure::failed)
+}
+
 /// Writes bytes to `file`, or to standard output if there is none.
 pub fn give(file: Option<&Path>, content: &[u8]) -> Result<(), Failure> {
     let Some(path) = file else {
@@ -87,5 +95,22 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
             Err(Failure::failed(format!("cannot write to standard output: {e}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        #[derive(Serialize)]
+        struct Row {
+            name: &'static str,
+            value: Option<f64>,
+        }
+        let rows = [("a, \"b\"\nc", Some(0.5)), ("", None), ("plain", Some(7.0))];
+        let text = csv(rows.map(|(name, value)| Row { name, value })).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "name,value\n\"a, \"\"b\"\"\nc\",0.5\n,\nplain,7.0\n");
     }
 }

@@ -4,16 +4,8 @@
 //! Rows are flat structs, whose fields are the columns.
 
 use crate::comparison::{Column, Comparison};
-use crate::failure::Failure;
 use lab::{KernelReport, Report, Stats, Value};
 use serde::Serialize;
-
-/// `rows` as CSV: a header, then a record for each; quoted as RFC 4180 has it, lines end in a line feed.
-pub fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Failure> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(Failure::failed)?;
-    writer.into_inner().map_err(Failure::failed)
-}
 
 /// A figure of a run, or of one of its launches.
 #[derive(Debug, Serialize)]
@@ -168,19 +160,8 @@ fn published(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::csv;
     use crate::render::sample;
-
-    #[test]
-    fn cells_are_quoted_where_they_must_be() {
-        #[derive(Serialize)]
-        struct Row {
-            name: &'static str,
-            value: Value,
-        }
-        let rows = [("a, \"b\"\nc", Value::Real(Some(0.5))), ("", Value::Real(None)), ("plain", Value::Count(7))];
-        let text = csv(rows.map(|(name, value)| Row { name, value })).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), "name,value\n\"a, \"\"b\"\"\nc\",0.5\n,\nplain,7\n");
-    }
 
     #[test]
     fn a_run_has_a_row_for_each_figure_of_the_whole_and_of_each_launch() {
