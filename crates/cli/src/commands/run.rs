@@ -110,6 +110,9 @@ struct Output {
     /// List each launch, however many there are
     #[arg(long)]
     all_kernels: bool,
+    /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle
+    #[arg(long)]
+    watch: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -158,7 +161,7 @@ pub fn run(args: &Args) -> Outcome {
         .chain(args.energy.energy_model.clone());
     output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
-    let mut watch = Watch::new(args.output.results.quiet);
+    let mut watch = Watch::new(args.output.results.quiet).live(args.output.watch);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
     let remark = args.input.remark(&args.workload, &[&setup.gpu], &[&setup.core]);
