@@ -18,6 +18,7 @@ mod preparation;
 mod program;
 mod progress;
 mod render;
+mod schema;
 mod simulator;
 mod tables;
 mod variations;
