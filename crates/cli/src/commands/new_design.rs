@@ -115,7 +115,7 @@ fn with_module(text: &str, module: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let modules = || lines.iter().enumerate().filter_map(|(at, line)| Some((at, declared(line)?)));
     let after = modules().find(|(_, other)| other.as_str() > module).map(|(at, _)| at);
-    let at = after.or_else(|| modules().last().map(|(at, _)| at + 1))?;
+    let at = after.or_else(|| modules().next_back().map(|(at, _)| at + 1))?;
     let line = format!("pub mod {module};");
     Some(joined(&lines[..at], &line, &lines[at..]))
 }

@@ -9,9 +9,14 @@ pub fn reference(name: &str) -> Value {
 
 /// An object with these keys. A key that ends in `?` may be absent.
 pub fn object<const N: usize>(description: &str, keys: [(&str, Value); N]) -> Value {
-    let required: Vec<&str> = keys.iter().map(|(key, _)| *key).filter(|key| !key.ends_with('?')).collect();
-    let properties: Map<String, Value> =
-        keys.iter().map(|(key, value)| (key.trim_end_matches('?').to_owned(), value.clone())).collect();
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for (key, value) in keys {
+        let name = key.trim_end_matches('?');
+        properties.insert(name.to_owned(), value);
+        if name == key {
+            required.push(name);
+        }
+    }
     json!({ "type": "object", "description": description, "properties": properties, "required": required })
 }
 
