@@ -345,10 +345,20 @@ impl Raw {
 fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
+    if let Some(cache) = cache_of_capacity(path) {
+        let parts = ["sets", "ways", "line_bytes"].map(|part| format!("`{cache}.{part}`")).join(" x ");
+        return problem.hint(format!("a cache has {parts} bytes: set one of these"));
+    }
     match nearest(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint("docs/gpus.md lists the keys"),
     }
+}
+
+/// The cache whose capacity `path` would be: `sm.l1d.cache` of `sm.l1d.bytes`.
+fn cache_of_capacity(path: &str) -> Option<&'static str> {
+    let part = path.strip_suffix(".bytes")?;
+    schema::CACHES.into_iter().find(|cache| *cache == part || cache.strip_suffix(".cache") == Some(part))
 }
 
 /// The only key with the last segment of `path`: the table was forgotten.

@@ -32,7 +32,7 @@ use workloads::Form;
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
-  warpwright compare kmeans --gpus v100 --vary sm.l1d.unified_bytes=128KiB,256KiB --vary sm.max_warps=16,32,64
+  warpwright compare vectoradd --size medium --gpus v100 --vary clocks.core_mhz=1GHz,2GHz --vary clocks.dram_mhz=0.4GHz,0.8GHz --show time
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
