@@ -131,6 +131,16 @@ impl Change {
         matches!(self, Change::Warps(Amount::Times(_)) | Change::Registers(Amount::Times(_)))
     }
 
+    /// What it changes.
+    const fn what(self) -> &'static str {
+        match self {
+            Change::Warps(_) => "warps",
+            Change::Registers(_) => "registers",
+            Change::Branches(_) => "branches",
+            Change::Buffer(_) => "buffer",
+        }
+    }
+
     /// Distinguishes it from other values of the same flag.
     fn label(self) -> String {
         match self {
@@ -148,6 +158,8 @@ pub struct Choice {
     changes: Vec<Change>,
     /// Distinguishes it from the other choices; empty if there is no other.
     pub label: String,
+    /// The same by flag, of the flags that have several values: what it changes, and how.
+    pub varied: Vec<(&'static str, String)>,
 }
 
 impl Choice {
@@ -204,6 +216,7 @@ impl Changes {
                 choice.changes.push(change);
                 if values.len() > 1 {
                     choice.label = format!("{} {}", choice.label, change.label()).trim_start().to_owned();
+                    choice.varied.push((change.what(), change.label()));
                 }
                 choice
             };

@@ -30,6 +30,20 @@ pub struct Column {
     /// The values among them that flags of their own have set.
     #[serde(skip)]
     pub choice: Choice,
+    /// What distinguishes it from the other columns.
+    #[serde(skip)]
+    pub axes: Vec<Axis>,
+}
+
+/// Something that varies among the columns of a comparison, and its value in one of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What varies: a setting by its key, or gpu, core, scheduler.
+    pub name: String,
+    /// How a heading has the value.
+    pub value: String,
+    /// It is a setting of the GPU, of the core design or of the warp scheduler.
+    pub is_setting: bool,
 }
 
 impl Column {
@@ -159,7 +173,17 @@ impl Cell {
         }
     }
 
-    fn any_report(&self) -> Option<&Report> {
+    /// How it ended, in a word.
+    pub const fn status(&self) -> &'static str {
+        match self {
+            Cell::Complete(_) => "complete",
+            Cell::Failed(..) => "failed",
+            Cell::Interrupted(_) => "interrupted",
+        }
+    }
+
+    /// What is known of the run, complete or not.
+    pub fn any_report(&self) -> Option<&Report> {
         match self {
             Cell::Complete(report) => Some(report),
             Cell::Failed(_, report) | Cell::Interrupted(report) => report.as_deref(),
@@ -397,15 +421,11 @@ impl Comparison {
 
     fn run(&self, row: usize, column: usize) -> Run<'_> {
         let cell = self.cell(row, column);
-        let (status, reason) = match cell {
-            Cell::Complete(_) => ("complete", None),
-            Cell::Failed(why, _) => ("failed", Some(why.as_str())),
-            Cell::Interrupted(_) => ("interrupted", None),
-        };
+        let reason = if let Cell::Failed(why, _) = cell { Some(why.as_str()) } else { None };
         Run {
             workload: &self.workloads[row],
             column,
-            status,
+            status: cell.status(),
             reason,
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),

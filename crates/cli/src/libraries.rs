@@ -31,13 +31,7 @@ impl Libraries {
         let places = [beside.to_owned(), beside.join("deps"), beside.join("../deps"), beside.join("../lib/warpwright")];
         let is_complete = |place: &&PathBuf| SHARED.iter().all(|(file, _)| place.join(file).is_file());
         let Some(place) = places.iter().find(is_complete) else {
-            let missing: Vec<&str> =
-                SHARED.iter().map(|(file, _)| *file).filter(|file| !beside.join(file).is_file()).collect();
-            return Err(Failure::failed(format!(
-                "there is no {} beside `{}`\n  hint: build all of Warpwright: `cargo build --release` makes the libraries too",
-                missing.join(", "),
-                program.display()
-            )));
+            return Err(Failure::failed(missing(beside)));
         };
         let place = fs::canonicalize(place).map_err(Failure::failed)?;
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -63,6 +57,19 @@ impl Libraries {
     pub fn folder(&self) -> &Path {
         &self.0
     }
+}
+
+/// The message that libraries are missing in the folder of the program, and how to get them.
+fn missing(beside: &Path) -> String {
+    let mut files: Vec<&str> =
+        SHARED.iter().map(|(file, _)| *file).filter(|file| !beside.join(file).is_file()).collect();
+    files.dedup();
+    let (files, own) = (files.join(", "), beside.parent().unwrap_or(Path::new("/")).join("lib/warpwright"));
+    format!(
+        "the libraries that programs find in place of NVIDIA's are not beside the command: no {files} in `{}` or `{}`\n  hint: `cargo install` installs the command only; `cargo build --release` in a checkout makes the libraries: copy target/release/libcuda*.so to one of these folders",
+        beside.display(),
+        own.display()
+    )
 }
 
 fn hash_of(path: &Path) -> u64 {
@@ -106,6 +113,18 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_without_its_libraries_says_where_they_belong() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        let all = missing(&bin);
+        assert!(all.contains("no libcuda.so, libcudart11.so, libcudart12.so, libcudart13.so in"), "{all}");
+        assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
+        fs::write(bin.join("libcuda.so"), "").unwrap();
+        assert!(missing(&bin).contains("no libcudart11.so,"));
+    }
 
     #[test]
     fn links_are_made_anew_where_they_are_wrong() {

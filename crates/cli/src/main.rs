@@ -18,7 +18,9 @@ mod preparation;
 mod program;
 mod progress;
 mod render;
+mod schema;
 mod simulator;
+mod tables;
 mod variations;
 mod version;
 

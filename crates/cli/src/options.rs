@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lab::{OutOfBounds, Setup};
 use serde::Serialize;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use workloads::Size;
 
 /// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
@@ -27,7 +27,7 @@ pub struct Machine {
 /// Values of the GPU description that the user sets.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Settings {
-    /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
+    /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
 }
@@ -86,14 +86,57 @@ pub fn sizes() -> impl TypedValueParser<Value = Size> {
     PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size)
 }
 
+/// The forms in which other programs get the results.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct Formats {
+    /// Print the results as JSON, or write them to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Print the results as a table of comma-separated values, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    csv: Option<Option<PathBuf>>,
+}
+
+impl Formats {
+    /// Whether results are printed as text: not if they are printed in another form.
+    pub fn as_text(&self) -> bool {
+        self.json != Some(None) && self.csv != Some(None)
+    }
+
+    /// The files that results are written to.
+    ///
+    /// # Errors
+    /// Two forms are to be printed to standard output.
+    pub fn files(&self) -> Result<Vec<&Path>, Failure> {
+        if self.json == Some(None) && self.csv == Some(None) {
+            return Err(Failure::bad_input(
+                "--json and --csv both print to standard output; write one of them to a file, as in --csv=FILE",
+            ));
+        }
+        Ok([&self.json, &self.csv].into_iter().flatten().flatten().map(PathBuf::as_path).collect())
+    }
+
+    /// Gives `value` as JSON and its `rows` as CSV, where these are asked for.
+    pub fn give<R: Serialize, Rows: IntoIterator<Item = R>>(
+        &self,
+        value: &impl Serialize,
+        rows: impl FnOnce() -> Rows,
+    ) -> Result<(), Failure> {
+        if let Some(file) = &self.json {
+            output::give(file.as_deref(), &output::json(value)?)?;
+        }
+        self.csv.as_ref().map_or(Ok(()), |file| output::give(file.as_deref(), &output::csv(rows())?))
+    }
+}
+
 /// Where results are written, and how much is printed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Results {
-    /// Print the results as JSON, or write them to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub json: Option<Option<PathBuf>>,
-    /// Print neither progress nor results: only errors, and the JSON asked for
+    #[command(flatten)]
+    pub formats: Formats,
+    /// Print neither progress nor results: only errors, and the JSON or CSV asked for
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -101,17 +144,7 @@ pub struct Results {
 impl Results {
     /// Whether results are printed as text.
     pub fn as_text(&self) -> bool {
-        !self.quiet && self.json != Some(None)
-    }
-
-    /// The file that JSON is written to.
-    pub fn file(&self) -> Option<&PathBuf> {
-        self.json.as_ref()?.as_ref()
-    }
-
-    /// Gives `value` as JSON, if that is asked for.
-    pub fn give_json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        self.json.as_ref().map_or(Ok(()), |file| output::give_json(file.as_deref(), value))
+        !self.quiet && self.formats.as_text()
     }
 }
 

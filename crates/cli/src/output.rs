@@ -18,14 +18,24 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as JSON to standard output.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = json(value)?;
-    let mut out = io::stdout().lock();
-    written(out.write_all(&text).and_then(|()| out.flush()))
+    give(None, &json(value)?)
 }
 
-/// Writes a value as JSON to the file of `--json`, or to standard output if it names none.
-pub fn give_json(file: Option<&Path>, value: &impl Serialize) -> Result<(), Failure> {
-    file.map_or_else(|| print_json(value), |path| save(path, &json(value)?))
+/// `rows` as CSV: a header, then a record for each; quoted as RFC 4180 has it, lines end in a line feed. Rows are flat
+/// structs, whose fields are the columns.
+pub fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Failure> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(Failure::failed)?;
+    writer.into_inner().map_err(Failure::failed)
+}
+
+/// Writes bytes to `file`, or to standard output if there is none.
+pub fn give(file: Option<&Path>, content: &[u8]) -> Result<(), Failure> {
+    let Some(path) = file else {
+        let mut out = io::stdout().lock();
+        return written(out.write_all(content).and_then(|()| out.flush()));
+    };
+    save(path, content)
 }
 
 /// Writes a file: the old one stays until the new one is complete.
@@ -71,8 +81,8 @@ struct Signed<'a, T> {
     commit: Option<&'static str>,
 }
 
-/// A value as the text of a file.
-fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+/// A value as the text of a file of JSON.
+pub fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let signed = Signed { value, commit: version::COMMIT };
     let mut text = serde_json::to_vec_pretty(&signed).map_err(Failure::failed)?;
     text.push(b'\n');
@@ -85,5 +95,22 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
             Err(Failure::failed(format!("cannot write to standard output: {e}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        #[derive(Serialize)]
+        struct Row {
+            name: &'static str,
+            value: Option<f64>,
+        }
+        let rows = [("a, \"b\"\nc", Some(0.5)), ("", None), ("plain", Some(7.0))];
+        let text = csv(rows.map(|(name, value)| Row { name, value })).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "name,value\n\"a, \"\"b\"\"\nc\",0.5\n,\nplain,7.0\n");
     }
 }

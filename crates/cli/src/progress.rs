@@ -4,6 +4,7 @@ use crate::render::number;
 use crate::{interrupt, preparation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Monitor, Progress};
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -28,12 +29,51 @@ pub struct Watch {
     bar: Option<ProgressBar>,
     /// The launch shown, and when it was first reported: the time left is estimated for the launch.
     launch: Option<(u32, Instant)>,
+    /// The rates of issue so far, if a view of several lines is shown.
+    live: Option<Rates>,
+}
+
+/// Warp instructions per cycle over the last intervals between two reports, oldest first.
+#[derive(Debug, Default)]
+struct Rates {
+    last: (u64, u64),
+    recent: VecDeque<f64>,
+}
+
+impl Rates {
+    /// Maximum number of intervals that are kept: as many signs fit on a line.
+    const MOST: usize = 48;
+
+    fn add(&mut self, progress: &Progress) {
+        let (cycles, issued) = (progress.cycles, progress.warp_instructions);
+        let passed = cycles.saturating_sub(self.last.0);
+        if passed > 0 {
+            self.recent.push_back(issued.saturating_sub(self.last.1) as f64 / passed as f64);
+            self.last = (cycles, issued);
+        }
+        if self.recent.len() > Self::MOST {
+            self.recent.pop_front();
+        }
+    }
+
+    /// A column of each interval, the highest of them full.
+    fn columns(&self) -> String {
+        const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let most = self.recent.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        self.recent.iter().map(|rate| SIGNS[((rate / most * 7.0).round() as usize).min(7)]).collect()
+    }
 }
 
 impl Watch {
     /// Watches a run that begins now.
     pub fn new(quiet: bool) -> Self {
-        Self { wanted: wanted(quiet), begin: Instant::now(), bar: None, launch: None }
+        Self { wanted: wanted(quiet), begin: Instant::now(), bar: None, launch: None, live: None }
+    }
+
+    /// The same with a view of several lines, if `live`.
+    pub fn live(mut self, live: bool) -> Self {
+        self.live = live.then(Rates::default);
+        self
     }
 
     fn show(&mut self, progress: &Progress) {
@@ -41,18 +81,30 @@ impl Watch {
             Some((launch, since)) if launch == progress.kernels_done => since,
             _ => self.launch.insert((progress.kernels_done, Instant::now())).1,
         };
-        if self.begin.elapsed() < SILENT {
+        if let Some(rates) = &mut self.live {
+            rates.add(progress);
+        } else if self.begin.elapsed() < SILENT {
             return;
         }
+        let template = if self.live.is_some() { "{bar:40}\n{msg}" } else { "{bar:12} {wide_msg}" };
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(style("{bar:12} {wide_msg}"));
+            bar.set_style(style(template));
             bar
         });
         bar.set_length(progress.ctas_total);
         bar.set_position(progress.ctas_done);
-        bar.set_message(message(progress, self.begin.elapsed(), since.elapsed()));
+        let line = message(progress, self.begin.elapsed(), since.elapsed());
+        bar.set_message(self.live.as_ref().map_or(line.clone(), |rates| view(&line, progress, rates)));
     }
+}
+
+/// The lines of a live view below its bar: `line`, and the rate of issue now, on average, and over the last intervals.
+fn view(line: &str, progress: &Progress, rates: &Rates) -> String {
+    let mean = progress.warp_instructions as f64 / (progress.cycles as f64).max(1.0);
+    let now = rates.recent.back().copied().unwrap_or_default();
+    let (now, mean, issued) = (number::real(now), number::real(mean), number::count(progress.warp_instructions));
+    format!("{line}\n{issued} warp instructions, {now} per cycle now, {mean} on average\n{}", rates.columns())
 }
 
 impl Monitor for Watch {
@@ -118,7 +170,12 @@ pub struct Board {
     begin: Instant,
     shown: Mutex<bool>,
     cycles: AtomicU64,
+    /// Sum of the shares that are done of the runs under way, in millionths.
+    under_way: AtomicU64,
 }
+
+/// One run, in the unit of shares.
+const WHOLE: u64 = 1_000_000;
 
 impl Board {
     /// Watches `runs` runs that begin now.
@@ -128,12 +185,18 @@ impl Board {
             bar.set_style(style("{bar:12} {pos}/{len} runs  {wide_msg}"));
             bar
         });
-        Self { bar, begin: Instant::now(), shown: Mutex::new(false), cycles: AtomicU64::new(0) }
+        Self {
+            bar,
+            begin: Instant::now(),
+            shown: Mutex::new(false),
+            cycles: AtomicU64::new(0),
+            under_way: AtomicU64::new(0),
+        }
     }
 
     /// Watches one of the runs.
     pub fn watch(&self) -> BoardWatch<'_> {
-        BoardWatch { board: self, cycles: 0 }
+        BoardWatch { board: self, cycles: 0, share: 0 }
     }
 
     fn update(&self) {
@@ -149,9 +212,8 @@ impl Board {
         }
         let rate = self.cycles.load(Ordering::Relaxed) as f64 / elapsed.as_secs_f64();
         let mut text = format!("{} cycles/s", number::short(rate));
-        let (done, all) = (bar.position(), bar.length().unwrap_or(0));
-        if done > 0 && done < all {
-            let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
+        let under_way = self.under_way.load(Ordering::Relaxed);
+        if let Some(left) = board_left(bar.position(), under_way, bar.length().unwrap_or(0), elapsed) {
             text += &format!("  about {} left", number::about_seconds(left));
         }
         bar.set_message(text);
@@ -166,16 +228,46 @@ impl Drop for Board {
     }
 }
 
+/// Seconds left where after `elapsed` `done` of `all` runs have ended, and `under_way` millionths of runs beside them,
+/// with runs of equal length; `None` while less than a hundredth of a run is done.
+fn board_left(done: u64, under_way: u64, all: u64, elapsed: Duration) -> Option<f64> {
+    let (done, all) = ((done * WHOLE + under_way) as f64, (all * WHOLE) as f64);
+    (done >= WHOLE as f64 / 100.0 && done < all).then(|| elapsed.as_secs_f64() * (all - done) / done)
+}
+
+/// What is done of a run, in millionths: by its CTAs if their number is known, else by those of its first launch;
+/// `before` where neither says.
+fn share(progress: &Progress, before: u64) -> u64 {
+    let of_launch = || {
+        let is_first = progress.kernels_done == 0 && progress.ctas_total > 0;
+        is_first.then(|| progress.ctas_done as f64 / progress.ctas_total as f64)
+    };
+    let share = progress.share_done.or_else(of_launch).filter(|share| (0.0..=1.0).contains(share));
+    share.map_or(before, |share| (share * WHOLE as f64) as u64)
+}
+
 /// Watches one of several runs; done when dropped.
 pub struct BoardWatch<'a> {
     board: &'a Board,
     cycles: u64,
+    /// What the board has of this run's share.
+    share: u64,
+}
+
+impl BoardWatch<'_> {
+    /// Tells the board that this run has come to `share`.
+    fn come_to(&mut self, share: u64) {
+        // Wraps where a share falls; the sum is right again.
+        self.board.under_way.fetch_add(share.wrapping_sub(self.share), Ordering::Relaxed);
+        self.share = share;
+    }
 }
 
 impl Monitor for BoardWatch<'_> {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
         self.board.cycles.fetch_add(progress.cycles.saturating_sub(self.cycles), Ordering::Relaxed);
         self.cycles = progress.cycles;
+        self.come_to(share(progress, self.share));
         self.board.update();
         preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -185,6 +277,7 @@ impl Monitor for BoardWatch<'_> {
 impl Drop for BoardWatch<'_> {
     fn drop(&mut self) {
         preparation::end();
+        self.come_to(0);
         if let Some(bar) = &self.board.bar {
             bar.inc(1);
         }
@@ -228,6 +321,40 @@ mod tests {
         let long = Progress { kernel: "_ZN6thrust".repeat(40), ..quarter_done() };
         let text = message(&long, Duration::from_secs(3), Duration::from_secs(2));
         assert!(text.starts_with("_ZN6thrust_ZN6thrust_ZN6… #2  16/64 CTAs  6 s left"), "{text}");
+    }
+
+    #[test]
+    fn time_is_left_before_the_first_of_several_runs_ends() {
+        let after = Duration::from_secs(10);
+        assert_eq!(board_left(0, 500_000, 4, after), Some(70.0));
+        assert_eq!(board_left(1, 1_000_000, 4, after), Some(10.0));
+        assert_eq!([board_left(0, 9_999, 4, after), board_left(4, 0, 4, after)], [None, None]);
+        let first = Progress { kernels_done: 0, ..quarter_done() };
+        assert_eq!(share(&first, 0), 250_000);
+        assert_eq!(share(&quarter_done(), 123), 123, "a later launch of nobody knows how many");
+        assert_eq!(share(&Progress { share_done: Some(0.5), ..quarter_done() }, 123), 500_000);
+        let board = Board::new(true, 2);
+        let (mut one, mut other) = (board.watch(), board.watch());
+        one.come_to(600_000);
+        other.come_to(300_000);
+        one.come_to(500_000);
+        assert_eq!(board.under_way.load(Ordering::Relaxed), 800_000);
+        drop(one);
+        assert_eq!(board.under_way.load(Ordering::Relaxed), 300_000);
+    }
+
+    #[test]
+    fn a_live_view_has_the_rate_of_each_interval() {
+        let mut rates = Rates::default();
+        let at = |cycles, warp_instructions| Progress { cycles, warp_instructions, ..quarter_done() };
+        for (cycles, issued) in [(100, 800), (100, 800), (200, 1200), (300, 1200)] {
+            rates.add(&at(cycles, issued));
+        }
+        assert_eq!(rates.columns(), "█▅▁", "8, 4 and 0 per cycle; a report without cycles is none");
+        let text = view("matmul", &at(300, 1200), &rates);
+        assert_eq!(text, "matmul\n1,200 warp instructions, 0.000 per cycle now, 4.000 on average\n█▅▁");
+        (4..200).for_each(|n| rates.add(&at(n * 100, n * 800)));
+        assert_eq!(rates.columns().chars().count(), Rates::MOST);
     }
 
     #[test]

@@ -25,8 +25,21 @@ fn quick(more: &[&str]) -> String {
 
 #[test]
 fn help() {
-    for name in ["", "run", "profile", "timeline", "trace", "compare", "reproduce", "list", "inspect", "import-config"]
-    {
+    for name in [
+        "",
+        "run",
+        "profile",
+        "timeline",
+        "trace",
+        "compare",
+        "reproduce",
+        "list",
+        "inspect",
+        "import-config",
+        "new-design",
+        "completions",
+        "man",
+    ] {
         let args: Vec<&str> = [name, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let text = succeed(&args);
         assert!(text.contains("Examples:"), "{name} has no examples");
@@ -752,4 +765,75 @@ fn a_scalar_path_is_chosen_behind_the_core() {
     assert!(text.contains("would be read wrongly"), "{text}");
     let listed = json(&succeed(&["list", "cores", "inorder+scalar", "--json"]));
     assert!(strings(&listed["cores"][0]["structures"], "name").contains(&"relocation table"));
+}
+
+#[test]
+fn a_new_design_is_begun_in_a_checkout_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin =
+        |name: &str, at: &std::path::Path| from(command(&["new-design", name]).current_dir(at).output().unwrap());
+    let outside = begin("my-core", folder.path());
+    assert_eq!(outside.status, 2);
+    assert!(outside.stderr.contains("is in no checkout of Warpwright"), "{}", outside.stderr);
+    for file in ["crates/sm/src/issue/policy/mod.rs", "crates/lab/src/designs.rs"] {
+        let copy = folder.path().join(file);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(root().join(file), copy).unwrap();
+    }
+    let written = begin("my-core", &folder.path().join("crates/lab"));
+    assert_eq!(written.status, 0, "{}", written.stderr);
+    let read = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
+    let design = read("crates/sm/src/issue/policy/my_core.rs");
+    assert!(design.contains("impl<M: WarpMask> IssuePolicy for MyCore<M>") && !design.contains('@'), "{design}");
+    assert!(read("crates/sm/src/issue/policy/mod.rs").contains("\npub mod my_core;\n"));
+    assert!(read("crates/lab/src/designs.rs").contains("\"my-core\": sm::policy::my_core::MyCore<M>, "));
+    for (taken, why) in [("my-core", "already"), ("ghost", "already"), ("inorder", "already"), ("My", "is no name")] {
+        let refused = begin(taken, folder.path());
+        assert_eq!(refused.status, 2, "{taken}");
+        assert!(refused.stderr.contains(why), "{taken}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    succeed(&["man", "--dir", pages.to_str().unwrap()]);
+    let page = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+    assert!(page("warpwright.1").contains("warpwright\\-compare(1)"));
+    assert!(page("warpwright-validate-hardware.1").contains("Quadro"));
+    assert_eq!(succeed(&["man", "validate", "hardware"]), page("warpwright-validate-hardware.1"));
+}
+
+#[test]
+fn quantities_have_units_and_two_settings_make_a_grid() {
+    let compare = ["compare", "vectoradd", "--param", "n=1000", "--vary", "clocks.core_mhz=1GHz,2GHz"];
+    let text = succeed(&[&compare[..], &["--vary", "l2.latency_cycles=100,200", "--show", "time"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    let heading = lines.iter().position(|line| line.trim() == "latency_cycles=100  latency_cycles=200").expect(&text);
+    assert!(lines[heading - 1].starts_with("Time of kernels (us)"), "{text}");
+    assert!(
+        lines[heading + 1].starts_with("  core_mhz=1GHz ") && lines[heading + 2].starts_with("  core_mhz=2GHz "),
+        "{text}"
+    );
+    let wrong = run_command(&["run", "vectoradd", "--set", "sm.shared.bytes=64KB"]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("with a unit: B, kB, KiB, MB, MiB, GiB"), "{}", wrong.stderr);
+}
+
+#[test]
+fn accel_sims_tables_of_caches_add_up() {
+    let text = quick(&["--stats", "accelsim"]);
+    let report = json(&quick(&["--json"]));
+    let value = |name: &str| -> u64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
+    };
+    for (table, cache) in [("Total_core_cache_stats_breakdown", "l1d"), ("L2_cache_stats_breakdown", "l2")] {
+        let total = |kind: &str| value(&format!("{table}[{kind}][TOTAL_ACCESS]"));
+        let ours = |name: &str| report["total"][format!("{cache}.{name}")].as_u64().unwrap();
+        assert_eq!(total("GLOBAL_ACC_R") + total("GLOBAL_ACC_W"), ours("accesses"), "{cache}");
+        assert_eq!(value(&format!("{table}[GLOBAL_ACC_R][HIT]")), ours("read_hits"), "{cache}");
+        assert!(total("GLOBAL_ACC_R") > 0 && total("GLOBAL_ACC_W") > 0, "{cache}");
+    }
 }

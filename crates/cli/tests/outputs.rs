@@ -7,6 +7,7 @@
 use crate::common;
 
 use common::{Ran, command, from, root, succeed};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -333,7 +334,7 @@ fn no_output_is_an_input() {
 /// Whether a file is complete, of those whose contents differ from run to run.
 fn is_complete(name: &Path, bytes: &[u8]) -> bool {
     match name.extension().and_then(std::ffi::OsStr::to_str) {
-        Some("json") => serde_json::from_slice::<serde_json::Value>(bytes).is_ok(),
+        Some("json") => serde_json::from_slice::<Value>(bytes).is_ok(),
         Some("md") => bytes.ends_with(b"<!-- end of table -->\n"),
         _ => false,
     }
@@ -499,4 +500,67 @@ fn file_names_need_not_be_text() {
     }
     let absent = ran(&[b"run", b"absent-\xff.toml"]);
     assert!(absent.status == 2 && absent.stderr.contains("absent-\u{fffd}.toml"), "{}", absent.stderr);
+}
+
+/// Each line of CSV without quotes, as its cells.
+fn cells(csv: &str) -> Vec<Vec<&str>> {
+    csv.lines().map(|line| line.split(',').collect()).collect()
+}
+
+#[test]
+fn every_command_with_json_gives_a_table_too() {
+    let quick = ["--param", "n=1000"];
+    let run = |more: &[&str]| succeed(&[&["run", "vectoradd"], &quick[..], more].concat());
+    let csv = run(&["--csv"]);
+    let json: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    assert!(
+        csv.starts_with("workload,gpu,core,scheduler,settings,scope,launch,kernel,grid,block,statistic,unit,value\n")
+    );
+    let total = csv.lines().find(|line| line.contains(",total,") && line.contains(",cycles,core cycles,")).unwrap();
+    assert!(total.ends_with(&format!(",{}", json["total"]["cycles"])), "{total}");
+    assert!(csv.lines().any(|line| line.contains(",launch,0,")), "{csv}");
+
+    let compared = succeed(&[&["compare", "vectoradd", "--cores", "inorder,ghost"], &quick[..], &["--csv"]].concat());
+    let rows = cells(&compared);
+    assert_eq!(rows[0][..4], ["workload", "column", "gpu", "core"]);
+    let speedups: Vec<&Vec<&str>> = rows.iter().filter(|row| row.contains(&"speedup")).collect();
+    assert_eq!((speedups.len(), speedups[0].last(), speedups[1][1]), (2, Some(&"1.0"), "ghost"));
+
+    for (args, header) in [
+        (&["list"][..], "topic,name,description"),
+        (&["list", "gpus"], "name,kind,description"),
+        (&["list", "stats"], "name,unit,description"),
+        (&["list", "cores"], "name,stands_for,description,parameter,"),
+        (&["list", "cores", "ghost"], "core,part,component,instances,entries,"),
+        (&["list", "schedulers"], "name,stands_for,description,parameter,"),
+        (&["list", "workloads"], "workload,description,parameter,small,"),
+        (&["list", "figures"], "name,description"),
+        (&["list", "settings"], "key,unit,values,description"),
+        (&["microbench", "--list"], "name,unit,description"),
+        (&["validate", "hardware"], "suite,name,input,hardware,ours,accelsim,"),
+        (&["validate", "accelwattch"], "kernel,part,published_watts,ours_watts,measured_watts"),
+        (&["validate", "titanv", "--only", "fp32_fma_latency"], "gpu,group,quantity,unit,code,value,"),
+        (&["reproduce", "sgmf-area"], "core,part,component,"),
+    ] {
+        let table = succeed(&[args, &["--csv"]].concat());
+        assert!(table.starts_with(header), "{args:?}: {table}");
+        assert!(table.lines().count() > 1, "{args:?}: {table}");
+    }
+}
+
+#[test]
+fn one_form_goes_to_standard_output_and_the_other_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gpus.csv");
+    let option = format!("--csv={}", file.display());
+    let text = succeed(&["list", "gpus", &option]);
+    assert!(text.contains("GPUs"), "text where no form is printed: {text}");
+    let table = fs::read_to_string(&file).unwrap();
+    let json: Value = serde_json::from_str(&succeed(&["list", "gpus", "--json", &option])).unwrap();
+    assert_eq!(table.lines().count() - 1, json["gpus"].as_array().unwrap().len());
+    let both = command(&["run", "vectoradd", "--json", "--csv"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&both.stderr).contains("both print to standard output"));
+    let same = command(&["run", "vectoradd", &option, &option.replace("csv=", "json=")]).output().unwrap();
+    assert_eq!(same.status.code(), Some(2), "two outputs of one name");
 }

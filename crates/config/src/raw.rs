@@ -3,7 +3,7 @@
 
 use crate::error::{ConfigError, Lines, Problem, Spot};
 use crate::schema::{self, Kind};
-use crate::{GpuConfig, builtin, validate};
+use crate::{GpuConfig, builtin, quantity, validate};
 use kit::suggest::nearest;
 use kit::text::excerpt;
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ impl Raw {
         Ok(base)
     }
 
-    /// Carries out an assignment `key=value` from the command line. Words need no quotes.
+    /// Carries out an assignment `key=value` from the command line. Words need no quotes, and numbers may have units.
     ///
     /// # Errors
     /// No such key (with the nearest one), or a value of the wrong kind.
@@ -149,12 +149,14 @@ impl Raw {
         let (key, text) = (key.trim(), text.trim());
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
         let quoted = matches!(row.kind, Kind::Text | Kind::Choice(_)) && !text.starts_with(['"', '\'']);
-        let value = if quoted { Ok(Value::String(text.into())) } else { text.parse::<Value>() };
+        let value =
+            if quoted { Ok(Value::String(text.into())) } else { quantity::plain(text, row.unit).parse::<Value>() };
         let value = value.map(|value| renamed(key, value));
         let value = value.ok().filter(|v| row.kind.check(v).is_ok());
         let value = value.ok_or_else(|| {
             let text = excerpt(text);
-            Problem::new(key, format!("cannot be `{text}`: must be {}", row.kind.describe())).at(spot.clone())
+            let must = format!("{}{}", row.kind.describe(), quantity::accepted(row.unit));
+            Problem::new(key, format!("cannot be `{text}`: must be {must}")).at(spot.clone())
         })?;
         schema::alternative(key).into_iter().for_each(|other| self.drop_value(other));
         self.values.insert(key.into(), Entry { value, spot });
@@ -343,10 +345,20 @@ impl Raw {
 fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
+    if let Some(cache) = cache_of_capacity(path) {
+        let parts = ["sets", "ways", "line_bytes"].map(|part| format!("`{cache}.{part}`")).join(" x ");
+        return problem.hint(format!("a cache has {parts} bytes: set one of these"));
+    }
     match nearest(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint("docs/gpus.md lists the keys"),
     }
+}
+
+/// The cache whose capacity `path` would be: `sm.l1d.cache` of `sm.l1d.bytes`.
+fn cache_of_capacity(path: &str) -> Option<&'static str> {
+    let part = path.strip_suffix(".bytes")?;
+    schema::CACHES.into_iter().find(|cache| *cache == part || cache.strip_suffix(".cache") == Some(part))
 }
 
 /// The only key with the last segment of `path`: the table was forgotten.

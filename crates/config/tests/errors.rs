@@ -282,3 +282,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_capacity_of_a_cache_is_no_key_but_the_message_says_what_makes_it() {
+    for (key, cache) in [("sm.l1d.bytes", "sm.l1d.cache"), ("l2.cache.bytes", "l2.cache")] {
+        let problem = Raw::open("v100").unwrap().set(&format!("{key}=32KiB")).unwrap_err();
+        let expected = format!("`{cache}.sets` x `{cache}.ways` x `{cache}.line_bytes`");
+        assert!(problem.to_string().contains(&expected), "{problem}");
+    }
+}
+
+#[test]
+fn numbers_of_settings_may_have_units() {
+    let mut raw = Raw::open("gtx480").unwrap();
+    raw.set("clocks.core_mhz=1.4GHz").unwrap();
+    raw.set("sm.shared.bytes=48KiB").unwrap();
+    let gpu = raw.config().unwrap();
+    assert_eq!((gpu.clocks.core_mhz, gpu.sm.shared.bytes), (1400.0, 48 << 10));
+    assert!(raw.set("sm.max_warps=1KiB").is_err(), "a number of warps has no unit");
+}

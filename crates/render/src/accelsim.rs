@@ -18,6 +18,18 @@ const NAMES: &[(&str, &[&str])] = &[
     ("total dram writes", &["dram.write_commands"]),
 ];
 
+/// Accel-Sim's names of what happens to a request in a cache, with our counters of reads and of writes. Its kinds of
+/// access are put together: all reads and atomics are its global reads, all writes its global writes.
+const OUTCOMES: &[(&str, &str, &str)] = &[
+    ("HIT", "read_hits", "write_hits"),
+    ("HIT_RESERVED", "read_merges", "write_merges"),
+    ("MISS", "read_misses", "write_misses"),
+    ("SECTOR_MISS", "read_sector_misses", ""),
+];
+
+/// Accel-Sim's names of the tables of caches, each with the prefix of our statistics.
+const BREAKDOWNS: &[(&str, &str)] = &[("Total_core_cache_stats_breakdown", "l1d"), ("L2_cache_stats_breakdown", "l2")];
+
 /// Accel-Sim's cycles include the launch latency.
 const CYCLES: &str = summary::TOTAL_CYCLES;
 const INSTRUCTIONS: &str = "thread_instructions";
@@ -59,6 +71,28 @@ fn kernel(out: &mut String, so_far: &[KernelReport]) {
             let _ = writeln!(out, "{theirs} = {}", ours.iter().map(|name| sum(name)).sum::<f64>());
         }
     }
+    for &(table, cache) in BREAKDOWNS {
+        breakdown(out, table, &|counter| {
+            let name = format!("{cache}.{counter}");
+            stats.get(&name).map(|_| sum(&name))
+        });
+    }
+}
+
+/// A table of Accel-Sim of what has become of a cache's requests; `count` has our counters, those that there are.
+fn breakdown(out: &mut String, table: &str, count: &impl Fn(&str) -> Option<f64>) {
+    type Pick = fn(&(&str, &'static str, &'static str)) -> &'static str;
+    let kinds: [(&str, Pick); 2] = [("GLOBAL_ACC_R", |outcome| outcome.1), ("GLOBAL_ACC_W", |outcome| outcome.2)];
+    for (kind, counter) in kinds {
+        let found = OUTCOMES.iter().filter_map(|outcome| Some((outcome.0, count(counter(outcome))?)));
+        let found: Vec<(&str, f64)> = found.collect();
+        for (outcome, n) in &found {
+            let _ = writeln!(out, "{table}[{kind}][{outcome}] = {n}");
+        }
+        if !found.is_empty() {
+            let _ = writeln!(out, "{table}[{kind}][TOTAL_ACCESS] = {}", found.iter().map(|(_, n)| n).sum::<f64>());
+        }
+    }
 }
 
 fn ratio(a: f64, b: f64) -> f64 {
@@ -92,6 +126,11 @@ mod tests {
     fn every_statistic_named_here_exists() {
         let known = lab::schema();
         let ours = NAMES.iter().flat_map(|(_, ours)| ours.iter().copied()).chain([CYCLES, INSTRUCTIONS, OCCUPANCY]);
+        let counters = OUTCOMES.iter().flat_map(|(_, reads, writes)| [*reads, *writes]).filter(|name| !name.is_empty());
+        let of_caches: Vec<String> = counters
+            .flat_map(|counter| BREAKDOWNS.iter().map(move |(_, cache)| format!("{cache}.{counter}")))
+            .collect();
+        let ours = ours.chain(of_caches.iter().map(String::as_str));
         let missing: Vec<_> = ours.filter(|n| !known.iter().any(|s| s.name == *n)).collect();
         assert!(missing.is_empty(), "not in the schema: {missing:?}");
     }

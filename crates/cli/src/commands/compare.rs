@@ -1,14 +1,14 @@
 //! `warpwright compare`: workloads on several machines, side by side.
 
 use crate::changes::Changes;
-use crate::comparison::{Cell, Column, Comparison, Shown};
+use crate::comparison::{Axis, Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Results};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::variations;
-use crate::{interrupt, output, simulator};
+use crate::{interrupt, output, simulator, tables};
 use config::GpuConfig;
 use lab::{Job, Setup};
 use std::ffi::OsStr;
@@ -33,6 +33,7 @@ use workloads::Form;
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
   warpwright compare lud --cores inorder,ghost --profile
+  warpwright compare vectoradd --size medium --gpus v100 --vary clocks.core_mhz=1GHz,2GHz --vary clocks.dram_mhz=0.4GHz,0.8GHz --show time
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
@@ -51,7 +52,7 @@ pub struct Args {
     /// Warp schedulers with their parameters, such as two_level:active=4, or `all` [default: the GPU description's]
     #[arg(long, alias = "scheduler", value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined
+    /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
     /// Show the launches of these kernels only, a row for each, in place of whole workloads
@@ -123,8 +124,8 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
-    let outputs: Vec<PathBuf> =
-        args.output.results.file().cloned().into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    let files = args.output.results.formats.files()?.into_iter().map(Path::to_owned);
+    let outputs: Vec<PathBuf> = files.chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
@@ -154,7 +155,7 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     } else if results.as_text() {
         output::print(&text(args, comparison))?;
     }
-    results.give_json(&comparison.document())
+    results.formats.give(&comparison.document(), || tables::of_comparison(comparison, None))
 }
 
 fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
@@ -251,6 +252,24 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
         ];
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
+        let axis = |name: &str, value: &str, is_setting| Axis { name: name.into(), value: value.into(), is_setting };
+        let one_design = args.cores.len() == 1 && args.over.is_none();
+        let one_scheduler = args.schedulers.len() == 1;
+        let of_column = [
+            (gpus.len() > 1).then(|| axis("gpu", &column.gpu, false)),
+            (cores.len() > 1).then(|| axis("core", &column.core, one_design && of_cores.len() == 1)),
+            column
+                .scheduler
+                .as_ref()
+                .filter(|_| schedulers.len() > 1)
+                .map(|scheduler| axis("scheduler", scheduler, one_scheduler && of_schedulers.len() == 1)),
+        ];
+        let set = column.settings.iter().skip(args.changes.set.settings.len());
+        let several = set.filter(|setting| varied.iter().any(|of| !of.contains(setting)));
+        let settings =
+            several.filter_map(|s| Some((s.split_once('=')?.0, s))).map(|(key, s)| axis(key, &last_part(s), true));
+        let flags = column.choice.varied.iter().map(|(name, value)| axis(name, value, true));
+        column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).collect();
     }
     let baselines: Vec<usize> = columns.iter().map(|column| baseline(&columns, column, args)).collect();
     columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);

@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::on_fabric::{self, OnFabric};
+use crate::options::Formats;
 use crate::render::lists::{
     self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
@@ -24,7 +25,8 @@ use workloads::{Size, suggest};
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
   warpwright list schedulers two_level
-  warpwright list stats --json")]
+  warpwright list stats --json
+  warpwright list workloads --csv=workloads.csv")]
 pub struct Args {
     /// What to list
     #[arg(value_enum)]
@@ -38,9 +40,8 @@ pub struct Args {
     /// GPU whose SMs have the structures: a built-in one or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
     gpu: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,12 +64,12 @@ enum Topic {
 
 /// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
+    output::check(args.formats.files()?, &[])?;
     let lists = lists(args)?;
-    if args.json {
-        output::print_json(&lists)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&lists::render(&lists, args.topic.is_some()))?;
     }
+    args.formats.give(&lists, || lists::tables::only(&lists))?;
     Ok(Exit::Success)
 }
 

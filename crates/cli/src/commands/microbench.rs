@@ -8,7 +8,7 @@ use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use lab::Setup;
 use lab::microbench::{Quantity, quantities};
-use lab::validate::{self, Row, Summary, summary, summary_text};
+use lab::validate::{self, Row, Summary, Verdict, summary, summary_text};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use workloads::Form;
@@ -116,13 +116,12 @@ impl Choice {
 /// Measures a GPU and prints its figures beside hardware's.
 pub fn run(args: &Args) -> Outcome {
     let Some(gpu) = args.gpu.as_deref().filter(|_| !args.list) else {
-        output::print(&list())?;
-        return Ok(Exit::Success);
+        return list(&args.results).map(|()| Exit::Success);
     };
     // The page is read, too, but only to be written again.
-    output::check(args.page.as_deref(), &[])?;
+    output::check(args.results.formats.files()?.into_iter().chain(args.page.as_deref()), &[])?;
     let documents = measured(gpu, &args.set, &args.choice, args.jobs, &args.results)?;
-    let given = give_json(&documents, &args.results);
+    let given = give(&documents, &args.results);
     if let Some(page) = &args.page {
         let old = kit::files::read_text(page)
             .map_err(|e| Failure::bad_input(format!("`{}` cannot be read: {e}", page.display())))?;
@@ -134,15 +133,58 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Prints the tables of a GPU, or of all.
 pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
-    give_json(&measured(gpu, set, choice, jobs, results)?, results).map(|()| Exit::Success)
+    output::check(results.formats.files()?, &[])?;
+    give(&measured(gpu, set, choice, jobs, results)?, results).map(|()| Exit::Success)
 }
 
-/// Gives the JSON asked for: of one GPU its document, of several all of them.
-fn give_json(documents: &[Document], results: &Results) -> Result<(), Failure> {
+/// Gives the forms asked for: as JSON of one GPU its document, of several all of them.
+fn give(documents: &[Document], results: &Results) -> Result<(), Failure> {
+    let rows = || documents.iter().flat_map(|document| &document.rows).flat_map(figures);
     match documents {
-        [one] => results.give_json(one),
-        gpus => results.give_json(&Documents { gpus }),
+        [one] => results.formats.give(one, rows),
+        gpus => results.formats.give(&Documents { gpus }, rows),
     }
+}
+
+/// A figure of the model, as CSV has it.
+#[derive(Debug, Serialize)]
+struct Figure<'a> {
+    gpu: &'a str,
+    group: &'static str,
+    quantity: &'a str,
+    unit: &'a str,
+    code: &'static str,
+    value: f64,
+    /// Least and greatest of the values published of hardware.
+    hardware_low: Option<f64>,
+    hardware_high: Option<f64>,
+    deviation_percent: Option<f64>,
+    verdict: Option<&'static str>,
+    reason: Option<&'a str>,
+    hardware_source: Option<&'a str>,
+}
+
+/// The figures of a row: one of each form of code.
+fn figures(row: &Row) -> impl Iterator<Item = Figure<'_>> {
+    let figure = |code: Form| {
+        let found = row.of(code)?;
+        let published = row.published.as_ref();
+        Some(Figure {
+            gpu: &row.gpu,
+            group: row.group.title(),
+            quantity: &row.quantity,
+            unit: row.unit,
+            code: code.name(),
+            value: found.value,
+            hardware_low: published.map(|figure| figure.low),
+            hardware_high: published.map(|figure| figure.high),
+            deviation_percent: found.deviation_percent,
+            verdict: found.verdict.map(Verdict::name),
+            reason: row.reason,
+            hardware_source: published.map(|figure| &*figure.source),
+        })
+    };
+    [Form::Ptx, Form::Sass].into_iter().filter_map(figure)
 }
 
 /// Measures a GPU, or all, and prints each as soon as it is complete.
@@ -179,12 +221,29 @@ fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<
     Ok(Document { gpu: name, rows, ptx, machine_code })
 }
 
-fn list() -> String {
-    let mut table = Table::new([("quantity", Align::Left), ("unit", Align::Left), ("what", Align::Left)]);
-    for q in quantities() {
-        table.row(&[q.name.clone(), q.unit.to_owned(), q.text.clone()]);
+/// A quantity that can be measured.
+#[derive(Debug, Serialize)]
+struct Measurable<'a> {
+    name: &'a str,
+    unit: &'a str,
+    description: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Measurables<'a> {
+    quantities: Vec<Measurable<'a>>,
+}
+
+fn list(results: &Results) -> Result<(), Failure> {
+    output::check(results.formats.files()?, &[])?;
+    if results.as_text() {
+        let mut table = Table::new([("quantity", Align::Left), ("unit", Align::Left), ("what", Align::Left)]);
+        quantities().iter().for_each(|q| table.row(&[q.name.clone(), q.unit.to_owned(), q.text.clone()]));
+        output::print(&table.render())?;
     }
-    table.render()
+    let all = quantities().iter().map(|q| Measurable { name: &q.name, unit: q.unit, description: &q.text });
+    let list = Measurables { quantities: all.collect() };
+    results.formats.give(&list, || &list.quantities)
 }
 
 fn render(document: &Document) -> String {
@@ -262,7 +321,7 @@ mod tests {
     use super::*;
     use lab::figures::Figure;
     use lab::microbench::catalogue::Group;
-    use lab::validate::{Found, Verdict};
+    use lab::validate::Found;
 
     #[test]
     fn patterns() {

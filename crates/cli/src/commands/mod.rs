@@ -1,21 +1,25 @@
 //! The subcommands, one file each.
 
 pub(crate) mod compare;
+mod completions;
 mod exec;
 mod import_config;
 mod inspect;
 mod list;
+mod man;
 mod microbench;
+mod new_design;
 mod profile;
 mod reproduce;
 mod run;
+mod schema;
 mod timeline;
 mod trace;
 mod validate;
 
 use crate::failure::Exit;
 use crate::{interrupt, output, version};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// A GPU core laboratory: real CUDA kernels, cycle by cycle, on a simulated GPU.
@@ -52,6 +56,15 @@ enum Command {
     ImportConfig(import_config::Args),
     Microbench(microbench::Args),
     Validate(validate::Args),
+    NewDesign(new_design::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// The command line, for what is generated from it.
+fn grammar() -> clap::Command {
+    <CommandLine as CommandFactory>::command()
 }
 
 /// Does what the command line asks.
@@ -73,6 +86,10 @@ pub fn main() -> ExitCode {
         Command::ImportConfig(args) => import_config::run(&args),
         Command::Microbench(args) => microbench::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::NewDesign(args) => new_design::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => completions::run(&args, grammar()),
+        Command::Man(args) => man::run(&args, grammar()),
     };
     match outcome {
         Ok(exit) => exit.into(),
@@ -103,10 +120,8 @@ fn usage(said: &clap::Error) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_well_formed() {
-        super::CommandLine::command().debug_assert();
+        super::grammar().debug_assert();
     }
 }

@@ -7,10 +7,9 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{self, Jobs, Results};
 use crate::render::lists;
 use crate::render::style::{FAINT, HEADING, styled};
-use crate::{lookup, output};
+use crate::{lookup, output, tables};
 use clap::{FromArgMatches, Parser};
 use serde::Serialize;
-use std::path::PathBuf;
 use workloads::Size;
 
 /// Run an experiment of a paper and show the results beside the paper's
@@ -55,7 +54,7 @@ pub fn run(args: &Args) -> Outcome {
         let known: Vec<&str> = experiments::all().map(|e| e.name).collect();
         lookup::unknown("experiment", &args.figure, &known)
     })?;
-    output::check(args.results.file().map(PathBuf::as_path), &[])?;
+    output::check(args.results.formats.files()?, &[])?;
     let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
     let papers = lines(experiment, size, Machines::Papers, args)?;
     let stock = if args.stock { lines(experiment, size, Machines::Stock, args)? } else { Vec::new() };
@@ -90,7 +89,13 @@ pub fn run(args: &Args) -> Outcome {
         stock: stock.iter().map(|c| c.document()).collect(),
         headlines,
     };
-    args.results.give_json(&document)?;
+    let rows = || {
+        let papers = papers.iter().enumerate().map(|part| ("paper", part));
+        let all = papers.chain(stock.iter().enumerate().map(|part| ("stock", part)));
+        let rows = |(machines, (at, one))| tables::of_comparison(one, Some(tables::Part { machines, number: at + 1 }));
+        all.flat_map(rows)
+    };
+    args.results.formats.give(&document, rows)?;
     Ok(exit)
 }
 
@@ -161,12 +166,12 @@ fn areas(experiment: &Experiment, args: &Args) -> Outcome {
         #[command(flatten)]
         list: list::Args,
     }
-    output::check(args.results.file().map(PathBuf::as_path), &[])?;
+    output::check(args.results.formats.files()?, &[])?;
     let text = args.results.as_text();
     if text {
         output::print(&heading(experiment))?;
     }
-    let mut parts = Vec::new();
+    let mut all = Vec::new();
     for part in experiment.parts {
         let line =
             Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
@@ -176,10 +181,12 @@ fn areas(experiment: &Experiment, args: &Args) -> Outcome {
             let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
             output::print(&format!("\n{command}\n{areas}"))?;
         }
-        parts.extend(cores.into_iter().filter_map(|core| core.area));
+        all.extend(cores);
     }
     let Experiment { name, paper, published, .. } = experiment;
-    args.results.give_json(&Areas { schema: SCHEMA, figure: name, paper, published, parts })?;
+    let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
+    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
+    args.results.formats.give(&areas, || lists::tables::parts(&all))?;
     Ok(Exit::Success)
 }
 
@@ -207,12 +214,12 @@ struct Reproduced<'a> {
 
 /// Published areas as JSON.
 #[derive(Serialize)]
-struct Areas {
+struct Areas<'a> {
     schema: u32,
-    figure: &'static str,
-    paper: &'static str,
-    published: &'static str,
-    parts: Vec<lists::Area>,
+    figure: &'a str,
+    paper: &'a str,
+    published: &'a str,
+    parts: Vec<&'a lists::Area>,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::lookup::{self, Input};
 use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, profile, report, timeline};
-use crate::{interrupt, output, simulator, version};
+use crate::{interrupt, output, simulator, tables, version};
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::timeline::{Cycles, TimelineWindow};
@@ -177,6 +177,9 @@ struct Output {
     /// List each launch, however many there are
     #[arg(long)]
     all_kernels: bool,
+    /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle
+    #[arg(long)]
+    watch: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -243,16 +246,17 @@ pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool
     }
     let job = lookup::job(&args.workload, &args.input)?;
     let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
-    let files = [args.output.results.file(), args.timeline.timeline.as_ref()].into_iter().chain(energy);
+    let files = [args.timeline.timeline.as_ref()].into_iter().chain(energy);
     let written = job.outputs();
     let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
+    let outputs = args.output.results.formats.files()?.into_iter().chain(outputs);
     let described = lookup::gpu_files(&gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
         .chain(args.energy.energy_model.clone());
     output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
-    let mut watch = Watch::new(args.output.results.quiet);
+    let mut watch = Watch::new(args.output.results.quiet).live(args.output.watch);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
     let remark = args.input.remark(&args.workload, &[&setup.gpu], &[&setup.core]);
@@ -310,7 +314,7 @@ fn show(output: &Output, report: &Report, text: impl Fn() -> String) -> Result<(
     if output.results.as_text() {
         output::print(&text())?;
     }
-    output.results.give_json(report)
+    output.results.formats.give(report, || tables::of_run(report))
 }
 
 /// The report as the options ask for it.

@@ -1,5 +1,7 @@
 //! A comparison as text.
 
+mod grid;
+
 use super::energy;
 use super::management;
 use super::number::{self, ABSENT};
@@ -11,6 +13,7 @@ use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{self, Cell, Comparison, Published, Shown};
+use grid::Grid;
 use kit::text::bounded;
 use lab::profile::Profile;
 use lab::{Report, Violation, published};
@@ -20,7 +23,10 @@ use workloads::Form;
 /// beside them the `published` ones, if these are asked for.
 pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> String {
     let mut sections = vec![common(comparison)];
-    if comparison.workloads.len() == 1 {
+    let grid = Grid::of(comparison).filter(|_| !published && !comparison.audited());
+    if let Some(grid) = &grid {
+        sections.extend(grids(comparison, grid, shown));
+    } else if comparison.workloads.len() == 1 {
         sections.push(one_workload(comparison, shown, published));
     } else {
         sections.extend(several_workloads(comparison, shown, published));
@@ -261,12 +267,38 @@ fn violations(report: &Report) -> String {
     if kinds.is_empty() { "none".into() } else { kinds.join(", ") }
 }
 
-/// One table per figure.
-fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) -> Vec<String> {
+/// A grid of each figure of each workload; of ratios over several workloads, that of their geometric means too.
+fn grids(comparison: &Comparison, grid: &Grid<'_>, shown: &[Shown]) -> Vec<String> {
+    let usual = usual(comparison);
+    let shown = if shown.is_empty() { &usual } else { shown };
+    let several = comparison.workloads.len() > 1;
+    let mut sections = Vec::new();
+    for &what in shown {
+        let heading = heading(comparison, what);
+        for (row, workload) in comparison.workloads.iter().enumerate() {
+            let of = if several { format!(": {workload}") } else { String::new() };
+            sections.push(grid.table(&format!("{heading}{of}"), |column| what.text(comparison, row, column)));
+        }
+        if let Some(ratio) = what.ratio().filter(|_| several) {
+            let mean = |column| mean_of(comparison, column, ratio, comparison::geometric_mean);
+            sections.push(grid.table(&format!("{heading}: geometric mean"), mean));
+        }
+    }
+    sections
+}
+
+/// The figures that are shown, each in a table of its own, where none are chosen.
+fn usual(comparison: &Comparison) -> Vec<Shown> {
     let mut usual = vec![Shown::Cycles];
     usual.extend(comparison.columns.iter().any(|c| c.gpu != comparison.columns[0].gpu).then_some(Shown::Time));
     usual.extend((comparison.columns.len() > 1).then_some(Shown::Speedup));
     usual.push(Shown::Ipc);
+    usual
+}
+
+/// One table per figure.
+fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) -> Vec<String> {
+    let usual = usual(comparison);
     let shown = if shown.is_empty() { &usual } else { shown };
     let mut sections: Vec<String> = shown.iter().map(|&what| table(comparison, what, published)).collect();
     if comparison.audited() {

@@ -1,5 +1,7 @@
 //! Lists of the choices that commands take, and of statistics and settings.
 
+pub mod tables;
+
 use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};

@@ -1,6 +1,7 @@
 //! `warpwright validate accelsim`: Accel-Sim's cycles, run time and memory for traces beside ours.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::Formats;
 use crate::progress::Board;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
@@ -40,9 +41,8 @@ pub struct Args {
     /// Write the table into this Markdown file, between `<!-- table -->` and `<!-- end of table -->`
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "kernels")]
-    json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 #[derive(Debug, Serialize)]
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
     // The page is read, too, but only to be written again.
-    output::check(args.page.as_deref(), &[])?;
+    output::check(args.formats.files()?.into_iter().chain(args.page.as_deref()), &[])?;
     interrupt::install()?;
     // Each run is a process of its own, with a bound of its own on the time before its first cycle.
     preparation::end();
@@ -79,11 +79,10 @@ pub fn run(args: &Args) -> Outcome {
             .map_err(|e| Failure::bad_input(format!("`{}` cannot be read: {e}", page.display())))?;
         output::save(page, with_table(&old, &markdown(&document)).map_err(Failure::bad_input)?.as_bytes())?;
     }
-    if args.json {
-        output::print_json(&document)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render(&document, args.kernels))?;
     }
+    args.formats.give(&document, || document.rows.iter().map(figures))?;
     Ok(match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if !document.failed.is_empty() || document.rows.iter().any(|r| !r.same_instructions) => Exit::Failed,
@@ -91,10 +90,49 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
+/// The figures of a row, as CSV has them.
+#[derive(Debug, Serialize)]
+struct Figures<'a> {
+    trace: &'a str,
+    configuration: &'a str,
+    accelsim_cycles: u64,
+    cycles: u64,
+    deviation_percent: f64,
+    accelsim_warp_instructions: u64,
+    warp_instructions: u64,
+    accelsim_thread_instructions: u64,
+    thread_instructions: u64,
+    accelsim_seconds: f64,
+    seconds: f64,
+    speed_ratio: f64,
+    accelsim_memory_mib: f64,
+    memory_mib: Option<f64>,
+}
+
+fn figures(row: &Compared) -> Figures<'_> {
+    let (theirs, ours) = (&row.accelsim, &row.ours);
+    Figures {
+        trace: &theirs.trace,
+        configuration: &theirs.config,
+        accelsim_cycles: theirs.cycles,
+        cycles: ours.cycles,
+        deviation_percent: row.deviation_percent,
+        accelsim_warp_instructions: theirs.warp_instructions,
+        warp_instructions: ours.warp_instructions,
+        accelsim_thread_instructions: theirs.thread_instructions,
+        thread_instructions: ours.thread_instructions,
+        accelsim_seconds: theirs.seconds,
+        seconds: ours.seconds,
+        speed_ratio: row.speed_ratio,
+        accelsim_memory_mib: theirs.memory_mib,
+        memory_mib: ours.memory_mib,
+    }
+}
+
 fn compare(args: &Args, reference: &Reference, rows: &[&Row]) -> Result<Document, Failure> {
     let mut traces = Traces::new(&args.traces);
     let mut document = Document { schema: 1, rows: Vec::new(), failed: Vec::new(), summary: None };
-    let board = Board::new(args.json, rows.len());
+    let board = Board::new(!args.formats.as_text(), rows.len());
     for &row in rows {
         let _row_of_board = board.watch();
         if interrupt::requested() {

@@ -1,6 +1,7 @@
 //! `warpwright validate accelwattch`: AccelWattch's published counts through our power model.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::Formats;
 use crate::output;
 use crate::render::table::{Align, Table};
 use ::energy::accelwattch::{Row, mean_error_percent, rows};
@@ -18,12 +19,11 @@ pub struct Args {
     /// Only kernels whose name has this in it
     #[arg(value_name = "FILTER", default_value = "")]
     filter: String,
-    /// Show each kernel's components too
+    /// Show each kernel's components too; JSON and CSV always have them
     #[arg(long)]
     parts: bool,
-    /// Print JSON
-    #[arg(long, conflicts_with = "parts")]
-    json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 #[derive(Debug, Serialize)]
@@ -92,6 +92,7 @@ impl Document {
 
 /// Computes our watts from the published counts and prints both.
 pub fn run(args: &Args) -> Outcome {
+    output::check(args.formats.files()?, &[])?;
     let rows = rows().map_err(Failure::failed)?;
     let rows: Vec<Row> = rows.into_iter().filter(|row| row.kernel.contains(&args.filter)).collect();
     if rows.is_empty() {
@@ -99,12 +100,38 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input(message));
     }
     let document = Document::new(&rows);
-    if args.json {
-        output::print_json(&document)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render(&document, args.parts))?;
     }
+    args.formats.give(&document, || document.kernels.iter().flat_map(watts))?;
     Ok(Exit::Success)
+}
+
+/// Watts of a kernel, as CSV has them.
+#[derive(Debug, Serialize)]
+struct Watts<'a> {
+    kernel: &'a str,
+    /// A component, or `all`.
+    part: &'static str,
+    published_watts: f64,
+    ours_watts: f64,
+    /// Of the board, which has no components.
+    measured_watts: Option<f64>,
+}
+
+/// A kernel's watts, then those of each part.
+fn watts(of: &Kernel) -> impl Iterator<Item = Watts<'_>> {
+    let Kernel { kernel, published_watts, ours_watts, measured_watts, parts } = of;
+    let (published_watts, ours_watts) = (*published_watts, *ours_watts);
+    let all = Watts { kernel, part: "all", published_watts, ours_watts, measured_watts: Some(*measured_watts) };
+    let part = move |&Part { part, published_watts, ours_watts }: &Part| Watts {
+        kernel,
+        part,
+        published_watts,
+        ours_watts,
+        measured_watts: None,
+    };
+    std::iter::once(all).chain(parts.iter().map(part))
 }
 
 fn percent(found: f64, expected: f64) -> String {

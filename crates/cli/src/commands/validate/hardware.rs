@@ -1,6 +1,7 @@
 //! `warpwright validate hardware`: applications on a real GPU beside our runs of the same programs.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::Formats;
 use crate::output;
 use crate::render::number::count;
 use crate::render::scatter::{self, Group};
@@ -28,9 +29,8 @@ pub struct Args {
     /// Write the scatter plot as a picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 /// Agreement over a suite, or over all applications.
@@ -62,6 +62,7 @@ struct Document<'a> {
 
 /// Prints the comparison.
 pub fn run(args: &Args) -> Outcome {
+    output::check(args.formats.files()?.into_iter().chain(args.svg.as_deref()), &[])?;
     let file = applications();
     let document = document(file, args.gpu.as_deref()).map_err(Failure::bad_input)?;
     if let Some(path) = &args.svg {
@@ -69,11 +70,10 @@ pub fn run(args: &Args) -> Outcome {
         let picture = scatter::svg(&groups(&document), &title, OUTLIER_PERCENT).map_err(Failure::failed)?;
         output::save(path, picture.as_bytes())?;
     }
-    if args.json {
-        output::print_json(&document)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render(&document))?;
     }
+    args.formats.give(&document, || &document.rows)?;
     Ok(Exit::Success)
 }
 

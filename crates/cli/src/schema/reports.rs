@@ -1,0 +1,327 @@
+//! Reports of runs, comparisons, experiments.
+
+use super::lists::area;
+use super::terms::{count, dimensions, flag, list, map, nullable, number, object, reference, text, version, word};
+use crate::simulator;
+use ::energy::Component;
+use serde_json::{Map, Value, json};
+
+/// `run`.
+pub fn run() -> Value {
+    report()
+}
+
+/// The statistics of a run or a launch: those that `list stats` has.
+pub fn statistics() -> Value {
+    let one = |info: &lab::StatInfo| {
+        let kind = json!({ "type": ["number", "null"], "description": info.description, "unit": info.unit });
+        (info.name.clone(), kind)
+    };
+    let properties: Map<String, Value> = simulator::schema().iter().map(one).collect();
+    json!({ "type": "object", "description": "Statistics by name; null where a ratio has no denominator. Those of a core design are absent with others.", "properties": properties })
+}
+
+/// The report of a run.
+pub fn report() -> Value {
+    object(
+        "The report of a run.",
+        [
+            ("schema", version()),
+            ("version", text("Version of Warpwright.")),
+            ("workload", text("What ran, with its parameters.")),
+            ("gpu", text("Name of the GPU description.")),
+            ("core", text("Core design with its parameters.")),
+            ("scheduler", text("Warp scheduler with its parameters.")),
+            ("settings", list("Values changed on the command line.", &text("KEY=VALUE."))),
+            ("interrupted", flag("Ctrl-C or the cycle limit ended the run: the figures are of what was simulated.")),
+            ("error?", text("Why the run failed.")),
+            ("kernels", list("Kernel launches in the order of their end.", &kernel())),
+            ("total", reference("statistics")),
+            (
+                "energy_model",
+                nullable(object(
+                    "Coefficients that energy was computed with.",
+                    [
+                        ("name", text("Name of the coefficients.")),
+                        ("volts", number("Supply voltage.", "V")),
+                        ("core_mhz", number("Core clock.", "MHz")),
+                    ],
+                )),
+            ),
+            ("power?", power()),
+            ("remarks", list("Anomalies of the input, and choices made for the user.", &text("A remark."))),
+            ("output", list("What kernels and launch file printed.", &text("Text."))),
+            (
+                "check",
+                nullable(object(
+                    "Comparison with the host reference.",
+                    [
+                        ("passed", flag("The results agree.")),
+                        ("details", text("What was compared, or what disagrees.")),
+                    ],
+                )),
+            ),
+            ("audit", nullable(audit())),
+            ("memory_checks?", memory_checks()),
+            (
+                "host",
+                object(
+                    "Time and memory of the simulation on this machine; the only part that differs from run to run.",
+                    [
+                        ("seconds", number("Wall-clock time of the simulation.", "s")),
+                        ("cycles_per_second", number("Simulated core cycles per second.", "core cycles/s")),
+                        (
+                            "warp_instructions_per_second",
+                            number("Simulated warp instructions per second.", "warp instructions/s"),
+                        ),
+                        ("peak_memory_bytes", nullable(count("Maximum memory that the process has held.", "bytes"))),
+                    ],
+                ),
+            ),
+        ],
+    )
+}
+
+fn kernel() -> Value {
+    object(
+        "A kernel launch.",
+        [
+            ("launch", count("Number of the launch, from 0.", "")),
+            ("name", text("Name of the kernel.")),
+            ("code", word("What it was executed from.", &["ptx", "sass"])),
+            ("grid", dimensions("CTAs in each dimension.", "CTAs")),
+            ("block", dimensions("Threads of a CTA in each dimension.", "threads")),
+            ("registers_per_thread", count("Registers that occupancy was computed with.", "registers")),
+            ("register_source", word("Where that number is from.", &["estimated", "compiled", "allocated", "given"])),
+            ("shared_bytes", count("Shared memory of a CTA.", "bytes")),
+            (
+                "occupancy",
+                object(
+                    "How many CTAs fit on an SM.",
+                    [
+                        ("ctas_per_sm", count("CTAs that fit on an SM.", "CTAs")),
+                        ("warps_per_sm", count("Warps of those.", "warps")),
+                        ("theoretical_percent", number("Those warps as a share of the warp slots.", "%")),
+                        ("limiter", text("The resource that the next CTA lacks.")),
+                    ],
+                ),
+            ),
+            ("start_cycle", count("Cycle of the launch: the launch latency begins.", "core cycles")),
+            ("statistics", reference("statistics")),
+        ],
+    )
+}
+
+fn power() -> Value {
+    let mut interval = object(
+        "An interval, with the power of each component.",
+        [
+            ("start_cycle", count("First core cycle.", "core cycles")),
+            ("end_cycle", count("Core cycle after the last.", "core cycles")),
+            ("seconds", number("Its length.", "s")),
+            ("watts", number("Mean power of the GPU and its board.", "W")),
+        ],
+    );
+    for component in Component::ALL {
+        interval["properties"][component.name()] = number(component.description(), "W");
+    }
+    object(
+        "Power over time.",
+        [
+            ("interval_cycles", count("Length of an interval; the last may be shorter.", "core cycles")),
+            ("intervals", list("Intervals in order, without gaps.", &interval)),
+        ],
+    )
+}
+
+fn audit() -> Value {
+    let instruction = || {
+        nullable(object(
+            "An instruction.",
+            [
+                ("pc", count("Number of the instruction in the kernel.", "")),
+                ("text", text("The instruction.")),
+                ("issued", nullable(count("Cycle in which it issued.", "core cycles"))),
+            ],
+        ))
+    };
+    let first = object(
+        "The first violation of the kind.",
+        [
+            ("kernel", nullable(text("Name of the kernel."))),
+            ("cycle", count("Cycle of the violation.", "core cycles")),
+            ("warp", count("Warp slot.", "")),
+            ("younger", instruction()),
+            ("what", text("What the younger instruction did too early.")),
+            ("older", instruction()),
+        ],
+    );
+    let violation = object(
+        "Violations of a kind.",
+        [("kind", text("Kind of hazard.")), ("count", count("Number of them.", "violations")), ("first", first)],
+    );
+    object(
+        "What the hazard auditors have found.",
+        [
+            ("instructions", count("Warp instructions checked.", "warp instructions")),
+            ("dependences", count("Dependences checked.", "dependences")),
+            ("violations", list("Kinds of which there are violations.", &violation)),
+        ],
+    )
+}
+
+fn memory_checks() -> Value {
+    let finding = object(
+        "The first access of an instruction.",
+        [
+            ("kind", text("Kind of finding, as docs/cli.md lists them.")),
+            ("count", count("Accesses by threads.", "accesses")),
+            ("kernel", text("Name of the kernel.")),
+            ("pc", count("Number of the instruction in the kernel.", "")),
+            ("text", text("The instruction.")),
+            ("place", text("Its file and line.")),
+            ("origin", text("File and line of the source it was compiled from; empty if unknown.")),
+            ("cta", dimensions("Position in the grid.", "")),
+            ("thread", dimensions("Position in the CTA.", "")),
+            ("what", text("Address, and what is wrong with it.")),
+            ("earlier_pc", nullable(count("Of races, the instruction of the earlier access.", ""))),
+        ],
+    );
+    object(
+        "What was found of memory accesses.",
+        [
+            ("instructions", count("Warp instructions checked.", "warp instructions")),
+            ("accesses", map("Accesses by kind.", &count("Accesses by threads.", "accesses"))),
+            ("findings", list("The first access of each instruction.", &finding)),
+        ],
+    )
+}
+
+/// `compare`.
+pub fn compare() -> Value {
+    comparison()
+}
+
+/// A comparison, by itself or as a part of an experiment.
+pub fn comparison() -> Value {
+    let column = object(
+        "A machine: a column of the tables.",
+        [
+            ("label", text("Distinguishes it from the other columns.")),
+            ("gpu", text("GPU description: name or path.")),
+            ("core", text("Core design with its parameters.")),
+            ("scheduler", nullable(text("Warp scheduler; the GPU description's if null."))),
+            ("settings", list("Values of the GPU description that differ.", &text("KEY=VALUE."))),
+            ("baseline", count("Index of the column that its relative figures are over.", "")),
+        ],
+    );
+    let mean = object(
+        "Geometric mean of a column's speedups.",
+        [
+            ("speedup", nullable(number("The mean; null of nothing.", "ratio"))),
+            ("workloads", count("Workloads that it is over.", "workloads")),
+        ],
+    );
+    let in_common = object(
+        "Means over the programs that both have.",
+        [
+            ("workloads", count("Number of them.", "workloads")),
+            ("ours", number("Geometric mean of our speedups.", "ratio")),
+            ("published", number("Geometric mean of the paper's.", "ratio")),
+        ],
+    );
+    let published_mean = object(
+        "A paper's mean for the core design.",
+        [
+            ("speedup", nullable(number("Geometric mean over all its programs.", "ratio"))),
+            ("programs", nullable(count("Number of those programs.", "programs"))),
+            ("in_common", nullable(in_common)),
+            ("source", text("Where it is from.")),
+        ],
+    );
+    object(
+        "Workloads on several machines.",
+        [
+            ("schema", version()),
+            ("columns", list("Machines, in the order of the tables.", &column)),
+            ("geometric_means", list("Of each column.", &mean)),
+            ("published_means", list("Of each column.", &nullable(published_mean))),
+            ("runs", list("Each workload on each machine, row by row.", &compared_run())),
+        ],
+    )
+}
+
+fn compared_run() -> Value {
+    let ratio = |description: &str| nullable(number(description, "ratio"));
+    let percent = |description: &str| nullable(number(description, "%"));
+    let published = object(
+        "A paper's figures for such a run.",
+        [
+            ("speedup", ratio("Speedup over the paper's baseline.")),
+            ("stall_reduction_percent", percent("Slots lost to hazards, less than in order.")),
+            ("occupancy_percent", percent("Resident warps as a share of warp slots.")),
+            ("ipc", nullable(number("Thread instructions per cycle.", "thread instructions/cycle"))),
+            ("watts", nullable(number("Mean power.", "W"))),
+            ("relative_energy", ratio("Energy over that of the paper's baseline.")),
+            ("efficiency", ratio("Instructions per joule over those of the paper's baseline.")),
+        ],
+    );
+    object(
+        "A workload on a machine.",
+        [
+            ("workload", text("The workload; with --kernels, the kernel.")),
+            ("column", count("Index of the machine.", "")),
+            ("status", word("How the run ended.", &["complete", "failed", "interrupted"])),
+            ("reason", nullable(text("Why it failed."))),
+            ("speedup", ratio("Time of kernels in the baseline's column over that in this one.")),
+            ("stall_reduction_percent", percent("Slots lost to hazards, less than in the baseline's column.")),
+            ("relative_energy", ratio("Energy over that of the baseline's column.")),
+            (
+                "relative_management",
+                ratio("Energy of managing values and instructions over that of the baseline's column."),
+            ),
+            ("published", nullable(published)),
+            ("report", nullable(reference("report"))),
+        ],
+    )
+}
+
+/// `reproduce`: comparisons, or areas.
+pub fn reproduce() -> Value {
+    let headline = object(
+        "The mean speedup of a column on both machines.",
+        [
+            ("label", text("The column.")),
+            ("papers_machine", text("GPU description of the paper's machine.")),
+            ("on_papers", number("Geometric mean there.", "ratio")),
+            ("stock_gpu", text("The stock GPU.")),
+            ("on_stock", number("Geometric mean there.", "ratio")),
+            ("published", nullable(number("The paper's mean over all its programs.", "ratio"))),
+            ("published_in_common", nullable(number("The paper's mean over the programs that ran here.", "ratio"))),
+        ],
+    );
+    let comparisons = object(
+        "An experiment of comparisons.",
+        [
+            ("schema", version()),
+            ("figure", text("Name of the experiment.")),
+            ("paper", text("The paper and its figure.")),
+            ("published", text("What the paper reports.")),
+            ("size", word("Size of the workloads.", &["small", "medium", "large"])),
+            ("parts", list("Comparisons on the paper's machine.", &reference("comparison"))),
+            ("stock", list("The same on the stock GPU, with --stock.", &reference("comparison"))),
+            ("headlines", list("Mean speedups on both, with --stock.", &headline)),
+        ],
+    );
+    let areas = object(
+        "An experiment of areas.",
+        [
+            ("schema", version()),
+            ("figure", text("Name of the experiment.")),
+            ("paper", text("The paper and its figure.")),
+            ("published", text("What the paper reports.")),
+            ("parts", list("Cores.", &area())),
+        ],
+    );
+    json!({ "anyOf": [comparisons, areas] })
+}

@@ -1,0 +1,253 @@
+//! The model beside hardware and other simulators.
+
+use super::terms::{count, flag, list, nullable, number, object, text, version, word};
+use serde_json::{Value, json};
+
+/// `microbench` and `validate GPU`: of a GPU, of several, or the list of quantities.
+pub fn microbench() -> Value {
+    let figure = object(
+        "A figure of hardware.",
+        [
+            ("gpu", text("The GPU measured or described.")),
+            ("low", number("Lowest value published, in the row's unit.", "")),
+            ("high", number("Highest value published, in the row's unit.", "")),
+            ("source", text("Where it is from.")),
+            ("note", text("What else there is to say.")),
+        ],
+    );
+    let found = || {
+        nullable(object(
+            "The model's figure.",
+            [
+                ("value", number("The figure, in the row's unit.", "")),
+                ("deviation_percent", nullable(number("Deviation from the nearest published value.", "%"))),
+                ("verdict", nullable(word("What that means.", &["within 10 %", "within 30 %", "beyond"]))),
+            ],
+        ))
+    };
+    let row = object(
+        "A quantity.",
+        [
+            ("gpu", text("Name of the GPU description.")),
+            ("quantity", text("Name of the quantity.")),
+            ("group", text("What it belongs to.")),
+            ("unit", text("Unit of all figures of the row.")),
+            ("published", nullable(figure)),
+            ("ptx", found()),
+            ("machine_code", found()),
+            ("reason", nullable(text("Why it deviates."))),
+        ],
+    );
+    let summary = || {
+        nullable(object(
+            "How many rows are how near.",
+            [
+                ("rows", count("Rows with a published value.", "rows")),
+                ("within_10_percent", count("Of these within 10 %.", "rows")),
+                ("within_30_percent", count("Of these within 30 %.", "rows")),
+                ("beyond_with_reason", count("Of those beyond 30 % the ones with a stated reason.", "rows")),
+            ],
+        ))
+    };
+    let keys = || {
+        [
+            ("gpu", text("Name of the GPU description.")),
+            ("rows", list("Quantities.", &row)),
+            ("ptx", summary()),
+            ("machine_code", summary()),
+        ]
+    };
+    let quantity = object(
+        "A quantity that can be measured.",
+        [
+            ("name", text("Name, as --only takes it.")),
+            ("unit", text("Its unit.")),
+            ("description", text("What it is.")),
+        ],
+    );
+    json!({ "anyOf": [
+        object("A GPU.", keys()),
+        object("Several GPUs.", [("gpus", list("Tables.", &object("A GPU.", keys())))]),
+        object("With --list.", [("quantities", list("Quantities.", &quantity))]),
+    ] })
+}
+
+/// `validate accelsim`.
+pub fn accelsim() -> Value {
+    let row = || {
+        object(
+            "Accel-Sim's figures.",
+            [
+                ("trace", text("Name of the trace.")),
+                ("config", text("Name of Accel-Sim's configuration.")),
+                ("cycles", count("Cycles, launch latencies included.", "core cycles")),
+                ("warp_instructions", count("Instructions issued by warps.", "warp instructions")),
+                ("thread_instructions", count("Instructions executed by threads.", "thread instructions")),
+                ("seconds", number("Run time.", "s")),
+                ("memory_mib", number("Memory.", "MiB")),
+                ("kernel_cycles", list("Of each kernel.", &count("Cycles.", "core cycles"))),
+            ],
+        )
+    };
+    let kernel = json!({ "type": "array", "description": "Name and cycles of a kernel.", "prefixItems": [text("Name."), count("Cycles.", "core cycles")], "minItems": 2, "maxItems": 2 });
+    let ours = object(
+        "Our figures.",
+        [
+            ("cycles", count("Cycles, launch latencies included.", "core cycles")),
+            ("warp_instructions", count("Instructions issued by warps.", "warp instructions")),
+            ("thread_instructions", count("Instructions executed by threads.", "thread instructions")),
+            ("seconds", number("Run time.", "s")),
+            ("memory_mib", nullable(number("Maximum memory held.", "MiB"))),
+            ("kernels", list("Of each kernel.", &kernel)),
+        ],
+    );
+    let compared = object(
+        "A trace.",
+        [
+            ("accelsim", row()),
+            ("ours", ours),
+            ("deviation_percent", number("Deviation of our cycles from Accel-Sim's.", "%")),
+            ("same_instructions", flag("Both executed the same number of instructions.")),
+            ("speed_ratio", number("Accel-Sim's run time over ours.", "ratio")),
+        ],
+    );
+    let failed = object("A row without figures of ours.", [("accelsim", row()), ("reason", text("Why."))]);
+    let summary = object(
+        "Means and extremes over rows.",
+        [
+            ("rows", count("Rows.", "rows")),
+            ("mean_deviation_percent", number("Mean of the magnitudes of the deviations.", "%")),
+            ("greatest_deviation_percent", number("The greatest magnitude.", "%")),
+            ("least_speed_ratio", number("The least speed ratio.", "ratio")),
+            ("mean_speed_ratio", number("Geometric mean of the speed ratios.", "ratio")),
+            ("less_memory", nullable(flag("Every row takes less memory than in Accel-Sim."))),
+        ],
+    );
+    object(
+        "Traces beside Accel-Sim's.",
+        [
+            ("schema", version()),
+            ("rows", list("Traces.", &compared)),
+            ("failed", list("Traces without figures of ours.", &failed)),
+            ("summary", nullable(summary)),
+        ],
+    )
+}
+
+/// `validate accelwattch`.
+pub fn accelwattch() -> Value {
+    let watts = |description: &str| number(description, "W");
+    let percent = |description: &str| number(description, "%");
+    let part = object(
+        "A component.",
+        [
+            ("part", text("Name of the component.")),
+            ("published_watts", watts("AccelWattch's power.")),
+            ("ours_watts", watts("Our model's from the same counts.")),
+        ],
+    );
+    let kernel = object(
+        "A kernel.",
+        [
+            ("kernel", text("Name of the kernel.")),
+            ("published_watts", watts("AccelWattch's power.")),
+            ("ours_watts", watts("Our model's from the same counts.")),
+            ("measured_watts", watts("Power of the board.")),
+            ("parts", list("Components.", &part)),
+        ],
+    );
+    let summary = object(
+        "Means of the magnitudes of relative errors.",
+        [
+            ("kernels", count("Kernels.", "kernels")),
+            ("ours_from_published_percent", percent("Ours from AccelWattch's.")),
+            ("published_from_measured_percent", percent("AccelWattch's from measured power.")),
+            ("ours_from_measured_percent", percent("Ours from measured power.")),
+            (
+                "counted_from_published_percent",
+                percent("Sum of the parts that are computed from counts, from AccelWattch's."),
+            ),
+            ("counted_share_percent", percent("Share of power that is computed from counts.")),
+            ("taken_share_percent", percent("Share of power that is taken as published.")),
+        ],
+    );
+    object(
+        "Kernels of AccelWattch's artifact.",
+        [("schema", version()), ("kernels", list("Kernels.", &kernel)), ("summary", summary)],
+    )
+}
+
+/// `validate hardware`.
+pub fn hardware() -> Value {
+    let row = object(
+        "A run.",
+        [
+            ("suite", text("Suite of the program.")),
+            ("name", text("Program and input.")),
+            ("input", text("Where the input is from.")),
+            ("hardware", count("Cycles on the GPU.", "core cycles")),
+            ("ours", count("Cycles of ours.", "core cycles")),
+            ("accelsim", count("Accel-Sim's published cycles.", "core cycles")),
+            ("error_percent", number("Deviation of ours from the GPU's.", "%")),
+            ("accelsim_error_percent", number("Deviation of Accel-Sim's from the GPU's.", "%")),
+            ("cause", nullable(text("Why ours is an outlier."))),
+        ],
+    );
+    let agreement = || {
+        object(
+            "Agreement with the GPU.",
+            [
+                ("runs", count("Runs that it is over.", "runs")),
+                ("mean_error_percent", number("Mean of the absolute deviations.", "%")),
+                ("correlation", nullable(number("Pearson's correlation of the cycles.", ""))),
+                ("log_correlation", nullable(number("The same of the logarithms of the cycles.", ""))),
+            ],
+        )
+    };
+    let share = || {
+        object(
+            "A suite, or all applications.",
+            [("suite", text("Name.")), ("ours", agreement()), ("accelsim", agreement())],
+        )
+    };
+    let left_out = object(
+        "A run without a figure of ours.",
+        [("suite", text("Suite of the program.")), ("name", text("Program and input.")), ("reason", text("Why."))],
+    );
+    object(
+        "Applications beside a GPU.",
+        [
+            ("schema", version()),
+            (
+                "hardware",
+                object(
+                    "Where the GPU's figures are from.",
+                    [
+                        ("gpu", text("The GPU.")),
+                        ("clock_mhz", number("Its clock.", "MHz")),
+                        ("launch_cycles", count("Cycles of a launch before its first CTA.", "core cycles")),
+                        ("launch_source", text("Where that is from.")),
+                        ("source", text("Where the cycles are from.")),
+                    ],
+                ),
+            ),
+            ("gpu", text("Our GPU description.")),
+            (
+                "measured",
+                object(
+                    "The build that our figures are of.",
+                    [
+                        ("core", text("Core design.")),
+                        ("version", text("Version of Warpwright.")),
+                        ("commit", text("Its commit.")),
+                        ("date", text("Day of the last run.")),
+                    ],
+                ),
+            ),
+            ("rows", list("Runs.", &row)),
+            ("suites", list("Agreement by suite.", &share())),
+            ("applications", share()),
+            ("left_out", list("Runs without a figure of ours.", &left_out)),
+        ],
+    )
+}

@@ -1,0 +1,204 @@
+//! The JSON of every command against the published schema, and that the schema has a description of each value.
+
+use crate::common;
+
+use common::{run, succeed};
+use serde_json::{Map, Value};
+
+/// What is wrong with `value` by `schema`, whose definitions are in `all`. Keys that the schema does not name are wrong
+/// too. Knows the keywords that our schemas have, and no others.
+fn problems(all: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
+    let schema = schema.as_object().expect("a schema is an object");
+    let mut found = Vec::new();
+    for (keyword, of) in schema {
+        match keyword.as_str() {
+            "$schema" | "$defs" | "title" | "description" | "unit" | "required" | "minItems" | "maxItems" => {}
+            "$ref" => {
+                let name = of.as_str().and_then(|path| path.strip_prefix("#/$defs/")).expect("a definition");
+                found.extend(problems(all, &all["$defs"][name], value, place));
+            }
+            "anyOf" => {
+                let each = of.as_array().unwrap().iter().map(|one| problems(all, one, value, place));
+                let best = each.min_by_key(Vec::len).unwrap_or_default();
+                found.extend(best);
+            }
+            "type" => {
+                let kinds = of.as_array().cloned().unwrap_or_else(|| vec![of.clone()]);
+                if !kinds.iter().any(|kind| is(kind.as_str().unwrap(), value)) {
+                    found.push(format!("{place}: {value} is no {of}"));
+                }
+            }
+            "enum" => {
+                if !of.as_array().unwrap().contains(value) {
+                    found.push(format!("{place}: {value} is none of {of}"));
+                }
+            }
+            "minimum" => {
+                if value.as_f64() < of.as_f64() && value.is_number() {
+                    found.push(format!("{place}: {value} is less than {of}"));
+                }
+            }
+            "items" => {
+                let items = value.as_array().into_iter().flatten().enumerate();
+                found.extend(items.flat_map(|(at, item)| problems(all, of, item, &format!("{place}[{at}]"))));
+            }
+            "prefixItems" => {
+                let pairs = of.as_array().unwrap().iter().zip(value.as_array().into_iter().flatten());
+                found.extend(pairs.flat_map(|(of, item)| problems(all, of, item, place)));
+            }
+            "properties" | "additionalProperties" => {}
+            other => panic!("{place}: the keyword {other} is not known here"),
+        }
+    }
+    let length = value.as_array().map_or(0, Vec::len) as u64;
+    let within = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    if value.is_array()
+        && (within("minItems").is_some_and(|n| length < n) || within("maxItems").is_some_and(|n| length > n))
+    {
+        found.push(format!("{place}: {length} items"));
+    }
+    if let Some(object) = value.as_object() {
+        found.extend(of_keys(all, schema, object, place));
+    }
+    found
+}
+
+fn of_keys(all: &Value, schema: &Map<String, Value>, object: &Map<String, Value>, place: &str) -> Vec<String> {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing = required.filter(|key| !object.contains_key(key.as_str().unwrap()));
+    let mut found: Vec<String> = missing.map(|key| format!("{place}: {key} is missing")).collect();
+    let (named, other) = (schema.get("properties"), schema.get("additionalProperties"));
+    if named.is_none() && other.is_none() {
+        return found;
+    }
+    for (key, value) in object {
+        match named.and_then(|named| named.get(key)).or(other) {
+            Some(of) => found.extend(problems(all, of, value, &format!("{place}.{key}"))),
+            None => found.push(format!("{place}: {key} is in no schema")),
+        }
+    }
+    found
+}
+
+fn is(kind: &str, value: &Value) -> bool {
+    match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "number" => value.is_number(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "null" => value.is_null(),
+        other => panic!("the type {other} is not known here"),
+    }
+}
+
+/// The JSON of `args` follows the schema of `name`, and that of any command.
+fn check(name: &str, args: &[&str]) -> Value {
+    let ran = run(&[args, &["--json"]].concat());
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", ran.stderr));
+    for schema in [&["schema", name][..], &["schema"]] {
+        let schema: Value = serde_json::from_str(&succeed(schema)).unwrap();
+        let found = problems(&schema, &schema, &value, name);
+        assert!(found.is_empty(), "{args:?}\n{}", found.join("\n"));
+    }
+    value
+}
+
+const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
+
+#[test]
+fn reports_follow_their_schema() {
+    check("run", &QUICK);
+    check("run", &[&QUICK[..], &["--audit", "--check-memory", "--power-interval", "1000", "--core", "ghost"]].concat());
+    check("run", &[&QUICK[..], &["--max-cycles", "1", "--set", "sm.max_warps=16"]].concat());
+    check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "inorder+scalar", "--audit"]);
+    check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "sgmf", "--gpu", "gtx480"]);
+    let hazards = check("run", &["run", "hotspot", "--audit"]);
+    assert!(!hazards["audit"]["violations"].as_array().unwrap().is_empty(), "no violation to check");
+}
+
+#[test]
+fn comparisons_follow_their_schema() {
+    check("compare", &["compare", "vectoradd", "bfs", "--cores", "inorder,ghost"]);
+    check("reproduce", &["reproduce", "sgmf-area"]);
+}
+
+#[test]
+fn lists_follow_their_schema() {
+    check("list", &["list"]);
+    for topic in ["gpus", "cores", "schedulers", "workloads", "figures", "stats", "settings"] {
+        check("list", &["list", topic]);
+    }
+    check("list", &["list", "cores", "ghost"]);
+    check("list", &["list", "cores", "sgmf", "--gpu", "gtx480"]);
+    check("list", &["list", "workloads", "bfs"]);
+}
+
+#[test]
+fn facts_of_files_follow_their_schema() {
+    for args in
+        [&["inspect", "matmul"][..], &["inspect", "matmul", "--sm", "75", "--code"], &["inspect", "bfs", "--fabric"]]
+    {
+        check("inspect", args);
+    }
+}
+
+#[test]
+fn validation_follows_its_schema() {
+    check("microbench", &["microbench", "titanv", "--only", "fp32_fma_latency,l1_latency"]);
+    check("microbench", &["validate", "titanv", "--only", "fp32_fma_latency", "--isa", "ptx"]);
+    check("microbench", &["microbench", "--list"]);
+    check("validate-hardware", &["validate", "hardware"]);
+    check("validate-accelwattch", &["validate", "accelwattch"]);
+}
+
+#[test]
+fn every_value_is_described() {
+    fn undescribed(schema: &Value, place: &str, out: &mut Vec<String>) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            for (key, of) in properties {
+                let place = format!("{place}.{key}");
+                let described =
+                    |of: &Value| of.get("description").is_some_and(|text| !text.as_str().unwrap().is_empty());
+                let is_described = described(of)
+                    || of.get("$ref").is_some()
+                    || of.get("anyOf").is_some_and(|any| {
+                        any.as_array().unwrap().iter().any(|one| described(one) || one.get("$ref").is_some())
+                    });
+                if !is_described {
+                    out.push(place.clone());
+                }
+                undescribed(of, &place, out);
+            }
+        }
+        for keyword in ["items", "additionalProperties"] {
+            schema.get(keyword).into_iter().for_each(|of| undescribed(of, place, out));
+        }
+        let several = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        several.for_each(|of| undescribed(of, place, out));
+    }
+    let schema: Value = serde_json::from_str(&succeed(&["schema"])).unwrap();
+    let mut out = Vec::new();
+    for (name, of) in schema["$defs"].as_object().unwrap() {
+        undescribed(of, name, &mut out);
+    }
+    assert!(out.is_empty(), "without a description: {out:?}");
+    assert_eq!(schema["$defs"]["statistics"]["properties"]["cycles"]["unit"], "core cycles");
+}
+
+#[test]
+fn what_does_not_follow_is_found() {
+    let schema: Value = serde_json::from_str(&succeed(&["schema", "validate-accelwattch"])).unwrap();
+    let good: Value = serde_json::from_str(&succeed(&["validate", "accelwattch", "--json"])).unwrap();
+    let wrong = |change: fn(&mut Value)| {
+        let mut value = good.clone();
+        change(&mut value);
+        problems(&schema, &schema, &value, "").len()
+    };
+    assert_eq!(wrong(|_| {}), 0);
+    assert_eq!(wrong(|v| v["new"] = 1.into()), 1);
+    assert_eq!(wrong(|v| v["schema"] = "1".into()), 1);
+    assert_eq!(wrong(|v| v["kernels"][0]["ours_watts"] = Value::Null), 1);
+    assert_eq!(wrong(|v| drop(v.as_object_mut().unwrap().remove("summary"))), 1);
+}
