@@ -159,7 +159,16 @@ impl Cell {
         }
     }
 
-    fn any_report(&self) -> Option<&Report> {
+    /// Why the run failed, if it did.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Cell::Failed(why, _) => Some(why),
+            Cell::Complete(_) | Cell::Interrupted(_) => None,
+        }
+    }
+
+    /// The report, complete or not.
+    pub fn any_report(&self) -> Option<&Report> {
         match self {
             Cell::Complete(report) => Some(report),
             Cell::Failed(_, report) | Cell::Interrupted(report) => report.as_deref(),
@@ -395,16 +404,16 @@ impl Comparison {
 
     fn run(&self, row: usize, column: usize) -> Run<'_> {
         let cell = self.cell(row, column);
-        let (status, reason) = match cell {
-            Cell::Complete(_) => ("complete", None),
-            Cell::Failed(why, _) => ("failed", Some(why.as_str())),
-            Cell::Interrupted(_) => ("interrupted", None),
+        let status = match cell {
+            Cell::Complete(_) => "complete",
+            Cell::Failed(..) => "failed",
+            Cell::Interrupted(_) => "interrupted",
         };
         Run {
             workload: &self.workloads[row],
             column,
             status,
-            reason,
+            reason: cell.reason(),
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),

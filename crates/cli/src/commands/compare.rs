@@ -4,11 +4,12 @@ use crate::changes::Changes;
 use crate::comparison::{Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Page, Results};
 use crate::progress::{Board, BoardWatch};
-use crate::render::comparison;
+use crate::render::{comparison, page as parts};
 use crate::variations;
-use crate::{interrupt, output, simulator};
+use crate::{interrupt, output, simulator, version};
+use ::render::page;
 use config::GpuConfig;
 use lab::{Job, Setup};
 use std::ffi::OsStr;
@@ -32,6 +33,7 @@ use workloads::Form;
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
+  warpwright compare lud nw --cores inorder,ghost --html lud.html
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
@@ -79,6 +81,8 @@ struct Output {
     jobs: Jobs,
     #[command(flatten)]
     results: Results,
+    #[command(flatten)]
+    page: Page,
 }
 
 /// Runs everything and shows the tables.
@@ -116,8 +120,8 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
-    let outputs: Vec<PathBuf> =
-        args.output.results.file().cloned().into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    let files = [args.output.results.file(), args.output.page.html.as_ref()].into_iter().flatten().cloned();
+    let outputs: Vec<PathBuf> = files.chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
@@ -142,6 +146,10 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     } else if results.as_text() {
         output::print(&text(args, comparison))?;
     }
+    let about = "Designs side by side. Cycles, times and speedups are of kernels, without launch latency.".to_owned();
+    let title = comparison.workloads.join(", ");
+    let page = || page::comparison(&title, &[about], &[parts::part(comparison, None)], Vec::new(), version::TEXT);
+    args.output.page.save(page)?;
     results.give_json(&comparison.document())
 }
 

@@ -4,10 +4,11 @@ use super::exec;
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
+use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Page, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
 use crate::{interrupt, output, simulator, version};
+use ::render::page;
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::{Report, Setup};
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
+  warpwright run bfs --core ghost --html bfs.html
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
@@ -104,6 +106,8 @@ impl Energy {
 struct Output {
     #[command(flatten)]
     results: Results,
+    #[command(flatten)]
+    page: Page,
     /// Which statistics the report shows
     #[arg(long, value_enum, default_value_t)]
     stats: Statistics,
@@ -148,7 +152,8 @@ pub fn run(args: &Args) -> Outcome {
     }
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let (setup, job) = (setup(args, &gpu)?, lookup::job(&args.workload, &args.input)?);
-    let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let (results, page) = (args.output.results.file(), args.output.page.html.as_ref());
+    let files = [results, page, args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
     let written = job.outputs();
     let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
     let described = lookup::gpu_files(&gpu)
@@ -168,18 +173,25 @@ pub fn run(args: &Args) -> Outcome {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
             show(&args.output, args.energy.energy, &report, false)?;
-            args.energy.save(&report)?;
+            save(args, &setup, &report)?;
             Ok(exit(&report))
         }
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
                 show(&args.output, args.energy.energy, partial, true)?;
-                args.energy.save(partial)?;
+                save(args, &setup, partial)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
     }
+}
+
+/// Writes the files asked for, beside JSON.
+fn save(args: &Args, setup: &Setup, report: &Report) -> Result<(), Failure> {
+    args.energy.save(report)?;
+    let run = page::Run { report, gpu: &setup.gpu, program: version::TEXT };
+    args.output.page.save(|| page::run(&run, Vec::new()))
 }
 
 fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
