@@ -9,7 +9,7 @@ use lab::{KernelReport, Report};
 use std::fmt::Write as _;
 
 /// Columns in which the time of a run is cut; launches that follow each other within one are drawn as one.
-const COLUMNS: u64 = 800;
+const COLUMNS: u64 = 200;
 const LINE: f64 = 22.0;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 200.0;
