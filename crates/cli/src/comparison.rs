@@ -182,7 +182,15 @@ impl Cell {
         }
     }
 
-    /// What is known of the run, complete or not.
+    /// Why the run failed, if it did.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Cell::Failed(why, _) => Some(why),
+            Cell::Complete(_) | Cell::Interrupted(_) => None,
+        }
+    }
+
+    /// The report, complete or not.
     pub fn any_report(&self) -> Option<&Report> {
         match self {
             Cell::Complete(report) => Some(report),
@@ -421,12 +429,11 @@ impl Comparison {
 
     fn run(&self, row: usize, column: usize) -> Run<'_> {
         let cell = self.cell(row, column);
-        let reason = if let Cell::Failed(why, _) = cell { Some(why.as_str()) } else { None };
         Run {
             workload: &self.workloads[row],
             column,
             status: cell.status(),
-            reason,
+            reason: cell.reason(),
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),

@@ -148,6 +148,22 @@ impl Results {
     }
 }
 
+/// A page of the results.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct Page {
+    /// Write the results as a page to look at and to send: one HTML file that needs no other (docs/page.md)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+impl Page {
+    /// Writes the page, if one is asked for.
+    pub fn save(&self, page: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.html.as_ref().map_or(Ok(()), |path| output::save(path, page().as_bytes()))
+    }
+}
+
 /// The number of runs at the same time.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]

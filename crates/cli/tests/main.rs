@@ -11,6 +11,7 @@ mod exec;
 mod inputs;
 mod memory_checks;
 mod outputs;
+mod pages;
 mod schema;
 mod trace_export;
 mod traces;

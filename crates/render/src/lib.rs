@@ -1,9 +1,10 @@
-//! Reports as text: values in, text out. Nothing here prints or reads anything.
+//! Reports as text and as pages: values in, text out. Nothing here prints or reads anything.
 #![warn(missing_docs)]
 
 pub mod accelsim;
 pub mod energy;
 pub mod number;
+pub mod page;
 pub mod power;
 pub mod profile;
 pub mod report;

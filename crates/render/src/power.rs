@@ -44,14 +44,20 @@ pub fn svg(series: &PowerSeries, title: &str) -> Result<String, String> {
 }
 
 /// Watts of each group over a stretch of time in microseconds.
-struct ColumnOfWatts {
-    start: f64,
-    end: f64,
-    watts: Vec<f64>,
+pub(crate) struct ColumnOfWatts {
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    pub(crate) watts: Vec<f64>,
 }
 
-fn columns(series: &PowerSeries) -> Vec<ColumnOfWatts> {
-    let each = series.intervals.len().div_ceil(MOST_COLUMNS).max(1);
+/// Names, colours as `#rrggbb` and components of the areas, from the bottom up.
+pub(crate) fn groups() -> impl Iterator<Item = (&'static str, String, &'static [Component])> {
+    GROUPS.iter().map(|&(name, RGBColor(r, g, b), of)| (name, format!("#{r:02x}{g:02x}{b:02x}"), of))
+}
+
+/// The series in `most` columns or fewer.
+pub(crate) fn columns(series: &PowerSeries, most: usize) -> Vec<ColumnOfWatts> {
+    let each = series.intervals.len().div_ceil(most).max(1);
     let mut start = 0.0;
     let column = |intervals: &[Interval]| {
         let seconds: f64 = intervals.iter().map(|i| i.energy.seconds).sum();
@@ -69,7 +75,7 @@ fn draw(
     title: &str,
     backend: SVGBackend<'_>,
 ) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
-    let columns = columns(series);
+    let columns = columns(series, MOST_COLUMNS);
     let end = columns.last().map_or(1.0, |c| c.end);
     let most = columns.iter().map(|c| c.watts.iter().sum::<f64>()).fold(1.0, f64::max);
     let area = backend.into_drawing_area();
@@ -123,7 +129,7 @@ mod tests {
             Interval { start_cycle: n, end_cycle: n + 1, energy }
         };
         let series = PowerSeries { interval_cycles: 1, intervals: (0..2500).map(interval).collect() };
-        let columns = columns(&series);
+        let columns = columns(&series, MOST_COLUMNS);
         assert_eq!(columns.len(), 834);
         assert!((columns.last().unwrap().end - 2500.0).abs() < 1e-6);
         assert!((columns[0].watts[0] - v100.constant_watts).abs() < 1e-9);

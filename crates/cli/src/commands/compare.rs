@@ -4,11 +4,12 @@ use crate::changes::Changes;
 use crate::comparison::{Axis, Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Page, Results};
 use crate::progress::{Board, BoardWatch};
-use crate::render::comparison;
+use crate::render::{comparison, page as parts};
 use crate::variations;
-use crate::{interrupt, output, simulator, tables};
+use crate::{interrupt, output, simulator, tables, version};
+use ::render::page;
 use config::GpuConfig;
 use lab::{Job, Setup};
 use std::ffi::OsStr;
@@ -34,6 +35,7 @@ use workloads::Form;
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
   warpwright compare lud --cores inorder,ghost --profile
   warpwright compare vectoradd --size medium --gpus v100 --vary clocks.core_mhz=1GHz,2GHz --vary clocks.dram_mhz=0.4GHz,0.8GHz --show time
+  warpwright compare lud nw --cores inorder,ghost --html lud.html
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
@@ -84,6 +86,8 @@ struct Output {
     jobs: Jobs,
     #[command(flatten)]
     results: Results,
+    #[command(flatten)]
+    page: Page,
 }
 
 /// Maximum number of instructions that `--profile` lists for a kernel.
@@ -124,7 +128,8 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
-    let files = args.output.results.formats.files()?.into_iter().map(Path::to_owned);
+    let page = args.output.page.html.as_ref().map(PathBuf::as_path);
+    let files = args.output.results.formats.files()?.into_iter().chain(page).map(Path::to_owned);
     let outputs: Vec<PathBuf> = files.chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
@@ -155,6 +160,10 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     } else if results.as_text() {
         output::print(&text(args, comparison))?;
     }
+    let about = "Designs side by side. Cycles, times and speedups are of kernels, without launch latency.".to_owned();
+    let title = comparison.workloads.join(", ");
+    let page = || page::comparison(&title, &[about], &[parts::part(comparison, None)], Vec::new(), version::TEXT);
+    args.output.page.save(page)?;
     results.formats.give(&comparison.document(), || tables::of_comparison(comparison, None))
 }
 

@@ -4,10 +4,11 @@ use super::{compare, list};
 use crate::comparison::{Column, Comparison, Document};
 use crate::experiments::{self, Experiment, Machines};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::options::{self, Jobs, Results};
-use crate::render::lists;
+use crate::options::{self, Jobs, Page, Results};
 use crate::render::style::{FAINT, HEADING, styled};
-use crate::{lookup, output, tables};
+use crate::render::{lists, page as parts};
+use crate::{lookup, output, tables, version};
+use ::render::page::{self, Section, html};
 use clap::{FromArgMatches, Parser};
 use serde::Serialize;
 use workloads::Size;
@@ -21,7 +22,8 @@ use workloads::Size;
   warpwright reproduce war-fig5
   warpwright reproduce ghost-fig13 --stock
   warpwright reproduce sgmf-fig12 --size large
-  warpwright reproduce socgpu-fig1 --json=socgpu-fig1.json")]
+  warpwright reproduce socgpu-fig1 --json=socgpu-fig1.json
+  warpwright reproduce ghost-fig13 --html ghost-fig13.html")]
 pub struct Args {
     /// Experiment (`warpwright list figures`)
     #[arg(value_name = "FIGURE")]
@@ -36,6 +38,16 @@ pub struct Args {
     jobs: Jobs,
     #[command(flatten)]
     results: Results,
+    #[command(flatten)]
+    page: Page,
+}
+
+impl Args {
+    /// Checks that what is written can be.
+    fn check_files(&self) -> Result<(), Failure> {
+        let page = self.page.html.as_deref();
+        output::check(self.results.formats.files()?.into_iter().chain(page), &[])
+    }
 }
 
 /// A comparison as the command line has it.
@@ -54,7 +66,7 @@ pub fn run(args: &Args) -> Outcome {
         let known: Vec<&str> = experiments::all().map(|e| e.name).collect();
         lookup::unknown("experiment", &args.figure, &known)
     })?;
-    output::check(args.results.formats.files()?, &[])?;
+    args.check_files()?;
     let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
     let papers = lines(experiment, size, Machines::Papers, args)?;
     let stock = if args.stock { lines(experiment, size, Machines::Stock, args)? } else { Vec::new() };
@@ -71,6 +83,7 @@ pub fn run(args: &Args) -> Outcome {
         comparisons.push(comparison);
         exit = if exit == Exit::Success { ended } else { exit };
     }
+    let commands: Vec<&String> = papers.iter().chain(&stock).map(|(_, command)| command).collect();
     let (papers, stock) = comparisons.split_at(papers.len());
     let headlines: Vec<Headline> =
         papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
@@ -79,6 +92,7 @@ pub fn run(args: &Args) -> Outcome {
         let title = styled(HEADING, "Geometric means of speedups on both machines");
         output::print(&format!("\n{title}\n{}\n", rows.join("\n")))?;
     }
+    args.page.save(|| page_of(experiment, &comparisons, &commands, &headlines))?;
     let document = Reproduced {
         schema: SCHEMA,
         figure: experiment.name,
@@ -97,6 +111,24 @@ pub fn run(args: &Args) -> Outcome {
     };
     args.results.formats.give(&document, rows)?;
     Ok(exit)
+}
+
+/// The comparisons as a page, each with its command.
+fn page_of(experiment: &Experiment, parts: &[Comparison], commands: &[&String], headlines: &[Headline]) -> String {
+    let parts = parts.iter().zip(commands).map(|(part, command)| parts::part(part, Some((*command).clone())));
+    let rows: String = headlines.iter().map(|headline| html::note(headline.text().trim())).collect();
+    let means = (!rows.is_empty()).then(|| Section {
+        id: "means".into(),
+        title: "Geometric means of speedups on both machines".into(),
+        body: rows,
+    });
+    let further = means.into_iter().collect();
+    page::comparison(experiment.paper, &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
+}
+
+/// What an experiment is about, and what the paper finds.
+fn about(experiment: &Experiment) -> [String; 2] {
+    [experiment.about.to_owned(), format!("published: {}", experiment.published)]
 }
 
 /// The comparisons of `experiment` on `machines`, each with its command.
@@ -166,23 +198,27 @@ fn areas(experiment: &Experiment, args: &Args) -> Outcome {
         #[command(flatten)]
         list: list::Args,
     }
-    output::check(args.results.formats.files()?, &[])?;
+    args.check_files()?;
     let text = args.results.as_text();
     if text {
         output::print(&heading(experiment))?;
     }
-    let mut all = Vec::new();
+    let (mut all, mut sections) = (Vec::new(), Vec::new());
     for part in experiment.parts {
         let line =
             Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
         let cores = list::lists(&line.list)?.cores.unwrap_or_default();
+        let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
         if text {
             let command = styled(FAINT, format!("$ warpwright list {part}"));
-            let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
             output::print(&format!("\n{command}\n{areas}"))?;
         }
+        let plain = anstream::adapter::strip_str(&areas).to_string();
+        let body = format!("<pre>$ warpwright list {}\n{}</pre>\n", html::escaped(part), html::escaped(&plain));
+        sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
         all.extend(cores);
     }
+    args.page.save(|| page::comparison(experiment.paper, &about(experiment), &[], sections, version::TEXT))?;
     let Experiment { name, paper, published, .. } = experiment;
     let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
     let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
@@ -263,6 +299,7 @@ mod tests {
                 size: None,
                 jobs: Jobs::default(),
                 results: quiet,
+                page: Page::default(),
             };
             for line in Size::ALL.into_iter().flat_map(|size| on_both(experiment, size)) {
                 let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));

@@ -4,10 +4,11 @@ use super::exec;
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Results};
+use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Page, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
+use ::render::page;
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
 use lab::timeline::{Cycles, TimelineWindow};
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
+  warpwright run bfs --core ghost --html bfs.html
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
   warpwright run matmul --timeline=matmul.kanata --sm 3 --warps 0..7
   warpwright run lud --core ghost --timeline=lud.json --cycles 20000..24000
@@ -171,6 +173,8 @@ fn warps(text: &str) -> Result<u128, String> {
 struct Output {
     #[command(flatten)]
     results: Results,
+    #[command(flatten)]
+    page: Page,
     /// Which statistics the report shows
     #[arg(long, value_enum, default_value_t)]
     stats: Statistics,
@@ -246,7 +250,7 @@ pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool
     }
     let job = lookup::job(&args.workload, &args.input)?;
     let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
-    let files = [args.timeline.timeline.as_ref()].into_iter().chain(energy);
+    let files = [args.timeline.timeline.as_ref(), args.output.page.html.as_ref()].into_iter().chain(energy);
     let written = job.outputs();
     let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
     let outputs = args.output.results.formats.files()?.into_iter().chain(outputs);
@@ -267,20 +271,26 @@ pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool
                 output::error(&format!("the result is wrong: {}", check.details));
             }
             show(&args.output, &report, || text(&report, false))?;
-            args.energy.save(&report)?;
-            args.timeline.save(&report)?;
+            save(args, &setup, &report)?;
             Ok(exit(&report))
         }
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
                 show(&args.output, partial, || text(partial, true))?;
-                args.energy.save(partial)?;
-                args.timeline.save(partial)?;
+                save(args, &setup, partial)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
     }
+}
+
+/// Writes the files asked for, beside JSON.
+fn save(args: &Args, setup: &Setup, report: &Report) -> Result<(), Failure> {
+    args.timeline.save(report)?;
+    args.energy.save(report)?;
+    let run = page::Run { report, gpu: &setup.gpu, program: version::TEXT };
+    args.output.page.save(|| page::run(&run, Vec::new()))
 }
 
 fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {

@@ -6,6 +6,7 @@ pub mod import;
 pub mod inspection;
 pub mod lists;
 pub mod management;
+pub mod page;
 
 #[cfg(test)]
 pub use ::render::sample;

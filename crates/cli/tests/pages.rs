@@ -1,0 +1,65 @@
+//! Pages of `--html`: each command writes one, and a browser shows something.
+
+use crate::common;
+
+use common::{command, root, run, succeed};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+fn page(folder: &Path, name: &str, args: &[&str]) -> String {
+    let path = folder.join(name);
+    succeed(&[args, &["-q", "--html", path.to_str().unwrap()]].concat());
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn each_command_writes_its_page() {
+    let folder = TempDir::new().unwrap();
+    let of_run = page(folder.path(), "run.html", &["run", "matmul", "--power-interval", "500"]);
+    for id in ["summary", "stalls", "roofline", "occupancy", "memory", "energy", "tables"] {
+        assert!(of_run.contains(&format!("<section id=\"{id}\"")), "{id}");
+    }
+    assert!(of_run.contains("aria-label=\"Power over time\""));
+    let compared = page(folder.path(), "compare.html", &["compare", "matmul", "bfs", "--cores", "inorder,ghost"]);
+    assert!(compared.contains("<section id=\"speedup\"") && compared.contains("Geometric mean"), "{compared}");
+    let figure = page(folder.path(), "figure.html", &["reproduce", "scalar-table1", "--size", "small"]);
+    assert!(figure.contains("<section id=\"designs\"") && figure.contains("$ warpwright compare "));
+}
+
+#[test]
+fn a_run_that_ends_early_has_a_page() {
+    let folder = TempDir::new().unwrap();
+    let page = page(folder.path(), "run.html", &["run", "bfs", "--max-cycles", "6000"]);
+    assert!(page.contains("Ended early"));
+}
+
+#[test]
+fn a_page_does_not_replace_an_input() {
+    let folder = TempDir::new().unwrap();
+    let launch = folder.path().join("launch.toml");
+    std::fs::write(&launch, "module = \"none.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n").unwrap();
+    let launch = launch.to_str().unwrap();
+    let ran = run(&["run", launch, "--html", launch]);
+    assert!(ran.status != 0 && std::fs::read_to_string(launch).unwrap().contains("none.ptx"), "{}", ran.stderr);
+}
+
+/// Skipped, with a message, where there is no Chromium or no Python.
+#[test]
+fn a_browser_shows_pages() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("run.html");
+    let ran = command(&["run", "matmul", "-q", "--html", path.to_str().unwrap()]).status().unwrap();
+    assert!(ran.success());
+    let mut tool = Command::new(root().join("tools/look-at-pages"));
+    let Ok(looked) = tool.arg(&path).arg("--out").arg(folder.path()).output() else {
+        eprintln!("skipped: no Python");
+        return;
+    };
+    let said = String::from_utf8_lossy(&looked.stdout).into_owned() + &String::from_utf8_lossy(&looked.stderr);
+    match looked.status.code() {
+        Some(3) => eprintln!("skipped: {said}"),
+        Some(127) => eprintln!("skipped: no Python: {said}"),
+        code => assert_eq!(code, Some(0), "{said}"),
+    }
+}

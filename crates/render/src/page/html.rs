@@ -1,0 +1,148 @@
+//! Pieces of a page: escaped text, tables, sections. Everything is HTML that is well-formed XML, too.
+
+use crate::table::Align;
+use std::fmt::Write as _;
+
+/// Text as the content of an element or the value of an attribute. Characters that XML excludes become U+FFFD.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' => out.push(c),
+            '\0'..'\u{20}' | '\u{7f}'..'\u{a0}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A name of statistics for people: `memory_pipe_full` without the underscores.
+pub fn spaced(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// A part of a page with a heading, which the list of contents names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Anchor within the page: lower-case letters and hyphens.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// HTML after the heading.
+    pub body: String,
+}
+
+/// A sentence or more in small type under a heading; `text` is plain.
+pub fn note(text: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", escaped(text))
+}
+
+/// Content behind a line that opens it.
+pub fn details(summary: &str, body: &str) -> String {
+    format!("<details><summary>{}</summary>\n{body}</details>\n", escaped(summary))
+}
+
+/// A drawing that the keyboard reaches, with what it shows for those who do not see it.
+pub fn figure(label: &str, drawing: &str) -> String {
+    format!("<figure tabindex=\"0\" role=\"group\" aria-label=\"{}\">\n{drawing}</figure>\n", escaped(label))
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    text: String,
+    /// What the column is sorted by, if not the text.
+    value: Option<f64>,
+}
+
+impl Cell {
+    /// A cell that is sorted by `value`.
+    pub fn number(text: impl Into<String>, value: Option<f64>) -> Self {
+        Self { text: text.into(), value }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), value: None }
+    }
+}
+
+/// Rows of text under headings.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    headings: Vec<(String, Align)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// An empty table of columns.
+    pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Align)>) -> Self {
+        Self { headings: columns.into_iter().map(|(h, align)| (h.into(), align)).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row, which has a cell for each column.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let cells: Vec<Cell> = cells.into_iter().collect();
+        assert_eq!(cells.len(), self.headings.len(), "a cell for each column");
+        self.rows.push(cells);
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table as HTML; wide ones scroll.
+    pub fn render(&self) -> String {
+        let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
+        let class = |align: Align| match align {
+            Align::Left => "",
+            Align::Name => " class=\"name\"",
+            Align::Right => " class=\"num\"",
+        };
+        for (heading, align) in &self.headings {
+            let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(*align), escaped(heading));
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        for row in &self.rows {
+            out.push_str("<tr>");
+            for (Cell { text, value }, (_, align)) in row.iter().zip(&self.headings) {
+                let sorted_by = value.map(|value| format!(" data-v=\"{value}\"")).unwrap_or_default();
+                let _ = write!(out, "<td{}{sorted_by}>{}</td>", class(*align), escaped(text));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+        out
+    }
+}
+
+/// Labels with their values, which are plain text.
+pub fn pairs(rows: &[(&str, String)]) -> String {
+    let rows = rows.iter().filter(|(_, value)| !value.is_empty());
+    let rows: String =
+        rows.map(|(label, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(label), escaped(value))).collect();
+    format!("<dl>\n{rows}</dl>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_users_is_escaped() {
+        assert_eq!(escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+        assert_eq!(escaped("\u{1b}[1m\0\u{ffff}é\n"), "\u{fffd}[1m\u{fffd}\u{fffd}é\n");
+        let mut table = Table::new([("<h>", Align::Name), ("n", Align::Right)]);
+        table.row(["<script>".into(), Cell::number("1,234", Some(1234.0))]);
+        let html = table.render();
+        assert!(html.contains("&lt;script&gt;") && html.contains("&lt;h&gt;") && !html.contains("<script"), "{html}");
+        assert!(html.contains("data-v=\"1234\">1,234<"), "{html}");
+    }
+}

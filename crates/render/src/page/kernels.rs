@@ -1,0 +1,65 @@
+//! The kernels of a run as the sections of a page have them.
+
+use crate::number;
+use crate::summary;
+use lab::{Report, Stats};
+
+/// Maximum number of kernels that a page shows: those of most cycles.
+pub const MOST: usize = 40;
+
+/// A kernel, over all of its launches that have ended, or the whole run.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Its name, and the number of its launches if these are several.
+    pub label: String,
+    /// What was counted.
+    pub stats: &'a Stats,
+}
+
+/// The kernels of most cycles, the longest first, and the number of those left out.
+pub fn rows(report: &Report) -> (Vec<Row<'_>>, usize) {
+    let mut rows: Vec<Row<'_>> = if report.by_kernel.is_empty() {
+        let several = report.kernels.len() > 1;
+        let label = |k: &lab::KernelReport| if several { format!("{} #{}", k.name, k.launch) } else { k.name.clone() };
+        report.kernels.iter().map(|k| Row { label: label(k), stats: &k.statistics }).collect()
+    } else {
+        let label = |k: &lab::KernelTotal| match k.launches {
+            0 | 1 => k.name.clone(),
+            n => format!("{} ({} launches)", k.name, number::count(n)),
+        };
+        let ended = report.by_kernel.iter().filter(|k| k.launches > 0);
+        ended.map(|k| Row { label: label(k), stats: &k.statistics }).collect()
+    };
+    rows.sort_by(|a, b| b.stats.number(summary::CYCLES).total_cmp(&a.stats.number(summary::CYCLES)));
+    let left_out = rows.len().saturating_sub(MOST);
+    rows.truncate(MOST);
+    (rows, left_out)
+}
+
+/// The same with the whole run before several kernels.
+pub fn rows_with_total(report: &Report) -> (Vec<Row<'_>>, usize) {
+    let (mut rows, left_out) = rows(report);
+    if rows.len() != 1 {
+        rows.insert(0, Row { label: "Whole run".into(), stats: &report.total });
+    }
+    (rows, left_out)
+}
+
+/// A sentence on kernels that are left out.
+pub fn left_out(n: usize) -> String {
+    let kernels = kit::text::plural(n as u64, "kernel");
+    if n == 0 { String::new() } else { format!(" {} {kernels} of fewer cycles left out.", number::count(n as u64)) }
+}
+
+/// Whether launches overlap: statistics of one are then of the whole GPU while it ran.
+pub fn overlap(report: &Report) -> bool {
+    let end = |k: &lab::KernelReport| k.start_cycle + k.statistics.number(summary::TOTAL_CYCLES) as u64;
+    let mut spans: Vec<(u64, u64)> = report.kernels.iter().map(|k| (k.start_cycle, end(k))).collect();
+    spans.sort_unstable();
+    let mut last = 0;
+    spans.iter().any(|&(start, end)| {
+        let over = start < last;
+        last = last.max(end);
+        over
+    })
+}

@@ -1,0 +1,142 @@
+//! Stacked bars: SVG whose lengths are percentages, so that text keeps its size at any width.
+
+use super::html::escaped;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// A piece of a bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece<'a> {
+    /// Name in the legend.
+    pub name: Cow<'a, str>,
+    /// Colour as `#rrggbb`.
+    pub colour: Cow<'a, str>,
+    /// Share of the bar, 0 to 1.
+    pub share: f64,
+    /// Amount with its unit, as the tooltip shows it after the share.
+    pub amount: String,
+}
+
+/// A bar with its name before it and a figure after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar<'a> {
+    /// Name before it.
+    pub label: String,
+    /// Figure after it; may be empty.
+    pub figure: String,
+    /// Length, 0 to 1 of the place there is.
+    pub length: f64,
+    /// From the left.
+    pub pieces: Vec<Piece<'a>>,
+}
+
+/// Pixels of the narrowest bar for which texts within it are chosen.
+const NARROWEST: f64 = 420.0;
+/// Pixels of a character.
+const CHARACTER: f64 = 7.0;
+/// Height of a bar in pixels.
+const HEIGHT: u32 = 26;
+
+/// Whether text on `colour` is dark.
+fn is_light(colour: &str) -> bool {
+    let channel = |at: usize| colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
+    0.299 * f64::from(channel(1)) + 0.587 * f64::from(channel(3)) + 0.114 * f64::from(channel(5)) > 140.0
+}
+
+/// What a piece of this width shows: name and share, only the share, or nothing.
+fn inscription(piece: &Piece<'_>, width: f64) -> Option<String> {
+    let share = format!("{:.1} %", piece.share * 100.0);
+    let both = format!("{} {share}", piece.name);
+    let fits = |text: &String| (text.chars().count() as f64 + 1.5) * CHARACTER <= width * NARROWEST;
+    [both, share].into_iter().find(fits)
+}
+
+/// Bars under each other, and the legend of their pieces.
+pub fn render(bars: &[Bar<'_>]) -> String {
+    legend(bars) + &plain(bars)
+}
+
+/// Bars in groups under headings, and one legend of all pieces.
+pub fn groups(groups: &[(String, Vec<Bar<'_>>)]) -> String {
+    let all: Vec<Bar<'_>> = groups.iter().flat_map(|(_, bars)| bars.iter().cloned()).collect();
+    let group = |(heading, bars): &(String, Vec<Bar<'_>>)| format!("<h3>{}</h3>\n{}", escaped(heading), plain(bars));
+    legend(&all) + &groups.iter().map(group).collect::<String>()
+}
+
+/// Bars without a legend.
+fn plain(bars: &[Bar<'_>]) -> String {
+    let mut out = String::from("<div class=\"bars\">\n");
+    for bar in bars {
+        let label = escaped(&bar.label);
+        let _ = write!(out, "<div class=\"bar\"><div class=\"label\" title=\"{label}\">{label}</div>");
+        let _ = write!(
+            out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{label}\" width=\"100%\" height=\"{HEIGHT}\">"
+        );
+        let mut at = 0.0;
+        for piece in &bar.pieces {
+            let width = piece.share * bar.length;
+            if width <= 0.0 {
+                continue;
+            }
+            let name = escaped(&piece.name);
+            let amount = if piece.amount.is_empty() { String::new() } else { format!(", {}", escaped(&piece.amount)) };
+            let _ = write!(
+                out,
+                "<g class=\"mark\"><rect x=\"{:.3}%\" width=\"{:.3}%\" height=\"{HEIGHT}\" fill=\"{}\"/><title>{name}: {:.2} %{amount}</title>",
+                at * 100.0,
+                width * 100.0,
+                escaped(&piece.colour),
+                piece.share * 100.0,
+            );
+            if let Some(text) = inscription(piece, width) {
+                let ink = if is_light(&piece.colour) { "dark" } else { "light" };
+                let (middle, text) = ((at + width / 2.0) * 100.0, escaped(&text));
+                let _ = write!(out, "<text x=\"{middle:.3}%\" y=\"17\" class=\"on {ink}\">{text}</text>");
+            }
+            out.push_str("</g>");
+            at += width;
+        }
+        let _ = writeln!(out, "</svg><div class=\"figure\">{}</div></div>", escaped(&bar.figure));
+    }
+    out.push_str("</div>\n");
+    out
+}
+
+/// Colours and names of all pieces, in the order in which they first occur.
+fn legend(bars: &[Bar<'_>]) -> String {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for piece in bars.iter().flat_map(|bar| &bar.pieces).filter(|piece| piece.share > 0.0) {
+        if !seen.iter().any(|(name, _)| *name == piece.name) {
+            seen.push((&piece.name, &piece.colour));
+        }
+    }
+    keys(seen)
+}
+
+/// A legend.
+pub fn keys<'a>(names: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let key = |(name, colour): (&str, &str)| {
+        format!(
+            "<span class=\"key\"><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"11\" height=\"11\" aria-hidden=\"true\"><rect width=\"11\" height=\"11\" rx=\"2\" fill=\"{}\"/></svg> {}</span>\n",
+            escaped(colour),
+            escaped(name)
+        )
+    };
+    format!("<div class=\"legend\">\n{}</div>\n", names.into_iter().map(key).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_shows_what_fits() {
+        let piece = |share| Piece { name: "raw memory".into(), colour: "#ffffff".into(), share, amount: String::new() };
+        assert_eq!(inscription(&piece(0.5), 0.5).as_deref(), Some("raw memory 50.0 %"));
+        assert_eq!(inscription(&piece(0.15), 0.15).as_deref(), Some("15.0 %"));
+        assert_eq!(inscription(&piece(0.05), 0.05), None);
+        assert_eq!(inscription(&piece(0.5), 0.05), None, "a short bar");
+        assert!(is_light("#ffffff") && !is_light("#203040"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Where the issue slots went: a bar for each kernel.
+
+use super::html::{Cell, Section, Table, details, escaped, figure, note, spaced};
+use super::kernels::{self, Row};
+use super::stack::{self, Bar, Piece};
+use crate::number;
+use crate::slots;
+use crate::summary;
+use crate::table::Align;
+use lab::{Report, Stats};
+
+/// Colour of the slots that issued.
+const ISSUED: &str = "#2e8b57";
+/// Colours of the reasons: hues by kind. Blue is memory, orange data hazards, violet structures, yellow waiting for
+/// other warps, pink the front end, grey no warp.
+const COLOURS: &[(&str, &str)] = &[
+    ("memory_pipe_full", "#1f5fa8"),
+    ("raw_memory", "#5b9bd5"),
+    ("memory_order", "#9cc3e6"),
+    ("atomic", "#17708a"),
+    ("fence", "#3fa7bd"),
+    ("async_copy", "#8fd0dc"),
+    ("raw", "#e08a2e"),
+    ("war", "#b5601a"),
+    ("waw", "#f2bc82"),
+    ("unit_busy", "#7b5ea7"),
+    ("operand_collector_full", "#a98bd0"),
+    ("same_unit", "#cdbbe6"),
+    ("design", "#54398a"),
+    ("barrier", "#d9b92c"),
+    ("sleep", "#f0dd86"),
+    ("control", "#c2557f"),
+    ("instruction_cache", "#dd8fae"),
+    ("empty_buffer", "#f0c3d5"),
+    ("drain", "#8a8f98"),
+    ("idle", "#c3c7cd"),
+];
+/// Colour of a reason that is not named above.
+const OTHER: &str = "#6b6b6b";
+
+/// Colour of a stall reason.
+fn colour(reason: &str) -> &'static str {
+    COLOURS.iter().find(|(name, _)| *name == reason).map_or(OTHER, |(_, colour)| colour)
+}
+
+/// The use of slots as pieces of a bar, in the order of the schema, so that the same reason has the same place in
+/// all bars; empty where no slots were counted, as on a fabric.
+pub fn pieces(stats: &Stats) -> Vec<Piece<'static>> {
+    let all = stats.number(slots::ALL);
+    if all == 0.0 {
+        return Vec::new();
+    }
+    let piece = |name: &str, colour: &'static str, n: f64| Piece {
+        name: spaced(name).into(),
+        colour: colour.into(),
+        share: n / all,
+        amount: format!("{} slots", number::count(n as u64)),
+    };
+    let mut lost = slots::stalls(stats);
+    let place = |reason: &str| COLOURS.iter().position(|(name, _)| *name == reason).unwrap_or(COLOURS.len());
+    lost.sort_by_key(|(reason, _)| place(reason));
+    let issued = std::iter::once(piece("issued", ISSUED, stats.number(slots::ISSUED)));
+    issued.chain(lost.into_iter().map(|(reason, n)| piece(reason, colour(reason), n))).collect()
+}
+
+/// The section; `None` where no slots were counted.
+pub fn section(report: &Report) -> Option<Section> {
+    let (rows, left_out) = kernels::rows_with_total(report);
+    let bar = |row: &Row<'_>| Bar {
+        label: row.label.clone(),
+        figure: format!("{} cycles", number::count(row.stats.number(summary::CYCLES) as u64)),
+        length: 1.0,
+        pieces: pieces(row.stats),
+    };
+    let bars: Vec<Bar<'_>> = rows.iter().map(bar).filter(|bar| !bar.pieces.is_empty()).collect();
+    if bars.is_empty() {
+        return None;
+    }
+    let about = format!(
+        "Each warp scheduler has issue slots in each cycle of kernels. A slot issues an instruction or is lost to one named reason; the shares of a bar add up to 100 %. “idle” are slots of SMs without a warp.{}",
+        kernels::left_out(left_out)
+    );
+    let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::render(&bars));
+    body += &details("Figures: slots by reason", &table(&rows));
+    body += &details("What the reasons mean", &meanings(&report.total));
+    Some(Section { id: "stalls".into(), title: "Issue slots and stall reasons".into(), body })
+}
+
+/// A row for each kernel, a column for each reason that occurred.
+fn table(rows: &[Row<'_>]) -> String {
+    let mut table = Table::new([
+        ("kernel", Align::Name),
+        ("use of the slot", Align::Left),
+        ("slots", Align::Right),
+        ("share", Align::Right),
+    ]);
+    for row in rows {
+        let all = row.stats.number(slots::ALL);
+        let issued = [("issued", row.stats.number(slots::ISSUED))];
+        for (name, n) in issued.into_iter().chain(slots::stalls(row.stats)).filter(|_| all > 0.0) {
+            let share = n / all * 100.0;
+            let cells = [Cell::from(row.label.clone()), spaced(name).into()];
+            let amounts =
+                [Cell::number(number::count(n as u64), Some(n)), Cell::number(format!("{share:.2} %"), Some(share))];
+            table.row(cells.into_iter().chain(amounts));
+        }
+    }
+    table.render()
+}
+
+/// What the reasons that occurred mean.
+fn meanings(stats: &Stats) -> String {
+    let reasons: Vec<&str> = slots::stalls(stats).into_iter().map(|(reason, _)| reason).collect();
+    let of = |(info, _): &(std::sync::Arc<lab::StatInfo>, lab::Value)| {
+        let reason = info.name.strip_prefix(slots::PREFIX).filter(|name| reasons.contains(name))?;
+        Some(format!("<dt>{}</dt><dd>{}</dd>\n", escaped(&spaced(reason)), escaped(&info.description)))
+    };
+    format!("<dl>\n{}</dl>\n", stats.0.iter().filter_map(of).collect::<String>())
+}
+
+/// A sentence on what most slots of SMs with warps were lost to.
+pub fn finding(report: &Report) -> Option<String> {
+    let stats = &report.total;
+    let (all, idle) = (stats.number(slots::ALL), stats.number(slots::IDLE));
+    let busy = Some(all - idle).filter(|busy| *busy > 0.0)?;
+    let is_idle = |reason: &str| slots::IDLE.strip_prefix(slots::PREFIX) == Some(reason);
+    let (reason, n) = slots::stalls(stats).into_iter().find(|(reason, _)| !is_idle(reason))?;
+    let issued = stats.number(slots::ISSUED) / busy * 100.0;
+    let lost = n / busy * 100.0;
+    let (info, _) = stats.0.iter().find(|(info, _)| info.name.strip_prefix(slots::PREFIX) == Some(reason))?;
+    Some(format!(
+        "SMs with warps issued in {issued:.1} % of their slots; most others, {lost:.1} %, were lost to “{}”: {}",
+        spaced(reason),
+        info.description
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reason_has_its_own_colour() {
+        let known: Vec<String> = lab::schema().into_iter().map(|s| s.name).collect();
+        let reasons = known.iter().filter_map(|name| name.strip_prefix(slots::PREFIX));
+        let reasons: Vec<&str> = reasons.filter(|name| !["all", "issued"].contains(name)).collect();
+        assert!(reasons.len() >= 20, "{reasons:?}");
+        for reason in &reasons {
+            assert_ne!(colour(reason), OTHER, "{reason}");
+        }
+        let colours: BTreeSet<&str> = COLOURS.iter().map(|(_, colour)| *colour).chain([ISSUED]).collect();
+        assert_eq!(colours.len(), COLOURS.len() + 1);
+    }
+
+    #[test]
+    fn the_pieces_of_a_bar_are_all_slots() {
+        let report = sample::report();
+        let sum: f64 = pieces(&report.total).iter().map(|piece| piece.share).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        assert_eq!(pieces(&Stats::default()), []);
+    }
+
+    #[test]
+    fn the_finding_is_of_sms_with_warps() {
+        // 20,000 + 30,500 lost and 50,176 issued of 100,676 slots that are not idle, each launch.
+        let found = finding(&sample::report()).unwrap();
+        assert!(found.starts_with("SMs with warps issued in 49.8 % of their slots; most others, 30.3 %,"), "{found}");
+    }
+}
