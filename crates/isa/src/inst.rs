@@ -1,6 +1,7 @@
 //! Static instructions, decoded once per kernel into dense arrays.
 
 use crate::{ControlBits, MatrixWork, OpClass, Work};
+use std::sync::Arc;
 
 kit::id! {
     /// Index of a static instruction in its [`Program`].
@@ -236,6 +237,30 @@ pub struct Program {
     pub files: Vec<String>,
     /// Name of the file that contains the instructions; empty if unknown, as in traces.
     pub code_file: String,
+    /// More of their origin, if it is known.
+    pub lines: Lines,
+}
+
+/// Lines of a program's instructions besides [`Source`]; empty where the front end knows none.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    /// By instruction of machine code: its line in `ptx_text`, from 1; 0 if unknown. Empty if no line is known.
+    pub ptx: Vec<u32>,
+    /// The PTX that the machine code was assembled from, if the file holds it.
+    pub ptx_text: Option<Arc<str>>,
+    /// By instruction: the call in `calls` that its code was inlined for. Empty if nothing was inlined.
+    pub inlined: Vec<Option<u32>>,
+    /// Calls of inlined functions.
+    pub calls: Vec<InlinedCall>,
+}
+
+/// A call whose callee was inlined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InlinedCall {
+    /// File and line of the call, as [`Source::origin`].
+    pub at: (u16, u32),
+    /// Index of the call that the function with this call was inlined for; less than the index of this one.
+    pub outer: Option<u32>,
 }
 
 impl Program {
@@ -291,9 +316,37 @@ impl Program {
         place
     }
 
+    /// File and line of the high-level source that the instruction at `pc` was compiled from, if known.
+    pub fn origin(&self, pc: Pc) -> Option<(&str, u32)> {
+        self.named(self.source(pc).origin)
+    }
+
+    /// Files and lines of the calls that the instruction at `pc` was inlined for, the innermost first.
+    pub fn calls(&self, pc: Pc) -> impl Iterator<Item = (&str, u32)> {
+        let call = |index: &Option<u32>| Some(self.lines.calls[(*index)? as usize]);
+        let first = self.lines.inlined.get(pc.index()).and_then(call);
+        std::iter::successors(first, move |inlined| call(&inlined.outer)).filter_map(|inlined| self.named(inlined.at))
+    }
+
+    /// Line of the PTX that the instruction at `pc` was assembled from, if known; of PTX itself its own line.
+    pub fn ptx_line(&self, pc: Pc) -> Option<u32> {
+        let line = self.lines.ptx.get(pc.index()).copied().unwrap_or(self.source(pc).line);
+        (line != 0).then_some(line)
+    }
+
+    fn named(&self, (file, line): (u16, u32)) -> Option<(&str, u32)> {
+        let file = self.files.get(usize::from(file)).filter(|_| line != 0)?;
+        Some((file, line))
+    }
+
     /// Text of the instruction at `pc`.
     pub fn text(&self, pc: Pc) -> &str {
         &self.texts[pc.index()]
+    }
+
+    /// Sets [`Source::origin`] of the instruction at `pc`.
+    pub fn set_origin(&mut self, pc: Pc, origin: (u16, u32)) {
+        self.sources[pc.index()].origin = origin;
     }
 
     /// Sets [`Traits::control_bits`] of the instruction at `pc`.

@@ -22,8 +22,8 @@ pub use class::OpClass;
 pub use control_bits::ControlBits;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
-    Access, CacheOp, Control, Inst, InstSpec, MemAccess, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Space,
-    Traits,
+    Access, CacheOp, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program, ProgramBuilder, RegFile,
+    RegId, Source, Space, Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use matrix::{MatrixType, MatrixWork};

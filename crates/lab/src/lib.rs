@@ -12,6 +12,7 @@
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
 //! | `other_core` | cores that are no SM |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
+//! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `simulation` | machine, launches, meter and monitor together |
@@ -35,6 +36,7 @@ mod export;
 pub mod figures;
 mod for_core;
 mod functional;
+pub mod listing;
 mod memory_checks;
 mod meter;
 pub mod microbench;

@@ -4,15 +4,12 @@
 //! `tools/rebuild-kernels` makes the cubins and their disassembly (`NAME.sass`, with `-` for words that the
 //! disassembler omits). This test needs no NVIDIA tool.
 
+use crate::folder;
 use sass::decode::decode_function;
 use sass::elf::Cubin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin")
-}
 
 /// Cubins of an architecture in the order of their names.
 fn cubins(sm: u8) -> Vec<PathBuf> {

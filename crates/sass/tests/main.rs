@@ -4,5 +4,13 @@
 
 mod elf;
 mod golden;
+mod lines;
 mod properties;
 mod table;
+
+use std::path::{Path, PathBuf};
+
+/// The bundled cubins, by architecture.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin")
+}

@@ -8,6 +8,7 @@ use sass::fatbin;
 const ARCHITECTURES: [u8; 6] = [70, 75, 80, 86, 89, 90];
 
 const CUBIN: &[u8] = include_bytes!("data/lastblock.sm_80.cubin");
+const LINES: &[u8] = include_bytes!("../../workloads/kernels/cubin/sm_75/saxpy.cubin");
 const FATBIN: &[u8] = include_bytes!("data/vectoradd.fatbin");
 
 /// Words that some row describes, random elsewhere.
@@ -25,10 +26,25 @@ fn likely_word() -> impl Strategy<Value = (u128, u8)> {
     })
 }
 
+/// Asks for the lines of every instruction.
+fn walk_lines(cubin: &Cubin<'_>) -> Result<(), TestCaseError> {
+    let lines = cubin.lines();
+    for function in &cubin.functions {
+        let Some(of) = lines.function(function.name) else { continue };
+        for offset in (0..function.code.len() as u64).step_by(16) {
+            let first = of.source_at(offset);
+            prop_assert!(std::iter::successors(first, |entry| of.call_of(*entry)).count() < 1000);
+            prop_assert!(of.ptx_at(offset) != Some(0));
+        }
+    }
+    Ok(())
+}
+
 /// Reads a file in every format that it may have.
 fn read(file: &[u8]) -> Result<(), TestCaseError> {
-    if let Err(error) = Cubin::parse(file) {
-        prop_assert!(!error.to_string().is_empty());
+    match Cubin::parse(file) {
+        Err(error) => prop_assert!(!error.to_string().is_empty()),
+        Ok(cubin) => walk_lines(&cubin)?,
     }
     match fatbin::entries(file) {
         Err(error) => prop_assert!(!error.to_string().is_empty()),
@@ -85,6 +101,17 @@ proptest! {
     fn truncated_files_are_refused_or_read(len in 0..CUBIN.len(), fat in 0..FATBIN.len()) {
         read(&CUBIN[..len])?;
         read(&FATBIN[..fat])?;
+    }
+
+    #[test]
+    fn damaged_line_tables_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        // The tables of a small cubin follow its symbols.
+        let mut damaged = LINES.to_vec();
+        let (from, to) = (0x200, LINES.len() / 2);
+        for (index, value) in &flips {
+            damaged[from + index.index(to - from)] = *value;
+        }
+        read(&damaged)?;
     }
 
     #[test]

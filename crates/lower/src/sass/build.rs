@@ -1,6 +1,7 @@
 //! A kernel from its first instruction to its description for the timing model.
 
 use super::builder::{BYTES, Builder, CONSTANTS, Files, Lowered, PREDICATES, REDUCTION_PREDICATE, UNIFORM_PREDICATES};
+use super::lines::annotate;
 use super::link::Linked;
 use super::module::Layout;
 use super::{control, convert, float, half, integer, matrix, memory, moves, stack, texture, warp};
@@ -14,6 +15,7 @@ use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
 use sass::meaning::{Generation, meaning};
 use std::collections::HashMap;
@@ -55,6 +57,7 @@ pub(super) fn lower<'a>(
     layout: &'a Layout,
     function: &'a ElfFunction<'a>,
     options: LowerOptions,
+    lines: &LineTables,
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
     let insts = linked.decode(cubin, layout)?;
@@ -105,7 +108,12 @@ pub(super) fn lower<'a>(
     if b.constants.len() > usize::from(Reg::CONSTANTS) {
         problems.push(format!("  {} different words of constants are more than can be executed", b.constants.len()));
     }
-    if problems.is_empty() { Ok(b.finish(program, options)) } else { Err(problems) }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut kernel = b.finish(program, options);
+    annotate(Arc::make_mut(&mut kernel.program), &insts, &linked, lines);
+    Ok(kernel)
 }
 
 impl Builder<'_> {

@@ -3,6 +3,7 @@
 use super::build;
 use super::module::Layout;
 use crate::loaded::{Deferred, LoadError, Loaded, LowerOptions, Rejected};
+use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,9 +33,10 @@ impl Deferred for DeferredCubin {
             return;
         }
         let Ok(cubin) = Cubin::parse(&self.file) else { return };
+        let lines = cubin.lines();
         for kernel in cubin.kernels().filter(|kernel| name.is_none_or(|name| name == kernel.name)) {
             if self.kernels.remove(kernel.name) {
-                lower_kernel(&self.name, &cubin, &self.layout, kernel, self.options, loaded);
+                lower_kernel(&self.name, (&cubin, &lines), &self.layout, kernel, self.options, loaded);
             }
         }
     }
@@ -47,13 +49,13 @@ impl Deferred for DeferredCubin {
 /// Adds a kernel of a cubin to those that can run or to those that cannot.
 pub(super) fn lower_kernel(
     name: &str,
-    cubin: &Cubin<'_>,
+    (cubin, lines): (&Cubin<'_>, &LineTables),
     layout: &Layout,
     function: &ElfFunction<'_>,
     options: LowerOptions,
     loaded: &mut Loaded,
 ) {
-    match build::lower(cubin, layout, function, options) {
+    match build::lower(cubin, layout, function, options, lines) {
         Ok(mut kernel) => {
             Arc::make_mut(&mut kernel.program).code_file = name.to_owned();
             loaded.module.kernels.push(Arc::new(kernel));

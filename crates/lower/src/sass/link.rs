@@ -78,8 +78,13 @@ impl<'a> Linked<'a> {
 
     /// The function that contains the instruction at an address.
     pub fn function_at(&self, address: u64) -> &'a ElfFunction<'a> {
+        self.part_at(address).1
+    }
+
+    /// The same, with the address of its first instruction.
+    pub fn part_at(&self, address: u64) -> (u64, &'a ElfFunction<'a>) {
         let after = self.parts.partition_point(|(at, _)| *at <= address);
-        self.parts[after.saturating_sub(1)].1
+        self.parts[after.saturating_sub(1)]
     }
 
     /// Size of the code, with the runtime's.

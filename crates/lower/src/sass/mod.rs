@@ -9,6 +9,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
+//! | `lines` | lines of CUDA and PTX |
 //! | `link` | a kernel with the functions that it calls by address |
 //! | `module` | variables, constant banks and relocations of a cubin |
 //! | `builder` | a kernel under construction: registers, constants, sequences |
@@ -27,6 +28,7 @@ mod deferred;
 mod float;
 mod half;
 mod integer;
+mod lines;
 mod link;
 mod matrix;
 mod memory;
@@ -60,7 +62,8 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     if options.deferred {
         loaded.deferred.push(Box::new(DeferredCubin::new((name, file), &cubin, layout, options)));
     } else {
-        cubin.kernels().for_each(|kernel| lower_kernel(name, &cubin, &layout, kernel, options, &mut loaded));
+        let lines = cubin.lines();
+        cubin.kernels().for_each(|kernel| lower_kernel(name, (&cubin, &lines), &layout, kernel, options, &mut loaded));
     }
     Ok(loaded)
 }

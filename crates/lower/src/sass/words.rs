@@ -4,6 +4,7 @@ use super::build;
 use super::module::Layout;
 use crate::loaded::LowerOptions;
 use exec::kernel::Kernel;
+use sass::elf::lines::Sections;
 use sass::elf::{Cubin, ElfFunction, Parameter};
 
 /// Size of the only parameter of [`load_words`]' kernels.
@@ -44,7 +45,8 @@ pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<
         global_bytes: 0,
         global_init: &[],
         relocations: Vec::new(),
+        line_sections: Sections::default(),
     };
     let layout = Layout::new(&cubin, 0).map_err(|problem| vec![problem])?;
-    build::lower(&cubin, &layout, &function, LowerOptions::default())
+    build::lower(&cubin, &layout, &function, LowerOptions::default(), &cubin.lines())
 }

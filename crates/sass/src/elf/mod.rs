@@ -6,6 +6,7 @@
 
 pub(crate) mod bytes;
 mod info;
+pub mod lines;
 mod read;
 mod sections;
 
@@ -96,9 +97,17 @@ pub struct Cubin<'a> {
     pub global_init: &'a [u8],
     /// Relocations of constant banks and initial values.
     pub relocations: Vec<Relocation<'a>>,
+    /// Line tables, read by [`Cubin::lines`].
+    pub line_sections: lines::Sections<'a>,
 }
 
 impl<'a> Cubin<'a> {
+    /// Reads the line tables of all functions. Without line information in the file they are empty.
+    pub fn lines(&self) -> lines::LineTables {
+        let names: Vec<&str> = self.functions.iter().map(|function| function.name).collect();
+        lines::LineTables::read(&self.line_sections, &names)
+    }
+
     /// The functions that can be launched.
     pub fn kernels(&self) -> impl Iterator<Item = &ElfFunction<'a>> {
         self.functions.iter().filter(|function| function.is_kernel)

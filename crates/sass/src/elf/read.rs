@@ -2,7 +2,9 @@
 
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
-use super::{ConstantBank, Cubin, ElfError, ElfFunction, ElfVariable, Problem, Relocation, RelocationKind, Space};
+use super::{
+    ConstantBank, Cubin, ElfError, ElfFunction, ElfVariable, Problem, Relocation, RelocationKind, Space, lines,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Architectures whose instructions are decoded.
@@ -25,7 +27,7 @@ impl<'a> Cubin<'a> {
         let by_name: HashMap<&str, usize> =
             functions.iter().enumerate().map(|(index, function)| (function.name, index)).collect();
         let mut constants = Vec::new();
-        let mut relocations = Vec::new();
+        let (mut relocations, mut line_relocations) = (Vec::new(), Vec::new());
         for section in &file.sections {
             let name = section.name;
             let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| by_name.get(rest)).copied();
@@ -47,18 +49,29 @@ impl<'a> Cubin<'a> {
                 match target.strip_prefix(".text.").and_then(|name| by_name.get(name)) {
                     Some(&index) => functions[index].relocations.extend(found),
                     None if target.starts_with(".nv.") => relocations.extend(found),
+                    None if [lines::SOURCE, lines::PTX].contains(&target) => line_relocations.extend(found),
                     None => {}
                 }
             }
         }
+        let data = |name: &str| file.section(name).map_or(&[][..], |section| section.data.data());
+        let line_sections = lines::Sections {
+            source: data(lines::SOURCE),
+            ptx: data(lines::PTX),
+            ptx_text: data(".nv_debug_ptx_txt"),
+            strings: data(".debug_str"),
+            line_strings: data(".debug_line_str"),
+            relocations: line_relocations,
+        };
         Ok(Self {
             sm,
             functions,
             constants,
             variables: variables(&file, &symbols),
             global_bytes: file.section(".nv.global").map_or(0, |section| section.size),
-            global_init: file.section(".nv.global.init").map_or(&[], |section| section.data.data()),
+            global_init: data(".nv.global.init"),
             relocations,
+            line_sections,
         })
     }
 }
