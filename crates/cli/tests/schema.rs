@@ -110,6 +110,7 @@ const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
 #[test]
 fn reports_follow_their_schema() {
     check("run", &QUICK);
+    check("run", &[&QUICK[..], &["--profile"]].concat());
     check("run", &[&QUICK[..], &["--audit", "--check-memory", "--power-interval", "1000", "--core", "ghost"]].concat());
     check("run", &[&QUICK[..], &["--max-cycles", "1", "--set", "sm.max_warps=16"]].concat());
     check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "inorder+scalar", "--audit"]);

@@ -148,7 +148,7 @@ impl KernelProfile {
             pc: pc.0,
             text: program.text(pc).to_owned(),
             place: program.place(pc),
-            source: origin(program, pc),
+            source: program.origin(pc).map(|(file, line)| (file.to_owned(), line)),
             issues: row.issues,
             lanes: row.lanes,
             divergences: row.divergences,
@@ -203,13 +203,6 @@ fn is_same(one: &CodeProfile, other: &CodeProfile) -> bool {
     let (one, other) = (&one.code.program, &other.code.program);
     let length = one.insts().len();
     length == other.insts().len() && (0..length).map(|pc| Pc(pc as u32)).all(|pc| one.text(pc) == other.text(pc))
-}
-
-/// File and line in the source that the instruction was compiled from.
-fn origin(program: &isa::Program, pc: Pc) -> Option<(String, u32)> {
-    let (file, line) = program.source(pc).origin;
-    let name = program.files.get(usize::from(file)).filter(|_| line != 0)?;
-    Some((name.clone(), line))
 }
 
 /// The reasons that took any slots, most first.

@@ -62,6 +62,7 @@ pub fn report() -> Value {
                 )),
             ),
             ("audit", nullable(audit())),
+            ("profile?", profile()),
             ("memory_checks?", memory_checks()),
             (
                 "host",
@@ -166,6 +167,70 @@ fn audit() -> Value {
             ("instructions", count("Warp instructions checked.", "warp instructions")),
             ("dependences", count("Dependences checked.", "dependences")),
             ("violations", list("Kinds of which there are violations.", &violation)),
+        ],
+    )
+}
+
+/// Pairs of a name or number and what is counted of it.
+fn pairs(description: &str) -> Value {
+    list(description, &json!({ "type": "array", "minItems": 2, "maxItems": 2 }))
+}
+
+fn profile() -> Value {
+    let latency = |description: &str| {
+        object(
+            description,
+            [
+                ("mean", number("Mean.", "core cycles")),
+                ("p95", count("What 95 % of the issues did not exceed.", "core cycles")),
+                ("max", count("The longest.", "core cycles")),
+                ("histogram", pairs("Longest time of a group in core cycles, and its warp instructions.")),
+            ],
+        )
+    };
+    let memory = object(
+        "Accesses to memory.",
+        [
+            ("accesses", count("Issues that access memory with any lane.", "warp instructions")),
+            ("transactions", count("Transactions, or passes through the banks of shared memory.", "transactions")),
+            ("sectors", count("Sectors of 32 bytes moved.", "sectors")),
+            ("excess_sectors", count("Sectors that the bytes of active lanes would not need.", "sectors")),
+            ("conflict_cycles", count("Cycles that bank conflicts take.", "core cycles")),
+            ("from_l1", count("Transactions of loads and atomics served by L1.", "transactions")),
+            ("from_l2", count("By L2.", "transactions")),
+            ("from_dram", count("By DRAM.", "transactions")),
+        ],
+    );
+    let instruction = object(
+        "What happened to a static instruction.",
+        [
+            ("pc", count("Its number in the kernel, from 0.", "")),
+            ("text", text("The instruction.")),
+            ("place", text("Its position in the code; empty if unknown.")),
+            ("source", nullable(json!({ "type": "array", "description": "File and line of the source." }))),
+            ("issues", count("How often it issued.", "warp instructions")),
+            ("lanes", count("Active lanes over all issues.", "thread instructions")),
+            ("divergences", count("Issues after which lanes of the warp had diverged.", "warp instructions")),
+            ("stalls", pairs("Reason, and issue slots that stayed empty because it waited.")),
+            ("causes", pairs("Reason, and issue slots that stayed empty because another instruction waited for it.")),
+            ("latency", nullable(latency("From issue to write-back."))),
+            ("latency_by_level", pairs("Furthest level that data came from, and the latency of these issues.")),
+            ("memory", nullable(memory)),
+        ],
+    );
+    let kernel = object(
+        "A kernel, over all its launches.",
+        [
+            ("name", text("Its name.")),
+            ("length", count("Instructions of its code.", "instructions")),
+            ("instructions", list("Those to which anything happened.", &instruction)),
+        ],
+    );
+    object(
+        "Where issue slots and time went, by instruction.",
+        [
+            ("nobody", pairs("Reason, and issue slots that stayed empty where no instruction waited.")),
+            ("kernels", list("Kernels in the order in which they first ran.", &kernel)),
         ],
     )
 }
