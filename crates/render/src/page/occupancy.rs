@@ -85,9 +85,9 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         });
         let advice = [Some(advice(gpu, &launch(first))), grid_advice(gpu, &launch(first))];
         let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let _ = write!(
+        let _ = writeln!(
             sentences,
-            "<dt>{} {} x {}</dt><dd>{}</dd>\n",
+            "<dt>{} {} x {}</dt><dd>{}</dd>",
             super::html::escaped(&first.name),
             first.grid,
             first.block,

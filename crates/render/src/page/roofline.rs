@@ -254,6 +254,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
 }
 
 /// A kernel in the chart.
+#[derive(Clone, Copy)]
 struct Point<'a> {
     number: usize,
     several: bool,

@@ -199,7 +199,7 @@ fn compared(reports: &[Report], workloads: &[String], check: impl Fn(&Comparison
             report: Some(&reports[i % 2]),
             complete: !last,
             reason: last.then_some("the result is <wrong>"),
-            speedup: Some(if i % 2 == 0 { 1.0 } else { 1.25 }).filter(|_| !last),
+            speedup: Some(if i.is_multiple_of(2) { 1.0 } else { 1.25 }).filter(|_| !last),
             published: (i == 1).then_some(1.4),
         }
     };
