@@ -339,6 +339,7 @@ fn no_output_is_an_input() {
 fn is_complete(name: &Path, bytes: &[u8]) -> bool {
     match name.extension().and_then(std::ffi::OsStr::to_str) {
         Some("json") => serde_json::from_slice::<Value>(bytes).is_ok(),
+        Some("html") => bytes.starts_with(b"<!DOCTYPE html>") && bytes.ends_with(b"</html>\n"),
         Some("md") => bytes.ends_with(b"<!-- end of table -->\n"),
         _ => false,
     }

@@ -24,7 +24,7 @@ fn each_command_writes_its_page() {
     let compared = page(folder.path(), "compare.html", &["compare", "matmul", "bfs", "--cores", "inorder,ghost"]);
     assert!(compared.contains("<section id=\"speedup\"") && compared.contains("Geometric mean"), "{compared}");
     let figure = page(folder.path(), "figure.html", &["reproduce", "scalar-table1", "--size", "small"]);
-    assert!(figure.contains("<section id=\"designs\"") && figure.contains("$ warpwright compare "));
+    assert!(figure.contains("<section id=\"part1-designs\"") && figure.contains("$ warpwright compare "));
 }
 
 #[test]

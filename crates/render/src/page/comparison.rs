@@ -298,7 +298,7 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         let longest = columns.clone().filter_map(|column| time(row, column)).fold(0.0, f64::max);
         let bar = |column: usize| {
             let (report, time) = (of.outcome(row, column).report?, time(row, column)?);
-            let pieces = stalls::pieces(&report.total);
+            let pieces = stalls::pieces_of_busy_sms(&report.total);
             let cycles = number::count(report.total.number(summary::CYCLES) as u64);
             let label = of.designs[column].label.clone();
             let bar = Bar { label, figure: format!("{cycles} cycles"), length: time / longest, pieces };
@@ -311,7 +311,7 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         return None;
     }
     let about = format!(
-        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the design's issue slots. What a faster design no longer loses is the reason that shrinks.{}",
+        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the issue slots of SMs with warps, idle slots left out. What a faster design no longer loses is the reason that shrinks.{}",
         not_drawn(of.workloads.len() - rows)
     );
     let figures = details("Figures: slots by reason", &slots_table(of));

@@ -165,9 +165,9 @@ fn over_time(series: &PowerSeries) -> String {
     }
     let (middle, foot) = (left + (width - left - right) / 2.0, height - 6.0);
     let side = top + (height - top - bottom) / 2.0;
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<text x=\"{middle:.1}\" y=\"{foot:.1}\" class=\"mid soft\">simulated time (us)</text><text transform=\"translate(14 {side:.1}) rotate(-90)\" class=\"mid soft\">power (W)</text></svg>\n"
+        "<text x=\"{middle:.1}\" y=\"{foot:.1}\" class=\"mid soft\">simulated time (us)</text><text transform=\"translate(14 {side:.1}) rotate(-90)\" class=\"mid soft\">power (W)</text></svg>"
     );
     stack::keys(keys.iter().map(|(name, colour)| (*name, colour.as_str()))) + &out
 }

@@ -57,7 +57,7 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     }
     let slots = f64::from(gpu.sm.max_warps);
     let about = format!(
-        "Warps that fit on an SM of {} warp slots, by the resources that a CTA takes, and achieved: resident warps on average over the cycles in which an SM had any (of a kernel's first launch). More warps hide more latency, up to a point.",
+        "By kernel, grid and block. Warps that fit on an SM of {} warp slots, by the resources that a CTA takes, and achieved: resident warps on average over the cycles in which an SM had any (of a kernel's first launch). More warps hide more latency, up to a point.",
         gpu.sm.max_warps
     );
     let mut body = note(&about);
@@ -74,7 +74,7 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
             amount: format!("{:.1} warps", share * slots),
         };
         bars.push(Bar {
-            label: format!("{} {}", first.name, first.block),
+            label: format!("{} {} x {}", first.name, first.grid, first.block),
             figure: format!("{} of {} warps", first.occupancy.warps_per_sm, gpu.sm.max_warps),
             length: 1.0,
             pieces: vec![
@@ -85,10 +85,11 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         });
         let advice = [Some(advice(gpu, &launch(first))), grid_advice(gpu, &launch(first))];
         let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let _ = write!(
+        let _ = writeln!(
             sentences,
-            "<dt>{} {}</dt><dd>{}</dd>\n",
+            "<dt>{} {} x {}</dt><dd>{}</dd>",
             super::html::escaped(&first.name),
+            first.grid,
             first.block,
             super::html::escaped(&advice)
         );

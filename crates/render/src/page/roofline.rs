@@ -193,7 +193,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
     });
     // From the points to beyond where the last roof meets the peak.
     let bends = levels_of[0].iter().map(|level| peak / level.peak);
-    let Some(x) = decades(points.chain(bends.map(|x| x * 1.5))) else { return String::new() };
+    let Some(x) = decades(points.chain(bends.flat_map(|x| [x * 0.2, x * 1.5]))) else { return String::new() };
     let bottom = levels_of[0].iter().map(|level| level.peak * 10f64.powi(x.0)).fold(peak, f64::min);
     let lowest = rows.iter().map(|row| of(row).0).fold(peak, f64::min);
     // Roofs far below all points are of no use.
@@ -216,7 +216,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
             level.name,
             number::real(level.peak)
         );
-        let (tx, ty) = (x1 + (x2 - x1) * 0.3, y1 + (y2 - y1) * 0.3);
+        let (tx, ty) = (x1 + (x2 - x1) * 0.12, y1 + (y2 - y1) * 0.12);
         let slope = (y2 - y1).atan2(x2 - x1).to_degrees();
         let _ = write!(
             out,
@@ -254,6 +254,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
 }
 
 /// A kernel in the chart.
+#[derive(Clone, Copy)]
 struct Point<'a> {
     number: usize,
     several: bool,
@@ -276,10 +277,11 @@ fn point(out: &mut String, axes: &Axes, of: Point<'_>, levels: &[Level]) {
     if places.len() > 1 {
         let _ = write!(out, "<line x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" class=\"thread\"/>");
     }
-    for (x, level, Against { intensity, share }) in &places {
+    // Levels that moved the same bytes have the same place: rings.
+    for ((x, level, Against { intensity, share }), radius) in places.iter().zip([8, 6, 4]) {
         let _ = write!(
             out,
-            "<g class=\"mark\"><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"{}\" class=\"dot\"/><title>{}, {}: {} thread instructions per cycle, {} per byte, {:.1} % of the roof</title></g>",
+            "<g class=\"mark\"><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{}\" class=\"dot\"/><title>{}, {}: {} thread instructions per cycle, {} per byte, {:.1} % of the roof</title></g>",
             level.colour,
             escaped(of.label),
             level.name,
@@ -306,7 +308,7 @@ pub fn finding(run: &Run<'_>) -> Option<String> {
     let roofs = of_levels.iter().filter_map(|level| Some((level.name, against(rate, n, level, peak).share?)));
     let (name, share) = std::iter::once(("issue", rate / peak)).chain(roofs).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let verdict = if share > 0.6 { "bound by it" } else { "bound by latency or too few warps rather than by a rate" };
-    Some(format!("{} reaches {:.1} % of its nearest roof ({name}): {verdict}.", row.label, share * 100.0))
+    Some(format!("{} reaches {:.2} % of its nearest roof ({name}): {verdict}.", row.label, share * 100.0))
 }
 
 #[cfg(test)]

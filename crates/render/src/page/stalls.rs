@@ -63,6 +63,17 @@ pub fn pieces(stats: &Stats) -> Vec<Piece<'static>> {
     issued.chain(lost.into_iter().map(|(reason, n)| piece(reason, colour(reason), n))).collect()
 }
 
+/// The use of the slots of SMs with warps: the same without the idle slots. Empty where there are none.
+pub fn pieces_of_busy_sms(stats: &Stats) -> Vec<Piece<'static>> {
+    let (all, idle) = (stats.number(slots::ALL), stats.number(slots::IDLE));
+    if all <= idle {
+        return Vec::new();
+    }
+    let is_busy = |piece: &Piece<'_>| slots::IDLE.strip_prefix(slots::PREFIX) != Some(&*piece.name);
+    let of_busy = |piece: Piece<'static>| Piece { share: piece.share * all / (all - idle), ..piece };
+    pieces(stats).into_iter().filter(is_busy).map(of_busy).collect()
+}
+
 /// The section; `None` where no slots were counted.
 pub fn section(report: &Report) -> Option<Section> {
     let (rows, left_out) = kernels::rows_with_total(report);
@@ -80,10 +91,24 @@ pub fn section(report: &Report) -> Option<Section> {
         "Each warp scheduler has issue slots in each cycle of kernels. A slot issues an instruction or is lost to one named reason; the shares of a bar add up to 100 %. “idle” are slots of SMs without a warp.{}",
         kernels::left_out(left_out)
     );
-    let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::render(&bars));
+    let busy = |row: &Row<'_>| Bar {
+        label: row.label.clone(),
+        figure: format!("{} SMs active", percent(row.stats)),
+        length: 1.0,
+        pieces: pieces_of_busy_sms(row.stats),
+    };
+    let busy: Vec<Bar<'_>> = rows.iter().map(busy).filter(|bar| !bar.pieces.is_empty()).collect();
+    let groups = [("All slots".to_owned(), bars), ("Slots of SMs with warps: without idle".to_owned(), busy)];
+    let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::groups(&groups));
     body += &details("Figures: slots by reason", &table(&rows));
     body += &details("What the reasons mean", &meanings(&report.total));
     Some(Section { id: "stalls".into(), title: "Issue slots and stall reasons".into(), body })
+}
+
+/// Share of cycles in which an SM had a warp.
+fn percent(stats: &Stats) -> String {
+    let activity = stats.get("occupancy.sm_activity").and_then(lab::Value::number);
+    activity.map_or_else(|| number::ABSENT.to_owned(), |share| format!("{share:.1} %"))
 }
 
 /// A row for each kernel, a column for each reason that occurred.
@@ -157,8 +182,11 @@ mod tests {
     #[test]
     fn the_pieces_of_a_bar_are_all_slots() {
         let report = sample::report();
-        let sum: f64 = pieces(&report.total).iter().map(|piece| piece.share).sum();
-        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        for pieces in [pieces(&report.total), pieces_of_busy_sms(&report.total)] {
+            let sum: f64 = pieces.iter().map(|piece| piece.share).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        }
+        assert!(pieces_of_busy_sms(&report.total).iter().all(|piece| piece.name != "idle"));
         assert_eq!(pieces(&Stats::default()), []);
     }
 

@@ -4,7 +4,7 @@
 //! and refers to the lines of `.nv_debug_ptx_txt`. `nvcc -lineinfo` writes all three. A damaged table ends at its
 //! damage and is no error: lines only inform.
 
-use super::Relocation;
+use super::relocation::Relocation;
 use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineRow, LittleEndian, Reader};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,8 +8,10 @@ pub(crate) mod bytes;
 mod info;
 pub mod lines;
 mod read;
+mod relocation;
 mod sections;
 
+pub use relocation::{Relocation, RelocationKind};
 pub use sections::{host_fatbin, is_cubin, is_elf};
 
 use std::fmt;
@@ -197,38 +199,4 @@ pub struct ElfVariable<'a> {
     pub bytes: u64,
     /// It is in managed memory, which the host program accesses too.
     pub managed: bool,
-}
-
-/// What a relocation writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RelocationKind {
-    /// A 64-bit address.
-    Address64,
-    /// Lower 32 bits of an address at bit 32 of an instruction.
-    Low32,
-    /// Upper 32 bits of an address at bit 32 of an instruction.
-    High32,
-    /// An address as the target of a jump.
-    JumpTarget,
-    /// The handle of the image that a texture reference is bound to, a word.
-    TextureHandle,
-    /// The same for a surface reference.
-    SurfaceHandle,
-    /// Another kind, by its number.
-    Other(u32),
-}
-
-/// A relocation: an address that the loader writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Relocation<'a> {
-    /// Section that is changed; for a function, its code.
-    pub section: &'a str,
-    /// In bytes, in the section.
-    pub offset: u64,
-    pub kind: RelocationKind,
-    /// Symbol whose address is written.
-    pub symbol: &'a str,
-    /// Number that is added to the address.
-    pub addend: i64,
 }

@@ -1,0 +1,35 @@
+//! Relocations of sections.
+
+/// What a relocation writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelocationKind {
+    /// A 64-bit address.
+    Address64,
+    /// Lower 32 bits of an address at bit 32 of an instruction.
+    Low32,
+    /// Upper 32 bits of an address at bit 32 of an instruction.
+    High32,
+    /// An address as the target of a jump.
+    JumpTarget,
+    /// The handle of the image that a texture reference is bound to, a word.
+    TextureHandle,
+    /// The same for a surface reference.
+    SurfaceHandle,
+    /// Another kind, by its number.
+    Other(u32),
+}
+
+/// A relocation: an address that the loader writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Relocation<'a> {
+    /// Section that is changed; for a function, its code.
+    pub section: &'a str,
+    /// In bytes, in the section.
+    pub offset: u64,
+    pub kind: RelocationKind,
+    /// Symbol whose address is written.
+    pub symbol: &'a str,
+    /// Number that is added to the address.
+    pub addend: i64,
+}
