@@ -128,7 +128,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, gpus: &[PathBuf], jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
-    let page = args.output.page.html.as_ref().map(PathBuf::as_path);
+    let page = args.output.page.html.as_deref();
     let files = args.output.results.formats.files()?.into_iter().chain(page).map(Path::to_owned);
     let outputs: Vec<PathBuf> = files.chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
