@@ -114,8 +114,8 @@ impl ForCore for Build<'_> {
         let width = spec.sm.issue.width as usize;
         self.assemble::<D, _>(config, |sm| Instruments {
             auditor: setup.audit.then(|| Auditor::new(D::allowances(config))),
-            profile: setup.profile.then(|| Profile::new(spec.schedulers(), width)),
-            passages: setup.timeline.as_ref().and_then(|window| window.of_sm(sm, width)),
+            profile: setup.profile.then(|| Profile::new(spec.schedulers() * width)),
+            passages: setup.timeline.as_ref().and_then(|window| window.of_sm(sm)),
         })
     }
 }

@@ -42,9 +42,10 @@ pub(crate) trait Engine: Send {
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;
     /// What was recorded cycle by cycle of some cores, whose schedulers issue up to `width` instructions a cycle.
-    fn timelines(&mut self, width: usize) -> Vec<SmTimeline>;
-    /// What the profiles of all cores have counted, if there are any.
-    fn profile(&mut self) -> Option<Profile>;
+    /// Up to the last [`Engine::counters`], which settles all cores.
+    fn timelines(&self, width: usize) -> Vec<SmTimeline>;
+    /// What the profiles of all cores have counted, if there are any, up to the last [`Engine::counters`].
+    fn profile(&self) -> Option<Profile>;
     /// The warp scheduler in use, or `none`.
     fn scheduler(&self) -> &str;
     /// What readers of each report must know of this kind of core.
@@ -192,19 +193,15 @@ impl<C: Subject> Engine for Rig<C> {
         })
     }
 
-    fn timelines(&mut self, width: usize) -> Vec<SmTimeline> {
-        // Settles all cores.
-        self.machine.counters();
+    fn timelines(&self, width: usize) -> Vec<SmTimeline> {
         let cores = self.machine.cores().iter().enumerate();
         cores.filter_map(|(i, core)| SmTimeline::of(i as u16, width, core.passages()?)).collect()
     }
 
-    fn profile(&mut self) -> Option<Profile> {
-        // Settles all cores.
-        self.machine.counters();
+    fn profile(&self) -> Option<Profile> {
         let each = self.machine.cores().iter().filter_map(C::profile);
         each.fold(None, |all: Option<Profile>, one| {
-            let mut all = all.unwrap_or_else(|| Profile::new(0, 1));
+            let mut all = all.unwrap_or_else(|| Profile::new(0));
             all.add(one);
             Some(all)
         })

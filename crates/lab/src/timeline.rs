@@ -19,9 +19,9 @@ pub struct TimelineWindow {
 }
 
 impl TimelineWindow {
-    /// The record for SM `sm`, whose schedulers issue up to `width` instructions a cycle, if it is to be recorded.
-    pub(crate) fn of_sm(&self, sm: u16, width: usize) -> Option<Passages> {
-        self.sms.contains(&sm).then(|| Passages::new(self.cycles.clone(), self.warps, MOST, width))
+    /// The record for SM `sm`, if it is to be recorded.
+    pub(crate) fn of_sm(&self, sm: u16) -> Option<Passages> {
+        self.sms.contains(&sm).then(|| Passages::new(self.cycles.clone(), self.warps, MOST))
     }
 }
 

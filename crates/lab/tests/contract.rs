@@ -150,9 +150,9 @@ impl Observer for Watch {
         self.audit().decoded(now, seen);
         self.timeline.decoded(now, seen);
     }
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        self.audit().issued(now, scheduler, seen);
-        self.timeline.issued(now, scheduler, seen);
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
+        self.audit().issued(now, slot, seen);
+        self.timeline.issued(now, slot, seen);
         count(&mut self.issued, seen);
     }
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {

@@ -222,10 +222,10 @@ impl Observer for Stutter {
     fn decoded(&mut self, now: Cycle, seen: Seen<'_>) {
         self.auditor.decoded(now, seen);
     }
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        self.auditor.issued(now, scheduler, seen);
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
+        self.auditor.issued(now, slot, seen);
         if self.twice {
-            self.auditor.issued(now, scheduler, seen);
+            self.auditor.issued(now, slot, seen);
         }
     }
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {

@@ -146,8 +146,8 @@ impl Observer for Reads {
     fn decoded(&mut self, now: Cycle, seen: Seen<'_>) {
         self.auditor.decoded(now, seen);
     }
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        self.auditor.issued(now, scheduler, seen);
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
+        self.auditor.issued(now, slot, seen);
     }
     fn collected(&mut self, now: Cycle, seen: Seen<'_>) {
         self.auditor.collected(now, seen);

@@ -167,8 +167,8 @@ impl<D: CoreDesign> IssueStage<D> {
         open: PipeSet,
     ) {
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-        let pipe = self.issue_one(w, (scheduler, partition), id);
         let width = w.state.spec.sm.issue.width as usize;
+        let pipe = self.issue_one(w, (scheduler * width, partition), id);
         self.account.issue(scheduler * width);
         if width > 1 {
             self.issue_more(w, (scheduler, partition), warp, pipe);
@@ -203,7 +203,7 @@ impl<D: CoreDesign> IssueStage<D> {
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
             let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-            pipe = self.issue_one(w, (scheduler, partition), id);
+            pipe = self.issue_one(w, (scheduler * width + slot, partition), id);
             self.account.issue(scheduler * width + slot);
         }
     }
@@ -267,12 +267,12 @@ impl<D: CoreDesign> IssueStage<D> {
         Wait { place: inst.and_then(|id| at(window.inst(id).pc)).or_else(last_issued), inst, ..none }
     }
 
-    /// Issues `id`. Returns its pipe.
+    /// Issues `id` in `slot`. Returns its pipe.
     #[inline(always)]
     fn issue_one<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        (scheduler, partition): (usize, usize),
+        (slot, partition): (usize, usize),
         id: InstId,
     ) -> Pipe {
         let state = &mut *w.state;
@@ -294,7 +294,7 @@ impl<D: CoreDesign> IssueStage<D> {
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
         let window = w.state.window(w.tick.kernels);
         self.policy.on_issue(window, id);
-        w.tick.observer.issued(w.tick.now, scheduler, Seen { id, window });
+        w.tick.observer.issued(w.tick.now, slot, Seen { id, window });
         if mem.is_some() {
             w.begin_access(id);
         }

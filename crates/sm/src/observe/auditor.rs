@@ -368,7 +368,7 @@ impl Observer for Auditor {
         self.link(seen);
     }
 
-    fn issued(&mut self, now: Cycle, _scheduler: usize, seen: Seen<'_>) {
+    fn issued(&mut self, now: Cycle, _slot: usize, seen: Seen<'_>) {
         if !self.in_turn(now, seen, "issues", |r| r.issued.is_none()) {
             return;
         }

@@ -49,8 +49,8 @@ impl Observer for Instruments {
     fn decoded(&mut self, now: Cycle, seen: Seen<'_>) {
         each!(self, decoded(now, seen));
     }
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        each!(self, issued(now, scheduler, seen));
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
+        each!(self, issued(now, slot, seen));
     }
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {
         each!(self, collecting(now, seen, awaited));

@@ -99,9 +99,10 @@ pub trait Observer: Send {
     /// An instruction enters its buffer.
     #[inline]
     fn decoded(&mut self, now: Cycle, seen: Seen<'_>) {}
-    /// An instruction issues from `scheduler`.
+    /// An instruction issues in an issue slot, numbered as in [`SlotAccount`](crate::SlotAccount): scheduler times issue
+    /// width, and the number within the scheduler.
     #[inline]
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {}
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {}
     /// An instruction enters an operand collector: from now on it may read its vector sources, but
     /// for those `awaited` (by place in [`Window::vector_srcs`], one bit each), which come to it.
     #[inline]

@@ -107,14 +107,11 @@ pub struct Passages {
     /// By issue slot, since when it stays empty and why.
     open: Vec<Option<(Cycle, Stall)>>,
     gaps: Vec<Gap>,
-    width: usize,
-    issued: Vec<(Cycle, usize)>,
 }
 
 impl Passages {
-    /// An empty record of `cycles` of the warps in `warps`, of up to `most` instructions, on an SM whose schedulers issue up
-    /// to `width` instructions a cycle.
-    pub fn new(cycles: Cycles, warps: u128, most: usize, width: usize) -> Self {
+    /// An empty record of `cycles` of the warps in `warps`, of up to `most` instructions.
+    pub fn new(cycles: Cycles, warps: u128, most: usize) -> Self {
         Self {
             cycles,
             warps,
@@ -126,8 +123,6 @@ impl Passages {
             residences: Vec::new(),
             open: Vec::new(),
             gaps: Vec::new(),
-            width,
-            issued: Vec::new(),
         }
     }
 
@@ -240,14 +235,8 @@ impl Observer for Passages {
         });
     }
 
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        if self.issued.len() <= scheduler {
-            self.issued.resize(scheduler + 1, (Cycle::MAX, 0));
-        }
-        let (last, place) = self.issued[scheduler];
-        let place = if last == now { (place + 1).min(self.width - 1) } else { 0 };
-        self.issued[scheduler] = (now, place);
-        self.close(scheduler * self.width + place, now);
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
+        self.close(slot, now);
         self.change(seen, |passage| passage.issued = Some(now));
     }
 

@@ -295,24 +295,18 @@ pub struct Profile {
     /// Slots that no instruction was the cause of, by reason.
     nobody: [u64; Stall::COUNT],
     slots: Box<[Slot]>,
-    /// Issue slots of a scheduler.
-    width: usize,
-    /// By scheduler, when it issued last and in which of its slots.
-    issued: Box<[(Cycle, usize)]>,
     flights: Box<[Vec<Flight>]>,
 }
 
 impl Profile {
-    /// An empty profile of an SM with `schedulers` warp schedulers that issue up to `width` instructions a cycle.
-    pub fn new(schedulers: usize, width: usize) -> Self {
+    /// An empty profile of an SM with this number of issue slots.
+    pub fn new(slots: usize) -> Self {
         Self {
             codes: Vec::new(),
             numbers: HashMap::new(),
             last: None,
             nobody: [0; Stall::COUNT],
-            slots: vec![Slot { stall: Some(Stall::Idle), ..Slot::default() }; schedulers * width].into(),
-            width,
-            issued: vec![(Cycle::MAX, 0); schedulers].into(),
+            slots: vec![Slot { stall: Some(Stall::Idle), ..Slot::default() }; slots].into(),
             flights: vec![Vec::new(); MOST_WARPS].into(),
         }
     }
@@ -395,11 +389,7 @@ impl Observer for Profile {
         true
     }
 
-    fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {
-        let (last, place) = self.issued[scheduler];
-        let place = if last == now { (place + 1).min(self.width - 1) } else { 0 };
-        self.issued[scheduler] = (now, place);
-        let slot = scheduler * self.width + place;
+    fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
         self.charge(slot, now);
         self.slots[slot] = Slot { stall: Some(Stall::Idle), waits: None, waited_for: None, since: now + 1 };
         let inst = seen.inst();

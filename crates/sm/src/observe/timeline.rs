@@ -78,7 +78,7 @@ impl Observer for Timeline {
         self.rows.push(Row { warp: inst.warp.0, order: inst.order, text, events });
     }
 
-    fn issued(&mut self, now: Cycle, _scheduler: usize, seen: Seen<'_>) {
+    fn issued(&mut self, now: Cycle, _slot: usize, seen: Seen<'_>) {
         self.mark(now, 'I', seen);
     }
 
