@@ -97,19 +97,34 @@ impl Coefficients {
         self.static_power.watts(&activity.events, activity.lanes, 1.0) * size
     }
 
+    /// Energy of the events of `activity` at `volts`, in joules.
+    pub fn event_joules(&self, activity: &Activity, volts: f64) -> PerEvent {
+        let ratio = volts / self.volts;
+        let mut joules = PerEvent::default();
+        for &event in Event::ALL {
+            // The duty is a share of all pipelines: a GPU with more SMs has more pipelines.
+            let size = if event == Event::PipelineDuty { activity.sms / self.sms } else { 1.0 };
+            let picojoules = activity.events[event] * self.events_pj[event] * size;
+            joules[event] = picojoules * 1e-12 * ratio * ratio;
+        }
+        joules
+    }
+
+    /// Energy of using the core design's own structures at `volts`, in joules.
+    pub fn design_joules(&self, activity: &Activity, volts: f64) -> f64 {
+        let ratio = volts / self.volts;
+        activity.design_pj * 1e-12 * ratio * ratio
+    }
+
     /// As [`Coefficients::energy`] with a given [`Coefficients::static_watts`]: that of a longer period that
     /// includes `activity`. The energies of the parts then add up to that of the whole.
     pub fn energy_with_static(&self, activity: &Activity, volts: f64, static_watts: f64) -> Energy {
         let ratio = volts / self.volts;
         let mut energy = Energy { seconds: activity.seconds, ..Energy::none() };
         let mut charge = |component: Component, joules: f64| energy.joules[component as usize] += joules;
-        for &event in Event::ALL {
-            // The duty is a share of all pipelines: a GPU with more SMs has more pipelines.
-            let size = if event == Event::PipelineDuty { activity.sms / self.sms } else { 1.0 };
-            let picojoules = activity.events[event] * self.events_pj[event] * size;
-            charge(event.component(), picojoules * 1e-12 * ratio * ratio);
-        }
-        charge(Component::Design, activity.design_pj * 1e-12 * ratio * ratio);
+        let of_events = self.event_joules(activity, volts);
+        Event::ALL.iter().for_each(|&event| charge(event.component(), of_events[event]));
+        charge(Component::Design, self.design_joules(activity, volts));
         charge(Component::Design, activity.design_leakage_watts * ratio * activity.seconds);
         charge(Component::Static, activity.added_leakage_watts * ratio * activity.seconds);
         let (active, idle) = (activity.active_sms, (activity.sms - activity.active_sms).max(0.0));

@@ -2,6 +2,7 @@
 
 use crate::cores::Build;
 use crate::engine::Engine;
+use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
@@ -103,6 +104,11 @@ impl<'m> SimulatedDevice<'m> {
     /// Ends the device; gives what has recorded it.
     pub(crate) fn into_recorder(self) -> Option<Recorder> {
         self.recorder
+    }
+
+    /// Takes the text of sources, for profiles, from `place`.
+    pub(crate) fn take_sources_from(&mut self, place: SourcePlace) {
+        self.simulation.sources = place;
     }
 
     /// Kernels that have ended, and after an interruption those that have not.

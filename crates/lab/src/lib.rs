@@ -8,11 +8,11 @@
 //! | module | role |
 //! | --- | --- |
 //! | `power`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
-//! | [`design_cost`], [`energy`] | from counters to joules |
+//! | [`listing`] | instructions beside their lines of PTX and CUDA |
+//! | [`design_cost`], [`energy`], [`attribution`] | from counters to joules, of a run and of its instructions |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
 //! | `other_core` | cores that are no SM |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
-//! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `simulation` | machine, launches, meter and monitor together |
@@ -23,6 +23,7 @@
 
 pub mod accelsim;
 pub mod applications;
+pub mod attribution;
 pub mod core_cost;
 mod core_name;
 mod cores;

@@ -31,6 +31,13 @@ pub struct TextLine {
     pub text: Option<String>,
 }
 
+impl TextLine {
+    /// A line of a text without a file, such as the PTX within a cubin.
+    pub fn of(lines: &[&str], line: u32) -> Self {
+        Self { file: None, line, text: text_at(lines, line) }
+    }
+}
+
 /// A static instruction and its lines.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ListedInstruction {
@@ -59,7 +66,7 @@ pub fn listing(program: &Program, place: &SourcePlace) -> Vec<ListedInstruction>
             text: program.text(pc).to_owned(),
             source: program.origin(pc).map(|at| sources.line(at)),
             calls: program.calls(pc).map(|at| sources.line(at)).collect(),
-            ptx: ptx_line.map(|line| TextLine { file: None, line, text: text_at(&ptx, line) }),
+            ptx: ptx_line.map(|line| TextLine::of(&ptx, line)),
         }
     };
     (0..program.insts().len()).map(instruction).collect()

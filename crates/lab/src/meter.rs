@@ -1,5 +1,6 @@
 //! The energy of a run, metered while it runs.
 
+use crate::attribution::ByEvent;
 use crate::design_cost::{DesignPower, Process};
 use crate::energy::EnergyModel;
 use crate::power::{Interval, PowerSeries};
@@ -114,6 +115,17 @@ impl Meter {
         let (coefficients, volts) = self.prices()?;
         let activity = self.activity(counted);
         Some(coefficients.energy_with_static(&activity, volts, self.static_watts()))
+    }
+
+    /// The same with what of it events took, for [`attribution`](crate::attribution).
+    pub fn by_event(&self, counted: &AnySnapshot) -> Option<ByEvent> {
+        let (coefficients, volts) = self.prices()?;
+        let activity = self.activity(counted);
+        Some(ByEvent {
+            all: self.of_run(counted)?,
+            events: coefficients.event_joules(&activity, volts),
+            design: coefficients.design_joules(&activity, volts),
+        })
     }
 
     fn static_watts(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! Where the issue slots and the time of a run went, by static instruction: a profile as reports have it.
 
-use isa::Pc;
+use crate::attribution::{self, ByEvent, InstructionEnergy, Parts, Prices};
+use crate::listing::{ListedInstruction, SourcePlace, TextLine, listing};
 use serde::Serialize;
 use sm::profile::{CodeProfile, Latencies, Row};
 use sm::{Level, Stall};
@@ -12,8 +13,20 @@ pub struct Profile {
     /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp, those of
     /// launch latencies among them.
     pub nobody: Vec<(&'static str, u64)>,
+    /// Energy of the run that belongs to no instruction ([`attribution`]), by component in joules; `None` without
+    /// an energy model.
+    pub shared_energy: Option<Parts>,
     /// The kernels in the order in which they first ran.
     pub kernels: Vec<KernelProfile>,
+}
+
+/// What happened to the instructions of a line of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineProfile<'a> {
+    /// The line; `None` for instructions without one.
+    pub source: Option<&'a TextLine>,
+    /// Its instructions, in the order of the code.
+    pub instructions: Vec<&'a InstructionProfile>,
 }
 
 /// The instructions of a kernel, over all its launches.
@@ -36,8 +49,12 @@ pub struct InstructionProfile {
     pub text: String,
     /// Its position in the PTX, or in the machine code; empty if unknown.
     pub place: String,
-    /// File and line of the source that it was compiled from, if known.
-    pub source: Option<(String, u32)>,
+    /// Line of the source that it was compiled from, if known.
+    pub source: Option<TextLine>,
+    /// Calls that it was inlined for, the innermost first.
+    pub calls: Vec<TextLine>,
+    /// Of machine code: the line of PTX, if known.
+    pub ptx: Option<TextLine>,
     /// Warp instructions issued.
     pub issues: u64,
     /// Lanes that executed it, over all issues.
@@ -54,6 +71,8 @@ pub struct InstructionProfile {
     pub latency_by_level: Vec<(&'static str, Latency)>,
     /// Accesses to memory; `None` if there were none.
     pub memory: Option<Accesses>,
+    /// Dynamic energy that it caused; `None` without an energy model.
+    pub energy: Option<InstructionEnergy>,
 }
 
 /// Time from issue to write-back, in core cycles.
@@ -107,26 +126,48 @@ fn by_level(row: &Row) -> Vec<(&'static str, Latency)> {
 }
 
 impl Profile {
-    /// The profile that SMs have counted. Kernels of the same name and code, as in traces, are one.
-    pub(crate) fn of(counted: &sm::Profile) -> Self {
-        let mut kernels: Vec<KernelProfile> = Vec::new();
-        let mut merged: BTreeMap<&str, Vec<CodeProfile>> = BTreeMap::new();
+    /// The profile that SMs have counted, with the text of sources from `place`, in a run that took the energy `energy`.
+    /// Kernels of the same name and code, as in traces, are one.
+    pub(crate) fn of(counted: &sm::Profile, place: &SourcePlace, energy: Option<&ByEvent>) -> Self {
+        let mut codes: Vec<CodeProfile> = Vec::new();
+        // By name, in the order in which they first ran.
         let mut order: Vec<&str> = Vec::new();
+        let mut merged: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for code in counted.codes() {
             let name = code.code.program.name.as_str();
             let same_name = merged.entry(name).or_default();
-            match same_name.iter_mut().find(|other| is_same(other, code)) {
-                Some(other) => other.merge(code),
-                None => same_name.push(code.clone()),
+            match same_name.iter().find(|&&other| is_same(&codes[other], code)) {
+                Some(&other) => codes[other].merge(code),
+                None => {
+                    same_name.push(codes.len());
+                    codes.push(code.clone());
+                }
             }
             if !order.contains(&name) {
                 order.push(name);
             }
         }
-        for name in order {
-            kernels.extend(merged.remove(name).into_iter().flatten().map(|code| KernelProfile::of(&code)));
+        let prices = energy.map(|run| Prices::new(run, &codes));
+        let ordered = order.iter().flat_map(|name| &merged[name]).map(|&code| &codes[code]);
+        let kernels: Vec<_> = ordered.map(|code| KernelProfile::of(code, place, prices.as_ref())).collect();
+        let charged = || kernels.iter().flat_map(|kernel| &kernel.instructions).filter_map(|i| i.energy.as_ref());
+        let shared_energy = energy.map(|run| attribution::rest(&run.all, charged()));
+        let nobody = by_reason(&Stall::ALL.iter().map(|&stall| counted.nobody(stall)).collect::<Vec<_>>());
+        Self { nobody, shared_energy, kernels }
+    }
+
+    /// Only the kernels with `part` in their names; energy of the others is shared.
+    pub fn of_kernels(&self, part: &str) -> Self {
+        let (kept, others): (Vec<_>, Vec<_>) =
+            self.kernels.iter().cloned().partition(|kernel| kernel.name.contains(part));
+        let charged = others.iter().flat_map(|kernel| &kernel.instructions).filter_map(|i| i.energy.as_ref());
+        let others: f64 = charged.map(|energy| energy.joules).sum();
+        let mut shared_energy = self.shared_energy.clone();
+        if let Some(shared) = shared_energy.as_mut().filter(|_| others > 0.0) {
+            shared.push(("other kernels", others));
+            shared.sort_by(|one, other| other.1.total_cmp(&one.1));
         }
-        Self { nobody: by_reason(&Stall::ALL.iter().map(|&stall| counted.nobody(stall)).collect::<Vec<_>>()), kernels }
+        Self { nobody: self.nobody.clone(), shared_energy, kernels: kept }
     }
 
     /// Issue slots that stayed empty for each reason, in all.
@@ -141,43 +182,79 @@ impl Profile {
 }
 
 impl KernelProfile {
-    fn of(counted: &CodeProfile) -> Self {
+    fn of(counted: &CodeProfile, place: &SourcePlace, prices: Option<&Prices>) -> Self {
         let program = &counted.code.program;
-        let rows = counted.rows.iter().enumerate().filter_map(|(pc, row)| Some((Pc(pc as u32), row.as_deref()?)));
-        let instruction = |(pc, row): (Pc, &Row)| InstructionProfile {
-            pc: pc.0,
-            text: program.text(pc).to_owned(),
-            place: program.place(pc),
-            source: program.origin(pc).map(|(file, line)| (file.to_owned(), line)),
-            issues: row.issues,
-            lanes: row.lanes,
-            divergences: row.divergences,
-            stalls: by_reason(&row.stalls),
-            causes: by_reason(&row.causes),
-            latency: Latency::of(&row.latencies),
-            latency_by_level: by_level(row),
-            memory: (row.memory.accesses > 0).then(|| Accesses {
-                accesses: row.memory.accesses,
-                transactions: row.memory.transactions,
-                sectors: row.memory.sectors,
-                excess_sectors: row.memory.sectors.saturating_sub(row.memory.sectors_needed),
-                conflict_cycles: row.memory.conflict_cycles,
-                from_l1: row.memory.served[Level::L1 as usize],
-                from_l2: row.memory.served[Level::L2 as usize],
-                from_dram: row.memory.served[Level::Dram as usize],
-            }),
-        };
-        Self {
-            name: program.name.clone(),
-            length: program.insts().len(),
-            instructions: rows.map(instruction).collect(),
+        let mut listed: Vec<Option<ListedInstruction>> = listing(program, place).into_iter().map(Some).collect();
+        let instructions = attribution::rows(counted).filter_map(|(_, pc, row)| {
+            let ListedInstruction { pc: number, text, source, calls, ptx } = listed[pc.index()].take()?;
+            Some(InstructionProfile {
+                pc: number,
+                text,
+                place: program.place(pc),
+                source,
+                calls,
+                ptx,
+                issues: row.issues,
+                lanes: row.lanes,
+                divergences: row.divergences,
+                stalls: by_reason(&row.stalls),
+                causes: by_reason(&row.causes),
+                latency: Latency::of(&row.latencies),
+                latency_by_level: by_level(row),
+                memory: (row.memory.accesses > 0).then(|| Accesses {
+                    accesses: row.memory.accesses,
+                    transactions: row.memory.transactions,
+                    sectors: row.memory.sectors,
+                    excess_sectors: row.memory.sectors.saturating_sub(row.memory.sectors_needed),
+                    conflict_cycles: row.memory.conflict_cycles,
+                    from_l1: row.memory.served[Level::L1 as usize],
+                    from_l2: row.memory.served[Level::L2 as usize],
+                    from_dram: row.memory.served[Level::Dram as usize],
+                }),
+                energy: prices.map(|prices| prices.of(counted, pc, row)),
+            })
+        });
+        Self { name: program.name.clone(), length: program.insts().len(), instructions: instructions.collect() }
+    }
+
+    /// Its lines, in the order of their first instructions.
+    pub fn lines(&self) -> Vec<LineProfile<'_>> {
+        let mut lines: Vec<LineProfile<'_>> = Vec::new();
+        let mut at: BTreeMap<Option<(&str, u32)>, usize> = BTreeMap::new();
+        for instruction in &self.instructions {
+            let source = instruction.source.as_ref();
+            let key = source.map(|line| (line.file.as_deref().unwrap_or_default(), line.line));
+            let number = *at.entry(key).or_insert(lines.len());
+            if number == lines.len() {
+                lines.push(LineProfile { source, instructions: Vec::new() });
+            }
+            lines[number].instructions.push(instruction);
         }
+        lines
     }
 
     /// Issue slots that its instructions took: those in which they issued and those that stayed empty because they
     /// waited.
     pub fn slots(&self) -> u64 {
         self.instructions.iter().map(InstructionProfile::slots).sum()
+    }
+}
+
+impl LineProfile<'_> {
+    /// Issue slots that its instructions took.
+    pub fn slots(&self) -> u64 {
+        self.instructions.iter().map(|i| i.slots()).sum()
+    }
+
+    /// Issue slots that stayed empty because they waited, by reason, most first.
+    pub fn stalls(&self) -> Vec<(&'static str, u64)> {
+        let mut sums: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for &(reason, slots) in self.instructions.iter().flat_map(|i| &i.stalls) {
+            *sums.entry(reason).or_default() += slots;
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|&(_, slots)| std::cmp::Reverse(slots));
+        sums
     }
 }
 
@@ -202,7 +279,7 @@ impl InstructionProfile {
 fn is_same(one: &CodeProfile, other: &CodeProfile) -> bool {
     let (one, other) = (&one.code.program, &other.code.program);
     let length = one.insts().len();
-    length == other.insts().len() && (0..length).map(|pc| Pc(pc as u32)).all(|pc| one.text(pc) == other.text(pc))
+    length == other.insts().len() && (0..length).map(isa::Pc::from).all(|pc| one.text(pc) == other.text(pc))
 }
 
 /// The reasons that took any slots, most first.

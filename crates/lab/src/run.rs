@@ -3,6 +3,7 @@
 use crate::designs::CORES;
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
+use crate::listing::SourcePlace;
 use crate::monitor::Monitor;
 use crate::report::{CheckResult, Report};
 use crate::setup::Setup;
@@ -52,6 +53,19 @@ impl Job {
                 LaunchFile::load(path, overrides).map_or_else(|_| vec![path.clone()], |file| file.inputs())
             }
             Job::Trace { path, .. } => traces::inputs(path),
+        }
+    }
+
+    /// Where the sources of its kernels are found.
+    fn sources(&self) -> SourcePlace {
+        match self {
+            Job::Workload { name, .. } => {
+                suite::find(name).map_or(SourcePlace::AsRecorded, |workload| SourcePlace::Bundled(&workload.module))
+            }
+            Job::LaunchFile { path, .. } => {
+                path.parent().map(|folder| SourcePlace::Folder(folder.into())).unwrap_or_default()
+            }
+            Job::Trace { .. } => SourcePlace::AsRecorded,
         }
     }
 
@@ -149,6 +163,7 @@ pub fn run_design<P: CoreDesign + 'static>(
 
 /// Runs `job` on `device`, which is set up like `setup`.
 pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
+    device.take_sources_from(job.sources());
     let (workload, done) = match job {
         Job::Workload { name, size, params, seed } => run_workload(device, setup.code, name, *size, params, *seed)?,
         Job::LaunchFile { path, overrides } => {

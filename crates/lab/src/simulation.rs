@@ -1,6 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
 use crate::engine::{Engine, Loading};
+use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
@@ -75,6 +76,8 @@ pub(crate) struct Simulation<'m> {
     cycles_ended: u64,
     interrupted: bool,
     host_time: Duration,
+    /// Where the text of the sources of what runs is found.
+    pub sources: SourcePlace,
     /// When the monitor was last called: many short kernels take long together.
     last_asked: Instant,
     meter: Meter,
@@ -104,6 +107,7 @@ impl<'m> Simulation<'m> {
             cycles_ended: 0,
             interrupted: false,
             host_time: Duration::ZERO,
+            sources: SourcePlace::default(),
             last_asked: Instant::now(),
         }
     }
@@ -304,6 +308,11 @@ impl<'m> Simulation<'m> {
         remarks
     }
 
+    fn profile(&mut self) -> Option<Profile> {
+        let energy = self.meter.by_event(&self.machine.counters());
+        self.machine.profile().map(|counted| Profile::of(&counted, &self.sources, energy.as_ref()))
+    }
+
     /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
@@ -337,7 +346,7 @@ impl<'m> Simulation<'m> {
             output: Vec::new(),
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
-            profile: self.machine.profile().map(|profile| Profile::of(&profile)),
+            profile: self.profile(),
             timelines: self.machine.timelines(self.setup.gpu.sm.issue.width as usize),
         }
     }

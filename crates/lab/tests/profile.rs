@@ -44,6 +44,7 @@ fn check(workload: &str, gpu: &str, core: &str, code: Form) {
     let has_warp = each(profile).map(|i| i.slots()).sum::<u64>();
     let not_idle = total("slots.all") - total("slots.idle");
     assert_eq!(has_warp, not_idle, "{name}: some warp waits in each slot that is not idle");
+    check_energy(profile, &report, &name);
     for i in each(profile) {
         assert!(i.lanes <= 32 * i.issues && i.divergences <= i.issues, "{name}: {i:?}");
         let latency = i.latency.as_ref().filter(|_| i.issues > 0);
@@ -52,6 +53,68 @@ fn check(workload: &str, gpu: &str, core: &str, code: Form) {
             assert!(latency.mean <= latency.max as f64 && latency.p95 <= latency.max, "{name}: {i:?}");
         }
     }
+}
+
+/// Energy of instructions and the rest add up to the run's, by component.
+fn check_energy(profile: &Profile, report: &Report, name: &str) {
+    let Some(shared) = &profile.shared_energy else {
+        assert!(each(profile).all(|i| i.energy.is_none()) && report.energy_model.is_none(), "{name}");
+        return;
+    };
+    let of_instructions = || each(profile).map(|i| i.energy.as_ref().unwrap());
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for &(component, joules) in of_instructions().flat_map(|energy| &energy.parts).chain(shared) {
+        // A design's structures may take less than those of the in-order core.
+        assert!(joules > 0.0 || component == "design", "{name}: {component} {joules}");
+        *sums.entry(component).or_default() += joules;
+    }
+    for (component, joules) in sums {
+        let expected = report.total.number(&format!("energy.{component}"));
+        assert!((joules / expected - 1.0).abs() < 1e-9, "{name}: {component} {joules} of {expected}");
+    }
+    let (all, rest) = (report.total.number("energy.total"), shared.iter().map(|(_, joules)| joules).sum::<f64>());
+    let charged: f64 = of_instructions().map(|energy| energy.joules).sum();
+    assert!(((charged + rest) / all - 1.0).abs() < 1e-9, "{name}: {charged} and {rest} of {all}");
+    for component in ["static", "idle_sms", "constant"] {
+        assert!(of_instructions().flat_map(|energy| &energy.parts).all(|(name, _)| *name != component), "{name}");
+    }
+    for component in ["dram", "l2", "crossbar", "l1", "register_file", "pipeline", "instruction_buffer", "fp_lanes"] {
+        assert!(shared.iter().all(|(name, _)| *name != component), "{name}: some {component} is nobody's: {shared:?}");
+    }
+}
+
+#[test]
+fn energy_is_charged_to_what_causes_it() {
+    let report = run("vectoradd", "v100", "inorder", Form::Sass, true);
+    let profile = report.profile.unwrap();
+    let of = |text: &str, component: &str| -> f64 {
+        let chosen = each(&profile).filter(|i| i.text.contains(text)).filter_map(|i| i.energy.as_ref());
+        chosen.flat_map(|energy| &energy.parts).filter(|(name, _)| *name == component).map(|(_, joules)| joules).sum()
+    };
+    let (loads, stores, all) = (of("LDG", "l2"), of("STG", "l2"), of("", "l2"));
+    assert!(loads > 0.0 && stores > 0.0, "{loads} {stores}");
+    assert!(((loads + stores) / all - 1.0).abs() < 1e-9, "only accesses reach L2: {loads} and {stores} of {all}");
+    assert!(of("FADD", "fp_lanes") > 0.0 && of("FADD", "fp_lanes") == of("", "fp_lanes"));
+}
+
+#[test]
+fn instructions_have_their_lines() {
+    let report = run("matmul", "v100", "inorder", Form::Sass, true);
+    let profile = report.profile.unwrap();
+    let multiply = each(&profile).find(|i| i.text.starts_with("FFMA")).unwrap();
+    let (source, ptx) = (multiply.source.as_ref().unwrap(), multiply.ptx.as_ref().unwrap());
+    assert!(source.text.as_ref().is_some_and(|text| text.contains("+=")), "{source:?}");
+    assert!(ptx.text.as_ref().is_some_and(|text| text.starts_with("fma.rn.f32")), "{ptx:?}");
+    let lines = profile.kernels[0].lines();
+    assert_eq!(lines.iter().map(|line| line.slots()).sum::<u64>(), profile.kernels[0].slots());
+    assert!(lines.len() > 3 && lines.iter().filter(|line| line.source.is_none()).count() <= 1);
+    let none = profile.of_kernels("no such kernel");
+    assert!(none.kernels.is_empty());
+    let joules = |profile: &Profile| -> f64 {
+        let charged: f64 = each(profile).map(|i| i.energy.as_ref().unwrap().joules).sum();
+        charged + profile.shared_energy.iter().flatten().map(|(_, joules)| joules).sum::<f64>()
+    };
+    assert!((joules(&none) / joules(&profile) - 1.0).abs() < 1e-9);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::number;
 use crate::style::{FAINT, HEADING, styled};
 use crate::table::{Align, Table};
-use lab::profile::{Accesses, InstructionProfile, KernelProfile, Profile};
+use lab::listing::TextLine;
+use lab::profile::{Accesses, InstructionProfile, KernelProfile, LineProfile, Profile};
 use std::fmt::Write as _;
 
 /// The order of the instructions of a kernel.
@@ -14,22 +15,38 @@ pub enum Order {
     Slots,
     /// Those that others waited for most first.
     Causes,
+    /// Those that caused most energy first.
+    Energy,
     /// As in the code.
     Code,
+}
+
+/// The form of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// A table of instructions.
+    #[default]
+    Instructions,
+    /// A table of lines of the source.
+    Lines,
+    /// The code in order, instructions below their lines of source and PTX.
+    Listing,
 }
 
 /// What to show of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Detail {
-    /// The order of instructions.
+    /// What a row is.
+    pub view: View,
+    /// The order of instructions or lines.
     pub order: Order,
-    /// Maximum number of instructions per kernel.
+    /// Maximum number of them per kernel.
     pub most: usize,
 }
 
 impl Default for Detail {
     fn default() -> Self {
-        Self { order: Order::default(), most: 20 }
+        Self { view: View::default(), order: Order::default(), most: 20 }
     }
 }
 
@@ -37,18 +54,21 @@ impl Default for Detail {
 const FULL: f64 = 10.0;
 /// Reasons shown of an instruction.
 const REASONS: usize = 2;
+/// Components shown of the energy that belongs to no instruction.
+const REST: usize = 3;
+/// Column of a listing where PTX stands.
+const LISTED: usize = 36;
 
-/// The profile as text with colours: a table for each kernel.
+/// The profile as text with colours: a section for each kernel, and what energy belongs to no instruction.
 pub fn render(profile: &Profile, detail: Detail) -> String {
     let all: u64 = profile.kernels.iter().map(KernelProfile::slots).sum();
-    let sections: Vec<String> = profile.kernels.iter().map(|kernel| section(kernel, all, detail)).collect();
-    if sections.is_empty() {
-        return String::new();
-    }
-    sections.join("\n")
+    let energy = all_joules(profile);
+    let sections = profile.kernels.iter().map(|kernel| section(kernel, all, energy, detail));
+    let energy = Some(energy_line(profile)).filter(|line| !line.is_empty());
+    sections.chain(energy).collect::<Vec<_>>().join("\n")
 }
 
-fn section(kernel: &KernelProfile, all: u64, detail: Detail) -> String {
+fn section(kernel: &KernelProfile, all: u64, energy: Option<f64>, detail: Detail) -> String {
     let slots = kernel.slots();
     let issued: u64 = kernel.instructions.iter().map(|i| i.issues).sum();
     let mut out = format!("{}\n", styled(HEADING, &kernel.name));
@@ -59,28 +79,87 @@ fn section(kernel: &KernelProfile, all: u64, detail: Detail) -> String {
         percent(issued, slots),
         percent(slots - issued, slots)
     );
-    let mut shown: Vec<&InstructionProfile> = kernel.instructions.iter().collect();
-    // Stable: ties stay in the order of the code.
-    match detail.order {
-        Order::Slots => shown.sort_by_key(|i| std::cmp::Reverse(i.slots())),
-        Order::Causes => shown.sort_by_key(|i| std::cmp::Reverse(i.caused())),
-        Order::Code => {}
-    }
-    let left = shown.len().saturating_sub(detail.most);
-    shown.truncate(detail.most);
-    out += &table(&shown, slots).render();
-    if left > 0 {
-        let _ = writeln!(out, "  {}", styled(FAINT, more(left)));
-    }
+    out += &match detail.view {
+        View::Instructions => {
+            let (shown, left) = hottest(kernel.instructions.iter().collect(), detail, |i| Keys {
+                slots: i.slots(),
+                causes: i.caused(),
+                joules: joules(i),
+            });
+            table(&shown, slots, energy).render() + &more(left, "instruction")
+        }
+        View::Lines => {
+            let (shown, left) = hottest(kernel.lines(), detail, |line| Keys {
+                slots: line.slots(),
+                causes: line.instructions.iter().map(|i| i.caused()).sum(),
+                joules: line_joules(line),
+            });
+            lines(&shown, slots, energy).render() + &more(left, "line")
+        }
+        View::Listing => listing(kernel, slots, energy, detail.most),
+    };
     out
 }
 
-/// That there are `left` more instructions.
-fn more(left: usize) -> String {
-    format!("and {} more {}", number::count(left as u64), kit::text::plural(left as u64, "instruction"))
+/// What rows are put in order by.
+struct Keys {
+    slots: u64,
+    causes: u64,
+    joules: f64,
 }
 
-fn table(instructions: &[&InstructionProfile], slots: u64) -> Table {
+/// The first rows in the order asked for, and the number of the others.
+fn hottest<T>(mut rows: Vec<T>, detail: Detail, keys: impl Fn(&T) -> Keys) -> (Vec<T>, usize) {
+    // Stable: ties stay in the order of the code.
+    match detail.order {
+        Order::Slots => rows.sort_by_key(|row| std::cmp::Reverse(keys(row).slots)),
+        Order::Causes => rows.sort_by_key(|row| std::cmp::Reverse(keys(row).causes)),
+        Order::Energy => rows.sort_by(|one, other| keys(other).joules.total_cmp(&keys(one).joules)),
+        Order::Code => {}
+    }
+    let left = rows.len().saturating_sub(detail.most);
+    rows.truncate(detail.most);
+    (rows, left)
+}
+
+/// Dynamic energy that the instruction caused; 0 without a model.
+fn joules(i: &InstructionProfile) -> f64 {
+    i.energy.as_ref().map_or(0.0, |energy| energy.joules)
+}
+
+fn line_joules(line: &LineProfile<'_>) -> f64 {
+    line.instructions.iter().map(|i| joules(i)).sum()
+}
+
+/// Dynamic energy of all instructions of a run, in joules; `None` without a model.
+fn all_joules(profile: &Profile) -> Option<f64> {
+    profile.shared_energy.as_ref()?;
+    Some(profile.kernels.iter().flat_map(|kernel| &kernel.instructions).map(joules).sum())
+}
+
+/// What share of the run's energy instructions caused, and what the rest is.
+fn energy_line(profile: &Profile) -> String {
+    let Some((by_instruction, shared)) = all_joules(profile).zip(profile.shared_energy.as_ref()) else {
+        return String::new();
+    };
+    let all = by_instruction + shared.iter().map(|(_, joules)| joules).sum::<f64>();
+    let part = |&(name, joules): &(&str, f64)| format!("{} {}", name.replace('_', " "), share(joules, all));
+    let rest: Vec<String> = shared.iter().take(REST).map(part).collect();
+    let what =
+        format!("instructions caused {} of the run's {}", share(by_instruction, all), number::with_prefix(all, "J"));
+    format!("{}  {what}; the rest: {}\n", styled(HEADING, "energy"), rest.join(", "))
+}
+
+/// A line that says that there are `left` more; nothing if there are none.
+fn more(left: usize, noun: &str) -> String {
+    if left == 0 {
+        return String::new();
+    }
+    let text = format!("and {} more {}", number::count(left as u64), kit::text::plural(left as u64, noun));
+    format!("  {}\n", styled(FAINT, text))
+}
+
+fn table(instructions: &[&InstructionProfile], slots: u64, energy: Option<f64>) -> Table {
     let mut table = Table::new([
         ("slots", Align::Right),
         ("", Align::Left),
@@ -91,6 +170,7 @@ fn table(instructions: &[&InstructionProfile], slots: u64) -> Table {
         ("awaited", Align::Right),
         ("latency", Align::Right),
         ("95 %", Align::Right),
+        ("energy", Align::Right),
         ("memory", Align::Left),
         ("pc", Align::Right),
         ("instruction", Align::Left),
@@ -105,10 +185,11 @@ fn table(instructions: &[&InstructionProfile], slots: u64) -> Table {
             number::count(i.issues),
             ratio(i.lanes, i.issues),
             percent(i.stalled(), slots),
-            reasons(i),
+            reasons(&i.stalls),
             percent(i.caused(), slots),
             latency.map_or_else(|| number::ABSENT.to_owned(), |l| number::real(l.mean)),
             latency.map_or_else(|| number::ABSENT.to_owned(), |l| number::count(l.p95)),
+            energy.map_or_else(|| number::ABSENT.to_owned(), |all| share(joules(i), all)),
             i.memory.as_ref().map_or_else(String::new, memory),
             i.pc.to_string(),
             i.text.clone(),
@@ -118,8 +199,66 @@ fn table(instructions: &[&InstructionProfile], slots: u64) -> Table {
     table
 }
 
+/// Lines of the source with what their instructions took together.
+fn lines(shown: &[LineProfile<'_>], slots: u64, energy: Option<f64>) -> Table {
+    let mut table = Table::new([
+        ("slots", Align::Right),
+        ("", Align::Left),
+        ("issued", Align::Right),
+        ("waited", Align::Right),
+        ("for", Align::Left),
+        ("energy", Align::Right),
+        ("line", Align::Left),
+        ("", Align::Left),
+    ]);
+    let longest = shown.iter().map(LineProfile::slots).max().unwrap_or(0);
+    for line in shown {
+        let stalls = line.stalls();
+        table.row(&[
+            percent(line.slots(), slots),
+            bar(line.slots(), longest),
+            number::count(line.instructions.iter().map(|i| i.issues).sum()),
+            percent(stalls.iter().map(|(_, slots)| slots).sum(), slots),
+            reasons(&stalls),
+            energy.map_or_else(|| number::ABSENT.to_owned(), |all| share(line_joules(line), all)),
+            line.source.map_or_else(|| "unknown".to_owned(), place),
+            line.source.and_then(|source| source.text.clone()).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// The code in order: where the line of the source changes it stands above, with the calls it was inlined for; so does
+/// that of PTX.
+fn listing(kernel: &KernelProfile, slots: u64, energy: Option<f64>, most: usize) -> String {
+    let mut out = format!("  {}\n", styled(FAINT, "slots  energy  waited for"));
+    let (mut source, mut ptx) = (None, None);
+    for i in kernel.instructions.iter().take(most) {
+        if i.source.is_some() && i.source.as_ref() != source {
+            for (number, line) in i.source.iter().chain(&i.calls).enumerate() {
+                let word = if number == 0 { "" } else { "inlined at " };
+                let text = line.text.as_deref().unwrap_or_default();
+                let _ = writeln!(out, "{}  {text}", styled(HEADING, format!("{word}{}", place(line))));
+            }
+        }
+        if let Some(line) = i.ptx.as_ref().filter(|line| Some(*line) != ptx) {
+            let text = line.text.as_deref().unwrap_or_default();
+            let _ = writeln!(out, "{:LISTED$}{}", "", styled(FAINT, format!("PTX {}  {text}", line.line)));
+        }
+        (source, ptx) = (i.source.as_ref(), i.ptx.as_ref());
+        let joules = energy.map_or_else(|| number::ABSENT.to_owned(), |all| share(joules(i), all));
+        let why = i.stalls.first().map_or("", |(reason, _)| reason);
+        let _ = writeln!(out, "{:>7} {joules:>7}  {why:<18} {:>5}  {}", percent(i.slots(), slots), i.pc, i.text);
+    }
+    out + &more(kernel.instructions.len().saturating_sub(most), "instruction")
+}
+
 fn bar(slots: u64, longest: u64) -> String {
     "█".repeat(if longest > 0 { (slots as f64 / longest as f64 * FULL).round() as usize } else { 0 })
+}
+
+fn share(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1} %", part / whole * 100.0) } else { number::ABSENT.to_owned() }
 }
 
 fn percent(part: u64, whole: u64) -> String {
@@ -131,9 +270,9 @@ fn ratio(count: u64, of: u64) -> String {
 }
 
 /// The reasons for which it waited most, each with its share of the slots in which it waited.
-fn reasons(i: &InstructionProfile) -> String {
-    let all = i.stalled();
-    let shown = i.stalls.iter().take(REASONS).map(|&(reason, slots)| match percent(slots, all) {
+fn reasons(stalls: &[(&'static str, u64)]) -> String {
+    let all = stalls.iter().map(|(_, slots)| slots).sum();
+    let shown = stalls.iter().take(REASONS).map(|&(reason, slots)| match percent(slots, all) {
         _ if slots == all => reason.to_owned(),
         share => format!("{reason} {share}"),
     });
@@ -208,22 +347,25 @@ fn changes(kernel: &KernelProfile, others: &[KernelProfile], (first, labels): (&
     cells.push(String::new());
     table.row(&cells);
     let title = styled(HEADING, &kernel.name);
-    let mut out = format!("{title}  {}\n{}", styled(FAINT, "issue slots, and the change"), table.render());
-    if left > 0 {
-        let _ = writeln!(out, "  {}", styled(FAINT, more(left)));
-    }
-    out
+    let note = styled(FAINT, "issue slots, and the change");
+    format!("{title}  {note}\n{}", table.render()) + &more(left, "instruction")
 }
 
 /// File and line of the source; empty if unknown.
 fn source(i: &InstructionProfile) -> String {
-    let Some((file, line)) = &i.source else { return String::new() };
-    format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file))
+    i.source.as_ref().map_or_else(String::new, place)
+}
+
+/// File, without folders, and line.
+fn place(line: &TextLine) -> String {
+    let file = line.file.as_deref().unwrap_or_default();
+    format!("{}:{}", file.rsplit(['/', '\\']).next().unwrap_or(file), line.line)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::attribution::InstructionEnergy;
     use lab::profile::Latency;
 
     fn instruction(pc: u32, issues: u64, waited: u64, awaited: u64) -> InstructionProfile {
@@ -231,7 +373,13 @@ mod tests {
             pc,
             text: format!("INST R{pc}"),
             place: String::new(),
-            source: Some(("/home/me/a.cu".into(), 10 + pc)),
+            source: Some(TextLine {
+                file: Some("/home/me/a.cu".into()),
+                line: 10 + pc,
+                text: Some(format!("x[{pc}];")),
+            }),
+            calls: Vec::new(),
+            ptx: Some(TextLine { file: None, line: 5, text: Some("ld.global".into()) }),
             issues,
             lanes: issues * 32,
             divergences: 0,
@@ -240,10 +388,11 @@ mod tests {
             latency: Some(Latency { mean: 4.0, p95: 4, max: 4, histogram: vec![(4, issues)] }),
             latency_by_level: Vec::new(),
             memory: None,
+            energy: Some(InstructionEnergy { joules: f64::from(3 - pc), parts: vec![("l2", f64::from(3 - pc))] }),
         }
     }
 
-    fn rendered(order: Order, most: usize) -> String {
+    fn rendered(view: View, order: Order, most: usize) -> String {
         let mut load = instruction(1, 10, 0, 80);
         let all = Accesses {
             accesses: 10,
@@ -258,14 +407,44 @@ mod tests {
         load.memory = Some(all);
         let instructions = vec![instruction(0, 10, 0, 0), load, instruction(2, 10, 70, 0)];
         let kernel = KernelProfile { name: "k".into(), length: 4, instructions };
-        let profile = Profile { nobody: vec![("idle", 5)], kernels: vec![kernel] };
-        anstream::adapter::strip_str(&render(&profile, Detail { order, most })).to_string()
+        let shared_energy = Some(vec![("static", 12.0), ("constant", 6.0)]);
+        let profile = Profile { nobody: vec![("idle", 5)], shared_energy, kernels: vec![kernel] };
+        anstream::adapter::strip_str(&render(&profile, Detail { view, order, most })).to_string()
+    }
+
+    #[test]
+    fn energy_is_a_share_of_what_instructions_caused() {
+        let text = rendered(View::Instructions, Order::Energy, 3);
+        let shares: Vec<_> = ["50.0 %", "33.3 %", "16.7 %"].iter().map(|share| text.find(share).unwrap()).collect();
+        assert!(shares.is_sorted(), "{text}");
+        assert!(
+            text.contains("caused 25.0 % of the run's 24") && text.contains("static 50.0 %, constant 25.0 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn lines_have_what_their_instructions_took() {
+        let text = rendered(View::Lines, Order::Slots, 2);
+        let row = text.lines().find(|line| line.contains("a.cu:12")).unwrap();
+        assert!(row.contains("80.0 %") && row.contains("raw_memory") && row.ends_with("x[2];"), "{text}");
+        assert!(text.contains("and 1 more line\n"), "{text}");
+    }
+
+    #[test]
+    fn a_listing_has_each_line_above_its_instructions() {
+        let text = rendered(View::Listing, Order::Slots, 9);
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        let order =
+            [at("a.cu:10  x[0];"), at("PTX 5  ld.global"), at("INST R0"), at("a.cu:11"), at("INST R1"), at("INST R2")];
+        assert!(order.is_sorted(), "{text}");
+        assert_eq!(text.matches("PTX 5").count(), 1, "as long as it stays the same: {text}");
     }
 
     #[test]
     fn instructions_come_in_the_order_asked_for() {
         let pcs = |order| {
-            let text = rendered(order, 3);
+            let text = rendered(View::Instructions, order, 3);
             let places = text.lines().filter_map(|line| Some(line.split("INST R").nth(1)?.as_bytes()[0] - b'0'));
             places.collect::<Vec<_>>()
         };
@@ -276,12 +455,12 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_kernels_slots() {
-        let text = rendered(Order::Slots, 1);
+        let text = rendered(View::Instructions, Order::Slots, 1);
         assert!(text.contains("100.0 % of the slots of all kernels"), "{text}");
         assert!(text.contains("in 30.0 % of its slots an instruction issued, in 70.0 % one waited"), "{text}");
         assert!(text.contains("80.0 %  ██████████") && text.contains("a.cu:12"), "{text}");
         assert!(text.contains("and 2 more instructions"), "{text}");
-        let text = rendered(Order::Causes, 1);
+        let text = rendered(View::Instructions, Order::Causes, 1);
         assert!(text.contains("4.0 sectors, 25.0 % of them unused, 75.0 % L1, 25.0 % DRAM"), "{text}");
     }
 
@@ -290,7 +469,7 @@ mod tests {
         let profile = |waited: [u64; 3]| {
             let instructions = (0..3).map(|pc| instruction(pc as u32, 10, waited[pc], 0)).collect();
             let kernel = KernelProfile { name: "k".into(), length: 3, instructions };
-            Profile { nobody: Vec::new(), kernels: vec![kernel] }
+            Profile { kernels: vec![kernel], ..Profile::default() }
         };
         let (one, two) = (profile([5, 70, 1000]), profile([5, 90, 400]));
         let text = anstream::adapter::strip_str(&compare(&[("inorder", &one), ("ghost", &two)], 10)).to_string();

@@ -8,6 +8,7 @@ use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
 use crate::{interrupt, lookup, output};
 use kit::output::MadeFolders;
+use lab::listing::SourcePlace;
 use lower::RegisterLimits;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use workloads::suggest;
   warpwright inspect kernel.ptx --kernel saxpy --json
   warpwright inspect matmul
   warpwright inspect matmul --sm 75 --code
+  warpwright inspect matmul --sm 75 --source
   warpwright inspect a.out --sm 86
   warpwright inspect bfs --fabric
   warpwright inspect kernel.ptx --fabric --kernel saxpy --svg saxpy.svg
@@ -44,6 +46,9 @@ pub struct Args {
     /// List the instructions of machine code, each with its scheduling bits
     #[arg(long)]
     code: bool,
+    /// List them beside their lines of CUDA and PTX, where the file has line tables (nvcc -lineinfo); implies --code
+    #[arg(long)]
+    source: bool,
     /// Show the kernels on a dataflow fabric: graphs, units, links, cuts, or why they cannot be mapped
     #[arg(long)]
     fabric: bool,
@@ -82,8 +87,8 @@ pub fn run(args: &Args) -> Outcome {
         return self::on_fabric(args, &name, &content);
     }
     if !kit::files::is_machine_code(&content) {
-        if args.code || args.sm.is_some() {
-            return Err(wrong("it is not machine code, which --sm and --code are about".to_owned()));
+        if args.code || args.source || args.sm.is_some() {
+            return Err(wrong("it is not machine code, which --sm, --code and --source are about".to_owned()));
         }
         return show_ptx(args, &name, [&*content], Vec::new());
     }
@@ -91,11 +96,22 @@ pub fn run(args: &Args) -> Outcome {
     match contents {
         Contents::Ptx(texts) => show_ptx(args, &name, texts.iter().map(|text| &**text), entries),
         Contents::Cubins(cubins) => {
-            let inspections = cubins.iter().map(|cubin| code::inspect(&name, cubin, args.code).map_err(wrong));
+            let place = args.source.then(|| source_place(&args.file));
+            let inspections = cubins
+                .iter()
+                .map(|cubin| code::inspect(&name, cubin, args.code || args.source, place.as_ref()).map_err(wrong));
             let mut all = merge(inspections, CodeInspection::absorb)?;
             all.entries = entries;
             show_code(args, all)
         }
+    }
+}
+
+/// Where the sources of the code in a file, or of a bundled workload, are.
+fn source_place(file: &Path) -> SourcePlace {
+    match workloads::suite::find(&file.to_string_lossy()) {
+        Ok(workload) if !file.exists() => SourcePlace::Bundled(&workload.module),
+        _ => file.parent().map_or(SourcePlace::AsRecorded, |folder| SourcePlace::Folder(folder.to_owned())),
     }
 }
 

@@ -1,12 +1,11 @@
 //! `warpwright profile`: where a run spends its issue slots, by instruction.
 
 use super::run::{self, Observed};
-use crate::failure::Outcome;
-use crate::render::profile::{self, Detail};
+use crate::failure::{Failure, Outcome};
+use crate::render::profile::{self, Detail, View};
 use crate::render::{report, slots};
 use clap::ValueEnum;
 use lab::Report;
-use lab::profile::Profile;
 use std::num::NonZeroUsize;
 use workloads::suggest;
 
@@ -17,21 +16,36 @@ use workloads::suggest;
     after_help = "Examples:
   warpwright profile matmul
   warpwright profile bfs --size medium --gpu v100 --order awaited
-  warpwright profile my-kernel.toml --core ghost --order code --lines 1000
+  warpwright profile matmul --gpu v100 --show lines
+  warpwright profile my-kernel.toml --core ghost --show listing --lines 1000
   warpwright profile traces/bfs --json=profile.json"
 )]
 pub struct Args {
     #[command(flatten)]
     run: run::Args,
-    /// Order of the instructions
+    /// What a row is
+    #[arg(long, value_enum, default_value_t)]
+    show: Show,
+    /// Order of the rows; a listing is in the order of the code
     #[arg(long, value_enum, default_value_t)]
     order: Order,
-    /// Maximum number of instructions to list for each kernel
+    /// Maximum number of rows for each kernel
     #[arg(long, value_name = "NUMBER", default_value = "20")]
     lines: NonZeroUsize,
-    /// List the instructions of this kernel only
+    /// Show only kernels with NAME in their names
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// An instruction
+    #[default]
+    Instructions,
+    /// A line of the source, with what its instructions took together
+    Lines,
+    /// The code, instructions below their lines of source and of PTX
+    Listing,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -41,6 +55,8 @@ enum Order {
     Slots,
     /// By the slots in which others waited for them
     Awaited,
+    /// By the energy that they caused
+    Energy,
     /// As in the code
     Code,
 }
@@ -52,23 +68,32 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
-fn text(args: &Args, report: &Report, failed: bool) -> String {
+/// The profile as the options ask for it.
+///
+/// # Errors
+/// No kernel of the name asked for ran.
+fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
     let mut sections = vec![report::header(report, failed), slots::render(&report.total)];
     if let Some(counted) = &report.profile {
         let order = match args.order {
             Order::Slots => profile::Order::Slots,
             Order::Awaited => profile::Order::Causes,
+            Order::Energy => profile::Order::Energy,
             Order::Code => profile::Order::Code,
         };
-        let chosen = |name: &str| args.kernel.as_ref().is_none_or(|kernel| name.contains(kernel.as_str()));
-        let kernels: Vec<_> = counted.kernels.iter().filter(|kernel| chosen(&kernel.name)).cloned().collect();
-        if let (true, Some(kernel)) = (kernels.is_empty(), &args.kernel) {
+        let view = match args.show {
+            Show::Instructions => View::Instructions,
+            Show::Lines => View::Lines,
+            Show::Listing => View::Listing,
+        };
+        let chosen = counted.of_kernels(args.kernel.as_deref().unwrap_or_default());
+        if let (true, Some(kernel)) = (chosen.kernels.is_empty(), &args.kernel) {
             let known: Vec<&str> = counted.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-            sections.push(format!("no kernel `{kernel}` ran{}\n", suggest::among(kernel, &known)));
+            let which = suggest::among(kernel, &known);
+            return Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")));
         }
-        let shown = Profile { nobody: counted.nobody.clone(), kernels };
-        sections.push(profile::render(&shown, Detail { order, most: args.lines.get() }));
+        sections.push(profile::render(&chosen, Detail { view, order, most: args.lines.get() }));
     }
     sections.retain(|section| !section.is_empty());
-    sections.join("\n")
+    Ok(sections.join("\n"))
 }

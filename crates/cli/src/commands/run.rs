@@ -221,7 +221,7 @@ pub fn run(args: &Args) -> Outcome {
         return run_program(&args.workload);
     }
     run_and_show(args, Observed { profile: args.profile, timeline: false }, &|report, failed| {
-        text(args, report, failed)
+        Ok(text(args, report, failed))
     })
 }
 
@@ -234,8 +234,11 @@ pub struct Observed {
     pub timeline: bool,
 }
 
-/// Runs the job and prints what `text` makes of the report and of whether the run failed.
-pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool) -> String) -> Outcome {
+/// Makes text of a report; the flag says whether the run failed.
+pub type Text<'a> = &'a dyn Fn(&Report, bool) -> Result<String, Failure>;
+
+/// Runs the job and prints what `text` makes of the report. An error there loses nothing that is written elsewhere.
+pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome {
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let timeline = args.timeline.window(observed.timeline);
     let setup = Setup { profile: observed.profile, timeline, ..setup(args, &gpu)? };
@@ -270,8 +273,9 @@ pub fn run_and_show(args: &Args, observed: Observed, text: &dyn Fn(&Report, bool
             if let Some(check) = report.check.as_ref().filter(|check| args.output.results.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
-            show(&args.output, &report, || text(&report, false))?;
+            let shown = show(&args.output, &report, || text(&report, false));
             save(args, &setup, &report)?;
+            shown?;
             Ok(exit(&report))
         }
         Err(mut error) => {
@@ -320,11 +324,10 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
     })
 }
 
-fn show(output: &Output, report: &Report, text: impl Fn() -> String) -> Result<(), Failure> {
-    if output.results.as_text() {
-        output::print(&text())?;
-    }
-    output.results.formats.give(report, || tables::of_run(report))
+fn show(output: &Output, report: &Report, text: impl Fn() -> Result<String, Failure>) -> Result<(), Failure> {
+    let shown = if output.results.as_text() { text().and_then(|text| output::print(&text)) } else { Ok(()) };
+    output.results.formats.give(report, || tables::of_run(report))?;
+    shown
 }
 
 /// The report as the options ask for it.

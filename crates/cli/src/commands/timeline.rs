@@ -29,6 +29,6 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     run::run_and_show(&args.run, Observed { timeline: true, ..Observed::default() }, &|report, failed| {
         let drawn = timeline::drawn::render(&report.timelines, args.lines.get(), args.width.get());
-        format!("{}\n{drawn}", report::header(report, failed))
+        Ok(format!("{}\n{drawn}", report::header(report, failed)))
     })
 }

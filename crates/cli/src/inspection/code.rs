@@ -1,8 +1,10 @@
 //! The contents of a cubin, or of a fat binary or host program that holds some.
 
 use super::facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
+use lab::listing::{SourcePlace, Sources, TextLine};
 use lower::{Loaded, LowerOptions};
 use sass::decode;
+use sass::elf::lines::{LineTables, MOST_CALLS};
 use sass::elf::{ConstantBank, Cubin, ElfError, ElfFunction, Space};
 use sass::fatbin::{self, Entry, Kind};
 use std::borrow::Cow;
@@ -113,6 +115,15 @@ pub struct CodeLine {
     pub waits_for: Vec<u8>,
     /// Source slots whose value the operand cache keeps.
     pub reuse: Vec<u8>,
+    /// Line of CUDA, if it is asked for and known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<TextLine>,
+    /// Calls that the code was inlined for, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<TextLine>,
+    /// Line of PTX, if it is asked for and known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<TextLine>,
 }
 
 /// The code of a file for an architecture: that of one or more source files.
@@ -161,22 +172,26 @@ const fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// Takes a cubin apart; with its instructions if `code`.
+/// Takes a cubin apart; with its instructions if `code`, and with their lines if `place` says where sources are.
 ///
 /// # Errors
 /// If it is damaged.
-pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection, String> {
+pub fn inspect(file: &str, content: &[u8], code: bool, place: Option<&SourcePlace>) -> Result<CodeInspection, String> {
     let cubin = Cubin::parse(content).map_err(|e| e.to_string())?;
     // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
     let loaded = lower::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
-    let kernel = |function: &ElfFunction<'_>| kernel(cubin.sm, function, &loaded, code);
+    let mut kernel = |function: &ElfFunction<'_>| kernel(cubin.sm, function, &loaded, code);
+    let mut kernels: Vec<CodeKernel> = cubin.kernels().map(&mut kernel).collect();
+    if let Some(place) = place {
+        add_lines(&cubin.lines(), place, &mut kernels);
+    }
     Ok(CodeInspection {
         file: file.to_owned(),
         entries: Vec::new(),
         architecture: format!("sm_{}", cubin.sm),
         variables: cubin.variables.iter().map(variable).collect(),
         constant_banks: banks(&cubin.constants),
-        kernels: cubin.kernels().map(kernel).collect(),
+        kernels,
         functions: cubin.functions.iter().filter(|f| !f.is_kernel).map(|f| f.name.to_owned()).collect(),
     })
 }
@@ -244,6 +259,23 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, c
     }
 }
 
+/// Adds the lines of CUDA and PTX to the instructions.
+fn add_lines(tables: &LineTables, place: &SourcePlace, kernels: &mut [CodeKernel]) {
+    let mut sources = Sources::new(place);
+    let ptx: Vec<&str> = tables.ptx_text.as_deref().unwrap_or_default().lines().collect();
+    for kernel in kernels {
+        let Some(of) = tables.function(&kernel.name) else { continue };
+        for line in kernel.code.iter_mut().flatten() {
+            let chain = std::iter::successors(of.source_at(line.address), |entry| of.call_of(*entry)).take(MOST_CALLS);
+            let mut chain =
+                chain.filter_map(|entry| Some(sources.line((&tables.files[entry.file? as usize], entry.line))));
+            line.source = chain.next();
+            line.calls = chain.collect();
+            line.ptx = of.ptx_at(line.address).map(|number| TextLine::of(&ptx, number));
+        }
+    }
+}
+
 /// The opcode without guard and modifiers.
 fn opcode(text: Option<&str>) -> String {
     let word = text.and_then(|text| text.split(' ').find(|word| !word.starts_with('@')));
@@ -281,6 +313,9 @@ fn disassemble(function: &ElfFunction<'_>, sm: u8) -> Vec<CodeLine> {
             read_barrier: control.read_barrier,
             waits_for: set(control.wait_mask),
             reuse: set(control.reuse),
+            source: None,
+            calls: Vec::new(),
+            ptx: None,
         }
     };
     words.iter().enumerate().map(line).collect()

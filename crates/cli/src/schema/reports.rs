@@ -201,13 +201,29 @@ fn profile() -> Value {
             ("from_dram", count("By DRAM.", "transactions")),
         ],
     );
+    let line = |description: &str| {
+        object(
+            description,
+            [
+                ("file?", text("Path as the compiler recorded it; absent for PTX within a cubin.")),
+                ("line", count("From 1.", "")),
+                ("text?", text("The line, if the source is at hand.")),
+            ],
+        )
+    };
+    let energy = object(
+        "Dynamic energy that it caused.",
+        [("joules", number("In all.", "J")), ("parts", pairs("Component, and its energy in joules."))],
+    );
     let instruction = object(
         "What happened to a static instruction.",
         [
             ("pc", count("Its number in the kernel, from 0.", "")),
             ("text", text("The instruction.")),
             ("place", text("Its position in the code; empty if unknown.")),
-            ("source", nullable(json!({ "type": "array", "description": "File and line of the source." }))),
+            ("source", nullable(line("Line of the source."))),
+            ("calls", list("Calls that it was inlined for, the innermost first.", &line("A call."))),
+            ("ptx", nullable(line("Of machine code: the line of PTX."))),
             ("issues", count("How often it issued.", "warp instructions")),
             ("lanes", count("Active lanes over all issues.", "thread instructions")),
             ("divergences", count("Issues after which lanes of the warp had diverged.", "warp instructions")),
@@ -216,6 +232,7 @@ fn profile() -> Value {
             ("latency", nullable(latency("From issue to write-back."))),
             ("latency_by_level", pairs("Furthest level that data came from, and the latency of these issues.")),
             ("memory", nullable(memory)),
+            ("energy", nullable(energy)),
         ],
     );
     let kernel = object(
@@ -230,6 +247,7 @@ fn profile() -> Value {
         "Where issue slots and time went, by instruction.",
         [
             ("nobody", pairs("Reason, and issue slots that stayed empty where no instruction waited.")),
+            ("shared_energy", nullable(pairs("Component, and energy in joules that belongs to no instruction."))),
             ("kernels", list("Kernels in the order in which they first ran.", &kernel)),
         ],
     )

@@ -3,11 +3,8 @@
 use super::link::Linked;
 use isa::{InlinedCall, Lines, Pc, Program};
 use sass::decode::SassInst;
-use sass::elf::lines::{LineEntry, LineTables};
+use sass::elf::lines::{LineEntry, LineTables, MOST_CALLS};
 use std::collections::HashMap;
-
-/// Bound on the depth of inlining; a damaged table may have deeper chains.
-const MOST_CALLS: usize = 64;
 
 /// Gives each instruction of `program`, which are `insts` in order, its lines.
 pub(super) fn annotate(program: &mut Program, insts: &[SassInst], linked: &Linked<'_>, tables: &LineTables) {

@@ -33,6 +33,9 @@ pub struct Sections<'a> {
     pub(super) relocations: Vec<Relocation<'a>>,
 }
 
+/// Bound on the depth of inlining to show; a damaged table may have deeper chains.
+pub const MOST_CALLS: usize = 64;
+
 /// Names of the sections of [`Sections::source`] and [`Sections::ptx`].
 pub(super) const SOURCE: &str = ".debug_line";
 pub(super) const PTX: &str = ".nv_debug_line_sass";

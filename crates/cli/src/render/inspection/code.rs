@@ -6,6 +6,7 @@ use super::super::table::{Align, Table};
 use super::parts::{entries, fact, facts, mix, runnable, variables};
 use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine};
 use kit::text::counted;
+use lab::listing::TextLine;
 use std::fmt::Write as _;
 
 /// The file as text with colours.
@@ -77,8 +78,31 @@ fn kernel(kernel: &CodeKernel) -> String {
         }
     }
     if let Some(code) = &kernel.code {
-        code.iter().for_each(|l| out += &line(l));
+        let mut last = (None, None);
+        for l in code {
+            out += &lines(l, &mut last);
+            out += &line(l);
+        }
     }
+    out
+}
+
+/// The lines of CUDA and PTX of an instruction, where they are not those of the preceding one.
+fn lines<'a>(l: &'a CodeLine, last: &mut (Option<&'a TextLine>, Option<&'a TextLine>)) -> String {
+    let mut out = String::new();
+    if l.source.is_some() && l.source.as_ref() != last.0 {
+        for (number, line) in l.source.iter().chain(&l.calls).enumerate() {
+            let text = line.text.as_ref().map_or(String::new(), |text| format!("  {text}"));
+            let word = if number == 0 { "" } else { "inlined at " };
+            let place = format!("{word}{}:{}", line.file.as_deref().unwrap_or_default(), line.line);
+            let _ = writeln!(out, "  {}{text}", styled(HEADING, place));
+        }
+    }
+    if let Some(line) = l.ptx.as_ref().filter(|line| Some(*line) != last.1) {
+        let text = line.text.as_ref().map_or(String::new(), |text| format!("  {text}"));
+        let _ = writeln!(out, "    {}", styled(FAINT, format!("PTX {}{text}", line.line)));
+    }
+    *last = (l.source.as_ref(), l.ptx.as_ref());
     out
 }
 
@@ -106,13 +130,13 @@ mod tests {
 
     #[test]
     fn golden() {
-        insta::assert_snapshot!(sample::plain(&render(&inspect("k.cubin", LASTBLOCK, false).unwrap())));
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.cubin", LASTBLOCK, false, None).unwrap())));
     }
 
     #[test]
     fn golden_with_code_of_a_fat_binary() {
         let (entries, Contents::Cubins(cubins)) = choose(FATBIN, Some(75)).unwrap() else { panic!("it has a cubin") };
-        let mut inspection = inspect("k.fatbin", &cubins[0], true).unwrap();
+        let mut inspection = inspect("k.fatbin", &cubins[0], true, None).unwrap();
         inspection.entries = entries;
         insta::assert_snapshot!(sample::plain(&render(&inspection)));
     }
@@ -121,7 +145,7 @@ mod tests {
         let mut file = LASTBLOCK.to_vec();
         let at = sass::elf::Cubin::parse(LASTBLOCK).unwrap().functions[0].code_offset as usize + 0x40;
         file[at..at + 16].fill(0xff);
-        let inspection = inspect("k.cubin", &file, true).unwrap();
+        let inspection = inspect("k.cubin", &file, true, None).unwrap();
         let text = sample::plain(&render(&inspection));
         assert!(text.contains("1 kernel, 0 executable") && text.contains("not executable: 1 place"), "{text}");
         assert_eq!(inspection.kernels[0].not_executable[0].address, Some(0x40));

@@ -120,6 +120,11 @@ fn parametric<'a>(named: &'a Named, stands_for: Option<&'a str>, parameters: &'a
             parameter_description: parameter.map(|p| p.description),
         })
     };
+    for_each_or_none(parameters, row)
+}
+
+/// A row for each parameter, or one without.
+fn for_each_or_none<'a, P, R>(parameters: &'a [P], row: impl Fn(Option<&'a P>) -> R) -> Vec<R> {
     if parameters.is_empty() { vec![row(None)] } else { parameters.iter().map(|p| row(Some(p))).collect() }
 }
 
@@ -166,7 +171,7 @@ fn areas(core: &Core) -> impl Iterator<Item = Part<'_>> {
 }
 
 fn workload(of: &Workload) -> Vec<Row<'_>> {
-    let row = |p: Option<&'_ Parameter>| {
+    let row = |p: Option<&Parameter>| {
         Row::Workload(WorkloadRow {
             workload: of.name,
             description: of.description,
@@ -180,7 +185,7 @@ fn workload(of: &Workload) -> Vec<Row<'_>> {
             parameter_description: p.map(|p| p.description),
         })
     };
-    if of.parameters.is_empty() { vec![row(None)] } else { of.parameters.iter().map(|p| row(Some(p))).collect() }
+    for_each_or_none(&of.parameters, row)
 }
 
 fn everything(lists: &Lists) -> Vec<Row<'_>> {
