@@ -9,6 +9,9 @@
 //! - L1: by transactions that it served or not; crossbar, L2 and DRAM: by sectors, of loads and atomics those that came
 //!   from there, of stores all. Which store causes a write-back is not known: they share it by sectors.
 //!
+//! What misses of instruction and constant caches take beyond L1 is in no count of an instruction: loads and stores share
+//! it with their own, and where none causes the event it belongs to none.
+//!
 //! Static power, idle SMs, the board, leakage of the design, and events that no instruction causes belong to none.
 
 use energy::{Component, Energy, Event, PerEvent};

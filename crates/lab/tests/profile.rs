@@ -78,7 +78,7 @@ fn check_energy(profile: &Profile, report: &Report, name: &str) {
     for component in ["static", "idle_sms", "constant"] {
         assert!(of_instructions().flat_map(|energy| &energy.parts).all(|(name, _)| *name != component), "{name}");
     }
-    for component in ["dram", "l2", "crossbar", "l1", "register_file", "pipeline", "instruction_buffer", "fp_lanes"] {
+    for component in ["l1", "register_file", "pipeline", "instruction_buffer", "instruction_cache", "fp_lanes"] {
         assert!(shared.iter().all(|(name, _)| *name != component), "{name}: some {component} is nobody's: {shared:?}");
     }
 }
