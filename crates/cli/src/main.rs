@@ -10,6 +10,7 @@ mod failure;
 mod inspection;
 mod interrupt;
 mod libraries;
+mod live;
 mod lookup;
 mod on_fabric;
 mod options;

@@ -1,10 +1,10 @@
 //! Progress on standard error: only on a terminal, only for work that takes more than a moment.
 
+use crate::live::Live;
 use crate::render::number;
 use crate::{interrupt, preparation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Monitor, Progress};
-use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -29,39 +29,8 @@ pub struct Watch {
     bar: Option<ProgressBar>,
     /// The launch shown, and when it was first reported: the time left is estimated for the launch.
     launch: Option<(u32, Instant)>,
-    /// The rates of issue so far, if a view of several lines is shown.
-    live: Option<Rates>,
-}
-
-/// Warp instructions per cycle over the last intervals between two reports, oldest first.
-#[derive(Debug, Default)]
-struct Rates {
-    last: (u64, u64),
-    recent: VecDeque<f64>,
-}
-
-impl Rates {
-    /// Maximum number of intervals that are kept: as many signs fit on a line.
-    const MOST: usize = 48;
-
-    fn add(&mut self, progress: &Progress) {
-        let (cycles, issued) = (progress.cycles, progress.warp_instructions);
-        let passed = cycles.saturating_sub(self.last.0);
-        if passed > 0 {
-            self.recent.push_back(issued.saturating_sub(self.last.1) as f64 / passed as f64);
-            self.last = (cycles, issued);
-        }
-        if self.recent.len() > Self::MOST {
-            self.recent.pop_front();
-        }
-    }
-
-    /// A column of each interval, the highest of them full.
-    fn columns(&self) -> String {
-        const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-        let most = self.recent.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        self.recent.iter().map(|rate| SIGNS[((rate / most * 7.0).round() as usize).min(7)]).collect()
-    }
+    /// A view of several lines, if that is shown.
+    live: Option<Live>,
 }
 
 impl Watch {
@@ -72,7 +41,7 @@ impl Watch {
 
     /// The same with a view of several lines, if `live`.
     pub fn live(mut self, live: bool) -> Self {
-        self.live = live.then(Rates::default);
+        self.live = live.then(Live::default);
         self
     }
 
@@ -81,8 +50,8 @@ impl Watch {
             Some((launch, since)) if launch == progress.kernels_done => since,
             _ => self.launch.insert((progress.kernels_done, Instant::now())).1,
         };
-        if let Some(rates) = &mut self.live {
-            rates.add(progress);
+        if let Some(live) = &mut self.live {
+            live.add(progress);
         } else if self.begin.elapsed() < SILENT {
             return;
         }
@@ -95,16 +64,8 @@ impl Watch {
         bar.set_length(progress.ctas_total);
         bar.set_position(progress.ctas_done);
         let line = message(progress, self.begin.elapsed(), since.elapsed());
-        bar.set_message(self.live.as_ref().map_or(line.clone(), |rates| view(&line, progress, rates)));
+        bar.set_message(self.live.as_ref().map_or(line.clone(), |live| live.view(&line, progress)));
     }
-}
-
-/// The lines of a live view below its bar: `line`, and the rate of issue now, on average, and over the last intervals.
-fn view(line: &str, progress: &Progress, rates: &Rates) -> String {
-    let mean = progress.warp_instructions as f64 / (progress.cycles as f64).max(1.0);
-    let now = rates.recent.back().copied().unwrap_or_default();
-    let (now, mean, issued) = (number::real(now), number::real(mean), number::count(progress.warp_instructions));
-    format!("{line}\n{issued} warp instructions, {now} per cycle now, {mean} on average\n{}", rates.columns())
 }
 
 impl Monitor for Watch {
@@ -114,6 +75,10 @@ impl Monitor for Watch {
         }
         preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn wants_details(&self) -> bool {
+        self.wanted && self.live.is_some()
     }
 }
 
@@ -299,6 +264,7 @@ mod tests {
             ctas_total: 64,
             cycles: 1_500_000,
             warp_instructions: 9_000_000,
+            details: None,
         }
     }
 
@@ -341,20 +307,6 @@ mod tests {
         assert_eq!(board.under_way.load(Ordering::Relaxed), 800_000);
         drop(one);
         assert_eq!(board.under_way.load(Ordering::Relaxed), 300_000);
-    }
-
-    #[test]
-    fn a_live_view_has_the_rate_of_each_interval() {
-        let mut rates = Rates::default();
-        let at = |cycles, warp_instructions| Progress { cycles, warp_instructions, ..quarter_done() };
-        for (cycles, issued) in [(100, 800), (100, 800), (200, 1200), (300, 1200)] {
-            rates.add(&at(cycles, issued));
-        }
-        assert_eq!(rates.columns(), "█▅▁", "8, 4 and 0 per cycle; a report without cycles is none");
-        let text = view("matmul", &at(300, 1200), &rates);
-        assert_eq!(text, "matmul\n1,200 warp instructions, 0.000 per cycle now, 4.000 on average\n█▅▁");
-        (4..200).for_each(|n| rates.add(&at(n * 100, n * 800)));
-        assert_eq!(rates.columns().chars().count(), Rates::MOST);
     }
 
     #[test]

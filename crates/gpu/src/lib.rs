@@ -21,6 +21,6 @@ pub use dispatch::StreamId;
 pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;
 pub use report::event_of;
-pub use run::{Deadlock, KernelRun, MachineError, Progress};
+pub use run::{Deadlock, KernelRun, MachineError, Progress, View};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
 pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};

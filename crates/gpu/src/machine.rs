@@ -1,9 +1,9 @@
 //! The run loop: one core cycle of the whole GPU, and the jump to the next one in which anything
 //! can happen.
 
-use crate::core::{Core, CoreCounters, CoreKernel, Env};
+use crate::core::{Core, CoreCounters, CoreKernel, CoreReport, Env};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
-use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running};
+use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running, View};
 use crate::snapshot::{LaunchWait, Snapshot};
 use crate::watchdog::Watchdog;
 use config::GpuConfig;
@@ -162,7 +162,7 @@ impl<C: Core> Machine<C> {
     ///
     /// # Errors
     /// A fault, a deadlock, an interruption.
-    pub fn run(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
+    pub fn run(&mut self, watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>) -> Result<(), MachineError> {
         while !self.dispatcher.is_idle() {
             self.run_to_next_end(NEVER, watch)?;
         }
@@ -177,7 +177,7 @@ impl<C: Core> Machine<C> {
     pub fn run_to_next_end(
         &mut self,
         limit: Cycle,
-        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
         let ended = self.ended.len();
         self.limit = limit;
@@ -201,7 +201,7 @@ impl<C: Core> Machine<C> {
                 self.until_watch = CYCLES_PER_WATCH;
                 let progress = self.progress();
                 self.check_progress(progress)?;
-                if watch(progress).is_break() {
+                if watch(&*self).is_break() {
                     return Err(MachineError::Interrupted);
                 }
             }
@@ -467,17 +467,6 @@ impl<C: Core> Machine<C> {
         MachineError::Deadlock(Deadlock { cycle: self.now, blocked })
     }
 
-    fn progress(&self) -> Progress {
-        let (ctas_done, ctas_total) = self.dispatcher.progress();
-        Progress {
-            kernel: self.running.first().map(|r| r.kernel),
-            ctas_done,
-            ctas_total,
-            cycles: self.now,
-            warp_instructions: self.cores.iter().map(C::warp_instructions).sum(),
-        }
-    }
-
     /// What is counted up to `cycle`, as reports have it.
     fn snapshot(&mut self, upto: Cycle) -> Snapshot<C::Counters> {
         let counted = self.counted(upto);
@@ -544,5 +533,28 @@ impl<C: Core> Machine<C> {
         if C::MOST_REQUESTS > 0 {
             self.memory.copy_to_device(address, bytes);
         }
+    }
+}
+
+impl<C: Core> View for Machine<C> {
+    fn progress(&self) -> Progress {
+        let (ctas_done, ctas_total) = self.dispatcher.progress();
+        Progress {
+            kernel: self.running.first().map(|r| r.kernel),
+            ctas_done,
+            ctas_total,
+            cycles: self.now,
+            warp_instructions: self.cores.iter().map(C::warp_instructions).sum(),
+        }
+    }
+
+    fn issued(&self) -> Vec<u64> {
+        self.cores.iter().map(C::warp_instructions).collect()
+    }
+
+    fn counted(&self) -> Box<dyn CoreReport> {
+        let mut sum = C::Counters::default();
+        self.cores.iter().for_each(|core| core.count(&mut sum));
+        Box::new(sum)
     }
 }

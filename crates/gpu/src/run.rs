@@ -48,6 +48,16 @@ pub struct Progress {
     pub warp_instructions: u64,
 }
 
+/// What can be looked at while a machine runs.
+pub trait View {
+    /// How far it has come.
+    fn progress(&self) -> Progress;
+    /// Warp instructions that each core has issued so far.
+    fn issued(&self) -> Vec<u64>;
+    /// What the cores have counted together, each up to the last cycle in which it had anything to do.
+    fn counted(&self) -> Box<dyn CoreReport>;
+}
+
 /// A deadlock: no warp can continue, and what each waits for.
 #[derive(Clone, Debug)]
 pub struct Deadlock {

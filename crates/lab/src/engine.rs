@@ -2,7 +2,7 @@
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
 use crate::timeline::SmTimeline;
-use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
+use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Snapshot, StreamId, View};
 use isa::{KernelId, LaunchShape, Program};
 use kit::{Counters, Cycle};
 use sm::passages::Passages;
@@ -26,7 +26,7 @@ pub(crate) trait Engine: Send {
     fn run_to_next_end(
         &mut self,
         limit: Cycle,
-        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError>;
     fn now(&self) -> Cycle;
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
@@ -137,7 +137,7 @@ impl<C: Subject> Engine for Rig<C> {
     fn run_to_next_end(
         &mut self,
         limit: Cycle,
-        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
         self.machine.run_to_next_end(limit, watch)
     }

@@ -68,7 +68,7 @@ pub use export::{Export, TraceFormat, convert, export};
 pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
 pub use gpu::{StatInfo, Stats, Value};
 pub use memory_checks::{MemoryChecks, MemoryFinding};
-pub use monitor::{Monitor, Progress, Unattended};
+pub use monitor::{Details, Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{

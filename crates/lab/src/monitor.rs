@@ -21,17 +21,38 @@ pub struct Progress {
     pub cycles: u64,
     /// Warp instructions issued so far in the run.
     pub warp_instructions: u64,
+    /// More, for monitors that want it.
+    pub details: Option<Details>,
+}
+
+/// What a run has counted so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// Warp instructions issued, by SM.
+    pub issued: Vec<u64>,
+    /// Issue slots: those in which an instruction issued (`issued`), and those that stayed empty by reason. Empty for
+    /// cores without issue slots.
+    pub slots: Vec<(String, u64)>,
 }
 
 /// Receives a run's progress a few times per second; `Break` ends the run early.
 pub trait Monitor: Send {
     /// Called at intervals.
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
+
+    /// Whether it wants [`Progress::details`], which take time to find out.
+    fn wants_details(&self) -> bool {
+        false
+    }
 }
 
 impl<M: Monitor + ?Sized> Monitor for &mut M {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
         (**self).progress(progress)
+    }
+
+    fn wants_details(&self) -> bool {
+        (**self).wants_details()
     }
 }
 

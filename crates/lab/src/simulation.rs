@@ -4,13 +4,13 @@ use crate::engine::{Engine, Loading};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
-use crate::monitor::{Monitor, Progress};
+use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::setup::Setup;
 use config::GpuConfig;
 use energy::Energy;
-use gpu::{CoreReport, KernelRun, MachineError, Stats, StreamId};
+use gpu::{CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
 use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
 use kit::{Cycle, NEVER};
@@ -205,8 +205,9 @@ impl<'m> Simulation<'m> {
             ctas_ended: self.ctas_ended,
             last: &mut self.last_asked,
             max_cycles: self.setup.max_cycles,
+            gpu: &self.setup.gpu,
         };
-        let result = self.machine.run_to_next_end(limit, &mut |progress| watcher.hear(progress));
+        let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
         self.machine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
         let ended = self.machine.take_ended();
@@ -397,10 +398,12 @@ struct Watcher<'a> {
     ctas_ended: u64,
     last: &'a mut Instant,
     max_cycles: Option<u64>,
+    gpu: &'a GpuConfig,
 }
 
 impl Watcher<'_> {
-    fn hear(&mut self, now: gpu::Progress) -> ControlFlow<()> {
+    fn hear(&mut self, view: &dyn View) -> ControlFlow<()> {
+        let now = view.progress();
         if self.max_cycles.is_some_and(|most| now.cycles >= most) {
             return ControlFlow::Break(());
         }
@@ -418,6 +421,18 @@ impl Watcher<'_> {
             ctas_total: now.ctas_total,
             cycles: now.cycles,
             warp_instructions: now.warp_instructions,
+            details: self.monitor.wants_details().then(|| details(view, self.gpu)),
         })
     }
+}
+
+fn details(view: &dyn View, gpu: &GpuConfig) -> Details {
+    let mut table = Table::default();
+    view.counted().parts(Period { kernel_cycles: view.progress().cycles, gpu }, &mut table);
+    let slot = |(info, value): &(Arc<StatInfo>, Value)| {
+        let name = info.name.strip_prefix("slots.").filter(|name| *name != "all")?;
+        let Value::Count(slots) = value else { return None };
+        Some((name.to_owned(), *slots))
+    };
+    Details { issued: view.issued(), slots: table.0.0.iter().filter_map(slot).collect() }
 }

@@ -181,7 +181,7 @@ struct Output {
     /// List each launch, however many there are
     #[arg(long)]
     all_kernels: bool,
-    /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle
+    /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
     #[arg(long)]
     watch: bool,
 }
