@@ -1,5 +1,6 @@
 //! Designs side by side: speedups beside those published, stall stacks, figures of all runs.
 
+use super::gains;
 use super::html::{Cell, Section, Table, details, escaped, figure, note};
 use super::overview::list;
 use super::stack::{self, Bar};
@@ -74,12 +75,12 @@ pub struct Comparison<'a> {
 const COLOURS: [&str; 8] = ["#5b9bd5", "#e08a2e", "#2e8b57", "#c2557f", "#7b5ea7", "#17708a", "#b5601a", "#8a8f98"];
 
 impl Comparison<'_> {
-    fn outcome(&self, row: usize, column: usize) -> &Outcome<'_> {
+    pub(super) fn outcome(&self, row: usize, column: usize) -> &Outcome<'_> {
         &self.outcomes[row * self.designs.len() + column]
     }
 
     /// Columns that have a speedup over another one.
-    fn faster(&self) -> Vec<usize> {
+    pub(super) fn faster(&self) -> Vec<usize> {
         let is_over_another = |&column: &usize| {
             self.designs[column].baseline != column
                 && (0..self.workloads.len()).any(|row| self.outcome(row, column).speedup.is_some())
@@ -102,6 +103,7 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     };
     let mut out = vec![section("designs", "Designs", designs(of))];
     out.extend(speedups(of).map(|body| section("speedup", "Speedup", body)));
+    out.extend(gains::body(of).map(|body| section("changes", "What changed", body)));
     out.extend(stall_stacks(of).map(|body| section("stalls", "Issue slots and stall reasons", body)));
     out.push(section("figures", "Figures of all runs", runs(of)));
     out

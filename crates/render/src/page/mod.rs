@@ -6,6 +6,7 @@
 
 pub mod comparison;
 mod energy;
+mod gains;
 pub mod html;
 mod input;
 mod kernels;

@@ -1,0 +1,151 @@
+//! What designs gained or lost against the designs that their speedups are over, in words.
+
+use super::comparison::Comparison;
+use super::html::{note, spaced};
+use super::overview::list;
+use crate::number;
+use crate::slots;
+use crate::summary;
+use lab::{Report, Stats};
+
+/// Pairs of a workload and a design that are described.
+const MOST: usize = 24;
+/// Reasons named of a pair.
+const REASONS: usize = 3;
+/// Differences below this share of the slots that changed are left out.
+const LEAST: f64 = 0.05;
+
+/// A paragraph for each workload on each design that has a speedup; nothing if none has.
+pub(super) fn body(of: &Comparison<'_>) -> Option<String> {
+    let mut out = String::new();
+    let columns = of.faster();
+    let pairs = (0..of.workloads.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
+    let mut described = 0;
+    for (row, column) in pairs.take(MOST) {
+        let baseline = of.designs[column].baseline;
+        let report = |column: usize| of.outcome(row, column).report.filter(|_| of.outcome(row, column).complete);
+        let Some((before, after)) = report(baseline).zip(report(column)) else { continue };
+        let [before_label, after_label] = [baseline, column].map(|column| of.designs[column].label.as_str());
+        let sentences = sentences((before, before_label), (after, after_label));
+        out += &list(&format!("{}: {after_label} against {before_label}", of.workloads[row]), &sentences, "findings");
+        described += usize::from(!sentences.is_empty());
+    }
+    let about = "The difference in cycles, and the reasons for which fewer or more issue slots of SMs with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
+    (described > 0).then(|| note(about) + &out)
+}
+
+/// What is different after a change of the design.
+fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Report, &str)) -> Vec<String> {
+    let cycles = |report: &Report| report.total.number(summary::CYCLES);
+    let saved = cycles(before) - cycles(after);
+    let (busy_before, busy_after) = (busy(&before.total), busy(&after.total));
+    if cycles(before) == 0.0 || busy_before == 0.0 || busy_after == 0.0 {
+        return Vec::new();
+    }
+    let share = saved.abs() / cycles(before) * 100.0;
+    let mut out = Vec::new();
+    if saved == 0.0 {
+        out.push(format!("{after_label} takes as many cycles as {before_label}."));
+    } else {
+        let count = number::counted(saved.abs() as u64, "cycle");
+        out.push(format!("{after_label} takes {count} {} than {before_label} ({share:.1} %).", less(saved)));
+    }
+    let mut changes = changes(&before.total, &after.total);
+    let all: f64 = changes.iter().map(|(_, lost)| lost.abs()).sum();
+    changes.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    for (reason, saved) in changes.into_iter().take(REASONS).filter(|(_, saved)| saved.abs() > LEAST * all) {
+        let of = |stats: &Stats, busy: f64| stats.number(&format!("slots.{reason}")) / busy * 100.0;
+        let (from, to) = (of(&before.total, busy_before), of(&after.total, busy_after));
+        let count = number::counted(saved.abs() as u64, "slot");
+        let what = description(&after.total, &reason);
+        out.push(format!(
+            "{count} {} lost to “{}”, {from:.1} % of the slots before and {to:.1} % now: {what}",
+            less(saved),
+            spaced(&reason)
+        ));
+    }
+    out.extend(own(&after.total).map(|text| format!("{after_label} by itself: {text}.")));
+    out
+}
+
+fn less(saved: f64) -> &'static str {
+    if saved > 0.0 { "less" } else { "more" }
+}
+
+/// Issue slots of SMs with warps.
+fn busy(stats: &Stats) -> f64 {
+    let idle = stats.number("slots.idle");
+    stats.number(slots::ALL) - idle
+}
+
+/// Slots that are no longer lost, by reason; negative where more are.
+fn changes(before: &Stats, after: &Stats) -> Vec<(String, f64)> {
+    let names = |stats: &Stats| -> Vec<String> {
+        let reason = |name: &str| {
+            let name = name.strip_prefix("slots.")?;
+            (!["all", "issued", "idle"].contains(&name)).then(|| name.to_owned())
+        };
+        stats.0.iter().filter_map(|(info, _)| reason(&info.name)).collect()
+    };
+    let change = |reason: String| {
+        let of = |stats: &Stats| stats.number(&format!("slots.{reason}"));
+        let saved = of(before) - of(after);
+        (reason, saved)
+    };
+    names(after).into_iter().map(change).filter(|(_, saved)| *saved != 0.0).collect()
+}
+
+/// What the reason means, in a sentence.
+fn description(stats: &Stats, reason: &str) -> String {
+    let name = format!("slots.{reason}");
+    let info = stats.0.iter().find(|(info, _)| info.name == name);
+    info.map_or_else(String::new, |(info, _)| info.description.trim().to_owned())
+}
+
+/// The statistics of the core design alone that are not 0.
+fn own(stats: &Stats) -> Option<String> {
+    let mut all = Vec::new();
+    for (info, value) in &stats.0 {
+        if let Some(name) = info.name.strip_prefix("design.").filter(|_| stats.number(&info.name) != 0.0) {
+            all.push(format!("{} {} {}", spaced(name), number::value(*value, info.unit), info.unit));
+        }
+    }
+    all.truncate(REASONS);
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::Value;
+    use std::sync::Arc;
+
+    fn report(cycles: u64, slots: &[(&str, u64)]) -> Report {
+        let all: u64 = slots.iter().map(|(_, n)| n).sum();
+        let rows = [("cycles", cycles), ("slots.all", all)].into_iter();
+        let rows = rows
+            .map(|(name, n)| (name.to_owned(), n))
+            .chain(slots.iter().map(|(name, n)| (format!("slots.{name}"), *n)));
+        let stat = |(name, n): (String, u64)| {
+            let description = format!("What {name} means.");
+            (Arc::new(lab::StatInfo { name, unit: "issue slots", description }), Value::Count(n))
+        };
+        Report { total: Stats(rows.map(stat).collect()), ..crate::sample::report() }
+    }
+
+    #[test]
+    fn differences_are_told_greatest_first() {
+        let before = report(1000, &[("issued", 100), ("idle", 500), ("raw", 100), ("raw_memory", 300)]);
+        let after = report(900, &[("issued", 100), ("idle", 500), ("raw", 120), ("raw_memory", 180)]);
+        let text = sentences((&before, "inorder"), (&after, "ghost"));
+        assert_eq!(text[0], "ghost takes 100 cycles less than inorder (10.0 %).");
+        assert!(
+            text[1].starts_with("120 slots less lost to “raw memory”, 60.0 % of the slots before and 45.0 % now: What"),
+            "{text:?}"
+        );
+        assert!(text[2].starts_with("20 slots more lost to “raw”, 20.0 %"), "{text:?}");
+        assert_eq!(text.len(), 3);
+        assert_eq!(sentences((&before, "a"), (&before, "b")), ["b takes as many cycles as a."]);
+        assert!(sentences((&report(0, &[]), "a"), (&after, "b")).is_empty(), "a fabric has no slots");
+    }
+}
