@@ -64,7 +64,7 @@ fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Re
             spaced(&reason)
         ));
     }
-    out.extend(own(&after.total).map(|text| format!("{after_label} by itself: {text}.")));
+    out.extend(own(&after.total).into_iter().map(|text| format!("{after_label} by itself: {text}")));
     out
 }
 
@@ -103,15 +103,16 @@ fn description(stats: &Stats, reason: &str) -> String {
 }
 
 /// The statistics of the core design alone that are not 0.
-fn own(stats: &Stats) -> Option<String> {
+fn own(stats: &Stats) -> Vec<String> {
     let mut all = Vec::new();
     for (info, value) in &stats.0 {
         if let Some(name) = info.name.strip_prefix("design.").filter(|_| stats.number(&info.name) != 0.0) {
-            all.push(format!("{} {} {}", spaced(name), number::value(*value, info.unit), info.unit));
+            let (value, what) = (number::value(*value, info.unit), info.description.trim());
+            all.push(format!("{} {value} {}: {what}", spaced(name), info.unit));
         }
     }
     all.truncate(REASONS);
-    (!all.is_empty()).then(|| all.join(", "))
+    all
 }
 
 #[cfg(test)]
