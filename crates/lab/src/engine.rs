@@ -194,8 +194,8 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn timelines(&self, width: usize) -> Vec<SmTimeline> {
-        let cores = self.machine.cores().iter().enumerate();
-        cores.filter_map(|(i, core)| SmTimeline::of(i as u16, width, core.passages()?)).collect()
+        let (cores, now) = (self.machine.cores().iter().enumerate(), self.machine.now());
+        cores.filter_map(|(i, core)| SmTimeline::of(i as u16, width, core.passages()?, now)).collect()
     }
 
     fn profile(&self) -> Option<Profile> {

@@ -7,7 +7,7 @@
 //!
 //! | module | role |
 //! | --- | --- |
-//! | `power`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
+//! | `power`, `samples`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | [`design_cost`], [`energy`], [`attribution`] | from counters to joules, of a run and of its instructions |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
@@ -49,6 +49,7 @@ pub mod published;
 mod registers;
 mod report;
 mod run;
+mod samples;
 mod setup;
 mod sgmf;
 mod simulation;
@@ -75,6 +76,7 @@ pub use report::{
     CheckResult, EnergyModelInUse, HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report,
 };
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
+pub use samples::{Sample, SampleSeries};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};

@@ -3,6 +3,7 @@
 use crate::memory_checks::MemoryChecks;
 use crate::power::PowerSeries;
 use crate::profile::Profile;
+use crate::samples::SampleSeries;
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use isa::Dim3;
@@ -207,6 +208,9 @@ pub struct Report {
     /// Power over time, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSeries>,
+    /// Statistics over time, if asked for; in no JSON.
+    #[serde(skip)]
+    pub samples: Option<SampleSeries>,
     /// Anomalies of the input, and choices that were made for the user.
     pub remarks: Vec<String>,
     /// Output of the kernels and of the launch file.

@@ -55,6 +55,8 @@ pub struct Setup {
     pub energy: Result<Option<EnergyModel>, String>,
     /// Interval in core cycles of power over time, if that is requested.
     pub power_interval: Option<NonZeroU64>,
+    /// Interval in core cycles of statistics over time, if they are requested; that of power, if both are.
+    pub sample_interval: Option<NonZeroU64>,
 }
 
 impl Setup {
@@ -63,6 +65,7 @@ impl Setup {
         Self {
             energy: EnergyModel::of(&gpu),
             power_interval: None,
+            sample_interval: None,
             gpu,
             core: CORES[0].0.to_owned(),
             scheduler: None,

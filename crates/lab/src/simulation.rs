@@ -7,7 +7,9 @@ use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
+use crate::samples::SampleSeries;
 use crate::setup::Setup;
+use crate::timeline::SmTimeline;
 use config::GpuConfig;
 use energy::Energy;
 use gpu::{CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
@@ -81,13 +83,15 @@ pub(crate) struct Simulation<'m> {
     /// When the monitor was last called: many short kernels take long together.
     last_asked: Instant,
     meter: Meter,
+    /// Statistics over time, if they are requested.
+    samples: Option<SampleSeries>,
 }
 
 impl<'m> Simulation<'m> {
     /// A simulation on `machine`, which is set up like `setup`.
     pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
         let meter = Meter::new(setup, &*machine.counters().core);
-        if let Some(interval) = meter.interval() {
+        if let Some(interval) = meter.interval().or(setup.sample_interval) {
             machine.sample_every(interval);
         }
         if let Some(cycles) = setup.livelock_cycles {
@@ -109,6 +113,7 @@ impl<'m> Simulation<'m> {
             host_time: Duration::ZERO,
             sources: SourcePlace::default(),
             last_asked: Instant::now(),
+            samples: setup.sample_interval.map(|_| SampleSeries::default()),
         }
     }
 
@@ -209,7 +214,12 @@ impl<'m> Simulation<'m> {
         };
         let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
-        self.machine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
+        for interval in self.machine.take_samples() {
+            self.meter.add_interval(&interval);
+            if let Some(samples) = &mut self.samples {
+                samples.add(&interval, &self.setup.gpu);
+            }
+        }
         let ended = self.machine.take_ended();
         ended.iter().for_each(|run| self.add_up(run));
         if let Err(error) = result {
@@ -300,12 +310,13 @@ impl<'m> Simulation<'m> {
     }
 
     /// What readers of the report must know.
-    fn remarks(&mut self) -> Vec<String> {
+    fn remarks(&mut self, timelines: &[SmTimeline]) -> Vec<String> {
         let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
         }
         remarks.extend(memory_checks::remarks(&self.setup, self.machine.source()));
+        remarks.extend(self.setup.timeline.iter().flat_map(|window| window.remarks(timelines)));
         remarks
     }
 
@@ -318,8 +329,15 @@ impl<'m> Simulation<'m> {
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
         let seconds = time.as_secs_f64();
+        // Settles all cores, for what follows.
         let total = self.total();
-        let power = self.meter.series(&self.machine.since_sample());
+        let timelines = self.machine.timelines(self.setup.gpu.sm.issue.width as usize);
+        let rest = self.machine.since_sample();
+        let power = self.meter.series(&rest);
+        let mut samples = self.samples.clone();
+        if let Some(samples) = samples.as_mut().filter(|_| rest.cycles > 0) {
+            samples.add(&rest, &self.setup.gpu);
+        }
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
             schema: 2,
@@ -342,13 +360,14 @@ impl<'m> Simulation<'m> {
             by_kernel: self.by_kernel(),
             energy_model: self.meter.model_in_use(),
             power,
-            remarks: self.remarks(),
+            samples,
+            remarks: self.remarks(&timelines),
             memory_checks: MemoryChecks::of(&self.setup, self.machine.source()),
             output: Vec::new(),
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
             profile: self.profile(),
-            timelines: self.machine.timelines(self.setup.gpu.sm.issue.width as usize),
+            timelines,
         }
     }
 }

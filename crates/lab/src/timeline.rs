@@ -1,11 +1,14 @@
 //! What happened on a few SMs, cycle by cycle: what timelines are drawn of.
 
-use sm::passages::Passages;
+use kit::Cycle;
+use kit::text::counted;
 pub use sm::passages::{Cycles, Gap, Passage, Residence};
+use sm::passages::{Passages, Selection};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Maximum number of instructions that are recorded of an SM.
-const MOST: usize = 1_000_000;
+/// Maximum number of instructions that are recorded, of all SMs together: a file for Perfetto then has about 200 MB.
+pub const MOST: usize = 250_000;
 
 /// What to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +19,35 @@ pub struct TimelineWindow {
     pub sms: Vec<u16>,
     /// Which of their warps, one bit for each slot.
     pub warps: u128,
+    /// Part of the names of the kernels that are recorded; absent for all.
+    pub kernel: Option<String>,
 }
 
 impl TimelineWindow {
     /// The record for SM `sm`, if it is to be recorded.
     pub(crate) fn of_sm(&self, sm: u16) -> Option<Passages> {
-        self.sms.contains(&sm).then(|| Passages::new(self.cycles.clone(), self.warps, MOST))
+        let all = self.sms.iter().collect::<BTreeSet<_>>().len();
+        let (cycles, kernel) = (self.cycles.clone(), self.kernel.clone());
+        let selection = || Selection { cycles, warps: self.warps, kernel, most: MOST / all };
+        self.sms.contains(&sm).then(|| Passages::new(selection()))
+    }
+
+    /// What readers of `recorded` must know.
+    pub(crate) fn remarks(&self, recorded: &[SmTimeline]) -> Vec<String> {
+        let of_sm = |&sm: &u16| {
+            let Some(timeline) = recorded.iter().find(|timeline| timeline.sm == sm) else {
+                let of = self.kernel.as_ref().map_or_else(String::new, |name| format!(" of a kernel `{name}`"));
+                return Some(format!("no CTA{of} ran on SM {sm}: its timeline is empty"));
+            };
+            timeline.is_cut.then(|| {
+                let left_out = counted(timeline.left_out, "more instruction");
+                format!(
+                    "the timeline of SM {sm} ends before cycle {}, where it is full: {left_out} of the cycles asked for are not in it",
+                    timeline.cycles.end
+                )
+            })
+        };
+        self.sms.iter().collect::<BTreeSet<_>>().into_iter().filter_map(of_sm).collect()
     }
 }
 
@@ -40,16 +66,21 @@ pub struct SmTimeline {
     pub residences: Vec<Residence>,
     /// Empty issue slots.
     pub gaps: Vec<Gap>,
-    /// Instructions beyond the maximum number.
+    /// Whether the cycles end before those asked for, because there was too much in them.
+    pub is_cut: bool,
+    /// Instructions that this leaves out.
     pub left_out: u64,
 }
 
 impl SmTimeline {
-    pub(crate) fn of(sm: u16, width: usize, recorded: &Passages) -> Option<Self> {
+    /// What was recorded up to cycle `now`.
+    pub(crate) fn of(sm: u16, width: usize, recorded: &Passages, now: Cycle) -> Option<Self> {
+        let Range { start, end } = recorded.range()?;
         Some(Self {
             sm,
-            cycles: recorded.range()?,
+            cycles: start..end.min(now).max(start),
             width,
+            is_cut: recorded.is_cut(),
             instructions: recorded.instructions(),
             residences: recorded.residences(),
             gaps: recorded.gaps(),

@@ -27,6 +27,7 @@ mod microbench;
 mod own_design;
 mod profile;
 mod registers;
+mod samples;
 mod scalar;
 mod settings;
 mod starvation;

@@ -8,7 +8,7 @@ use warpwright_render::timeline::{drawn, konata, perfetto};
 use workloads::{Form, Size};
 
 fn run(core: &str, gpu: &str, cycles: Cycles, sms: &[u16], warps: u128) -> Report {
-    let timeline = Some(TimelineWindow { cycles, sms: sms.to_vec(), warps });
+    let timeline = Some(TimelineWindow { cycles, sms: sms.to_vec(), warps, kernel: None });
     let setup = Setup { core: core.into(), code: Form::Ptx, timeline, ..Setup::new(config::load(gpu).unwrap()) };
     let job = Job::Workload { name: "reduction".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
     lab::run(&setup, &job, &mut Unattended).unwrap()

@@ -7,7 +7,6 @@ use crate::render::{report, slots};
 use clap::ValueEnum;
 use lab::Report;
 use std::num::NonZeroUsize;
-use workloads::suggest;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -32,9 +31,6 @@ pub struct Args {
     /// Maximum number of rows for each kernel
     #[arg(long, value_name = "NUMBER", default_value = "20")]
     lines: NonZeroUsize,
-    /// Show only kernels with NAME in their names
-    #[arg(long, value_name = "NAME")]
-    kernel: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -86,12 +82,7 @@ fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
             Show::Lines => View::Lines,
             Show::Listing => View::Listing,
         };
-        let chosen = counted.of_kernels(args.kernel.as_deref().unwrap_or_default());
-        if let (true, Some(kernel)) = (chosen.kernels.is_empty(), &args.kernel) {
-            let known: Vec<&str> = counted.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-            let which = suggest::among(kernel, &known);
-            return Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")));
-        }
+        let chosen = args.run.kernels_of(counted)?;
         sections.push(profile::render(&chosen, Detail { view, order, most: args.lines.get() }));
     }
     sections.retain(|section| !section.is_empty());

@@ -6,17 +6,19 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Page, Results};
 use crate::progress::Watch;
-use crate::render::{accelsim, power, profile, report, timeline};
+use crate::render::{accelsim, number, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
 use ::render::page;
 use clap::ValueEnum;
 use lab::energy::EnergyModel;
+use lab::profile::Profile;
 use lab::timeline::{Cycles, TimelineWindow};
 use lab::{Report, Setup};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use workloads::suggest;
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
@@ -32,6 +34,7 @@ use std::path::{Path, PathBuf};
   warpwright run bfs --core ghost --audit
   warpwright run bfs --core ghost --html bfs.html
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
+  warpwright run bfs --sample 1000 bfs.csv
   warpwright run matmul --timeline=matmul.kanata --sm 3 --warps 0..7
   warpwright run lud --core ghost --timeline=lud.json --cycles 20000..24000
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
@@ -83,6 +86,9 @@ struct Energy {
     /// Draw power over time as an SVG file
     #[arg(long, value_name = "FILE")]
     power_plot: Option<PathBuf>,
+    /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles
+    #[arg(long, value_names = ["CYCLES", "FILE"], num_args = 2)]
+    sample: Option<Vec<PathBuf>>,
     /// Core cycles between two points of power over time, which the JSON then holds too [default: 1000, if it is asked for]
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
@@ -97,8 +103,27 @@ impl Energy {
         self.power_interval.or(wanted.then_some(POWER_INTERVAL))
     }
 
+    /// Interval of statistics over time, and the file that they are written to.
+    fn sample(&self) -> Result<Option<(NonZeroU64, &Path)>, Failure> {
+        let Some([cycles, file]) = self.sample.as_deref() else { return Ok(None) };
+        let text = cycles.to_string_lossy().replace('_', "");
+        let Ok(interval) = text.parse() else {
+            let hint = "hint: the number of core cycles comes first, as in --sample 1000 bfs.csv";
+            return Err(Failure::bad_input(format!("--sample {text}: no number of cycles above 0\n  {hint}")));
+        };
+        match self.power_interval.filter(|other| *other != interval) {
+            Some(other) => Err(Failure::bad_input(format!(
+                "--sample {interval} and --power-interval {other}: a run has one interval"
+            ))),
+            None => Ok(Some((interval, file))),
+        }
+    }
+
     /// Writes power over time to the files asked for.
     fn save(&self, report: &Report) -> Result<(), Failure> {
+        if let Some(((_, path), samples)) = self.sample()?.zip(report.samples.as_ref()) {
+            output::save(path, samples.csv(report.power.as_ref()).as_bytes())?;
+        }
         let Some(series) = &report.power else { return Ok(()) };
         if let Some(path) = &self.power {
             output::save(path, series.csv().as_bytes())?;
@@ -126,21 +151,63 @@ struct Timeline {
     /// Warp slots that the timeline shows, such as 0..7 [default: all]
     #[arg(long, value_name = "FIRST..LAST", value_parser = warps)]
     warps: Option<u128>,
+    /// Kernels that the timeline or a profile shows: those with NAME in their names [default: all]
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
 }
 
 /// Core cycles of a timeline where none are given.
 const TIMELINE_CYCLES: u64 = 2000;
 
+impl Args {
+    /// Whether the run has come to the cycles of the timeline.
+    ///
+    /// # Errors
+    /// It has not: how many it took.
+    pub fn check_timeline(&self, report: &Report) -> Result<(), Failure> {
+        self.timeline.check(report)
+    }
+
+    /// What was counted of the kernels that are to be shown.
+    ///
+    /// # Errors
+    /// No kernel of the name asked for ran.
+    pub fn kernels_of(&self, counted: &Profile) -> Result<Profile, Failure> {
+        let Some(kernel) = &self.timeline.kernel else { return Ok(counted.clone()) };
+        let chosen = counted.of_kernels(kernel);
+        if chosen.kernels.is_empty() {
+            let known: Vec<&str> = counted.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+            let which = suggest::among(kernel, &known);
+            return Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")));
+        }
+        Ok(chosen)
+    }
+}
+
 impl Timeline {
     fn window(&self, wanted: bool) -> Option<TimelineWindow> {
         let cycles = self.cycles.clone().map_or(Cycles::First(TIMELINE_CYCLES), Cycles::Range);
-        let window = TimelineWindow { cycles, sms: self.sm.clone(), warps: self.warps.unwrap_or(u128::MAX) };
+        let (sms, warps) = (self.sm.clone(), self.warps.unwrap_or(u128::MAX));
+        let window = TimelineWindow { cycles, sms, warps, kernel: self.kernel.clone() };
         (wanted || self.timeline.is_some()).then_some(window)
+    }
+
+    /// Whether the run has come to the cycles asked for.
+    fn check(&self, report: &Report) -> Result<(), Failure> {
+        let cycles = report.total.number("total_cycles") as u64;
+        match &self.cycles {
+            Some(asked) if asked.start >= cycles && report.timelines.iter().all(|one| one.instructions.is_empty()) => {
+                let all = number::count(cycles);
+                Err(Failure::bad_input(format!("--cycles {}..{}: the run took {all} cycles", asked.start, asked.end)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes the timelines to the file asked for.
     fn save(&self, report: &Report) -> Result<(), Failure> {
         let Some(path) = &self.timeline else { return Ok(()) };
+        self.check(report)?;
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let render = if is_json { timeline::perfetto::render } else { timeline::konata::render };
         output::save(path, render(&report.timelines).as_bytes())
@@ -221,7 +288,7 @@ pub fn run(args: &Args) -> Outcome {
         return run_program(&args.workload);
     }
     run_and_show(args, Observed { profile: args.profile, timeline: false }, &|report, failed| {
-        Ok(text(args, report, failed))
+        text(args, report, failed)
     })
 }
 
@@ -252,7 +319,8 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
         )));
     }
     let job = lookup::job(&args.workload, &args.input)?;
-    let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let sampled = args.energy.sample.as_ref().and_then(|words| words.get(1));
+    let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref(), sampled];
     let files = [args.timeline.timeline.as_ref(), args.output.page.html.as_ref()].into_iter().chain(energy);
     let written = job.outputs();
     let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
@@ -309,11 +377,17 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         let hint = "give one with --energy-model, such as v100";
         return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
     }
+    let sampled = args.energy.sample()?.map(|(interval, _)| interval);
+    let power_interval = match sampled {
+        Some(interval) => Some(interval).filter(|_| gpu.energy.model.is_some() && lab::has_energy(&args.core)),
+        None => args.energy.interval(),
+    };
     // As it was given: the path need not be text, and the setting is.
     let energy = model.map_or_else(|| EnergyModel::of(&gpu), |path| EnergyModel::named(path, &gpu).map(Some));
     Ok(Setup {
         energy,
-        power_interval: args.energy.interval(),
+        power_interval,
+        sample_interval: sampled,
         core: args.core.clone(),
         scheduler: scheduler.clone(),
         settings,
@@ -331,21 +405,20 @@ fn show(output: &Output, report: &Report, text: impl Fn() -> Result<String, Fail
 }
 
 /// The report as the options ask for it.
-fn text(args: &Args, report: &Report, failed: bool) -> String {
+fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
     let output = &args.output;
     let all_statistics = output.stats == Statistics::All;
     let energy = args.energy.energy;
     let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
-    let profile = report
-        .profile
-        .as_ref()
-        .map_or_else(String::new, |counted| format!("\n{}", profile::render(counted, profile::Detail::default())));
-    match output.stats {
+    let counted = report.profile.as_ref().map(|counted| args.kernels_of(counted)).transpose()?;
+    let profile = counted
+        .map_or_else(String::new, |counted| format!("\n{}", profile::render(&counted, profile::Detail::default())));
+    Ok(match output.stats {
         Statistics::Accelsim => accelsim::render(report),
         Statistics::Summary | Statistics::All => {
             report::render(report, detail) + &profile + &report::program(version::TEXT)
         }
-    }
+    })
 }
 
 fn exit(report: &Report) -> Exit {

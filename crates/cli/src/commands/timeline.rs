@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 #[derive(Debug, clap::Args)]
 #[command(
     about = "Draw what happens to each instruction of a few warps, cycle by cycle",
-    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle. Takes the arguments of `warpwright run`, of which --cycles, --sm and --warps choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
+    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle. Takes the arguments of `warpwright run`, of which --cycles, --sm, --warps and --kernel choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
     after_help = "Examples:
   warpwright timeline vectoradd
   warpwright timeline matmul --warps 0..3 --cycles 4000..4120
@@ -28,6 +28,7 @@ pub struct Args {
 /// Runs the job and draws the timeline.
 pub fn run(args: &Args) -> Outcome {
     run::run_and_show(&args.run, Observed { timeline: true, ..Observed::default() }, &|report, failed| {
+        args.run.check_timeline(report)?;
         let drawn = timeline::drawn::render(&report.timelines, args.lines.get(), args.width.get());
         Ok(format!("{}\n{drawn}", report::header(report, failed)))
     })

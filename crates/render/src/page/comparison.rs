@@ -16,6 +16,8 @@ use std::fmt::Write as _;
 
 /// Maximum number of bars in a chart; further workloads are in the tables.
 const MOST_BARS: usize = 600;
+/// Maximum number of pairs of a workload and a design whose difference is told in words.
+const MOST_CHANGES: usize = 24;
 
 /// A machine to compare.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,12 +77,12 @@ pub struct Comparison<'a> {
 const COLOURS: [&str; 8] = ["#5b9bd5", "#e08a2e", "#2e8b57", "#c2557f", "#7b5ea7", "#17708a", "#b5601a", "#8a8f98"];
 
 impl Comparison<'_> {
-    pub(super) fn outcome(&self, row: usize, column: usize) -> &Outcome<'_> {
+    fn outcome(&self, row: usize, column: usize) -> &Outcome<'_> {
         &self.outcomes[row * self.designs.len() + column]
     }
 
     /// Columns that have a speedup over another one.
-    pub(super) fn faster(&self) -> Vec<usize> {
+    fn faster(&self) -> Vec<usize> {
         let is_over_another = |&column: &usize| {
             self.designs[column].baseline != column
                 && (0..self.workloads.len()).any(|row| self.outcome(row, column).speedup.is_some())
@@ -103,7 +105,7 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     };
     let mut out = vec![section("designs", "Designs", designs(of))];
     out.extend(speedups(of).map(|body| section("speedup", "Speedup", body)));
-    out.extend(gains::body(of).map(|body| section("changes", "What changed", body)));
+    out.extend(changes(of).map(|body| section("changes", "What changed", body)));
     out.extend(stall_stacks(of).map(|body| section("stalls", "Issue slots and stall reasons", body)));
     out.push(section("figures", "Figures of all runs", runs(of)));
     out
@@ -286,6 +288,24 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
 fn not_drawn(n: usize) -> String {
     let workloads = number::counted(n as u64, "workload");
     if n == 0 { String::new() } else { format!(" {workloads} more in the table of all runs.") }
+}
+
+/// What each design gained on each workload, in words.
+fn changes(of: &Comparison<'_>) -> Option<String> {
+    let columns = of.faster();
+    let pairs = (0..of.workloads.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
+    let about_pair = |(row, column): (usize, usize)| {
+        let baseline = of.designs[column].baseline;
+        let label = |column: usize| of.designs[column].label.as_str();
+        let report = |column: usize| of.outcome(row, column).report.filter(|_| of.outcome(row, column).complete);
+        let (before, after) = report(baseline).zip(report(column))?;
+        let sentences = gains::sentences((before, label(baseline)), (after, label(column)));
+        let title = format!("{}: {} against {}", of.workloads[row], label(column), label(baseline));
+        Some(list(&title, &sentences, "findings"))
+    };
+    let described: String = pairs.take(MOST_CHANGES).filter_map(about_pair).collect();
+    let about = "The difference in cycles, and the reasons for which fewer or more issue slots of SMs with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
+    (!described.is_empty()).then(|| note(about) + &described)
 }
 
 /// A bar for each run, as long as its kernels took compared with the longest of the workload.

@@ -1,41 +1,18 @@
-//! What designs gained or lost against the designs that their speedups are over, in words.
+//! What a design gained or lost against another one, in words.
 
-use super::comparison::Comparison;
-use super::html::{note, spaced};
-use super::overview::list;
+use super::html::spaced;
 use crate::number;
 use crate::slots;
 use crate::summary;
 use lab::{Report, Stats};
 
-/// Pairs of a workload and a design that are described.
-const MOST: usize = 24;
 /// Reasons named of a pair.
 const REASONS: usize = 3;
 /// Differences below this share of the slots that changed are left out.
 const LEAST: f64 = 0.05;
 
-/// A paragraph for each workload on each design that has a speedup; nothing if none has.
-pub(super) fn body(of: &Comparison<'_>) -> Option<String> {
-    let mut out = String::new();
-    let columns = of.faster();
-    let pairs = (0..of.workloads.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
-    let mut described = 0;
-    for (row, column) in pairs.take(MOST) {
-        let baseline = of.designs[column].baseline;
-        let report = |column: usize| of.outcome(row, column).report.filter(|_| of.outcome(row, column).complete);
-        let Some((before, after)) = report(baseline).zip(report(column)) else { continue };
-        let [before_label, after_label] = [baseline, column].map(|column| of.designs[column].label.as_str());
-        let sentences = sentences((before, before_label), (after, after_label));
-        out += &list(&format!("{}: {after_label} against {before_label}", of.workloads[row]), &sentences, "findings");
-        described += usize::from(!sentences.is_empty());
-    }
-    let about = "The difference in cycles, and the reasons for which fewer or more issue slots of SMs with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
-    (described > 0).then(|| note(about) + &out)
-}
-
-/// What is different after a change of the design.
-fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Report, &str)) -> Vec<String> {
+/// What is different after a change of the design; the reports have the names of the designs beside them.
+pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Report, &str)) -> Vec<String> {
     let cycles = |report: &Report| report.total.number(summary::CYCLES);
     let saved = cycles(before) - cycles(after);
     let (busy_before, busy_after) = (busy(&before.total), busy(&after.total));

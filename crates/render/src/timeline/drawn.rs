@@ -28,6 +28,10 @@ fn one(timeline: &SmTimeline, most: usize, width: usize) -> String {
     shown.sort_by_key(|p| (p.warp, p.order));
     let left = shown.len().saturating_sub(most);
     shown.truncate(most);
+    if shown.is_empty() {
+        let what = format!("SM {}, cycles {} to {}", timeline.sm, range.start, range.end.saturating_sub(1));
+        return format!("{}  {}\n", styled(HEADING, what), styled(FAINT, "no instruction"));
+    }
     let title = format!("SM {}, cycles {from} to {}", timeline.sm, until.saturating_sub(1));
     let mut out = format!("{}  {}\n", styled(HEADING, title), styled(FAINT, LEGEND));
     let text = shown.iter().map(|p| p.text().chars().count().min(TEXT)).max().unwrap_or(0);

@@ -26,7 +26,7 @@ pub fn render(timelines: &[SmTimeline]) -> String {
             let stages = stages(passage);
             let Some(&(_, _, begin)) = stages.first() else { continue };
             let (tid, name) = (WARPS + u64::from(passage.warp.0), passage.text());
-            let level = passage.served.map(|(_, _, level)| level.name());
+            let level = passage.served.map(|(_, level)| level.name());
             let args = json!({"pc": passage.pc.0, "order": passage.order, "lanes": passage.mask.count_ones(), "data from": level});
             let common = |ph: &str, name: &str, ts: u64| json!({"ph": ph, "cat": "instruction", "id": id, "pid": pid, "tid": tid, "ts": ts, "name": name});
             let mut opening = common("b", name, begin);
@@ -85,22 +85,29 @@ fn warps(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     events
 }
 
-/// Issues per cycle and resident warps, each [`STEP`] cycles.
+/// Issues per cycle, and resident warps at the start, of each [`STEP`] cycles.
 fn counters(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     let range = timeline.cycles.clone();
     let last = timeline.instructions.iter().filter_map(|i| i.written_back).max().unwrap_or(range.start);
-    let mut events = Vec::new();
-    for from in range.clone().step_by(STEP as usize).take_while(|from| *from <= last) {
-        let until = (from + STEP).min(range.end);
-        let issues =
-            timeline.instructions.iter().filter(|i| i.issued.is_some_and(|at| (from..until).contains(&at))).count();
-        let is_there = |r: &&lab::timeline::Residence| r.started <= from && r.finished.is_none_or(|end| end > from);
-        let warps: usize = timeline.residences.iter().filter(is_there).map(|r| r.warps.len()).sum();
-        let mut put = |name: &str, value: Value| {
-            events.push(json!({"ph": "C", "pid": pid, "ts": from, "name": name, "args": {"value": value}}));
-        };
-        put("warp instructions per cycle", json!(issues as f64 / (until - from) as f64));
-        put("resident warps", json!(warps));
+    let steps = (range.end.min(last + 1) - range.start).div_ceil(STEP) as usize;
+    let mut issues = vec![0u64; steps];
+    let issued = timeline.instructions.iter().filter_map(|i| i.issued).filter(|at| range.contains(at));
+    issued.for_each(|at| issues[((at - range.start) / STEP) as usize] += 1);
+    // By how many the resident warps change by the start of a step.
+    let mut changes = vec![0i64; steps + 1];
+    let step = |at: u64| (at.saturating_sub(range.start).div_ceil(STEP) as usize).min(steps);
+    for residence in &timeline.residences {
+        let warps = residence.warps.len() as i64;
+        changes[step(residence.started)] += warps;
+        changes[residence.finished.map_or(steps, step)] -= warps;
     }
-    events
+    let mut warps = 0;
+    let points = issues.into_iter().zip(changes).enumerate().flat_map(|(i, (issues, change))| {
+        warps += change;
+        let from = range.start + i as u64 * STEP;
+        let per_cycle = issues as f64 / (range.end - from).min(STEP) as f64;
+        [("warp instructions per cycle", json!(per_cycle)), ("resident warps", json!(warps))]
+            .map(|(name, value)| json!({"ph": "C", "pid": pid, "ts": from, "name": name, "args": {"value": value}}))
+    });
+    points.collect()
 }

@@ -36,8 +36,8 @@ pub struct Passage {
     pub operands_read: Option<Cycle>,
     /// It enters its unit.
     pub executing: Option<Cycle>,
-    /// The first and the last of its data have come from memory, and the furthest level that any came from.
-    pub served: Option<(Cycle, Cycle, Level)>,
+    /// The last of its data have come from memory, and the furthest level that any came from.
+    pub served: Option<(Cycle, Level)>,
     /// It is complete.
     pub written_back: Option<Cycle>,
 }
@@ -88,50 +88,81 @@ pub enum Cycles {
     Range(Range<Cycle>),
 }
 
+/// What is recorded of an SM.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Which cycles: the window.
+    pub cycles: Cycles,
+    /// Instructions of which warps, one bit for each slot.
+    pub warps: u128,
+    /// Instructions and CTAs of kernels whose names have this part; of all if it is absent.
+    pub kernel: Option<String>,
+    /// Maximum number of instructions, and a quarter of that of gaps: the window ends where there are more.
+    pub most: usize,
+}
+
+/// Gaps that are recorded at most for each instruction that is.
+const GAPS: usize = 4;
+
 /// The record of an SM.
 #[derive(Clone, Debug)]
 pub struct Passages {
-    cycles: Cycles,
-    /// Warps that are recorded, one bit for each slot.
-    warps: u128,
-    /// Maximum number of instructions.
-    most: usize,
-    /// Instructions that came after that many.
+    selection: Selection,
+    /// The window; `None` if no CTA has come that it begins with.
+    window: Option<Range<Cycle>>,
+    /// Where the window would have ended, if it was cut short.
+    cut_from: Option<Cycle>,
+    /// Instructions after a window that was cut short and before the end that was asked for.
     left_out: u64,
+    /// By launch, whether it is of a kernel that is recorded; `None` as long as none of its instructions was decoded.
+    chosen: Vec<Option<bool>>,
     /// Under way, by id.
     live: Vec<Option<Passage>>,
+    /// Instructions in `live` and `done`.
+    recorded: usize,
     /// The last fetch of each warp.
     fetched: Vec<Option<Cycle>>,
     done: Vec<Passage>,
     residences: Vec<Residence>,
     /// By issue slot, since when it stays empty and why.
-    open: Vec<Option<(Cycle, Stall)>>,
+    empty: Vec<Option<(Cycle, Stall)>>,
     gaps: Vec<Gap>,
+    /// All cycles before this one have passed.
+    settled: Cycle,
 }
 
 impl Passages {
-    /// An empty record of `cycles` of the warps in `warps`, of up to `most` instructions.
-    pub fn new(cycles: Cycles, warps: u128, most: usize) -> Self {
+    /// An empty record of what is in `selection`.
+    pub fn new(selection: Selection) -> Self {
+        let window = match &selection.cycles {
+            Cycles::Range(range) => Some(range.clone()),
+            Cycles::First(_) => None,
+        };
         Self {
-            cycles,
-            warps,
-            most,
+            selection,
+            window,
+            cut_from: None,
             left_out: 0,
+            chosen: Vec::new(),
             live: Vec::new(),
+            recorded: 0,
             fetched: Vec::new(),
             done: Vec::new(),
             residences: Vec::new(),
-            open: Vec::new(),
+            empty: Vec::new(),
             gaps: Vec::new(),
+            settled: 0,
         }
     }
 
     /// The cycles recorded; `None` if no CTA has come that the window begins with.
     pub fn range(&self) -> Option<Range<Cycle>> {
-        match &self.cycles {
-            Cycles::Range(range) => Some(range.clone()),
-            Cycles::First(cycles) => self.residences.first().map(|first| first.started..first.started + cycles),
-        }
+        self.window.clone()
+    }
+
+    /// Whether the window ended before what was asked for, because there was too much in it.
+    pub fn is_cut(&self) -> bool {
+        self.cut_from.is_some()
     }
 
     /// The instructions that were in the pipeline within the window, in the order of their decode.
@@ -146,24 +177,87 @@ impl Passages {
     /// CTAs that were there within the window.
     pub fn residences(&self) -> Vec<Residence> {
         let Some(range) = self.range() else { return Vec::new() };
-        let within = |r: &&Residence| r.started < range.end && r.finished.is_none_or(|end| end >= range.start);
+        let within = |r: &&Residence| {
+            let is_chosen = self.is_chosen(r.kernel) == Some(true);
+            is_chosen && r.started < range.end && r.finished.is_none_or(|end| end >= range.start)
+        };
         self.residences.iter().filter(within).cloned().collect()
     }
 
     /// Empty issue slots within the window.
     pub fn gaps(&self) -> Vec<Gap> {
         let Some(range) = self.range() else { return Vec::new() };
-        let clip = |gap: &Gap| Gap { from: gap.from.max(range.start), until: gap.until.min(range.end), ..*gap };
-        self.gaps.iter().map(clip).filter(|gap| gap.from < gap.until).collect()
+        let clip = |gap: Gap| Gap { from: gap.from.max(range.start), until: gap.until.min(range.end), ..gap };
+        let open = |(slot, empty): (usize, &Option<(Cycle, Stall)>)| {
+            empty.map(|(from, stall)| Gap { slot, stall, from, until: self.settled })
+        };
+        let open = self.empty.iter().enumerate().filter_map(open);
+        self.gaps.iter().copied().chain(open).map(clip).filter(|gap| gap.from < gap.until).collect()
     }
 
-    /// Instructions within the window beyond the maximum number.
+    /// Instructions that a window that was cut short leaves out of what was asked for.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
     fn is_over(&self, now: Cycle) -> bool {
-        self.range().is_some_and(|range| now >= range.end)
+        self.window.as_ref().is_some_and(|window| now >= window.end)
+    }
+
+    /// Whether the launch is of a kernel that is recorded; `None` if that is not known yet.
+    fn is_chosen(&self, kernel: KernelId) -> Option<bool> {
+        match self.selection.kernel {
+            None => Some(true),
+            Some(_) => self.chosen.get(kernel.index()).copied().flatten(),
+        }
+    }
+
+    /// The same of `seen`, of which it is known.
+    fn choose(&mut self, seen: Seen<'_>) -> bool {
+        let kernel = seen.inst().kernel;
+        if let Some(is_chosen) = self.is_chosen(kernel) {
+            return is_chosen;
+        }
+        let part = self.selection.kernel.as_deref().unwrap_or_default();
+        let is_chosen = seen.window.code(seen.id).program.name.contains(part);
+        if self.chosen.len() <= kernel.index() {
+            self.chosen.resize(kernel.index() + 1, None);
+        }
+        self.chosen[kernel.index()] = Some(is_chosen);
+        if is_chosen {
+            self.residences
+                .iter()
+                .find(|r| r.kernel == kernel)
+                .map(|r| r.started)
+                .into_iter()
+                .for_each(|at| self.open(at));
+        } else {
+            self.residences.retain(|r| r.kernel != kernel);
+            self.forget_gaps();
+        }
+        is_chosen
+    }
+
+    /// A window that begins with a CTA does so at `now`, unless it has begun.
+    fn open(&mut self, now: Cycle) {
+        if let (None, Cycles::First(cycles)) = (&self.window, &self.selection.cycles) {
+            self.window = Some(now..now.saturating_add(*cycles));
+        }
+    }
+
+    /// The window ends before `now`: it is full.
+    fn cut(&mut self, now: Cycle) {
+        if let Some(window) = self.window.as_mut().filter(|window| now < window.end) {
+            self.cut_from = Some(window.end);
+            window.end = now;
+        }
+    }
+
+    /// Gaps before the window are nobody's: there is no CTA that it may begin with.
+    fn forget_gaps(&mut self) {
+        if self.window.is_none() && self.residences.is_empty() {
+            self.gaps.clear();
+        }
     }
 
     fn change(&mut self, seen: Seen<'_>, change: impl FnOnce(&mut Passage)) {
@@ -175,10 +269,14 @@ impl Passages {
     }
 
     fn close(&mut self, slot: usize, now: Cycle) {
-        if let Some((from, stall)) = self.open.get_mut(slot).and_then(Option::take)
-            && from < now
-        {
+        let Some((from, stall)) = self.empty.get_mut(slot).and_then(Option::take) else { return };
+        // Where the window has yet to begin, it may do so with a CTA that is there.
+        let matters = self.window.as_ref().map_or(!self.residences.is_empty(), |window| now > window.start);
+        if from < now && matters {
             self.gaps.push(Gap { slot, stall, from, until: now });
+            if self.gaps.len() >= GAPS * self.selection.most {
+                self.cut(now);
+            }
         }
     }
 }
@@ -189,16 +287,25 @@ impl Observer for Passages {
     }
 
     fn cta_started(&mut self, now: Cycle, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
-        if !self.is_over(now) {
-            let warps = warps.to_vec();
-            self.residences.push(Residence { kernel, cta, slot, warps, started: now, finished: None });
+        let is_chosen = self.is_chosen(kernel);
+        if self.is_over(now) || is_chosen == Some(false) {
+            return;
         }
+        if is_chosen == Some(true) {
+            self.open(now);
+        }
+        let warps = warps.to_vec();
+        self.residences.push(Residence { kernel, cta, slot, warps, started: now, finished: None });
     }
 
     fn cta_finished(&mut self, now: Cycle, slot: CtaSlot) {
-        let here = self.residences.iter_mut().rev().find(|r| r.slot == slot && r.finished.is_none());
-        if let Some(residence) = here {
-            residence.finished = Some(now);
+        let here = self.residences.iter().rposition(|r| r.slot == slot && r.finished.is_none());
+        let Some(here) = here else { return };
+        if self.window.as_ref().is_none_or(|window| now < window.start) {
+            self.residences.remove(here);
+            self.forget_gaps();
+        } else {
+            self.residences[here].finished = Some(now);
         }
     }
 
@@ -211,12 +318,24 @@ impl Observer for Passages {
 
     fn decoded(&mut self, now: Cycle, seen: Seen<'_>) {
         let inst = seen.inst();
-        if self.is_over(now) || self.warps >> inst.warp.index() & 1 == 0 {
+        let ends = self.cut_from.or(self.window.as_ref().map(|window| window.end));
+        if ends.is_some_and(|end| now >= end)
+            || self.selection.warps >> inst.warp.index() & 1 == 0
+            || !self.choose(seen)
+        {
+            return;
+        }
+        if self.recorded >= self.selection.most {
+            self.cut(now);
+        }
+        if self.is_over(now) {
+            self.left_out += 1;
             return;
         }
         if self.live.len() <= seen.id.index() {
             self.live.resize_with(seen.id.index() + 1, || None);
         }
+        self.recorded += 1;
         self.live[seen.id.index()] = Some(Passage {
             warp: inst.warp,
             kernel: inst.kernel,
@@ -254,42 +373,35 @@ impl Observer for Passages {
 
     fn served(&mut self, now: Cycle, seen: Seen<'_>, level: Level) {
         self.change(seen, |passage| {
-            let (first, _, furthest) = passage.served.unwrap_or((now, now, level));
-            passage.served = Some((first, now, furthest.max(level)));
+            let furthest = passage.served.map_or(level, |(_, furthest)| furthest.max(level));
+            passage.served = Some((now, furthest));
         });
     }
 
     fn written_back(&mut self, now: Cycle, seen: Seen<'_>) {
         self.change(seen, |passage| passage.written_back = Some(now));
-        let starts = self.range().map_or(Cycle::MAX, |range| range.start);
-        let passage = self.live.get_mut(seen.id.index()).and_then(Option::take);
-        let Some(passage) = passage.filter(|_| now >= starts) else { return };
-        if self.done.len() < self.most {
+        let Some(passage) = self.live.get_mut(seen.id.index()).and_then(Option::take) else { return };
+        if self.window.as_ref().is_some_and(|window| now >= window.start) {
             self.done.push(passage);
         } else {
-            self.left_out += 1;
+            self.recorded -= 1;
         }
     }
 
     fn stalled(&mut self, now: Cycle, slot: usize, wait: &Wait<'_>) {
-        if self.open.len() <= slot {
-            self.open.resize(slot + 1, None);
+        if self.empty.len() <= slot {
+            self.empty.resize(slot + 1, None);
         }
-        if self.open[slot].is_some_and(|(_, stall)| stall == wait.stall) {
+        if self.empty[slot].is_some_and(|(_, stall)| stall == wait.stall) {
             return;
         }
         self.close(slot, now);
         if !self.is_over(now) {
-            self.open[slot] = Some((now, wait.stall));
+            self.empty[slot] = Some((now, wait.stall));
         }
     }
 
     fn settled(&mut self, now: Cycle) {
-        for slot in 0..self.open.len() {
-            if let Some((_, stall)) = self.open[slot] {
-                self.close(slot, now);
-                self.open[slot] = Some((now, stall)).filter(|_| !self.is_over(now));
-            }
-        }
+        self.settled = now;
     }
 }

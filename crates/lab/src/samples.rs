@@ -1,0 +1,71 @@
+//! Statistics over time: those of each interval of a run.
+
+use crate::power::PowerSeries;
+use config::GpuConfig;
+use energy::Component;
+use gpu::{AnySnapshot, StatInfo, Value};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Every statistic but those of energy, in intervals of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleSeries {
+    /// The statistics: the columns.
+    pub columns: Vec<Arc<StatInfo>>,
+    /// The intervals in order, without gaps.
+    pub rows: Vec<Sample>,
+}
+
+/// An interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its first core cycle.
+    pub start_cycle: u64,
+    /// The core cycle after its last.
+    pub end_cycle: u64,
+    /// What was counted in it, by column.
+    pub values: Vec<Value>,
+}
+
+impl SampleSeries {
+    /// Adds what was counted in the next interval on a GPU like `gpu`.
+    pub(crate) fn add(&mut self, counted: &AnySnapshot, gpu: &GpuConfig) {
+        let start_cycle = self.rows.last().map_or(0, |last| last.end_cycle);
+        let mut statistics = counted.statistics(counted.launch.cycles, gpu, None).0;
+        // Power over time has them.
+        statistics.retain(|(info, _)| !info.name.starts_with("energy.") && !info.name.starts_with("power."));
+        if self.columns.is_empty() {
+            self.columns = statistics.iter().map(|(info, _)| info.clone()).collect();
+        }
+        let values = statistics.into_iter().map(|(_, value)| value).collect();
+        self.rows.push(Sample { start_cycle, end_cycle: start_cycle + counted.cycles, values });
+    }
+
+    /// As a table: a line for each interval, a column for each statistic, then watts by component if `power` has the
+    /// same intervals. What is not known of an interval is empty.
+    pub fn csv(&self, power: Option<&PowerSeries>) -> String {
+        let power = power.filter(|power| power.intervals.len() == self.rows.len());
+        let mut out = "start_cycle,end_cycle".to_owned();
+        self.columns.iter().for_each(|info| out += &format!(",{}", info.name));
+        if power.is_some() {
+            Component::ALL.iter().for_each(|component| out += &format!(",power.{}", component.name()));
+        }
+        out.push('\n');
+        for (at, Sample { start_cycle, end_cycle, values }) in self.rows.iter().enumerate() {
+            let _ = write!(out, "{start_cycle},{end_cycle}");
+            for value in values {
+                let _ = match value {
+                    Value::Count(n) => write!(out, ",{n}"),
+                    Value::Real(Some(x)) => write!(out, ",{x}"),
+                    Value::Real(None) => write!(out, ","),
+                };
+            }
+            if let Some(power) = power {
+                let energy = &power.intervals[at].energy;
+                Component::ALL.iter().for_each(|&component| out += &format!(",{}", energy.watts(component)));
+            }
+            out.push('\n');
+        }
+        out
+    }
+}

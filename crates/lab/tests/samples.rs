@@ -1,0 +1,48 @@
+//! Statistics over time add up to those of the run, and change nothing.
+
+use lab::{Job, Report, Setup, Unattended, Value};
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use workloads::Size;
+
+fn run(workload: &str, core: &str, interval: u64) -> Report {
+    let interval = NonZeroU64::new(interval);
+    let setup = Setup { core: core.into(), ..Setup::new(config::load("rtx2060s").unwrap()) };
+    let power_interval = interval.filter(|_| lab::has_energy(core));
+    let setup = Setup { sample_interval: interval, power_interval, ..setup };
+    let job = Job::Workload { name: workload.into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+    lab::run(&setup, &job, &mut Unattended).unwrap()
+}
+
+#[test]
+fn intervals_add_up_to_the_run() {
+    // One launch, many launches, a design with counters of its own, a core without energy.
+    for (workload, core) in
+        [("matmul", "inorder"), ("bfs", "inorder"), ("reduction", "ghost"), ("vectoradd", "functional")]
+    {
+        let (plain, sampled) = (run(workload, core, 0), run(workload, core, 777));
+        assert_eq!(plain.total, sampled.total, "{workload} on {core}: sampling changes what happens");
+        assert!(plain.samples.is_none());
+        let samples = sampled.samples.as_ref().unwrap();
+        let mut end = 0;
+        for sample in &samples.rows {
+            assert!(sample.start_cycle == end && sample.end_cycle > end, "{workload} on {core}");
+            assert_eq!(sample.values.len(), samples.columns.len());
+            end = sample.end_cycle;
+        }
+        assert!(samples.rows.len() > 1, "{workload} on {core}: {} intervals", samples.rows.len());
+        let mut counts = 0;
+        for (at, info) in samples.columns.iter().enumerate() {
+            let Some(Value::Count(all)) = sampled.total.get(&info.name) else { continue };
+            let of = |value: Value| if let Value::Count(n) = value { n } else { panic!("{} is a count", info.name) };
+            let sum: u64 = samples.rows.iter().map(|sample| of(sample.values[at])).sum();
+            assert_eq!(sum, all, "{workload} on {core}: {}", info.name);
+            counts += usize::from(all > 0);
+        }
+        assert!(counts > 2, "{workload} on {core}");
+        let csv = samples.csv(sampled.power.as_ref());
+        let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+        assert!(widths.len() == samples.rows.len() + 1 && widths.iter().all(|width| *width == widths[0]), "{csv}");
+        assert_eq!(csv.contains(",power.dram"), lab::has_energy(core), "{workload} on {core}");
+    }
+}
