@@ -304,6 +304,8 @@ $low:
     let ran = common::run(&["run", &launch]);
     assert!(ran.stdout.contains("failed"), "{}", ran.stdout);
     fails(1, &["run", &launch, "--quiet"], &["deadlock"]);
+    // What cannot be shown of a failed run does not hide why it failed.
+    fails(1, &["profile", &launch, "--kernel", "other"], &["deadlock", "--kernel other: no such kernel ran"]);
 }
 
 /// A folder of its own with a list and, maybe, the first kernel's file.

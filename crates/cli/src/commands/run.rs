@@ -349,8 +349,11 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
-                show(&args.output, partial, || text(partial, true))?;
-                save(args, &setup, partial)?;
+                let shown = show(&args.output, partial, || text(partial, true));
+                // Why the run failed is what counts.
+                if let Err(also) = shown.and(save(args, &setup, partial)) {
+                    output::error(&also.message);
+                }
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
