@@ -224,8 +224,7 @@ fn needs_ptx<'a>(cores: &[&'a str]) -> Option<&'a str> {
 
 /// Machine code where the workload has some for all of `gpus`, else PTX.
 fn usual_form(workload: &Workload, gpus: &[&GpuConfig]) -> Form {
-    let everywhere = gpus.iter().all(|gpu| workload.module.cubin(gpu.sm_version).is_some());
-    if everywhere { Form::Sass } else { Form::Ptx }
+    workload.usual_form(gpus.iter().map(|gpu| gpu.sm_version))
 }
 
 /// The bundled workload that `name` begins with, and the parameters that follow it: `nn:places=4096,block=64`.

@@ -194,6 +194,13 @@ impl Workload {
         Ok(params)
     }
 
+    /// The code that it runs as on GPUs of these architectures (75 as in sm_75) unless the user chooses: machine code
+    /// where it has some for all of them, else PTX.
+    pub fn usual_form(&self, sm_versions: impl IntoIterator<Item = u32>) -> Form {
+        let everywhere = sm_versions.into_iter().all(|version| self.module.cubin(version).is_some());
+        if everywhere { Form::Sass } else { Form::Ptx }
+    }
+
     /// What runs, for reports: the name with size, parameters and seed.
     pub fn title(&self, size: Size, params: &Params, seed: u64) -> String {
         let usual = |name: &str, value: u64| {

@@ -1,0 +1,361 @@
+"""Workloads on several machines, side by side."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _native
+from ._options import PathLike, Settings, options, value
+from ._options import settings as flat
+from ._progress import Display
+from ._result import Run, _axes, number, raised
+from ._run import what
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+#: Figures that a comparison shows first.
+_FIRST = ("cycles", "time", "ipc", "occupancy.achieved", "energy.total", "power.mean")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A workload on a machine, and the run, or why there is none."""
+
+    workload: str
+    column: str
+    gpu: str
+    core: str
+    scheduler: Optional[str]
+    settings: dict[str, str]
+    run: Optional[Run] = field(repr=False)
+    error: Optional[str] = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end with a result that is not wrong."""
+        return self.run is not None and self.error is None and not self.run.interrupted and self.run.passed is not False
+
+
+class Comparison:
+    """Runs of workloads on several machines: a column for each machine, speedups over the first or `over`.
+
+    >>> import warpwright as ww
+    >>> compared = ww.compare(["vectoradd", "reduction"], gpu="v100", cores=["inorder", "ghost"], progress=False)
+    >>> compared.columns
+    ['inorder', 'ghost']
+    >>> compared.speedup("vectoradd", "inorder")
+    1.0
+    >>> len(compared.to_pandas())
+    4
+    """
+
+    def __init__(self, entries: Sequence[Entry], baselines: Mapping[str, str]) -> None:
+        self.entries = list(entries)
+        self._baselines = dict(baselines)
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads, in order."""
+        return list(dict.fromkeys(entry.workload for entry in self.entries))
+
+    @property
+    def columns(self) -> list[str]:
+        """Labels of the machines, in order: what distinguishes them."""
+        return list(dict.fromkeys(entry.column for entry in self.entries))
+
+    def entry(self, workload: str, column: str) -> Entry:
+        """A workload on a machine."""
+        found = (entry for entry in self.entries if (entry.workload, entry.column) == (workload, column))
+        try:
+            return next(found)
+        except StopIteration:
+            raise KeyError(f"no {workload!r} on {column!r}: {self.workloads} on {self.columns}") from None
+
+    def speedup(self, workload: str, column: str) -> Optional[float]:
+        """Time of kernels, without launch latency, in the baseline's column over that in this one."""
+        one, other = self.entry(workload, self._baselines[column]), self.entry(workload, column)
+        if not (one.complete and other.complete and one.run and other.run and other.run.microseconds):
+            return None
+        return one.run.microseconds / other.run.microseconds
+
+    def mean(self, column: str) -> Optional[float]:
+        """Geometric mean of the speedups of a column."""
+        found = [of for of in (self.speedup(workload, column) for workload in self.workloads) if of]
+        return math.exp(sum(map(math.log, found)) / len(found)) if found else None
+
+    def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
+        """A row for each run: the machine with a column for each setting, the speedup, and statistics (all of them,
+        or those named)."""
+        keys = list(dict.fromkeys(key for entry in self.entries for key in entry.settings))
+        every = dict.fromkeys(key for entry in self.entries if entry.run for key in entry.run.statistics)
+        chosen = list(every) if statistics is None else list(statistics)
+
+        def row(entry: Entry) -> dict[str, Any]:
+            figures = entry.run.statistics if entry.run else {}
+            return {
+                "workload": entry.workload,
+                "column": entry.column,
+                "gpu": entry.gpu,
+                "core": entry.core,
+                "scheduler": entry.run.scheduler if entry.run else entry.scheduler,
+                **{key: entry.settings.get(key) for key in keys},
+                "complete": entry.complete,
+                "error": entry.error,
+                "speedup": self.speedup(entry.workload, entry.column),
+                **{name: figures.get(name) for name in chosen},
+            }
+
+        return [row(entry) for entry in self.entries]
+
+    def to_pandas(self, statistics: Optional[Iterable[str]] = None) -> "pandas.DataFrame":
+        """The rows as a table of pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.rows(statistics))
+
+    def to_polars(self, statistics: Optional[Iterable[str]] = None) -> "polars.DataFrame":
+        """The rows as a table of Polars."""
+        import polars
+
+        return polars.DataFrame(self.rows(statistics), infer_schema_length=None)
+
+    def plot(self, statistic: str = "speedup", ax: Any = None) -> Any:
+        """Draws bars of a statistic, or of the speedup, with Matplotlib; returns the axes."""
+        ax = _axes(ax)
+        workloads, columns = self.workloads, self.columns
+        width = 0.8 / len(columns)
+        for at, column in enumerate(columns):
+            figures = [self._figure(workload, column, statistic) for workload in workloads]
+            places = [place + (at - (len(columns) - 1) / 2) * width for place in range(len(workloads))]
+            ax.bar(places, [math.nan if of is None else of for of in figures], width, label=column)
+        ax.set_xticks(range(len(workloads)), workloads)
+        unit = dict((name, unit) for name, unit, _ in _native.statistics()).get(statistic)
+        ax.set_ylabel(f"{statistic} ({unit})" if unit else f"speedup over {self._baselines[columns[0]]}")
+        if statistic == "speedup":
+            ax.axhline(1, color="grey", linewidth=0.8)
+        ax.legend()
+        return ax
+
+    def _figure(self, workload: str, column: str, statistic: str) -> Optional[float]:
+        if statistic == "speedup":
+            return self.speedup(workload, column)
+        run = self.entry(workload, column).run
+        return None if run is None else run[statistic]
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["workload", "machine", "speedup", *_FIRST]
+        rows = []
+        for entry in self.entries:
+            figures = entry.run.statistics if entry.run else {}
+            speedup = self.speedup(entry.workload, entry.column)
+            ratio = "–" if speedup is None else f"{speedup:.3f}"
+            rows.append([entry.workload, entry.column, ratio, *(number(figures.get(name)) for name in _FIRST)])
+        if len(self.workloads) > 1:
+            for column in self.columns:
+                mean = self.mean(column)
+                rows.append(["geometric mean", column, "–" if mean is None else f"{mean:.3f}", *[""] * len(_FIRST)])
+        return head, rows
+
+    def __str__(self) -> str:
+        head, rows = self._table()
+        widths = [max(len(row[at]) for row in [head, *rows]) for at in range(len(head))]
+
+        def line(row: list[str]) -> str:
+            cells = (of.ljust(width) if at < 2 else of.rjust(width) for at, (of, width) in enumerate(zip(row, widths)))
+            return "  ".join(cells).rstrip()
+
+        failed = [f"{entry.workload} on {entry.column}: {entry.error}" for entry in self.entries if entry.error]
+        return "\n".join([line(row) for row in [head, *rows]] + failed)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table()
+
+        def line(row: list[str], tag: str) -> str:
+            style = "text-align:left", "text-align:right"
+            cells = (f"<{tag} style='{style[at > 1]}'>{html.escape(of)}</{tag}>" for at, of in enumerate(row))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        body = "".join(line(row, "td") for row in rows)
+        failed = [f"{entry.workload} on {entry.column}: {entry.error}" for entry in self.entries if entry.error]
+        failures = "".join(f"<pre>{html.escape(text)}</pre>" for text in failed)
+        return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{failures}"
+
+
+@dataclass
+class _Machine:
+    gpu: Optional[str]
+    core: str
+    scheduler: Optional[str]
+    settings: list[str]
+    label: list[str]
+
+
+def _several(one: Any, many: Any, names: tuple[str, str]) -> list[Any]:
+    if one is not None and many is not None:
+        raise TypeError(f"give {names[0]} or {names[1]}, not both")
+    return [one] if many is None else [many] if isinstance(many, (str, os.PathLike)) else list(many)
+
+
+def _varied(machines: list[_Machine], key: str, values: Sequence[Any]) -> list[_Machine]:
+    """Each machine with each value of a setting, or of a parameter of its core (`core.`) or scheduler."""
+    found: list[_Machine] = []
+    kind, _, name = key.partition(".")
+    known = False
+    for machine in machines:
+        for of in map(value, values):
+            core, scheduler, settings = machine.core, machine.scheduler, machine.settings
+            if kind == "core":
+                changed = _native.with_core_parameter(core, name, of)
+                core, has_it = changed or core, changed is not None
+            elif kind == "scheduler":
+                changed = _native.with_scheduler_parameter(scheduler, name, of) if scheduler else None
+                scheduler, has_it = changed or scheduler, changed is not None
+            else:
+                settings, has_it = [*settings, f"{key}={of}"], True
+            known |= has_it
+            label = [*machine.label, f"{name if kind in ('core', 'scheduler') else key}={of}"] if has_it else machine.label
+            found.append(_Machine(machine.gpu, core, scheduler, settings, label))
+            if not has_it:
+                break
+    if not known:
+        raise _native.InputError(f"vary {key!r}: none of the {kind}s that are compared has this parameter")
+    return found
+
+
+def compare(
+    workloads: Union[PathLike, Sequence[PathLike]],
+    *,
+    gpu: Optional[PathLike] = None,
+    gpus: Optional[Sequence[PathLike]] = None,
+    core: Optional[str] = None,
+    cores: Optional[Sequence[str]] = None,
+    scheduler: Optional[str] = None,
+    schedulers: Optional[Sequence[str]] = None,
+    settings: Optional[Settings] = None,
+    vary: Optional[Mapping[str, Sequence[Any]]] = None,
+    over: Optional[str] = None,
+    jobs: Optional[int] = None,
+    progress: Optional[bool] = None,
+    size: Optional[str] = None,
+    params: Optional[Mapping[str, Any]] = None,
+    seed: Optional[int] = None,
+    code: str = "auto",
+    **machine: Any,
+) -> Comparison:
+    """Runs workloads on every combination of GPUs, cores, schedulers and varied settings, at the same time.
+
+    Parameters
+    ----------
+    workloads
+        One or several, as for `run`.
+    gpus, cores, schedulers
+        What is compared; or one of each.
+    vary
+        Values of settings, of core parameters ("core.issue_buffer") or of scheduler parameters ("scheduler.active"):
+        {"sm.issue.schedulers": [1, 2, 4]}. Several are combined.
+    over
+        The core that speedups are over, for each column on the same GPU with the same scheduler and settings; by
+        default the first column.
+    jobs
+        Runs at the same time; by default one per processor.
+    size, params, seed, code, settings and the rest
+        As for `run`, for all runs. All columns of a workload run the same code.
+
+    A run that fails loses no other: its entry says why.
+
+    Examples
+    --------
+    >>> import warpwright as ww
+    >>> sweep = ww.compare("matmul", gpu="v100", vary={"sm.issue.schedulers": [1, 2, 4]}, progress=False)
+    >>> [row["sm.issue.schedulers"] for row in sweep.rows()]
+    ['1', '2', '4']
+    """
+    names = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
+    chosen = _several(core, cores, ("core", "cores"))
+    chosen = ["inorder" if of is None else of for of in chosen]
+    if over is not None and over not in chosen:
+        chosen.insert(0, over)
+    on = [None if of is None else os.fspath(of) for of in _several(gpu, gpus, ("gpu", "gpus"))]
+    by = _several(scheduler, schedulers, ("scheduler", "schedulers"))
+    common = flat(settings)
+    machines = []
+    for one, design, warp in itertools.product(on, chosen, by):
+        label = [(str(one), len(on)), (design, len(chosen)), (str(warp), len(by))]
+        machines.append(_Machine(one, design, warp, common, [name for name, several in label if several > 1]))
+    for key, values in (vary or {}).items():
+        machines = _varied(machines, key, [values] if isinstance(values, str) else list(values))
+    labels = [" ".join(of.label) or of.gpu or of.core for of in machines]
+    if len(set(labels)) < len(labels):
+        raise _native.InputError(f"the same machine is there twice: {', '.join(labels)}")
+
+    def baseline(of: _Machine) -> str:
+        if over is None:
+            return labels[0]
+        alike = (other for other in range(len(machines)) if _alike(machines[other], of, over))
+        return labels[next(alike, 0)]
+
+    runs = []
+    for name in names:
+        job = what(name, size, params, seed)
+        form = code
+        if code == "auto":
+            form = _native.usual_code(job["name"], [of.gpu or "rtx2060s" for of in machines], [of.core for of in machines])
+        for of, label in zip(machines, labels):
+            chosen_options = options(
+                gpu=of.gpu, core=of.core, scheduler=of.scheduler, settings=of.settings, code=form, **machine
+            )
+            runs.append((os.fspath(name), job, of, label, chosen_options))
+    entries = _all(runs, jobs or os.cpu_count() or 1, progress)
+    return Comparison(entries, {label: baseline(of) for of, label in zip(machines, labels)})
+
+
+def _alike(one: _Machine, other: _Machine, over: str) -> bool:
+    same = (one.gpu, one.scheduler, one.settings) == (other.gpu, other.scheduler, other.settings)
+    return same and (one.core == over or one.core.split(":")[0] == over)
+
+
+def _all(runs: list[Any], jobs: int, progress: Optional[bool]) -> list[Entry]:
+    """Runs everything on several threads. Ctrl-C ends all."""
+    stop = threading.Event()
+
+    def one(job: dict[str, Any], chosen: dict[str, Any]) -> Run:
+        with raised():
+            return Run(_native.run(job, chosen, lambda _: not stop.is_set()))
+
+    with Display() as display, ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, job, chosen) for _, job, _, _, chosen in runs]
+        try:
+            waiting = set(futures)
+            while waiting:
+                _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                if progress is not False:
+                    display.text(lambda: f"{len(runs) - len(waiting)} of {len(runs)} runs have ended")
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [_entry(run, future) for run, future in zip(runs, futures)]
+
+
+def _entry(run: Any, future: Any) -> Entry:
+    name, _, of, label, chosen = run
+    given = dict(setting.split("=", 1) for setting in of.settings)
+    machine = (name, label, of.gpu or "", of.core, of.scheduler, given)
+    try:
+        done = future.result()
+        wrong = done.report["check"]["details"] if done.passed is False else None
+        return Entry(name, label, done.gpu, of.core, of.scheduler, given, done, wrong and f"the result is wrong: {wrong}")
+    except _native.Error as error:
+        return Entry(*machine, error.partial, str(error))

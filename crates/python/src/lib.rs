@@ -1,0 +1,30 @@
+//! The native part of the Python package: [`lab`] as Python sees it.
+//!
+//! Only what needs Rust is here; `python/warpwright` has the interface for users, with its documentation. Results go
+//! over as JSON of the same schema as the command's.
+
+mod device;
+mod failure;
+mod job;
+mod lists;
+mod monitor;
+mod outcome;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::device::Device;
+    #[pymodule_export]
+    use crate::failure::{Error, InputError};
+    #[pymodule_export]
+    use crate::job::{run, usual_code};
+    #[pymodule_export]
+    use crate::lists::{cores, gpus, schedulers, statistics, with_core_parameter, with_scheduler_parameter, workloads};
+    #[pymodule_export]
+    use crate::outcome::Outcome;
+    #[allow(non_upper_case_globals)]
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

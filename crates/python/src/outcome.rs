@@ -1,0 +1,85 @@
+//! A run as Python sees it.
+
+use crate::failure;
+use config::GpuConfig;
+use lab::Report;
+use pyo3::prelude::*;
+use render::profile::{Detail, Order, View};
+use render::{page, timeline};
+
+/// The report of a run, in the forms that there are.
+#[pyclass(frozen, module = "warpwright._native")]
+pub struct Outcome {
+    report: Report,
+    gpu: GpuConfig,
+}
+
+impl Outcome {
+    /// The report of a run on `gpu`.
+    pub fn new(report: Report, gpu: GpuConfig) -> Self {
+        Self { report, gpu }
+    }
+}
+
+/// Text without colours.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[pymethods]
+impl Outcome {
+    /// The report as `warpwright run --json` has it.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.report).map_err(failure::failed)
+    }
+
+    /// The report as `warpwright run` prints it.
+    fn text(&self, all_statistics: bool, all_kernels: bool, energy: bool) -> String {
+        let failed = self.report.error.is_some();
+        plain(&render::report::render(
+            &self.report,
+            render::report::Detail { all_statistics, all_kernels, energy, failed },
+        ))
+    }
+
+    /// The page as `warpwright run --html` writes it.
+    fn html(&self) -> String {
+        let program = concat!(env!("CARGO_PKG_VERSION"), " (Python)");
+        page::run(&page::Run { report: &self.report, gpu: &self.gpu, program }, Vec::new())
+    }
+
+    /// The profile as `warpwright profile` prints it, if there is one.
+    fn profile(&self, show: &str, order: &str, most: usize) -> PyResult<Option<String>> {
+        let view = match show {
+            "instructions" => View::Instructions,
+            "lines" => View::Lines,
+            "listing" => View::Listing,
+            other => return Err(failure::unknown("show", other, &["instructions", "lines", "listing"])),
+        };
+        let order = match order {
+            "slots" => Order::Slots,
+            "causes" => Order::Causes,
+            "energy" => Order::Energy,
+            "code" => Order::Code,
+            other => return Err(failure::unknown("order", other, &["slots", "causes", "energy", "code"])),
+        };
+        let profile = self.report.profile.as_ref();
+        Ok(profile.map(|profile| plain(&render::profile::render(profile, Detail { view, order, most }))))
+    }
+
+    /// Statistics over time as CSV, and power where it has the same intervals, if they were sampled.
+    fn samples(&self) -> Option<String> {
+        self.report.samples.as_ref().map(|samples| samples.csv(self.report.power.as_ref()))
+    }
+
+    /// The timeline as a file of Konata or Perfetto, or as text.
+    fn timeline(&self, format: &str) -> PyResult<String> {
+        let timelines = &self.report.timelines;
+        match format {
+            "konata" => Ok(timeline::konata::render(timelines)),
+            "perfetto" => Ok(timeline::perfetto::render(timelines)),
+            "text" => Ok(plain(&timeline::drawn::render(timelines, 60, 160))),
+            other => Err(failure::unknown("format", other, &["konata", "perfetto", "text"])),
+        }
+    }
+}

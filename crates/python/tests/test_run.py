@@ -1,0 +1,174 @@
+"""Runs and comparisons: the figures are those of the command, and errors say what to do."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import warpwright as ww
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = os.environ.get("WARPWRIGHT") or shutil.which("warpwright")
+
+
+def test_a_run_has_the_statistics_that_the_schema_names():
+    run = ww.run("matmul", gpu="v100", core="ghost")
+    assert run.passed and not run.interrupted
+    assert set(run.statistics) <= set(ww.statistics())
+    assert (run.gpu, run.core, run.scheduler) == ("v100", "ghost", "gto")
+    assert run.kernels[0]["code"] == "sass"
+    assert sum(kernel["statistics"]["warp_instructions"] for kernel in run.kernels) == run["warp_instructions"]
+
+
+@pytest.mark.skipif(COMMAND is None, reason="no command `warpwright` to compare with")
+@pytest.mark.parametrize(
+    "workload, options, words",
+    [
+        ("bfs", {"gpu": "v100"}, ["--gpu", "v100"]),
+        ("lud", {"core": "ghost", "settings": {"sm.issue.schedulers": 2}}, ["--core", "ghost", "--set", "sm.issue.schedulers=2"]),
+        ("nn", {"code": "ptx", "registers": "hazard-free"}, ["--isa", "ptx", "--registers", "hazard-free"]),
+        ("reduction", {"scheduler": "two_level:active=4"}, ["--scheduler", "two_level:active=4"]),
+    ],
+)
+def test_it_is_the_run_of_the_command(workload, options, words):
+    ours = ww.run(workload, **options).report
+    text = subprocess.run([COMMAND, "run", workload, "--json", *words], check=True, capture_output=True).stdout
+    theirs = json.loads(text)
+    for report in (ours, theirs):
+        report.pop("host"), report.pop("commit", None)
+    assert ours == theirs
+
+
+def test_observing_changes_no_cycle():
+    plain = ww.run("bfs", gpu="v100")
+    observed = ww.run("bfs", gpu="v100", profile=True, sample=500, timeline=(4000, 5000), audit=True)
+    assert plain.statistics == observed.statistics
+    issued = sum(row["issues"] for row in observed.instructions())
+    assert issued == plain["slots.issued"]
+    assert sum(row["warp_instructions"] for row in observed.samples()) == plain["warp_instructions"]
+    assert "SM 0" in observed.timeline()
+    assert observed.timeline("konata").startswith("Kanata\t0004")
+    assert json.loads(observed.timeline("perfetto"))["traceEvents"]
+    assert "pc" in observed.profile(order="energy", most=3)
+
+
+def test_several_forms_of_the_results(tmp_path):
+    run = ww.run("bfs", gpu="v100")
+    assert len(run.to_pandas()) == len(run.to_polars()) == len(run.kernels)
+    assert "\x1b" not in run.text(statistics=True)
+    run.page().save(tmp_path / "bfs.html")
+    assert (tmp_path / "bfs.html").read_text().startswith("<!DOCTYPE html>")
+    assert "<iframe" in run.page()._repr_html_() and "Issue slots" in run._repr_html_()
+    assert run.plot().get_xlabel()
+
+
+def test_columns_are_combined_and_varied():
+    compared = ww.compare("nn", cores=["inorder", "ghost"], vary={"core.issue_buffer": [4, 16]}, gpu="v100")
+    assert compared.columns == ["inorder", "ghost:issue_buffer=4", "ghost:issue_buffer=16"] or len(compared.columns) == 3
+    swept = ww.compare(["nn", "bfs"], gpu="v100", vary={"sm.issue.schedulers": [1, 4], "sm.issue.scheduler": ["gto"]})
+    assert len(swept.rows()) == 4 and swept.to_polars().height == 4
+    first = swept.columns[0]
+    assert swept.mean(first) == pytest.approx(1.0)
+    assert swept.speedup("nn", swept.columns[1]) > 1.0
+    assert swept.plot("ipc").get_ylabel().startswith("ipc (")
+    assert "geometric mean" in str(swept) and "<table>" in swept._repr_html_()
+
+
+def test_the_baseline_is_the_core_that_is_named():
+    compared = ww.compare("nn", gpus=["v100", "rtx3070"], cores=["ghost"], over="inorder")
+    for gpu in ("v100", "rtx3070"):
+        assert compared.speedup("nn", f"{gpu} inorder") == 1.0
+
+
+def test_a_run_that_fails_loses_no_other():
+    compared = ww.compare("nn", cores=["inorder", "sgmf"], gpu="rtx3070", code="sass")
+    assert [entry.complete for entry in compared.entries] == [True, False], "fabrics run PTX only"
+    assert compared.entries[1].error in str(compared) and compared.speedup("nn", "sgmf") is None
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        (lambda: ww.run("matmull"), "did you mean `matmul`"),
+        (lambda: ww.run("matmul", gpu="v10"), "did you mean `v100`"),
+        (lambda: ww.run("matmul", core="gost"), "did you mean `ghost`"),
+        (lambda: ww.run("matmul", size="huge"), "small, medium, large"),
+        (lambda: ww.run("matmul", settings={"sm.l1d": {"sie": 3}}), "sm.l1d.sie"),
+        (lambda: ww.run("matmul", params={"q": 1}), "no parameter `q`"),
+        (lambda: ww.run("matmul", timeline=True, timeline_sms=[99]), "SMs 0 to"),
+        (lambda: ww.run("matmul").profile(), "profile=True"),
+        (lambda: ww.run("matmul").samples(), "sample=1000"),
+        (lambda: ww.compare("matmul", vary={"core.x": [1]}), "none of the cores"),
+        (lambda: ww.compare("matmul", cores=["inorder", "inorder"]), "twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, says):
+    with pytest.raises(ww.InputError, match=says):
+        wrong()
+
+
+def test_an_unknown_option_is_a_mistake():
+    with pytest.raises(TypeError, match="flux"):
+        ww.run("matmul", flux=1)
+
+
+def test_a_function_sees_the_progress_and_ends_the_run():
+    seen = []
+    run = ww.run("matmul", size="medium", progress=lambda of: seen.append(of) or False)
+    assert run.interrupted and seen and seen[0]["cycles"] > 0
+
+
+def test_an_exception_of_the_function_ends_the_run():
+    def fails(_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ww.run("matmul", size="medium", progress=fails)
+
+
+def interrupted_after(seconds):
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+def test_ctrl_c_ends_runs_and_comparisons():
+    interrupted_after(0.5)
+    with pytest.raises(KeyboardInterrupt):
+        ww.run("matmul", size="large", gpu="v100")
+    interrupted_after(0.5)
+    with pytest.raises(KeyboardInterrupt):
+        ww.compare(["matmul", "bfs"], size="large", gpu="v100", cores=["inorder", "ghost"])
+    assert ww.run("vectoradd").passed, "the next one runs"
+
+
+def test_other_threads_run_meanwhile():
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    ww.run("matmul", size="medium", gpu="v100")
+    done.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_launch_files_and_traces():
+    saxpy = ROOT / "examples/launch/saxpy.toml"
+    assert ww.run(saxpy).passed
+    slow = ww.run(ROOT / "examples/launch/rowsums.toml", params={"rows": 1024}, gpu="v100", profile=True)
+    assert slow.passed and any(row["line"] for row in slow.instructions())
+    with pytest.raises(ww.InputError, match="for bundled workloads"):
+        ww.run(saxpy, size="small")
+
+
+def test_runs_at_the_same_time_are_runs_one_after_the_other():
+    alone = [ww.run("bfs", core=core).report["total"] for core in ("inorder", "ghost", "loog")]
+    together = ww.compare("bfs", cores=["inorder", "ghost", "loog"], jobs=3)
+    assert [entry.run.report["total"] for entry in together.entries] == alone
