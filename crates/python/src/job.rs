@@ -16,6 +16,9 @@ use workloads::{Form, Size, suite};
 /// The GPU that a run takes by default.
 const USUAL_GPU: &str = "rtx2060s";
 
+/// SMs of a timeline, and its first cycle and the one after the last.
+type Window = (Vec<u16>, Option<(u64, u64)>);
+
 /// The machine of a run, and what is observed: the entries of a dict.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -38,8 +41,7 @@ pub struct Options {
     audit: bool,
     check_memory: bool,
     profile: bool,
-    /// SMs, first cycle and the one after the last.
-    timeline: Option<(Vec<u16>, Option<(u64, u64)>)>,
+    timeline: Option<Window>,
 }
 
 impl Options {
@@ -64,7 +66,7 @@ impl Options {
             "auto" => code(&gpu),
             other => return Err(failure::unknown("code", other, &["auto", "ptx", "sass"])),
         };
-        let window = |(sms, cycles): (Vec<u16>, Option<(u64, u64)>)| TimelineWindow {
+        let window = |(sms, cycles): Window| TimelineWindow {
             cycles: cycles.map_or(Cycles::First(2000), |(from, to)| Cycles::Range(from..to)),
             sms,
             warps: u128::MAX,
@@ -155,6 +157,7 @@ fn gpu_of(job: &Job) -> Option<PathBuf> {
 
 /// Which code of a bundled workload runs on all of `gpus` and `cores`: "sass" or "ptx".
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
 pub fn usual_code(name: &str, gpus: Vec<PathBuf>, cores: Vec<String>) -> PyResult<&'static str> {
     let Ok(workload) = suite::find(name) else { return Ok("ptx") };
     let gpus = gpus.iter().map(|gpu| config::load(gpu).map_err(bad_input)).collect::<PyResult<Vec<_>>>()?;

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples/notebooks"
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "notebooks"
 
 
 def main() -> None:
