@@ -2,7 +2,7 @@
 
 use crate::failure::{self, bad_input};
 use crate::monitor::Watch;
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::timeline::{Cycles, TimelineWindow};
@@ -183,7 +183,7 @@ pub fn run(py: Python<'_>, what: What, options: Options, progress: Option<Py<PyA
     stopped.check()?;
     match ran {
         Ok(report) => Ok(Outcome::new(report, setup.gpu)),
-        Err(error) => Err(failure::of_run(py, error, &setup.gpu)),
+        Err(error) => Err(outcome::raised(py, error, &setup.gpu)),
     }
 }
 

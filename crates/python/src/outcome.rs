@@ -2,7 +2,7 @@
 
 use crate::failure;
 use config::GpuConfig;
-use lab::Report;
+use lab::{Report, RunError};
 use pyo3::prelude::*;
 use render::profile::{Detail, Order, View};
 use render::{page, timeline};
@@ -18,6 +18,16 @@ impl Outcome {
     /// The report of a run on `gpu`.
     pub fn new(report: Report, gpu: GpuConfig) -> Self {
         Self { report, gpu }
+    }
+}
+
+/// The exception for a run on `gpu` that failed, with what is known of it.
+pub fn raised(py: Python<'_>, error: RunError, gpu: &GpuConfig) -> PyErr {
+    let exception = if error.bad_input { failure::bad_input(&error) } else { failure::failed(&error) };
+    let partial = error.partial.map(|report| Outcome::new(*report, gpu.clone()));
+    match exception.value(py).setattr("partial", partial) {
+        Ok(()) => exception,
+        Err(other) => other,
     }
 }
 
