@@ -21,6 +21,14 @@ fn each_command_writes_its_page() {
         assert!(of_run.contains(&format!("<section id=\"{id}\"")), "{id}");
     }
     assert!(of_run.contains("aria-label=\"Power over time\""));
+    let of_profile = page(folder.path(), "profile.html", &["profile", "vectoradd", "--gpu", "v100"]);
+    for id in ["instructions", "over-time", "energy"] {
+        assert!(of_profile.contains(&format!("<section id=\"{id}\"")), "{id}");
+    }
+    assert!(of_profile.contains("<code>c[i] = a[i] + b[i];</code>") && of_profile.contains("Power over time"));
+    let helped = ["compare", "vectoradd", "--gpu", "v100", "--cores", "inorder,ghost", "--profile"];
+    let helped = page(folder.path(), "helped.html", &helped);
+    assert!(helped.contains("<section id=\"instructions\"") && helped.contains("<code>c[i] = a[i] + b[i];</code>"));
     let compared = page(folder.path(), "compare.html", &["compare", "matmul", "bfs", "--cores", "inorder,ghost"]);
     assert!(compared.contains("<section id=\"speedup\"") && compared.contains("Geometric mean"), "{compared}");
     let figure = page(folder.path(), "figure.html", &["reproduce", "scalar-table1", "--size", "small"]);

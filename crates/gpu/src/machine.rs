@@ -97,6 +97,7 @@ pub struct Machine<C: Core> {
     /// The counters at the last one.
     sampled: Snapshot<C::Counters>,
     samples: Vec<Snapshot<C::Counters>>,
+    most_samples: usize,
 }
 
 impl<C: Core> Machine<C> {
@@ -144,6 +145,7 @@ impl<C: Core> Machine<C> {
             sample_at: NEVER,
             sampled: Snapshot::default(),
             samples: Vec::new(),
+            most_samples: usize::MAX,
         }
     }
 
@@ -218,6 +220,13 @@ impl<C: Core> Machine<C> {
         self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
     }
 
+    /// As [`Machine::sample_every`] from the start of a run whose length is not known: when there are `most` samples,
+    /// an even number, each two become one and the interval doubles.
+    pub fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize) {
+        self.sample_every(cycles);
+        self.most_samples = most;
+    }
+
     /// Ends a run with [`MachineError::Livelock`] when all warps have repeated themselves, and nothing that
     /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped. Cores
     /// must know their state ([`Core::has_changed`]).
@@ -233,6 +242,11 @@ impl<C: Core> Machine<C> {
         std::mem::take(&mut self.samples)
     }
 
+    /// What was counted in each interval that [`Machine::take_samples`] has not taken.
+    pub fn samples(&self) -> &[Snapshot<C::Counters>] {
+        &self.samples
+    }
+
     /// What was counted since the last sample.
     pub fn since_sample(&mut self) -> Snapshot<C::Counters> {
         self.snapshot(self.now).since(&self.sampled)
@@ -245,8 +259,21 @@ impl<C: Core> Machine<C> {
             let sample = self.snapshot(self.sample_at);
             self.samples.push(sample.since(&self.sampled));
             self.sampled = sample;
+            if self.samples.len() >= self.most_samples {
+                self.halve_samples();
+            }
             self.sample_at += self.sample_every;
         }
+    }
+
+    fn halve_samples(&mut self) {
+        let sum = |pair: &[Snapshot<C::Counters>]| {
+            let mut sum = pair[0].clone();
+            pair[1..].iter().for_each(|other| sum.add(other));
+            sum
+        };
+        self.samples = self.samples.chunks(2).map(sum).collect();
+        self.sample_every *= 2;
     }
 
     /// One core cycle: replies arrive, cores work, CTAs end and begin.

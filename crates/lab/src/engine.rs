@@ -35,7 +35,9 @@ pub(crate) trait Engine: Send {
     /// What was counted while kernels of each name ran, over all launches that [`Engine::take_ended`] has given.
     fn by_kernel(&self) -> Vec<(String, AnySnapshot)>;
     fn sample_every(&mut self, cycles: NonZeroU64);
+    fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize);
     fn take_samples(&mut self) -> Vec<AnySnapshot>;
+    fn samples(&self) -> Vec<AnySnapshot>;
     fn since_sample(&mut self) -> AnySnapshot;
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     fn copied_to_device(&mut self, address: u64, bytes: u64);
@@ -166,6 +168,14 @@ impl<C: Subject> Engine for Rig<C> {
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
         self.machine.sample_every(cycles);
+    }
+
+    fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize) {
+        self.machine.sample_at_most(cycles, most);
+    }
+
+    fn samples(&self) -> Vec<AnySnapshot> {
+        self.machine.samples().iter().cloned().map(Snapshot::erased).collect()
     }
 
     fn take_samples(&mut self) -> Vec<AnySnapshot> {

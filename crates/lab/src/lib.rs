@@ -76,7 +76,7 @@ pub use report::{
     CheckResult, EnergyModelInUse, HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report,
 };
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
-pub use samples::{Sample, SampleSeries};
+pub use samples::{Overview, Sample, SampleSeries};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};

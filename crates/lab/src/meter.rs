@@ -135,11 +135,30 @@ impl Meter {
 
     /// Power over time, if it is requested; `rest` was counted after the last interval.
     pub fn series(&self, rest: &AnySnapshot) -> Option<PowerSeries> {
-        let (coefficients, volts) = self.prices()?;
         let interval_cycles = self.interval?.get();
         let rest = (rest.cycles > 0).then(|| self.stretch(rest));
+        self.series_of(interval_cycles, self.stretches.iter().chain(&rest))
+    }
+
+    /// Power in each of `intervals`, which follow each other from the start of the run.
+    pub fn power_in(&self, intervals: &[AnySnapshot]) -> Option<PowerSeries> {
+        let mut end_cycle = 0;
+        let stretch = |counted: &AnySnapshot| {
+            end_cycle += counted.cycles;
+            Stretch { end_cycle, activity: self.activity(counted) }
+        };
+        let stretches: Vec<Stretch> = intervals.iter().map(stretch).collect();
+        self.series_of(intervals.first()?.cycles, &stretches)
+    }
+
+    fn series_of<'a>(
+        &self,
+        interval_cycles: u64,
+        stretches: impl IntoIterator<Item = &'a Stretch>,
+    ) -> Option<PowerSeries> {
+        let (coefficients, volts) = self.prices()?;
         let mut start_cycle = 0;
-        let intervals = self.stretches.iter().chain(&rest).map(|Stretch { end_cycle, activity }| {
+        let intervals = stretches.into_iter().map(|Stretch { end_cycle, activity }| {
             let energy = coefficients.energy_with_static(activity, volts, self.static_watts());
             let interval = Interval { start_cycle, end_cycle: *end_cycle, energy };
             start_cycle = *end_cycle;

@@ -3,7 +3,7 @@
 use crate::memory_checks::MemoryChecks;
 use crate::power::PowerSeries;
 use crate::profile::Profile;
-use crate::samples::SampleSeries;
+use crate::samples::{Overview, SampleSeries};
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use isa::Dim3;
@@ -211,6 +211,9 @@ pub struct Report {
     /// Statistics over time, if asked for; in no JSON.
     #[serde(skip)]
     pub samples: Option<SampleSeries>,
+    /// The run over time, if it was asked for and no intervals were; in no JSON.
+    #[serde(skip)]
+    pub overview: Option<Overview>,
     /// Anomalies of the input, and choices that were made for the user.
     pub remarks: Vec<String>,
     /// Output of the kernels and of the launch file.

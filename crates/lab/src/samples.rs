@@ -16,6 +16,15 @@ pub struct SampleSeries {
     pub rows: Vec<Sample>,
 }
 
+/// A run over time in some hundreds of intervals, however long it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// Statistics.
+    pub samples: SampleSeries,
+    /// Power, if there is a model of energy.
+    pub power: Option<PowerSeries>,
+}
+
 /// An interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {

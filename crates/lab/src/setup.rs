@@ -57,6 +57,9 @@ pub struct Setup {
     pub power_interval: Option<NonZeroU64>,
     /// Interval in core cycles of statistics over time, if they are requested; that of power, if both are.
     pub sample_interval: Option<NonZeroU64>,
+    /// Whether the report has an overview of statistics and power over time, in some hundreds of intervals, if no interval
+    /// is given.
+    pub overview: bool,
 }
 
 impl Setup {
@@ -66,6 +69,7 @@ impl Setup {
             energy: EnergyModel::of(&gpu),
             power_interval: None,
             sample_interval: None,
+            overview: false,
             gpu,
             core: CORES[0].0.to_owned(),
             scheduler: None,

@@ -7,16 +7,17 @@ use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
-use crate::samples::SampleSeries;
+use crate::samples::{Overview, SampleSeries};
 use crate::setup::Setup;
 use crate::timeline::SmTimeline;
 use config::GpuConfig;
 use energy::Energy;
-use gpu::{CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
+use gpu::{AnySnapshot, CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
 use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
 use kit::{Cycle, NEVER};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -85,14 +86,24 @@ pub(crate) struct Simulation<'m> {
     meter: Meter,
     /// Statistics over time, if they are requested.
     samples: Option<SampleSeries>,
+    /// Whether the machine keeps samples for an overview.
+    overview: bool,
 }
+
+/// Intervals of an overview: the shortest, in core cycles, and their maximum number.
+const OVERVIEW: (NonZeroU64, usize) = (NonZeroU64::new(512).unwrap(), 480);
 
 impl<'m> Simulation<'m> {
     /// A simulation on `machine`, which is set up like `setup`.
     pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
         let meter = Meter::new(setup, &*machine.counters().core);
-        if let Some(interval) = meter.interval().or(setup.sample_interval) {
+        let interval = meter.interval().or(setup.sample_interval);
+        let overview = setup.overview && interval.is_none();
+        if let Some(interval) = interval {
             machine.sample_every(interval);
+        } else if overview {
+            let (shortest, most) = OVERVIEW;
+            machine.sample_at_most(shortest, most);
         }
         if let Some(cycles) = setup.livelock_cycles {
             machine.watch_for_livelock(cycles);
@@ -114,6 +125,7 @@ impl<'m> Simulation<'m> {
             sources: SourcePlace::default(),
             last_asked: Instant::now(),
             samples: setup.sample_interval.map(|_| SampleSeries::default()),
+            overview,
         }
     }
 
@@ -214,7 +226,8 @@ impl<'m> Simulation<'m> {
         };
         let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
-        for interval in self.machine.take_samples() {
+        let taken = if self.overview { Vec::new() } else { self.machine.take_samples() };
+        for interval in taken {
             self.meter.add_interval(&interval);
             if let Some(samples) = &mut self.samples {
                 samples.add(&interval, &self.setup.gpu);
@@ -280,7 +293,7 @@ impl<'m> Simulation<'m> {
 
     /// Statistics of each kernel over its launches that have ended.
     fn by_kernel(&self) -> Vec<KernelTotal> {
-        let total = |(name, counted): (String, gpu::AnySnapshot)| {
+        let total = |(name, counted): (String, AnySnapshot)| {
             let sum = self.sums.get(&name).cloned().unwrap_or_default();
             let statistics = counted.statistics(sum.wait_cycles, &self.setup.gpu, sum.energy.as_ref());
             KernelTotal { name, launches: sum.launches, statistics }
@@ -320,6 +333,15 @@ impl<'m> Simulation<'m> {
         remarks
     }
 
+    /// The run over time; `rest` was counted after the last sample.
+    fn over_time(&self, rest: AnySnapshot) -> Overview {
+        let rest = Some(rest).filter(|rest| rest.cycles > 0);
+        let intervals: Vec<AnySnapshot> = self.machine.samples().into_iter().chain(rest).collect();
+        let mut samples = SampleSeries::default();
+        intervals.iter().for_each(|interval| samples.add(interval, &self.setup.gpu));
+        Overview { samples, power: self.meter.power_in(&intervals) }
+    }
+
     fn profile(&mut self) -> Option<Profile> {
         let energy = self.meter.by_event(&self.machine.counters());
         self.machine.profile().map(|counted| Profile::of(&counted, &self.sources, energy.as_ref()))
@@ -338,6 +360,7 @@ impl<'m> Simulation<'m> {
         if let Some(samples) = samples.as_mut().filter(|_| rest.cycles > 0) {
             samples.add(&rest, &self.setup.gpu);
         }
+        let overview = self.overview.then(|| self.over_time(rest));
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
             schema: 2,
@@ -361,6 +384,7 @@ impl<'m> Simulation<'m> {
             energy_model: self.meter.model_in_use(),
             power,
             samples,
+            overview,
             remarks: self.remarks(&timelines),
             memory_checks: MemoryChecks::of(&self.setup, self.machine.source()),
             output: Vec::new(),

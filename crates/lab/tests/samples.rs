@@ -46,3 +46,28 @@ fn intervals_add_up_to_the_run() {
         assert_eq!(csv.contains(",power.dram"), lab::has_energy(core), "{workload} on {core}");
     }
 }
+
+#[test]
+fn an_overview_is_bounded_and_adds_up() {
+    // The second has more cycles than the shortest intervals hold, so that they are combined.
+    for (workload, core) in [("vectoradd", "inorder"), ("gaussian", "ghost")] {
+        let setup = Setup { core: core.into(), ..Setup::new(config::load("rtx2060s").unwrap()) };
+        let job = Job::Workload { name: workload.into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+        let plain = lab::run(&setup, &job, &mut Unattended).unwrap();
+        let report = lab::run(&Setup { overview: true, ..setup }, &job, &mut Unattended).unwrap();
+        assert_eq!(plain.total, report.total, "{workload}: looking changes what happens");
+        let overview = report.overview.as_ref().unwrap();
+        let rows = &overview.samples.rows;
+        assert!(rows.len() <= 481, "{workload}: {} intervals", rows.len());
+        if report.total.number("total_cycles") > 480.0 * 512.0 {
+            assert!(rows[0].end_cycle > 512 && rows.len() > 200, "{workload}: {} intervals", rows.len());
+        }
+        let at = overview.samples.columns.iter().position(|info| info.name == "slots.issued").unwrap();
+        let issued: f64 = rows.iter().filter_map(|row| row.values[at].number()).sum();
+        assert_eq!(issued, report.total.number("slots.issued"), "{workload}");
+        let power = overview.power.as_ref().unwrap();
+        assert_eq!(power.intervals.len(), rows.len());
+        let ends = |of: &lab::Interval| of.end_cycle;
+        assert!(power.intervals.iter().map(ends).eq(rows.iter().map(|row| row.end_cycle)), "{workload}");
+    }
+}

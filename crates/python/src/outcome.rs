@@ -55,7 +55,7 @@ impl Outcome {
     /// The page as `warpwright run --html` writes it.
     fn html(&self) -> String {
         let program = concat!(env!("CARGO_PKG_VERSION"), " (Python)");
-        page::run(&page::Run { report: &self.report, gpu: &self.gpu, program }, Vec::new())
+        page::run(&page::Run { report: &self.report, gpu: &self.gpu, program })
     }
 
     /// The profile as `warpwright profile` prints it, if there is one.

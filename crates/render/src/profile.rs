@@ -123,16 +123,16 @@ fn hottest<T>(mut rows: Vec<T>, detail: Detail, keys: impl Fn(&T) -> Keys) -> (V
 }
 
 /// Dynamic energy that the instruction caused; 0 without a model.
-fn joules(i: &InstructionProfile) -> f64 {
+pub(crate) fn joules(i: &InstructionProfile) -> f64 {
     i.energy.as_ref().map_or(0.0, |energy| energy.joules)
 }
 
-fn line_joules(line: &LineProfile<'_>) -> f64 {
+pub(crate) fn line_joules(line: &LineProfile<'_>) -> f64 {
     line.instructions.iter().map(|i| joules(i)).sum()
 }
 
 /// Dynamic energy of all instructions of a run, in joules; `None` without a model.
-fn all_joules(profile: &Profile) -> Option<f64> {
+pub(crate) fn all_joules(profile: &Profile) -> Option<f64> {
     profile.shared_energy.as_ref()?;
     Some(profile.kernels.iter().flat_map(|kernel| &kernel.instructions).map(joules).sum())
 }
@@ -257,20 +257,20 @@ fn bar(slots: u64, longest: u64) -> String {
     "█".repeat(if longest > 0 { (slots as f64 / longest as f64 * FULL).round() as usize } else { 0 })
 }
 
-fn share(part: f64, whole: f64) -> String {
+pub(crate) fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", part / whole * 100.0) } else { number::ABSENT.to_owned() }
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { number::ABSENT.to_owned() } else { format!("{:.1} %", part as f64 / whole as f64 * 100.0) }
 }
 
-fn ratio(count: u64, of: u64) -> String {
+pub(crate) fn ratio(count: u64, of: u64) -> String {
     if of == 0 { number::ABSENT.to_owned() } else { format!("{:.1}", count as f64 / of as f64) }
 }
 
 /// The reasons for which it waited most, each with its share of the slots in which it waited.
-fn reasons(stalls: &[(&'static str, u64)]) -> String {
+pub(crate) fn reasons(stalls: &[(&'static str, u64)]) -> String {
     let all = stalls.iter().map(|(_, slots)| slots).sum();
     let shown = stalls.iter().take(REASONS).map(|&(reason, slots)| match percent(slots, all) {
         _ if slots == all => reason.to_owned(),
@@ -280,7 +280,7 @@ fn reasons(stalls: &[(&'static str, u64)]) -> String {
 }
 
 /// What its accesses come to, each figure per access.
-fn memory(m: &Accesses) -> String {
+pub(crate) fn memory(m: &Accesses) -> String {
     let served = [("L1", m.from_l1), ("L2", m.from_l2), ("DRAM", m.from_dram)];
     let all: u64 = served.iter().map(|(_, count)| count).sum();
     let mut parts = Vec::new();
@@ -296,68 +296,93 @@ fn memory(m: &Accesses) -> String {
     parts.join(", ")
 }
 
-/// Profiles of the same kernels on several machines, each with its label: the slots of each instruction in the first one,
-/// and what the others take more or less, the greatest change first. Kernels whose code differs are left out.
-pub fn compare(profiles: &[(&str, &Profile)], most: usize) -> String {
-    let [(first, baseline), others @ ..] = profiles else { return String::new() };
-    let mut sections = Vec::new();
-    for kernel in &baseline.kernels {
-        let same = |profile: &'_ &Profile| profile.kernels.iter().find(|other| is_same_code(kernel, other)).cloned();
-        let found: Vec<Option<KernelProfile>> = others.iter().map(|(_, profile)| same(profile)).collect();
-        let labels = others.iter().zip(&found).filter(|(_, other)| other.is_some()).map(|((label, _), _)| *label);
-        let labels: Vec<&str> = labels.collect();
-        let found: Vec<KernelProfile> = found.into_iter().flatten().collect();
-        if !found.is_empty() {
-            sections.push(changes(kernel, &found, (first, &labels), most));
-        }
-    }
-    sections.join("\n")
+/// A kernel of several profiles, instruction by instruction.
+pub(crate) struct Compared<'a> {
+    /// As it ran on the first machine.
+    pub(crate) kernel: &'a KernelProfile,
+    /// Labels of the others that ran the same code.
+    pub(crate) labels: Vec<&'a str>,
+    /// Instructions whose slots differ, the greatest difference first, with the change of each of the others.
+    pub(crate) rows: Vec<(&'a InstructionProfile, Vec<i64>)>,
+    /// Number of further ones.
+    pub(crate) left: usize,
+    /// The change of all instructions together.
+    pub(crate) all: Vec<i64>,
+}
+
+/// The kernels of the first profile that others have with the same code; up to `most` instructions of each.
+pub(crate) fn compared<'a>(profiles: &[(&'a str, &'a Profile)], most: usize) -> Vec<Compared<'a>> {
+    let [(_, baseline), others @ ..] = profiles else { return Vec::new() };
+    let of_kernel = |kernel: &'a KernelProfile| {
+        let same = |&(label, profile): &(&'a str, &'a Profile)| {
+            Some((label, profile.kernels.iter().find(|other| is_same_code(kernel, other))?))
+        };
+        let (labels, others): (Vec<&str>, Vec<&KernelProfile>) = others.iter().filter_map(same).unzip();
+        let slots = |of: &KernelProfile, pc: u32| instruction(of, pc).map_or(0, InstructionProfile::slots);
+        let change = |of: &&KernelProfile, i: &InstructionProfile| slots(of, i.pc) as i64 - i.slots() as i64;
+        let changes = |i: &'a InstructionProfile| (i, others.iter().map(|of| change(of, i)).collect::<Vec<_>>());
+        let greatest = |changes: &[i64]| changes.iter().map(|change| change.abs()).max().unwrap_or(0);
+        let mut rows: Vec<_> = kernel.instructions.iter().map(changes).filter(|row| greatest(&row.1) > 0).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(greatest(&row.1)));
+        let left = rows.len().saturating_sub(most);
+        rows.truncate(most);
+        let all = others.iter().map(|other| other.slots() as i64 - kernel.slots() as i64).collect();
+        (!labels.is_empty()).then_some(Compared { kernel, labels, rows, left, all })
+    };
+    baseline.kernels.iter().filter_map(of_kernel).collect()
+}
+
+/// The instruction at `pc`, if anything happened to it.
+fn instruction(of: &KernelProfile, pc: u32) -> Option<&InstructionProfile> {
+    of.instructions.binary_search_by_key(&pc, |i| i.pc).ok().map(|at| &of.instructions[at])
 }
 
 /// Whether two kernels have the same instructions, as far as they ran.
 fn is_same_code(one: &KernelProfile, other: &KernelProfile) -> bool {
-    let text = |pc: u32| other.instructions.iter().find(|i| i.pc == pc).map(|i| &i.text);
     one.name == other.name
         && one.length == other.length
-        && one.instructions.iter().all(|i| text(i.pc).is_none_or(|text| *text == i.text))
+        && one.instructions.iter().all(|i| instruction(other, i.pc).is_none_or(|same| same.text == i.text))
 }
 
-fn changes(kernel: &KernelProfile, others: &[KernelProfile], (first, labels): (&str, &[&str]), most: usize) -> String {
+/// A change with its sign.
+pub(crate) fn signed(n: i64) -> String {
+    format!("{}{}", if n < 0 { "-" } else { "+" }, number::count(n.unsigned_abs()))
+}
+
+/// Profiles of the same kernels on several machines, each with its label: the slots of each instruction in the first one,
+/// and what the others take more or less, the greatest change first. Kernels whose code differs are left out.
+pub fn compare(profiles: &[(&str, &Profile)], most: usize) -> String {
+    let first = profiles.first().map_or("", |(label, _)| label);
+    let sections: Vec<String> = compared(profiles, most).iter().map(|kernel| changes(kernel, first)).collect();
+    sections.join("\n")
+}
+
+fn changes(of: &Compared<'_>, first: &str) -> String {
     let columns = [("pc", Align::Right), ("instruction", Align::Left), (first, Align::Right)];
-    let mut table = Table::new(
-        columns.into_iter().chain(labels.iter().map(|label| (*label, Align::Right))).chain([("source", Align::Name)]),
-    );
-    let slots =
-        |of: &KernelProfile, pc: u32| of.instructions.iter().find(|i| i.pc == pc).map_or(0, InstructionProfile::slots);
-    let change = |of: &KernelProfile, i: &InstructionProfile| slots(of, i.pc) as i64 - i.slots() as i64;
-    let greatest = |i: &InstructionProfile| others.iter().map(|other| change(other, i).abs()).max().unwrap_or(0);
-    let mut shown: Vec<&InstructionProfile> = kernel.instructions.iter().filter(|i| greatest(i) > 0).collect();
-    shown.sort_by_key(|i| std::cmp::Reverse(greatest(i)));
-    let left = shown.len().saturating_sub(most);
-    shown.truncate(most);
-    let signed = |n: i64| format!("{}{}", if n < 0 { "-" } else { "+" }, number::count(n.unsigned_abs()));
-    for i in shown {
+    let labels = of.labels.iter().map(|label| (*label, Align::Right));
+    let mut table = Table::new(columns.into_iter().chain(labels).chain([("source", Align::Name)]));
+    for (i, changes) in &of.rows {
         let mut cells = vec![i.pc.to_string(), i.text.clone(), number::count(i.slots())];
-        cells.extend(others.iter().map(|other| signed(change(other, i))));
+        cells.extend(changes.iter().map(|&change| signed(change)));
         cells.push(source(i));
         table.row(&cells);
     }
-    let mut cells = vec![String::new(), "all".to_owned(), number::count(kernel.slots())];
-    cells.extend(others.iter().map(|other| signed(other.slots() as i64 - kernel.slots() as i64)));
+    let mut cells = vec![String::new(), "all".to_owned(), number::count(of.kernel.slots())];
+    cells.extend(of.all.iter().map(|&change| signed(change)));
     cells.push(String::new());
     table.row(&cells);
-    let title = styled(HEADING, &kernel.name);
+    let title = styled(HEADING, &of.kernel.name);
     let note = styled(FAINT, "issue slots, and the change");
-    format!("{title}  {note}\n{}", table.render()) + &more(left, "instruction")
+    format!("{title}  {note}\n{}", table.render()) + &more(of.left, "instruction")
 }
 
 /// File and line of the source; empty if unknown.
-fn source(i: &InstructionProfile) -> String {
+pub(crate) fn source(i: &InstructionProfile) -> String {
     i.source.as_ref().map_or_else(String::new, place)
 }
 
 /// File, without folders, and line.
-fn place(line: &TextLine) -> String {
+pub(crate) fn place(line: &TextLine) -> String {
     let file = line.file.as_deref().unwrap_or_default();
     format!("{}:{}", file.rsplit(['/', '\\']).next().unwrap_or(file), line.line)
 }

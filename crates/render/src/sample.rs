@@ -97,6 +97,7 @@ pub fn report() -> Report {
         energy_model: Some(EnergyModelInUse { name: "rtx2060s".into(), volts: 1.0, core_mhz: 500.0 }),
         power: None,
         samples: None,
+        overview: None,
         remarks: Vec::new(),
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),

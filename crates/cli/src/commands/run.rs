@@ -365,7 +365,7 @@ fn save(args: &Args, setup: &Setup, report: &Report) -> Result<(), Failure> {
     args.timeline.save(report)?;
     args.energy.save(report)?;
     let run = page::Run { report, gpu: &setup.gpu, program: version::TEXT };
-    args.output.page.save(|| page::run(&run, Vec::new()))
+    args.output.page.save(|| page::run(&run))
 }
 
 fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
@@ -391,6 +391,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         energy,
         power_interval,
         sample_interval: sampled,
+        overview: args.output.page.html.is_some(),
         core: args.core.clone(),
         scheduler: scheduler.clone(),
         settings,

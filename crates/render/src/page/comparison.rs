@@ -2,6 +2,7 @@
 
 use super::gains;
 use super::html::{Cell, Section, Table, details, escaped, figure, note};
+use super::instructions;
 use super::overview::list;
 use super::stack::{self, Bar};
 use super::stalls;
@@ -107,6 +108,7 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     out.extend(speedups(of).map(|body| section("speedup", "Speedup", body)));
     out.extend(changes(of).map(|body| section("changes", "What changed", body)));
     out.extend(stall_stacks(of).map(|body| section("stalls", "Issue slots and stall reasons", body)));
+    out.extend(instructions(of).map(|body| section("instructions", "Instructions helped and hurt", body)));
     out.push(section("figures", "Figures of all runs", runs(of)));
     out
 }
@@ -306,6 +308,23 @@ fn changes(of: &Comparison<'_>) -> Option<String> {
     let described: String = pairs.take(MOST_CHANGES).filter_map(about_pair).collect();
     let about = "The difference in cycles, and the reasons for which fewer or more issue slots of SMs with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
     (!described.is_empty()).then(|| note(about) + &described)
+}
+
+/// Of workloads that were profiled, which instructions take more or fewer slots than in the first column.
+fn instructions(of: &Comparison<'_>) -> Option<String> {
+    let of_row = |row: usize| {
+        let profile = |column: usize| {
+            let profile =
+                of.outcome(row, column).report.filter(|_| of.outcome(row, column).complete)?.profile.as_ref()?;
+            Some((of.designs[column].label.as_str(), profile))
+        };
+        let profiles: Vec<_> = (0..of.designs.len()).filter_map(profile).collect();
+        let body = instructions::changes(&profiles);
+        (!body.is_empty()).then(|| format!("<h3>{}</h3>\n{body}", escaped(&of.workloads[row])))
+    };
+    let body: String = (0..of.workloads.len()).filter_map(of_row).take(MOST_CHANGES).collect();
+    let about = "Issue slots of each instruction in the first column, and how many more or fewer the others take, the greatest change first.";
+    (!body.is_empty()).then(|| note(about) + &body)
 }
 
 /// A bar for each run, as long as its kernels took compared with the longest of the workload.

@@ -1,9 +1,10 @@
 //! Power over time if it was sampled, and energy by component.
 
+use super::area::{self, Chart, Layer};
 use super::html::{Cell, Section, Table, details, figure, note, spaced};
 use super::input::Run;
 use super::kernels::{self, Row};
-use super::number_axis::ticks;
+use super::over_time;
 use super::stack::{self, Bar, Piece};
 use crate::energy::{POWER, TOTAL};
 use crate::number::{self, ABSENT};
@@ -11,13 +12,10 @@ use crate::power;
 use crate::table::Align;
 use energy::Component;
 use lab::{PowerSeries, Stats, Value};
-use std::fmt::Write as _;
 
 /// Columns of the chart of power over time; intervals of longer series are combined.
 const MOST_COLUMNS: usize = 240;
-const SIZE: (f64, f64) = (960.0, 320.0);
-/// Margins of the axes: left, right, top, bottom.
-const MARGINS: (f64, f64, f64, f64) = (60.0, 16.0, 14.0, 44.0);
+const HEIGHT: f64 = 320.0;
 
 /// The section; `None` without a model of energy.
 pub fn section(run: &Run<'_>) -> Option<Section> {
@@ -36,8 +34,8 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         kernels::left_out(left_out)
     );
     let mut body = note(&about);
-    if let Some(series) = report.power.as_ref().filter(|series| !series.intervals.is_empty()) {
-        body += &figure("Power over time", &over_time(series));
+    if let Some(series) = over_time::power(report) {
+        body += &figure("Power over time", &chart(series));
         body += &details("Figures: power over time", &intervals(series));
     }
     body += &figure("Energy by group of components", &stack::render(&bars));
@@ -106,73 +104,25 @@ fn intervals(series: &PowerSeries) -> String {
     table.render()
 }
 
-fn over_time(series: &PowerSeries) -> String {
+fn chart(series: &PowerSeries) -> String {
     let columns = power::columns(series, MOST_COLUMNS);
-    let end = columns.last().map_or(1.0, |c| c.end).max(f64::MIN_POSITIVE);
-    let most = columns.iter().map(|c| c.watts.iter().sum::<f64>()).fold(0.0, f64::max);
-    let (left, right, top, bottom) = MARGINS;
-    let (width, height) = SIZE;
-    let watts = ticks(most);
-    let highest = watts.last().copied().unwrap_or(1.0);
-    let x = |time: f64| left + time / end * (width - left - right);
-    let y = |watts: f64| height - bottom - watts / highest * (height - top - bottom);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"Power over time\" class=\"chart\">"
-    );
-    for tick in watts {
-        let (at, name) = (y(tick), axis_number(tick));
-        let _ = write!(
-            out,
-            "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" class=\"grid\"/><text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{name}</text>",
-            width - right,
-            left - 8.0,
-            at + 4.0
-        );
-    }
-    for tick in ticks(end).into_iter().filter(|t| *t <= end) {
-        let _ = write!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
-            x(tick),
-            height - bottom + 18.0,
-            axis_number(tick)
-        );
-    }
-    let mut below = vec![0.0; columns.len()];
-    let mut keys = Vec::new();
-    for (g, (name, colour, _)) in power::groups().enumerate() {
-        let above: Vec<f64> = columns.iter().zip(&below).map(|(c, y)| y + c.watts[g]).collect();
-        if above == below {
-            continue;
-        }
-        let mut path = String::new();
-        for (i, (column, &w)) in columns.iter().zip(&above).enumerate() {
-            let go = if i == 0 { 'M' } else { 'L' };
-            let _ = write!(path, "{go}{:.1} {:.1}H{:.1}", x(column.start), y(w), x(column.end));
-        }
-        for (column, &w) in columns.iter().zip(&below).rev() {
-            let _ = write!(path, "L{:.1} {:.1}H{:.1}", x(column.end), y(w), x(column.start));
-        }
+    let seconds = columns.last().map_or(0.0, |column| column.end) * 1e-6;
+    let layer = |(g, (name, colour, _)): (usize, (&str, String, _))| {
         let joules: f64 = columns.iter().map(|c| c.watts[g] * (c.end - c.start) * 1e-6).sum();
-        let _ = write!(
-            out,
-            "<g class=\"mark\"><path d=\"{path}Z\" fill=\"{colour}\"/><title>{name}: {}, {} W on average</title></g>",
-            number::with_prefix(joules, "J"),
-            number::real(joules / (end * 1e-6))
-        );
-        keys.push((name, colour));
-        below = above;
-    }
-    let (middle, foot) = (left + (width - left - right) / 2.0, height - 6.0);
-    let side = top + (height - top - bottom) / 2.0;
-    let _ = writeln!(
-        out,
-        "<text x=\"{middle:.1}\" y=\"{foot:.1}\" class=\"mid soft\">simulated time (us)</text><text transform=\"translate(14 {side:.1}) rotate(-90)\" class=\"mid soft\">power (W)</text></svg>"
-    );
-    stack::keys(keys.iter().map(|(name, colour)| (*name, colour.as_str()))) + &out
-}
-
-/// A number of an axis without needless zeros.
-fn axis_number(x: f64) -> String {
-    if x >= 1000.0 { number::count(x.round() as u64) } else { format!("{}", (x * 1e6).round() / 1e6) }
+        let mean = number::real(if seconds > 0.0 { joules / seconds } else { 0.0 });
+        Layer {
+            name: name.to_owned(),
+            colour,
+            values: columns.iter().map(|c| c.watts[g]).collect(),
+            tip: format!("{}, {mean} W on average", number::with_prefix(joules, "J")),
+        }
+    };
+    area::render(&Chart {
+        label: "Power over time",
+        axes: ("simulated time (us)", "power (W)"),
+        height: HEIGHT,
+        columns: columns.iter().map(|column| (column.start, column.end)).collect(),
+        layers: power::groups().enumerate().map(layer).collect(),
+        highest: None,
+    })
 }

@@ -42,6 +42,11 @@ pub fn note(text: &str) -> String {
     format!("<p class=\"note\">{}</p>\n", escaped(text))
 }
 
+/// Text of a program.
+pub fn code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text))
+}
+
 /// Content behind a line that opens it.
 pub fn details(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>\n{body}</details>\n", escaped(summary))

@@ -1,19 +1,22 @@
 //! A self-contained page of a run or a comparison: HTML with drawings in SVG, a style sheet and a short script, and
 //! no reference to anything outside. It is well-formed XML, too. `docs/page.md` says how each figure is computed.
 //!
-//! A section is a file here and a line in [`run`] or [`comparison()`]. Others, such as hot lines of a profile, are
-//! given to [`run`] as [`Section`]s; [`html`] and [`stack`] have the pieces they are made from.
+//! A section is a file here and a line in [`run`] or [`comparison()`]; [`html`], [`stack`] and [`area`] have the pieces
+//! they are made from.
 
+pub mod area;
 pub mod comparison;
 mod energy;
 mod gains;
 pub mod html;
 mod input;
+mod instructions;
 mod kernels;
 mod launches;
 mod memory;
 mod number_axis;
 mod occupancy;
+mod over_time;
 mod overview;
 mod roofline;
 pub mod stack;
@@ -27,12 +30,13 @@ pub use input::Run;
 
 use html::escaped;
 
-/// The page of a run. `further` sections follow the stall reasons.
-pub fn run(run: &Run<'_>, further: Vec<Section>) -> String {
+/// The page of a run.
+pub fn run(run: &Run<'_>) -> String {
     let report = run.report;
     let mut sections = vec![overview::section(run)];
     sections.extend(stalls::section(report));
-    sections.extend(further);
+    sections.extend(report.profile.as_ref().and_then(instructions::section));
+    sections.extend(over_time::section(report));
     sections.extend(roofline::section(run));
     sections.extend(occupancy::section(run));
     sections.extend(memory::section(run));

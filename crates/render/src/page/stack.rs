@@ -69,42 +69,48 @@ fn plain(bars: &[Bar<'_>]) -> String {
     for bar in bars {
         let label = escaped(&bar.label);
         let _ = write!(out, "<div class=\"bar\"><div class=\"label\" title=\"{label}\">{label}</div>");
-        let _ = write!(
-            out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{label}\" width=\"100%\" height=\"{HEIGHT}\">"
-        );
-        let mut at = 0.0;
-        for piece in &bar.pieces {
-            let width = piece.share * bar.length;
-            if width <= 0.0 {
-                continue;
-            }
-            let name = escaped(&piece.name);
-            let amount = if piece.amount.is_empty() { String::new() } else { format!(", {}", escaped(&piece.amount)) };
-            let _ = write!(
-                out,
-                "<g class=\"mark\"><rect x=\"{:.3}%\" width=\"{:.3}%\" height=\"{HEIGHT}\" fill=\"{}\"/><title>{name}: {:.2} %{amount}</title>",
-                at * 100.0,
-                width * 100.0,
-                escaped(&piece.colour),
-                piece.share * 100.0,
-            );
-            if let Some(text) = inscription(piece, width) {
-                let ink = if is_light(&piece.colour) { "dark" } else { "light" };
-                let (middle, text) = ((at + width / 2.0) * 100.0, escaped(&text));
-                let _ = write!(out, "<text x=\"{middle:.3}%\" y=\"17\" class=\"on {ink}\">{text}</text>");
-            }
-            out.push_str("</g>");
-            at += width;
-        }
-        let _ = writeln!(out, "</svg><div class=\"figure\">{}</div></div>", escaped(&bar.figure));
+        out += &drawing(bar, HEIGHT);
+        let _ = writeln!(out, "<div class=\"figure\">{}</div></div>", escaped(&bar.figure));
     }
     out.push_str("</div>\n");
     out
 }
 
+/// A bar by itself, `height` pixels high; those of less than the usual height have no text.
+pub fn drawing(bar: &Bar<'_>, height: u32) -> String {
+    let label = escaped(&bar.label);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{label}\" width=\"100%\" height=\"{height}\">"
+    );
+    let mut at = 0.0;
+    for piece in &bar.pieces {
+        let width = piece.share * bar.length;
+        if width <= 0.0 {
+            continue;
+        }
+        let name = escaped(&piece.name);
+        let amount = if piece.amount.is_empty() { String::new() } else { format!(", {}", escaped(&piece.amount)) };
+        let _ = write!(
+            out,
+            "<g class=\"mark\"><rect x=\"{:.3}%\" width=\"{:.3}%\" height=\"{height}\" fill=\"{}\"/><title>{name}: {:.2} %{amount}</title>",
+            at * 100.0,
+            width * 100.0,
+            escaped(&piece.colour),
+            piece.share * 100.0,
+        );
+        if let Some(text) = inscription(piece, width).filter(|_| height >= HEIGHT) {
+            let ink = if is_light(&piece.colour) { "dark" } else { "light" };
+            let (middle, text) = ((at + width / 2.0) * 100.0, escaped(&text));
+            let _ = write!(out, "<text x=\"{middle:.3}%\" y=\"17\" class=\"on {ink}\">{text}</text>");
+        }
+        out.push_str("</g>");
+        at += width;
+    }
+    out + "</svg>"
+}
+
 /// Colours and names of all pieces, in the order in which they first occur.
-fn legend(bars: &[Bar<'_>]) -> String {
+pub fn legend(bars: &[Bar<'_>]) -> String {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for piece in bars.iter().flat_map(|bar| &bar.pieces).filter(|piece| piece.share > 0.0) {
         if !seen.iter().any(|(name, _)| *name == piece.name) {

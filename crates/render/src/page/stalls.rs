@@ -38,9 +38,14 @@ const COLOURS: &[(&str, &str)] = &[
 /// Colour of a reason that is not named above.
 const OTHER: &str = "#6b6b6b";
 
+/// What becomes of issue slots, in the order of all stacks, with its colour.
+pub fn colours() -> impl Iterator<Item = (&'static str, &'static str)> {
+    std::iter::once(("issued", ISSUED)).chain(COLOURS.iter().copied())
+}
+
 /// Colour of a stall reason.
-fn colour(reason: &str) -> &'static str {
-    COLOURS.iter().find(|(name, _)| *name == reason).map_or(OTHER, |(_, colour)| colour)
+pub fn colour(reason: &str) -> &'static str {
+    colours().find(|(name, _)| *name == reason).map_or(OTHER, |(_, colour)| colour)
 }
 
 /// The use of slots as pieces of a bar, in the order of the schema, so that the same reason has the same place in

@@ -5,15 +5,19 @@ use crate::sample;
 use crate::slots;
 use ::energy::{Activity, Coefficients};
 use config::GpuConfig;
-use lab::{Interval, KernelReport, KernelTotal, PowerSeries, Report};
+use lab::attribution::InstructionEnergy;
+use lab::listing::TextLine;
+use lab::profile::{InstructionProfile, KernelProfile, Profile};
+use lab::{Interval, KernelReport, KernelTotal, Overview, PowerSeries, Report, Sample, SampleSeries, StatInfo, Value};
 use roxmltree::{Document, Node, ParsingOptions};
+use std::sync::Arc;
 
 fn gpu() -> GpuConfig {
     config::load("rtx2060s").unwrap()
 }
 
 fn page_of(report: &Report) -> String {
-    run(&Run { report, gpu: &gpu(), program: "0.1.0 (0123)" }, Vec::new())
+    run(&Run { report, gpu: &gpu(), program: "0.1.0 (0123)" })
 }
 
 /// Parses a page and checks what holds of every page.
@@ -55,7 +59,10 @@ fn has_class(node: &Node<'_, '_>, class: &str) -> bool {
 /// The widths of the pieces of each stacked bar of a section, in percent of the place.
 fn stacks(document: &Document<'_>, section: &str) -> Vec<Vec<f64>> {
     let section = document.descendants().find(|n| n.attribute("id") == Some(section)).unwrap();
-    let bars = section.descendants().filter(|n| has_class(n, "bar"));
+    stacks_of(section.descendants().filter(|n| has_class(n, "bar")))
+}
+
+fn stacks_of<'a, 'd: 'a>(bars: impl Iterator<Item = Node<'a, 'd>>) -> Vec<Vec<f64>> {
     let percent = |node: Node<'_, '_>| node.attribute("width")?.strip_suffix('%')?.parse::<f64>().ok();
     let pieces = |bar: Node<'_, '_>| {
         let marks = bar.descendants().filter(|n| has_class(n, "mark"));
@@ -170,14 +177,120 @@ fn cores_that_are_no_sms_have_pages_without_the_sections_of_sms() {
     }
 }
 
+/// A profile of a kernel of so many instructions, each on a line of its own, the later ones hotter.
+fn profile_of(instructions: u32) -> Profile {
+    let line = |line| TextLine { file: Some("/src/a.cu".into()), line, text: Some(format!("x<{line}> = y;")) };
+    let instruction = |pc: u32| InstructionProfile {
+        pc,
+        text: format!("LDG.E R{pc}, [R2]"),
+        place: String::new(),
+        source: Some(line(pc + 1)),
+        calls: if pc.is_multiple_of(7) { vec![line(100_000)] } else { Vec::new() },
+        ptx: Some(TextLine { file: None, line: pc / 2, text: Some("ld.global.f32".into()) }),
+        issues: 10,
+        lanes: 320,
+        divergences: 0,
+        stalls: vec![("raw_memory", u64::from(pc) * 10), ("barrier", 5)],
+        causes: vec![("raw_memory", 7)],
+        latency: None,
+        latency_by_level: Vec::new(),
+        memory: None,
+        energy: Some(InstructionEnergy { joules: 1e-9, parts: Vec::new() }),
+    };
+    let kernel = KernelProfile {
+        name: "k<int>".into(),
+        length: instructions as usize,
+        instructions: (0..instructions).map(instruction).collect(),
+    };
+    Profile { kernels: vec![kernel], shared_energy: Some(vec![("static", 1e-6)]), ..Profile::default() }
+}
+
 #[test]
-fn further_sections_follow_the_stall_reasons() {
-    let further = Section { id: "lines".into(), title: "Hot lines".into(), body: html::note("<here>") };
-    let page = run(&Run { report: &sample::report(), gpu: &gpu(), program: "" }, vec![further]);
+fn hot_lines_have_their_source_and_reason() {
+    let report = Report { profile: Some(profile_of(30)), ..sample::report() };
+    let page = page_of(&report);
+    let document = checked(&page);
+    let section = document.descendants().find(|n| n.attribute("id") == Some("instructions")).unwrap();
+    let first = section.descendants().find(|n| n.tag_name().name() == "tbody").unwrap();
+    let row = text(first.first_element_child().unwrap());
+    assert!(row.contains("a.cu:30") && row.contains("x<30> = y;") && row.contains("raw memory"), "{row}");
+    assert!(page.contains("inlined at ") && page.contains("PTX 14"), "the listing");
+    for pieces in stacks_of(section.descendants().filter(|n| has_class(n, "wide"))) {
+        assert!(pieces.len() == 3 && pieces.iter().sum::<f64>() <= 100.01, "{pieces:?}");
+    }
+}
+
+#[test]
+fn a_kernel_of_ten_thousand_instructions_has_a_page() {
+    let report = Report { profile: Some(profile_of(10_000)), ..sample::report() };
+    let page = page_of(&report);
     checked(&page);
-    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
-    assert!(place("id=\"stalls\"") < place("id=\"lines\"") && place("id=\"lines\"") < place("id=\"roofline\""));
-    assert!(page.contains("href=\"#lines\"") && page.contains("&lt;here&gt;"));
+    assert!(page.len() < 400_000, "{} bytes", page.len());
+    assert!(page.contains("9,900 instructions of fewer slots left out"), "the table");
+    assert!(page.contains("9,600 instructions of fewer slots"), "the listing");
+}
+
+#[test]
+fn the_run_is_drawn_over_time() {
+    assert!(!page_of(&sample::report()).contains("over-time"));
+    let column = |name: &str| Arc::new(StatInfo { name: name.into(), unit: "", description: String::new() });
+    let columns = ["slots.all", "slots.issued", "slots.raw", "thread_instructions", "occupancy.achieved"].map(column);
+    let row = |n: u64| Sample {
+        start_cycle: n * 512,
+        end_cycle: (n + 1) * 512,
+        values: vec![
+            Value::Count(2048),
+            Value::Count(n % 2048),
+            Value::Count(2048 - n % 2048),
+            Value::Count(32 * n),
+            Value::Real((n > 3).then_some(50.0)),
+        ],
+    };
+    let samples = SampleSeries { columns: columns.to_vec(), rows: (0..5000).map(row).collect() };
+    let report = Report { overview: Some(Overview { samples, power: None }), ..sample::report() };
+    let page = page_of(&report);
+    let document = checked(&page);
+    let section = document.descendants().find(|n| n.attribute("id") == Some("over-time")).unwrap();
+    let rows = section.descendants().filter(|n| n.tag_name().name() == "tr").count();
+    assert!((200..=241).contains(&rows), "{rows} rows");
+    for label in ["Issue slots over time", "Instructions of threads per cycle", "Occupancy of SMs with warps"] {
+        assert!(page.contains(label), "{label}");
+    }
+    assert!(page.len() < 220_000, "{} bytes", page.len());
+}
+
+/// Without the script nothing is lost, and the keyboard reaches everything.
+#[test]
+fn a_page_needs_neither_script_nor_mouse() {
+    let report = Report { profile: Some(profile_of(30)), ..report_of(3, 2) };
+    let page = page_of(&report);
+    let document = checked(&page);
+    for node in document.descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        let handlers = node.attributes().filter(|attribute| attribute.name().starts_with("on")).count();
+        assert!(handlers == 0 && node.attribute("hidden").is_none(), "{name}");
+        assert!(node.attribute("role") != Some("button"), "{name}: not a native control");
+        match name {
+            "details" => assert_eq!(node.first_element_child().unwrap().tag_name().name(), "summary"),
+            "figure" => {
+                assert!(
+                    node.attribute("tabindex") == Some("0")
+                        && node.attribute("aria-label").is_some_and(|l| !l.is_empty())
+                );
+            }
+            "a" => assert!(node.attribute("href").is_some()),
+            _ => assert!(node.attribute("tabindex").is_none(), "{name}"),
+        }
+        if has_class(&node, "mark") {
+            let title = node.children().find(|child| child.tag_name().name() == "title");
+            assert!(title.is_some_and(|title| !text(title).is_empty()), "a mark without its figure");
+        }
+        if name == "svg" && node.attribute("aria-hidden").is_none() {
+            assert!(node.attribute("aria-label").is_some(), "a drawing without a name");
+        }
+    }
+    let screen = STYLE.split("@media print").next().unwrap();
+    assert!(!screen.contains("display: none") && !screen.contains("visibility"), "content that only a script shows");
 }
 
 /// Workloads on an in-order core and a faster one; the last run of the latter failed.
@@ -217,7 +330,7 @@ fn designs_are_side_by_side() {
     let mut slow = fast.clone();
     for (info, value) in &mut slow.total.0 {
         if let (true, Some(x)) = (info.name == crate::summary::TIME, value.number()) {
-            *value = lab::Value::Real(Some(x * 1.25));
+            *value = Value::Real(Some(x * 1.25));
         }
     }
     let workloads = ["lud".to_owned(), "a<b".to_owned()];
