@@ -500,8 +500,8 @@ impl SimulatedDevice<'_> {
         self.check_local_memory(&kernel, &shape)?;
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
-        let launched = Launched { name, registers, code, shape };
-        let queued = self.simulation.launch(&kernel.program, Some(&live), StreamId(stream), launched);
+        let launched = Launched { name, registers, code, shape, stream: StreamId(stream) };
+        let queued = self.simulation.launch(&kernel.program, Some(&live), launched);
         let id = queued.map_err(DeviceError::Other)?;
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);

@@ -46,6 +46,8 @@ pub struct KernelReport {
     /// Number of the launch, from 0.
     pub launch: u32,
     pub name: String,
+    /// Number of its stream: launches of one run in order.
+    pub stream: u32,
     /// What it was executed from.
     pub code: Form,
     /// Number of CTAs in each dimension.

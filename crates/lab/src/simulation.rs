@@ -38,6 +38,7 @@ pub(crate) struct Launched {
     pub registers: RegisterSource,
     pub code: Form,
     pub shape: LaunchShape,
+    pub stream: StreamId,
 }
 
 /// The size of a run, known beforehand.
@@ -170,11 +171,10 @@ impl<'m> Simulation<'m> {
         &mut self,
         program: &Arc<Program>,
         live: Option<&exec::Launch>,
-        stream: StreamId,
         launched: Launched,
     ) -> Result<KernelId, String> {
         let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
-        let id = self.machine.launch(&loading, stream)?;
+        let id = self.machine.launch(&loading, launched.stream)?;
         self.launches.push(launched);
         Ok(id)
     }
@@ -259,13 +259,14 @@ impl<'m> Simulation<'m> {
 
     /// Reports a launch; returns its energy.
     fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) -> Option<Energy> {
-        let Launched { name, registers, code, shape } = &self.launches[run.kernel.index()];
+        let Launched { name, registers, code, shape, stream } = &self.launches[run.kernel.index()];
         let gpu = &self.setup.gpu;
         let occupancy = sm::occupancy(&gpu.sm, shape);
         let energy = self.meter.of_kernel(&run.counters);
         let mut report = KernelReport {
             launch: run.kernel.0,
             name: name.clone(),
+            stream: stream.0,
             code: *code,
             grid: shape.grid,
             block: shape.block,

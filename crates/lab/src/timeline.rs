@@ -2,6 +2,7 @@
 
 use kit::Cycle;
 use kit::text::counted;
+pub use sm::Stall;
 pub use sm::passages::{Cycles, Gap, Passage, Residence};
 use sm::passages::{Passages, Selection};
 use std::collections::BTreeSet;

@@ -87,7 +87,7 @@ impl Outcome {
         let timelines = &self.report.timelines;
         match format {
             "konata" => Ok(timeline::konata::render(timelines)),
-            "perfetto" => Ok(timeline::perfetto::render(timelines)),
+            "perfetto" => Ok(timeline::perfetto::render(&self.report, &self.gpu)),
             "text" => Ok(plain(&timeline::drawn::render(timelines, 60, 160))),
             other => Err(failure::unknown("format", other, &["konata", "perfetto", "text"])),
         }

@@ -62,6 +62,7 @@ fn kernel(launch: u32, register_source: RegisterSource) -> KernelReport {
     KernelReport {
         launch,
         name: "_Z6matmulPKfS0_Pfiii".into(),
+        stream: 0,
         code: Form::Sass,
         grid: Dim3::new(4, 4, 1),
         block: Dim3::new(16, 16, 1),

@@ -9,7 +9,13 @@ use workloads::{Form, Size};
 
 fn run(core: &str, gpu: &str, cycles: Cycles, sms: &[u16], warps: u128) -> Report {
     let timeline = Some(TimelineWindow { cycles, sms: sms.to_vec(), warps, kernel: None });
-    let setup = Setup { core: core.into(), code: Form::Ptx, timeline, ..Setup::new(config::load(gpu).unwrap()) };
+    let setup = Setup {
+        core: core.into(),
+        code: Form::Ptx,
+        timeline,
+        overview: true,
+        ..Setup::new(config::load(gpu).unwrap())
+    };
     let job = Job::Workload { name: "reduction".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
     lab::run(&setup, &job, &mut Unattended).unwrap()
 }
@@ -57,41 +63,145 @@ fn check_konata(text: &str) -> usize {
     known.len()
 }
 
+/// What a file for Perfetto holds, by process.
+#[derive(Default)]
+struct Trace {
+    /// Number of asynchronous slices that are in no other, by process and category.
+    begun: BTreeMap<(u64, String), usize>,
+    /// Slices by process and category.
+    slices: BTreeMap<(u64, String), usize>,
+    /// Points of counters by process and name, in the order of their times.
+    counters: BTreeMap<(u64, String), Vec<(u64, f64)>>,
+}
+
+impl Trace {
+    /// The value of a counter times the time that it holds, all together.
+    fn integral(&self, pid: u64, name: &str) -> f64 {
+        let points = &self.counters[&(pid, name.to_owned())];
+        points.windows(2).map(|pair| pair[0].1 * (pair[1].0 - pair[0].0) as f64).sum()
+    }
+}
+
+/// Checks a file by the rules of trace events: each slice ends, those of a thread nest, processes and threads have names,
+/// counters go forward in time.
+fn check_trace(text: &str) -> Trace {
+    let trace: Value = serde_json::from_str(text).unwrap();
+    let mut found = Trace::default();
+    let mut open: BTreeMap<(u64, String, u64), Vec<(String, u64)>> = BTreeMap::new();
+    let mut threads: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
+    let (mut processes, mut named) = (BTreeSet::new(), BTreeSet::new());
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let number = |key: &str| event[key].as_u64().unwrap_or_else(|| panic!("{key}: {event}"));
+        let (name, pid) = (event["name"].as_str().unwrap().to_owned(), number("pid"));
+        let category = || event["cat"].as_str().unwrap_or_else(|| panic!("{event}")).to_owned();
+        match event["ph"].as_str().unwrap() {
+            "b" => {
+                let stack = open.entry((pid, category(), number("id"))).or_default();
+                *found.begun.entry((pid, category())).or_default() += usize::from(stack.is_empty());
+                stack.push((name, number("ts")));
+            }
+            "e" => {
+                let stack = open.get_mut(&(pid, category(), number("id"))).unwrap();
+                let (opened, from) = stack.pop().unwrap();
+                assert!(opened == name && from <= number("ts"), "{event}");
+            }
+            "X" => {
+                assert!(number("dur") > 0, "{event}");
+                *found.slices.entry((pid, category())).or_default() += 1;
+                threads.entry((pid, number("tid"))).or_default().push((number("ts"), number("ts") + number("dur")));
+            }
+            "C" => {
+                let points = found.counters.entry((pid, name)).or_default();
+                assert!(points.last().is_none_or(|last| last.0 < number("ts")), "{event}");
+                points.push((number("ts"), event["args"]["value"].as_f64().unwrap()));
+            }
+            "M" => match name.as_str() {
+                "process_name" => assert!(processes.insert(pid), "{event}"),
+                "thread_name" => assert!(named.insert((pid, number("tid"))), "{event}"),
+                other => assert_eq!(other, "process_sort_index"),
+            },
+            other => panic!("{other}: {event}"),
+        }
+    }
+    assert!(open.values().all(Vec::is_empty), "each slice ends");
+    for ((pid, tid), mut slices) in threads {
+        assert!(named.contains(&(pid, tid)), "thread {tid} of {pid} has no name");
+        slices.sort_by_key(|&(from, until)| (from, std::cmp::Reverse(until)));
+        let mut within: Vec<u64> = Vec::new();
+        for (from, until) in slices {
+            within.retain(|end| *end > from);
+            assert!(within.iter().all(|end| until <= *end), "{pid}, {tid}: {from} to {until} crosses {within:?}");
+            within.push(until);
+        }
+    }
+    let known = |(pid, _): &(u64, String)| processes.contains(pid);
+    assert!(found.counters.keys().chain(found.begun.keys()).all(known));
+    found
+}
+
+/// The number of the GPU's process.
+const GPU: u64 = 1_000_000;
+
 #[test]
-fn perfetto_finds_slices_that_nest() {
+fn perfetto_finds_slices_that_nest_and_counters_that_add_up() {
     for (core, gpu) in DESIGNS {
-        let report = run(core, gpu, Cycles::First(3000), &[0], u128::MAX);
-        let trace: Value = serde_json::from_str(&perfetto::render(&report.timelines)).unwrap();
-        let events = trace["traceEvents"].as_array().unwrap();
-        let mut open: BTreeMap<u64, Vec<(String, u64)>> = BTreeMap::new();
-        let mut busy: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut begun = 0;
-        for event in events {
-            let (name, ts) = (event["name"].as_str().unwrap().to_owned(), event["ts"].as_u64().unwrap_or(0));
-            match event["ph"].as_str().unwrap() {
-                "b" => {
-                    let stack = open.entry(event["id"].as_u64().unwrap()).or_default();
-                    begun += u64::from(stack.is_empty());
-                    stack.push((name, ts));
-                }
-                "e" => {
-                    let stack = open.get_mut(&event["id"].as_u64().unwrap()).unwrap();
-                    let (opened, from) = stack.pop().unwrap();
-                    assert!(opened == name && from <= ts, "{core}: {event}");
-                }
-                "X" if event["cat"] == "stall" => {
-                    // The slots' own slices follow each other.
-                    let until = busy.entry(event["tid"].as_u64().unwrap()).or_default();
-                    assert!(*until <= ts && event["dur"].as_u64().unwrap() > 0, "{core}: {event}");
-                    *until = ts + event["dur"].as_u64().unwrap();
-                }
-                "X" | "M" | "C" => {}
-                other => panic!("{core}: {other}"),
+        let report = run(core, gpu, Cycles::Range(0..u64::MAX), &[0], u128::MAX);
+        let trace = check_trace(&perfetto::render(&report, &config::load(gpu).unwrap()));
+        let (timeline, of_sm) = (&report.timelines[0], |category: &str| (0, category.to_owned()));
+        assert_eq!(trace.begun[&of_sm("instruction")], timeline.instructions.len(), "{core}");
+        let accesses = timeline.instructions.iter().filter(|passage| passage.served.is_some()).count();
+        assert_eq!(accesses > 10, core != "perfect-memory", "{accesses}");
+        assert_eq!(trace.begun.get(&of_sm("memory")).copied().unwrap_or(0), accesses, "{core}");
+        let warps: usize = timeline.residences.iter().map(|residence| residence.warps.len()).sum();
+        assert_eq!(trace.slices[&of_sm("cta")], timeline.residences.len() + warps, "{core}");
+        let issued = timeline.instructions.iter().filter(|passage| passage.issued.is_some()).count() as f64;
+        assert!((trace.integral(0, "warp instructions per cycle") - issued).abs() < 1e-6 * issued, "{core}");
+        let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
+        for gap in &timeline.gaps {
+            *lost.entry(gap.stall.name()).or_default() += gap.until - gap.from;
+        }
+        assert!(lost.len() > 3, "{core}: {lost:?}");
+        for (reason, slots) in lost {
+            // After the last instruction there are no more points.
+            let drawn = trace.integral(0, &format!("issue slots per cycle: {}", reason.replace('_', " ")));
+            let is_all = (drawn - slots as f64).abs() < 1e-6 * slots as f64;
+            assert!(is_all || reason == "idle" && drawn <= slots as f64, "{core}, {reason}: {drawn} of {slots}");
+        }
+        // The whole GPU: launches, each with its latency inside, and what was counted.
+        assert_eq!(trace.slices[&(GPU, "launch".to_owned())], 2 * report.kernels.len(), "{core}");
+        for (name, statistic, factor) in [
+            ("instructions of threads per cycle", "thread_instructions", 1.0),
+            ("DRAM bytes per cycle", "dram.bytes", 1.0),
+            ("L2 bytes per cycle", "partition.parts", 32.0),
+            ("issue slots per cycle: raw memory", "slots.raw_memory", 1.0),
+        ] {
+            let all = report.total.number(statistic) * factor;
+            if all > 0.0 {
+                let drawn = trace.integral(GPU, name);
+                // A GTX 480 fetches whole lines.
+                let drawn = if gpu == "gtx480" && factor > 1.0 { drawn / 4.0 } else { drawn };
+                assert!((drawn - all).abs() < 1e-6 * all, "{core} on {gpu}, {name}: {drawn} of {all}");
             }
         }
-        assert!(open.values().all(Vec::is_empty), "{core}: each slice ends");
-        assert_eq!(begun as usize, report.timelines[0].instructions.len(), "{core}");
+        assert!(trace.counters.contains_key(&(GPU, "power (W)".to_owned())), "{core} on {gpu}");
+        assert!(trace.counters.contains_key(&(GPU, "occupancy (%)".to_owned())), "{core} on {gpu}");
     }
+}
+
+#[test]
+fn a_kernel_is_chosen_by_a_part_of_its_name() {
+    let whole = run("inorder", "rtx2060s", Cycles::Range(0..u64::MAX), &[0], u128::MAX);
+    let chosen = TimelineWindow {
+        cycles: Cycles::Range(0..u64::MAX),
+        sms: vec![0],
+        warps: u128::MAX,
+        kernel: Some("nosuch".into()),
+    };
+    let setup = Setup { code: Form::Ptx, timeline: Some(chosen), ..Setup::new(config::load("rtx2060s").unwrap()) };
+    let job = Job::Workload { name: "reduction".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+    let report = lab::run(&setup, &job, &mut Unattended).unwrap();
+    assert!(whole.timelines[0].instructions.len() > 100);
+    assert!(report.timelines.iter().all(|timeline| timeline.instructions.is_empty()));
 }
 
 #[test]

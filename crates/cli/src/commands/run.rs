@@ -10,6 +10,7 @@ use crate::render::{accelsim, number, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
 use ::render::page;
 use clap::ValueEnum;
+use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::profile::Profile;
 use lab::timeline::{Cycles, TimelineWindow};
@@ -205,12 +206,20 @@ impl Timeline {
     }
 
     /// Writes the timelines to the file asked for.
-    fn save(&self, report: &Report) -> Result<(), Failure> {
+    fn save(&self, report: &Report, gpu: &GpuConfig) -> Result<(), Failure> {
         let Some(path) = &self.timeline else { return Ok(()) };
         self.check(report)?;
-        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let render = if is_json { timeline::perfetto::render } else { timeline::konata::render };
-        output::save(path, render(&report.timelines).as_bytes())
+        let text = if self.is_for_perfetto() {
+            timeline::perfetto::render(report, gpu)
+        } else {
+            timeline::konata::render(&report.timelines)
+        };
+        output::save(path, text.as_bytes())
+    }
+
+    fn is_for_perfetto(&self) -> bool {
+        let extension = self.timeline.as_ref().and_then(|path| path.extension());
+        extension.is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
     }
 }
 
@@ -362,7 +371,7 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
 
 /// Writes the files asked for, beside JSON.
 fn save(args: &Args, setup: &Setup, report: &Report) -> Result<(), Failure> {
-    args.timeline.save(report)?;
+    args.timeline.save(report, &setup.gpu)?;
     args.energy.save(report)?;
     let run = page::Run { report, gpu: &setup.gpu, program: version::TEXT };
     args.output.page.save(|| page::run(&run))
@@ -391,7 +400,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         energy,
         power_interval,
         sample_interval: sampled,
-        overview: args.output.page.html.is_some(),
+        overview: args.output.page.html.is_some() || args.timeline.is_for_perfetto(),
         core: args.core.clone(),
         scheduler: scheduler.clone(),
         settings,

@@ -92,6 +92,7 @@ fn kernel() -> Value {
             ("code", word("What it was executed from.", &["ptx", "sass"])),
             ("grid", dimensions("CTAs in each dimension.", "CTAs")),
             ("block", dimensions("Threads of a CTA in each dimension.", "threads")),
+            ("stream", count("Number of its stream: launches of one stream run in order.", "")),
             ("registers_per_thread", count("Registers that occupancy was computed with.", "registers")),
             ("register_source", word("Where that number is from.", &["estimated", "compiled", "allocated", "given"])),
             ("shared_bytes", count("Shared memory of a CTA.", "bytes")),

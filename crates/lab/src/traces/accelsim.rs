@@ -82,8 +82,8 @@ fn run_all(
         // One stream for all is the order of the list.
         let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
         let (name, shape) = (plain(trace.header.name.clone()), trace.header.shape);
-        let launched = Launched { name, registers: RegisterSource::Compiled, code: Form::Sass, shape };
-        let id = simulation.launch(&trace.program, None, stream, launched).map_err(Stop::Launch)?;
+        let launched = Launched { name, registers: RegisterSource::Compiled, code: Form::Sass, shape, stream };
+        let id = simulation.launch(&trace.program, None, launched).map_err(Stop::Launch)?;
         let same = simulation.source().accelsim().launch(trace)?;
         debug_assert_eq!(id, same);
     }

@@ -56,8 +56,8 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
                 };
                 let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
                 simulation.run_to(MOST_PENDING - 1)?;
-                let launched = Launched { name, registers, code, shape: launch.shape };
-                simulation.launch(program, None, StreamId(launch.stream), launched).map_err(Stop::Launch)?;
+                let launched = Launched { name, registers, code, shape: launch.shape, stream: StreamId(launch.stream) };
+                simulation.launch(program, None, launched).map_err(Stop::Launch)?;
             }
             Action::Wait => {
                 simulation.run_to(0)?;

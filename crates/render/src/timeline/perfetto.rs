@@ -1,26 +1,41 @@
 //! Timelines as trace events in JSON, which Perfetto and Chrome's viewer read.
 //!
-//! A core cycle is shown as a microsecond. An SM is a process. Its threads are its issue slots, with each issue and each
-//! reason for which the slot stays empty, and its warp slots, with the CTAs that they belong to; the instructions of a warp
-//! overlap, and are events of their own beside it.
+//! A core cycle is shown as a microsecond. The GPU is a process with a thread for each stream, whose slices are the
+//! launches, and counters of the whole run over time. An SM is a process too. Its threads are its issue slots, with
+//! each reason for which the slot stays empty, its CTA slots, and its warp slots with the CTAs that they belong to;
+//! the instructions of a warp overlap, and are events of their own beside it, and so are accesses to memory.
 
 use super::stages;
-use lab::timeline::SmTimeline;
+use crate::slots::{ALL, PREFIX};
+use crate::summary;
+use config::GpuConfig;
+use lab::timeline::{SmTimeline, Stall};
+use lab::{Report, SampleSeries};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Cycles per point of the counters.
 const STEP: u64 = 64;
-/// Numbers of warp slots' threads follow those of issue slots.
+/// Numbers of CTA slots' threads, and of those of warp slots, follow those of issue slots.
+const CTAS: u64 = 500;
 const WARPS: u64 = 1000;
+/// Number of the GPU's process, after those of SMs.
+const GPU: u64 = 1_000_000;
 
-/// The timelines of SMs as one file.
-pub fn render(timelines: &[SmTimeline]) -> String {
-    let mut events: Vec<Value> = Vec::new();
+/// A run on `gpu` as one file: its launches and counters, and the timelines of SMs.
+pub fn render(report: &Report, gpu: &GpuConfig) -> String {
+    let mut events = vec![
+        json!({"ph": "M", "pid": GPU, "name": "process_name", "args": {"name": report.gpu}}),
+        json!({"ph": "M", "pid": GPU, "name": "process_sort_index", "args": {"sort_index": -1}}),
+    ];
+    events.extend(launches(report));
+    events.extend(over_time(report, gpu));
     let mut id = 0u64;
-    for timeline in timelines {
+    for timeline in &report.timelines {
         let pid = u64::from(timeline.sm);
         events.push(json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": format!("SM {pid}")}}));
         events.extend(slots(timeline, pid));
+        events.extend(ctas(timeline, pid));
         events.extend(warps(timeline, pid));
         for passage in &timeline.instructions {
             let stages = stages(passage);
@@ -39,12 +54,91 @@ pub fn render(timelines: &[SmTimeline]) -> String {
                 events.push(common("e", stage, until));
             }
             events.push(common("e", name, end));
+            let entered = passage.executing.or(passage.issued);
+            if let Some(((served, level), from)) =
+                passage.served.zip(entered).filter(|((served, _), from)| served >= from)
+            {
+                let access = |ph: &str, ts: u64| json!({"ph": ph, "cat": "memory", "id": id, "pid": pid, "ts": ts, "name": level.name()});
+                let mut opening = access("b", from);
+                opening["args"] = json!({"instruction": name, "pc": passage.pc.0, "warp slot": passage.warp.0});
+                events.extend([opening, access("e", served + 1)]);
+            }
             id += 1;
         }
         events.extend(counters(timeline, pid));
     }
     let about = json!({"clock": "a microsecond is a core cycle"});
     json!({"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}).to_string()
+}
+
+fn thread_name(pid: u64, tid: u64, name: &str) -> Value {
+    json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}})
+}
+
+/// The launches of each stream, with their launch latency inside.
+fn launches(report: &Report) -> Vec<Value> {
+    let streams: BTreeSet<u32> = report.kernels.iter().map(|kernel| kernel.stream).collect();
+    let mut events: Vec<Value> =
+        streams.iter().map(|stream| thread_name(GPU, u64::from(*stream), &format!("stream {stream}"))).collect();
+    for kernel in &report.kernels {
+        let cycles = |name| kernel.statistics.number(name) as u64;
+        let slice = |name: &str, duration: u64, args: Value| json!({"ph": "X", "cat": "launch", "pid": GPU, "tid": kernel.stream, "ts": kernel.start_cycle, "dur": duration, "name": name, "args": args});
+        let args = json!({"launch": kernel.launch, "grid": kernel.grid.to_string(), "block": kernel.block.to_string()});
+        events.push(slice(&kernel.name, cycles(summary::TOTAL_CYCLES), args));
+        let latency = cycles(summary::LAUNCH_CYCLES);
+        if latency > 0 {
+            events.push(slice("launch latency", latency, json!({})));
+        }
+    }
+    events
+}
+
+/// A point of a counter: its value until the next one.
+fn point(pid: u64, ts: u64, name: &str, value: impl Into<Value>) -> Value {
+    json!({"ph": "C", "pid": pid, "ts": ts, "name": name, "args": {"value": value.into()}})
+}
+
+/// Counters of the whole GPU, of the intervals that the run was sampled in.
+fn over_time(report: &Report, gpu: &GpuConfig) -> Vec<Value> {
+    let overview = report.overview.as_ref();
+    let Some(series) = report.samples.as_ref().or(overview.map(|overview| &overview.samples)) else {
+        return Vec::new();
+    };
+    let l2_fetch = f64::from(gpu.l2.cache.fetch_bytes());
+    let mut events = Vec::new();
+    // What a statistic comes to in each cycle, times a factor.
+    let mut per_cycle = |name: &str, statistic: &str, factor: f64| {
+        let Some(at) = column(series, statistic) else { return };
+        for row in &series.rows {
+            let cycles = (row.end_cycle - row.start_cycle).max(1) as f64;
+            let value = row.values[at].number().unwrap_or(0.0) * factor / cycles;
+            events.push(point(GPU, row.start_cycle, name, value));
+        }
+        events.extend(series.rows.last().map(|row| point(GPU, row.end_cycle, name, 0.0)));
+    };
+    per_cycle("instructions of threads per cycle", summary::THREAD_INSTRUCTIONS, 1.0);
+    per_cycle("L2 bytes per cycle", "partition.parts", l2_fetch);
+    per_cycle("DRAM bytes per cycle", "dram.bytes", 1.0);
+    for info in &series.columns {
+        let reason = info.name.strip_prefix(PREFIX).filter(|_| info.name != ALL);
+        if let Some(reason) = reason.filter(|_| report.total.number(&info.name) > 0.0) {
+            per_cycle(&format!("issue slots per cycle: {}", reason.replace('_', " ")), &info.name, 1.0);
+        }
+    }
+    if let Some(at) = column(series, summary::OCCUPANCY) {
+        let value = |row: &lab::Sample| row.values[at].number().unwrap_or(0.0);
+        events.extend(series.rows.iter().map(|row| point(GPU, row.start_cycle, "occupancy (%)", value(row))));
+    }
+    let power = report.power.as_ref().or(overview.and_then(|overview| overview.power.as_ref()));
+    for interval in power.into_iter().flat_map(|power| &power.intervals) {
+        let watts: f64 = energy::Component::ALL.iter().map(|&component| interval.energy.watts(component)).sum();
+        events.push(point(GPU, interval.start_cycle, "power (W)", watts));
+    }
+    events
+}
+
+fn column(series: &SampleSeries, statistic: &str) -> Option<usize> {
+    series.columns.iter().position(|info| info.name == statistic)
 }
 
 /// What each issue slot does.
@@ -57,7 +151,7 @@ fn slots(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
         } else {
             format!("scheduler {}, slot {}", slot / timeline.width, slot % timeline.width)
         };
-        events.push(json!({"ph": "M", "pid": pid, "tid": slot, "name": "thread_name", "args": {"name": name}}));
+        events.push(thread_name(pid, slot as u64, &name));
     }
     for gap in &timeline.gaps {
         let duration = gap.until - gap.from;
@@ -66,17 +160,32 @@ fn slots(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     events
 }
 
+/// The CTAs of each CTA slot.
+fn ctas(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
+    let used: BTreeSet<u64> = timeline.residences.iter().map(|residence| u64::from(residence.slot.0)).collect();
+    let mut events: Vec<Value> =
+        used.into_iter().map(|slot| thread_name(pid, CTAS + slot, &format!("CTA slot {slot}"))).collect();
+    for residence in &timeline.residences {
+        let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
+        let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
+        let tid = CTAS + u64::from(residence.slot.0);
+        let args = json!({"warps": residence.warps.len()});
+        events.push(json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name, "args": args}));
+    }
+    events
+}
+
 /// Which CTA each warp slot belongs to.
 fn warps(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     let mut events = Vec::new();
-    let mut named = std::collections::BTreeSet::new();
+    let mut named = BTreeSet::new();
     for residence in &timeline.residences {
         let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
         for warp in &residence.warps {
             let tid = WARPS + u64::from(warp.0);
             if named.insert(tid) {
                 let name = format!("warp slot {}", warp.0);
-                events.push(json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}));
+                events.push(thread_name(pid, tid, &name));
             }
             let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
             events.push(json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name}));
@@ -85,14 +194,29 @@ fn warps(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     events
 }
 
-/// Issues per cycle, and resident warps at the start, of each [`STEP`] cycles.
+/// Issues and empty issue slots per cycle, by reason, and resident warps at the start, of each [`STEP`] cycles.
 fn counters(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     let range = timeline.cycles.clone();
-    let last = timeline.instructions.iter().filter_map(|i| i.written_back).max().unwrap_or(range.start);
-    let steps = (range.end.min(last + 1) - range.start).div_ceil(STEP) as usize;
+    // Without the time in which nothing is there.
+    let written_back = timeline.instructions.iter().filter_map(|i| i.written_back.map(|at| at + 1));
+    let lost = timeline.gaps.iter().filter(|gap| gap.stall != Stall::Idle).map(|gap| gap.until);
+    let end = written_back.chain(lost).max().unwrap_or(range.start).clamp(range.start, range.end);
+    let steps = (end - range.start).div_ceil(STEP) as usize;
     let mut issues = vec![0u64; steps];
-    let issued = timeline.instructions.iter().filter_map(|i| i.issued).filter(|at| range.contains(at));
+    let issued = timeline.instructions.iter().filter_map(|i| i.issued).filter(|at| (range.start..end).contains(at));
     issued.for_each(|at| issues[((at - range.start) / STEP) as usize] += 1);
+    let mut slots = BTreeMap::from([("warp instructions per cycle".to_owned(), issues)]);
+    for gap in &timeline.gaps {
+        let name = format!("issue slots per cycle: {}", gap.stall.name().replace('_', " "));
+        let lost = slots.entry(name).or_insert_with(|| vec![0; steps]);
+        let mut from = gap.from.max(range.start);
+        while from < gap.until.min(end) {
+            let step = (from - range.start) / STEP;
+            let until = gap.until.min(end).min(range.start + (step + 1) * STEP);
+            lost[step as usize] += until - from;
+            from = until;
+        }
+    }
     // By how many the resident warps change by the start of a step.
     let mut changes = vec![0i64; steps + 1];
     let step = |at: u64| (at.saturating_sub(range.start).div_ceil(STEP) as usize).min(steps);
@@ -101,13 +225,18 @@ fn counters(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
         changes[step(residence.started)] += warps;
         changes[residence.finished.map_or(steps, step)] -= warps;
     }
+    let start = |i: usize| range.start + i as u64 * STEP;
     let mut warps = 0;
-    let points = issues.into_iter().zip(changes).enumerate().flat_map(|(i, (issues, change))| {
+    let resident = changes[..steps].iter().enumerate().map(|(i, change)| {
         warps += change;
-        let from = range.start + i as u64 * STEP;
-        let per_cycle = issues as f64 / (range.end - from).min(STEP) as f64;
-        [("warp instructions per cycle", json!(per_cycle)), ("resident warps", json!(warps))]
-            .map(|(name, value)| json!({"ph": "C", "pid": pid, "ts": from, "name": name, "args": {"value": value}}))
+        point(pid, start(i), "resident warps", warps)
     });
-    points.collect()
+    let mut events: Vec<Value> = resident.collect();
+    for (name, counts) in slots {
+        let per_cycle =
+            |(i, &count): (usize, &u64)| point(pid, start(i), &name, count as f64 / (end - start(i)).min(STEP) as f64);
+        events.extend(counts.iter().enumerate().map(per_cycle));
+        events.push(point(pid, end, &name, 0.0));
+    }
+    events
 }
