@@ -16,11 +16,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
     written(write_flushed(&mut anstream::stdout().lock(), text))
 }
 
-/// Prints a value as JSON to standard output.
-pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    give(None, &json(value)?)
-}
-
 /// `rows` as CSV: a header, then a record for each; quoted as RFC 4180 has it, lines end in a line feed. Rows are flat
 /// structs, whose fields are the columns.
 pub fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Failure> {

@@ -4,6 +4,10 @@
 //! Rows are flat structs, whose fields are the columns.
 
 use crate::comparison::{Column, Comparison};
+use crate::inspection::code::{CodeInspection, CodeKernel};
+use crate::inspection::fabric::FabricInspection;
+use crate::inspection::{Inspection, KernelFacts};
+use lab::profile::{Accesses, KernelProfile, Profile};
 use lab::{KernelReport, Report, Stats, Value};
 use serde::Serialize;
 
@@ -69,6 +73,199 @@ fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
         ("occupancy.theoretical", "%", Value::Real(Some(occupancy.theoretical_percent))),
         ("start_cycle", "core cycles", Value::Count(kernel.start_cycle)),
     ]
+}
+
+/// An instruction of a profile, over all launches of its kernel.
+#[derive(Debug, Serialize)]
+pub struct InstructionRow<'a> {
+    workload: &'a str,
+    gpu: &'a str,
+    core: &'a str,
+    kernel: &'a str,
+    pc: u32,
+    instruction: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    source: Option<&'a str>,
+    issues: u64,
+    lanes: u64,
+    divergences: u64,
+    stalled_slots: u64,
+    /// Why it waited most.
+    reason: Option<&'static str>,
+    caused_slots: u64,
+    latency_mean: Option<f64>,
+    latency_p95: Option<u64>,
+    accesses: u64,
+    transactions: u64,
+    sectors: u64,
+    excess_sectors: u64,
+    conflict_cycles: u64,
+    from_l1: u64,
+    from_l2: u64,
+    from_dram: u64,
+    joules: Option<f64>,
+}
+
+/// The instructions of a profile, by kernel, in the order of the code.
+pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<InstructionRow<'a>> {
+    let of_kernel = |kernel: &'a KernelProfile| {
+        kernel.instructions.iter().map(move |i| {
+            let (source, memory) = (i.source.as_ref(), i.memory);
+            let count = |of: fn(&Accesses) -> u64| memory.as_ref().map_or(0, of);
+            InstructionRow {
+                workload: &report.workload,
+                gpu: &report.gpu,
+                core: &report.core,
+                kernel: &kernel.name,
+                pc: i.pc,
+                instruction: &i.text,
+                file: source.and_then(|line| line.file.as_deref()),
+                line: source.map(|line| line.line),
+                source: source.and_then(|line| line.text.as_deref()),
+                issues: i.issues,
+                lanes: i.lanes,
+                divergences: i.divergences,
+                stalled_slots: i.stalled(),
+                reason: i.stalls.first().map(|(reason, _)| *reason),
+                caused_slots: i.caused(),
+                latency_mean: i.latency.as_ref().map(|latency| latency.mean),
+                latency_p95: i.latency.as_ref().map(|latency| latency.p95),
+                accesses: count(|m| m.accesses),
+                transactions: count(|m| m.transactions),
+                sectors: count(|m| m.sectors),
+                excess_sectors: count(|m| m.excess_sectors),
+                conflict_cycles: count(|m| m.conflict_cycles),
+                from_l1: count(|m| m.from_l1),
+                from_l2: count(|m| m.from_l2),
+                from_dram: count(|m| m.from_dram),
+                joules: i.energy.as_ref().map(|energy| energy.joules),
+            }
+        })
+    };
+    profile.kernels.iter().flat_map(of_kernel).collect()
+}
+
+/// A kernel of a file.
+#[derive(Debug, Serialize)]
+pub struct KernelRow<'a> {
+    file: &'a str,
+    kernel: &'a str,
+    source_name: Option<&'a str>,
+    /// Architecture of machine code; `ptx` else.
+    code: &'a str,
+    instructions: usize,
+    registers_per_thread: Option<u32>,
+    shared_bytes: u64,
+    local_bytes: Option<u64>,
+    stack_bytes: Option<u32>,
+    barriers: Option<u8>,
+    parameters: usize,
+    executable: bool,
+}
+
+/// The kernels of a file of PTX.
+pub fn of_ptx(inspection: &Inspection) -> Vec<KernelRow<'_>> {
+    let row = |kernel| {
+        let kernel: &KernelFacts = kernel;
+        let runs = kernel.executable.as_ref();
+        KernelRow {
+            file: &inspection.file,
+            kernel: &kernel.name,
+            source_name: kernel.source_name.as_deref(),
+            code: "ptx",
+            instructions: runs.map_or(kernel.instructions, |runs| runs.instructions),
+            registers_per_thread: runs.map(|runs| runs.registers_per_thread),
+            shared_bytes: runs.map_or(kernel.declared_shared_bytes, |runs| runs.shared_bytes.into()),
+            local_bytes: Some(runs.map_or(kernel.declared_local_bytes, |runs| runs.local_bytes.into())),
+            stack_bytes: None,
+            barriers: None,
+            parameters: kernel.parameters.len(),
+            executable: runs.is_some(),
+        }
+    };
+    inspection.kernels.iter().map(row).collect()
+}
+
+/// The kernels of a file of machine code.
+pub fn of_code(inspection: &CodeInspection) -> Vec<KernelRow<'_>> {
+    let row = |kernel| {
+        let kernel: &CodeKernel = kernel;
+        KernelRow {
+            file: &inspection.file,
+            kernel: &kernel.name,
+            source_name: kernel.source_name.as_deref(),
+            code: &inspection.architecture,
+            instructions: kernel.instructions,
+            registers_per_thread: Some(kernel.registers_per_thread),
+            shared_bytes: kernel.shared_bytes,
+            local_bytes: Some(kernel.frame_bytes.into()),
+            stack_bytes: Some(kernel.stack_bytes),
+            barriers: Some(kernel.barriers),
+            parameters: kernel.parameters.len(),
+            executable: kernel.executable,
+        }
+    };
+    inspection.kernels.iter().map(row).collect()
+}
+
+/// A graph of a kernel on a fabric, or why the kernel has none.
+#[derive(Debug, Serialize)]
+pub struct GraphRow<'a> {
+    file: &'a str,
+    core: &'a str,
+    kernel: &'a str,
+    /// From 1, in the order in which they are configured.
+    graph: Option<usize>,
+    line: Option<u32>,
+    copies: Option<u32>,
+    nodes: Option<usize>,
+    delays: Option<usize>,
+    critical_path: Option<u32>,
+    wire_length: Option<u32>,
+    links: Option<usize>,
+    reason: Option<&'a str>,
+}
+
+/// The graphs of kernels on a fabric.
+pub fn of_fabric(inspection: &FabricInspection) -> Vec<GraphRow<'_>> {
+    let bare = |kernel| GraphRow {
+        file: &inspection.file,
+        core: &inspection.core,
+        kernel,
+        graph: None,
+        line: None,
+        copies: None,
+        nodes: None,
+        delays: None,
+        critical_path: None,
+        wire_length: None,
+        links: None,
+        reason: None,
+    };
+    let mut rows = Vec::new();
+    for kernel in &inspection.kernels {
+        let bare = || bare(&kernel.name);
+        rows.extend(kernel.reasons.iter().map(|reason| GraphRow {
+            line: reason.line,
+            reason: Some(&reason.message),
+            ..bare()
+        }));
+        for (number, part) in kernel.mapped.iter().flat_map(|mapped| &mapped.parts).enumerate() {
+            rows.push(GraphRow {
+                graph: Some(number + 1),
+                line: Some(part.line),
+                copies: Some(part.copies),
+                nodes: Some(part.nodes),
+                delays: Some(part.delays),
+                critical_path: Some(part.critical_path),
+                wire_length: Some(part.wire_length),
+                links: Some(part.links),
+                ..bare()
+            });
+        }
+    }
+    rows
 }
 
 /// Which comparison of an experiment a row is of.

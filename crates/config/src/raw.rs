@@ -147,6 +147,9 @@ impl Raw {
             Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
         })?;
         let (key, text) = (key.trim(), text.trim());
+        if let Some(cache) = cache_of_capacity(key) {
+            return self.set_capacity(cache, key, text, &spot);
+        }
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
         let quoted = matches!(row.kind, Kind::Text | Kind::Choice(_)) && !text.starts_with(['"', '\'']);
         let value =
@@ -161,6 +164,37 @@ impl Raw {
         schema::alternative(key).into_iter().for_each(|other| self.drop_value(other));
         self.values.insert(key.into(), Entry { value, spot });
         self.sources.insert(key.into(), "--set".into());
+        Ok(())
+    }
+
+    /// Gives a cache the ways that make it `text` large; L2 as a whole, all slices together. An L1 that shares its array with
+    /// shared memory has its own from then on.
+    fn set_capacity(&mut self, cache: &str, key: &str, text: &str, spot: &Spot) -> Result<(), Problem> {
+        let problem = |message: String| Problem::new(key, message).at(spot.clone());
+        let number = |path: &str| self.value(path).and_then(Value::as_integer).filter(|n| *n > 0);
+        let slices = if cache == "l2.cache" {
+            number("l2.partitions").zip(number("l2.slices_per_partition")).map(|(parts, slices)| parts * slices)
+        } else {
+            Some(1)
+        };
+        let way =
+            slices.and_then(|n| Some(n * number(&format!("{cache}.sets"))? * number(&format!("{cache}.line_bytes"))?));
+        let way = way.ok_or_else(|| problem(format!("is the size of `{cache}`, which this GPU does not have")))?;
+        let bytes = quantity::plain(text, "bytes").parse::<i64>().ok().filter(|n| *n > 0);
+        let ways = bytes.filter(|n| n % way == 0).map(|n| n / way).filter(|n| (1..=4096).contains(n));
+        let ways = ways.ok_or_else(|| {
+            let must = format!("cannot be `{}`: must be a multiple of {way} bytes, a way of all sets", excerpt(text));
+            problem(must).hint("the number of sets is a key of its own")
+        })?;
+        let mut insert = |key: String, value: Value| {
+            self.sources.insert(key.clone(), "--set".into());
+            self.values.insert(key, Entry { value, spot: spot.clone() });
+        };
+        insert(format!("{cache}.ways"), Value::Integer(ways));
+        if cache == "sm.l1d.cache" {
+            insert("sm.l1d.unified_bytes".into(), Value::Integer(0));
+            insert("sm.l1d.shared_carveouts_bytes".into(), Value::Array(Vec::new()));
+        }
         Ok(())
     }
 

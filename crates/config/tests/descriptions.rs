@@ -60,3 +60,26 @@ fn the_schema_lists_exactly_the_keys_of_the_model() {
         assert_eq!(schema::lookup(path).map(|k| k.doc), schema::paths().find(|(p, _)| p == path).map(|(_, k)| k.doc));
     }
 }
+
+#[test]
+fn a_cache_is_made_as_large_as_one_says() {
+    let with = |gpu: &str, settings: &[&str]| config::load_with(gpu, settings).map_err(|e| e.to_string());
+    for (gpu, size, bytes) in
+        [("v100", "32KiB", 32 << 10), ("gtx480", "128KiB", 128 << 10), ("rtx2060s", "65536", 65536)]
+    {
+        let l1 = with(gpu, &[&format!("sm.l1d.bytes={size}")]).unwrap().sm.l1d;
+        assert_eq!(l1.cache.capacity_bytes(), bytes, "{gpu}");
+        assert!(l1.unified_bytes == 0 && l1.shared_carveouts_bytes.is_empty(), "{gpu}: by itself");
+    }
+    let v100 = with("v100", &["l2.bytes=3MiB", "sm.frontend.icache.bytes=64KiB"]).unwrap();
+    assert_eq!((v100.l2.bytes(), v100.sm.frontend.icache.capacity_bytes()), (3 << 20, 64 << 10));
+    for (setting, says) in [
+        ("sm.l1d.bytes=1000", "must be a multiple of 512 bytes"),
+        ("sm.l1d.bytes=huge", "cannot be `huge`"),
+        ("sm.l1d.bytes=0", "must be a multiple"),
+        ("sm.l1d.bytes=1GiB", "must be a multiple"),
+    ] {
+        let refused = with("v100", &[setting]).unwrap_err();
+        assert!(refused.contains(says), "{refused}");
+    }
+}

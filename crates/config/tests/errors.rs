@@ -284,9 +284,10 @@ proptest! {
 }
 
 #[test]
-fn the_capacity_of_a_cache_is_no_key_but_the_message_says_what_makes_it() {
+fn the_capacity_of_a_cache_is_no_key_of_a_file_but_the_message_says_what_makes_it() {
     for (key, cache) in [("sm.l1d.bytes", "sm.l1d.cache"), ("l2.cache.bytes", "l2.cache")] {
-        let problem = Raw::open("v100").unwrap().set(&format!("{key}=32KiB")).unwrap_err();
+        let text = format!("extends = \"v100\"\n{key} = 32768\n");
+        let problem = Raw::parse(&text, "my.toml").and_then(|raw| raw.config()).unwrap_err();
         let expected = format!("`{cache}.sets` x `{cache}.ways` x `{cache}.line_bytes`");
         assert!(problem.to_string().contains(&expected), "{problem}");
     }

@@ -5,8 +5,9 @@ use crate::inspection::code::{self, CodeInspection, Contents};
 use crate::inspection::fabric::FabricInspection;
 use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
+use crate::options::Formats;
 use crate::render::inspection as render;
-use crate::{interrupt, lookup, output};
+use crate::{interrupt, lookup, output, tables};
 use kit::output::MadeFolders;
 use lab::listing::SourcePlace;
 use lower::RegisterLimits;
@@ -24,6 +25,7 @@ use workloads::suggest;
   warpwright inspect kernel.ptx
   warpwright inspect kernel.ptx --kernel saxpy --json
   warpwright inspect matmul
+  warpwright inspect matmul --sm 75 --csv=kernels.csv
   warpwright inspect matmul --sm 75 --code
   warpwright inspect matmul --sm 75 --source
   warpwright inspect a.out --sm 86
@@ -61,9 +63,8 @@ pub struct Args {
     /// Draw the graphs of each kernel and their places on the fabric to this file (.svg), or to a file a kernel in this folder; implies --fabric
     #[arg(long, value_name = "FILE.svg|FOLDER")]
     svg: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 fn architecture(text: &str) -> Result<u32, String> {
@@ -73,6 +74,7 @@ fn architecture(text: &str) -> Result<u32, String> {
 
 /// Shows what is in the file.
 pub fn run(args: &Args) -> Outcome {
+    output::check(args.formats.files()?, std::slice::from_ref(&args.file))?;
     interrupt::install()?;
     let on_fabric = args.fabric || args.core.is_some() || args.svg.is_some();
     if on_fabric && lab::is_trace(&args.file) {
@@ -141,11 +143,10 @@ fn show_ptx<'a>(
     }
     let names = |k: &inspection::KernelFacts| (k.name.clone(), k.source_name.clone());
     keep(args, &inspection.file, &mut inspection.kernels, names)?;
-    if args.json {
-        output::print_json(&inspection)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render::render(&inspection))?;
     }
+    args.formats.give(&inspection, || tables::of_ptx(&inspection))?;
     Ok(if inspection.has_errors { Exit::BadInput } else { Exit::Success })
 }
 
@@ -168,11 +169,10 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
         inspection.drawing(kernel).map_or(Ok(()), |drawing| output::save(file, drawing.as_bytes()))?;
     }
     folder.into_iter().for_each(MadeFolders::keep);
-    if args.json {
-        output::print_json(&inspection)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render::fabric::render(&inspection))?;
     }
+    args.formats.give(&inspection, || tables::of_fabric(&inspection))?;
     let lacks_drawing = args.svg.is_some() && inspection.kernels.iter().any(|kernel| kernel.mapped.is_none());
     Ok(if lacks_drawing { Exit::Failed } else { Exit::Success })
 }
@@ -198,11 +198,10 @@ fn drawings(to: &Path, inspection: &FabricInspection) -> Result<Vec<PathBuf>, Fa
 fn show_code(args: &Args, mut inspection: CodeInspection) -> Outcome {
     let names = |k: &code::CodeKernel| (k.name.clone(), k.source_name.clone());
     keep(args, &inspection.file, &mut inspection.kernels, names)?;
-    if args.json {
-        output::print_json(&inspection)?;
-    } else {
+    if args.formats.as_text() {
         output::print(&render::code::render(&inspection))?;
     }
+    args.formats.give(&inspection, || tables::of_code(&inspection))?;
     Ok(Exit::Success)
 }
 

@@ -17,7 +17,8 @@ use std::num::NonZeroUsize;
   warpwright profile bfs --size medium --gpu v100 --order awaited
   warpwright profile matmul --gpu v100 --show lines
   warpwright profile my-kernel.toml --core ghost --show listing --lines 1000
-  warpwright profile traces/bfs --json=profile.json"
+  warpwright profile matmul --html matmul.html
+  warpwright profile traces/bfs --json=profile.json --csv=profile.csv"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -59,7 +60,7 @@ enum Order {
 
 /// Runs the job and prints the profile.
 pub fn run(args: &Args) -> Outcome {
-    run::run_and_show(&args.run, Observed { profile: true, ..Observed::default() }, &|report, failed| {
+    run::run_and_show(&args.run, Observed { profile: true, instructions: true, timeline: false }, &|report, failed| {
         text(args, report, failed)
     })
 }

@@ -296,7 +296,7 @@ pub fn run(args: &Args) -> Outcome {
     if lookup::is_program(&args.workload) {
         return run_program(&args.workload);
     }
-    run_and_show(args, Observed { profile: args.profile, timeline: false }, &|report, failed| {
+    run_and_show(args, Observed { profile: args.profile, ..Observed::default() }, &|report, failed| {
         text(args, report, failed)
     })
 }
@@ -308,6 +308,8 @@ pub struct Observed {
     pub profile: bool,
     /// What happens cycle by cycle.
     pub timeline: bool,
+    /// The table for other programs is that of the instructions.
+    pub instructions: bool,
 }
 
 /// Makes text of a report; the flag says whether the run failed.
@@ -350,7 +352,7 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
             if let Some(check) = report.check.as_ref().filter(|check| args.output.results.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
-            let shown = show(&args.output, &report, || text(&report, false));
+            let shown = show(&args.output, observed, &report, || text(&report, false));
             save(args, &setup, &report)?;
             shown?;
             Ok(exit(&report))
@@ -358,7 +360,7 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
-                let shown = show(&args.output, partial, || text(partial, true));
+                let shown = show(&args.output, observed, partial, || text(partial, true));
                 // Why the run failed is what counts.
                 if let Err(also) = shown.and(save(args, &setup, partial)) {
                     output::error(&also.message);
@@ -411,9 +413,18 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
     })
 }
 
-fn show(output: &Output, report: &Report, text: impl Fn() -> Result<String, Failure>) -> Result<(), Failure> {
+fn show(
+    output: &Output,
+    observed: Observed,
+    report: &Report,
+    text: impl Fn() -> Result<String, Failure>,
+) -> Result<(), Failure> {
     let shown = if output.results.as_text() { text().and_then(|text| output::print(&text)) } else { Ok(()) };
-    output.results.formats.give(report, || tables::of_run(report))?;
+    let formats = &output.results.formats;
+    match report.profile.as_ref().filter(|_| observed.instructions) {
+        Some(profile) => formats.give(report, || tables::of_profile(report, profile))?,
+        None => formats.give(report, || tables::of_run(report))?,
+    }
     shown
 }
 
