@@ -13,6 +13,7 @@ mod memory_checks;
 mod outputs;
 mod pages;
 mod schema;
+mod tables;
 mod trace_export;
 mod traces;
 mod validate;

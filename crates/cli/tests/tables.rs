@@ -1,0 +1,36 @@
+//! Tables of `--csv`: they add up to the run, and have a row for each thing.
+
+use crate::common;
+
+use common::succeed;
+use std::collections::BTreeMap;
+
+/// The records of a table, each by the names of its columns.
+fn records(args: &[&str]) -> Vec<BTreeMap<String, String>> {
+    let text = succeed(args);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let record = |record: csv::StringRecord| names.iter().cloned().zip(record.iter().map(str::to_owned)).collect();
+    reader.records().map(|found| record(found.unwrap())).collect()
+}
+
+#[test]
+fn the_table_of_a_profile_adds_up_to_the_run() {
+    let count = |text: &String| text.parse::<u64>().unwrap();
+    let rows = records(&["profile", "bfs", "--gpu", "v100", "--csv"]);
+    let issues: u64 = rows.iter().map(|row| count(&row["issues"])).sum();
+    let run = records(&["run", "bfs", "--gpu", "v100", "--csv"]);
+    let all = run.iter().find(|row| row["scope"] == "total" && row["statistic"] == "slots.issued").unwrap();
+    assert_eq!(issues, count(&all["value"]));
+    assert!(rows.iter().all(|row| row["file"] == "bfs.cu" && count(&row["line"]) > 0), "{:?}", rows[0]);
+}
+
+#[test]
+fn the_kernels_of_a_file_are_a_table() {
+    let code = records(&["inspect", "bfs", "--sm", "75", "--csv"]);
+    let ptx = records(&["inspect", "bfs", "--csv"]);
+    assert_eq!((code.len(), ptx.len()), (2, 2));
+    assert!(code.iter().all(|row| row["code"] == "sm_75" && row["executable"] == "true"), "{code:?}");
+    let graphs = records(&["inspect", "bfs", "--fabric", "--csv"]);
+    assert!(graphs.iter().all(|row| !row["nodes"].is_empty() || !row["reason"].is_empty()), "{graphs:?}");
+}
