@@ -165,6 +165,20 @@ mod tests {
     }
 
     #[test]
+    fn inlined_ptx_names_its_calls() {
+        let module = bundled("bitonic");
+        let loaded = lower::load("bitonic.ptx", module.ptx.to_owned().into_bytes(), LowerOptions::default()).unwrap();
+        let of = |kernel: &Arc<exec::Kernel>| listing(&kernel.program, &SourcePlace::Bundled(module));
+        let all: Vec<ListedInstruction> = loaded.module.kernels.iter().flat_map(of).collect();
+        let inlined: Vec<_> = all.iter().filter(|inst| !inst.calls.is_empty()).collect();
+        assert!(inlined.len() > 5, "{}", inlined.len());
+        assert!(
+            inlined.iter().all(|inst| inst.calls.last().unwrap().file.as_deref() == Some("bitonic.cu")),
+            "{inlined:?}"
+        );
+    }
+
+    #[test]
     fn sources_are_found_beside_the_code_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let place = SourcePlace::Folder(folder.path().to_owned());

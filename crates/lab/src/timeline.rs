@@ -8,7 +8,7 @@ use sm::passages::{Passages, Selection};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Maximum number of instructions that are recorded, of all SMs together: a file for Perfetto then has about 200 MB.
+/// Maximum number of instructions that are recorded, of all SMs together.
 pub const MOST: usize = 250_000;
 
 /// What to record.

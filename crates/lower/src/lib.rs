@@ -13,6 +13,7 @@
 mod access;
 mod cfg;
 mod divergence;
+mod inlined;
 mod listing;
 mod loaded;
 mod ptx;

@@ -206,7 +206,11 @@ impl FunctionLowering<'_, '_> {
         let opcode = scope.ast.opcode(i);
         self.at = i.span;
         self.cache = CacheOp::All;
-        let origin = scope.ast.loc(i).map_or((0, 0), |l| (scope.files.get(&l.file).copied().unwrap_or(0), l.line));
+        let loc = scope.ast.loc(i);
+        if let Some(calls) = loc.map(|loc| scope.calls(loc)).filter(|calls| !calls.is_empty()) {
+            self.b.inlined.insert(i.span.start, calls);
+        }
+        let origin = loc.map_or((0, 0), |l| (scope.files.get(&l.file).copied().unwrap_or(0), l.line));
         self.source = Source { line: scope.source.line(i.span.start), origin };
         let mods = Mods::new(opcode);
         let lowered = self.guard_of(i).and_then(|guard| {

@@ -15,6 +15,8 @@ pub(super) struct KernelBuilder<'a> {
     pub scope: &'a ModuleScope<'a>,
     pub diagnostics: Diagnostics,
     pub code: Vec<Line>,
+    /// By the start of an instruction in the text, the calls that it was inlined for, the innermost first.
+    pub inlined: HashMap<u32, Vec<(u16, u32)>>,
     pub tables: Vec<Vec<u32>>,
     pub calls: Vec<CallSite>,
     pub matrix: Vec<MatrixOp>,
@@ -45,6 +47,7 @@ impl<'a> KernelBuilder<'a> {
             scope,
             diagnostics: Diagnostics::default(),
             code: Vec::new(),
+            inlined: HashMap::new(),
             tables: Vec::new(),
             calls: Vec::new(),
             matrix: Vec::new(),

@@ -6,6 +6,7 @@ use super::scope::ModuleScope;
 use crate::access::mem_access;
 use crate::cfg::{Flow, Graph};
 use crate::divergence;
+use crate::inlined::Calls;
 use crate::listing::{Line, Listing, LoweredFunction, reach};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, Registers};
@@ -146,6 +147,12 @@ impl KernelBuilder<'_> {
         let names = self.scope.ast.files.iter().map(|f| f.path.to_string()).collect();
         let mut program = program.finish(files, names);
         program.code_file = self.scope.source.name.to_string();
+        let (mut calls, all) = (Calls::default(), self.code.len());
+        for (pc, line) in self.code.iter().enumerate() {
+            if let Some(inlined) = self.inlined.get(&line.span.start) {
+                calls.add(&mut program.lines, (pc, all), inlined.clone());
+            }
+        }
         let max_threads = kernel.directive("maxntid");
         let mut kernel = Kernel {
             program: Arc::new(program),

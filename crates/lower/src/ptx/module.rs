@@ -58,6 +58,7 @@ pub(super) fn lower(
         functions: Vec::new(),
         options,
         files: ast.files.iter().enumerate().map(|(i, f)| (f.index, i as u16)).collect(),
+        inlined: ast.locs.iter().filter_map(|l| Some(((l.file, l.line, l.column), l.inlined.as_ref()?))).collect(),
     };
     let mut diagnostics = Diagnostics::default();
     if ast.address_size == 32 && ast.kernels().next().is_some() {

@@ -36,6 +36,20 @@ pub(super) struct ModuleScope<'a> {
     pub options: LowerOptions,
     /// Position of each `.file` index in the list of files.
     pub files: HashMap<u32, u16>,
+    /// By file, line and column of code that was inlined, the call that it was inlined for.
+    pub inlined: HashMap<(u32, u32, u32), &'a ast::Inlined>,
+}
+
+/// Maximum number of calls within each other that are kept of an instruction.
+const MOST_CALLS: usize = 32;
+
+impl ModuleScope<'_> {
+    /// Files and lines of the calls that the code at `loc` was inlined for, the innermost first.
+    pub fn calls(&self, loc: &ast::Loc) -> Vec<(u16, u32)> {
+        let outer = |call: &&ast::Inlined| self.inlined.get(&(call.file, call.line, call.column)).copied();
+        let place = |call: &ast::Inlined| Some((*self.files.get(&call.file)?, call.line));
+        std::iter::successors(loc.inlined.as_ref(), outer).take(MOST_CALLS).filter_map(place).collect()
+    }
 }
 
 /// The meaning of a name within a function.

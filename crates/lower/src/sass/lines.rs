@@ -1,7 +1,8 @@
 //! Lines of CUDA and PTX of machine code.
 
 use super::link::Linked;
-use isa::{InlinedCall, Lines, Pc, Program};
+use crate::inlined::Calls;
+use isa::{Lines, Pc, Program};
 use sass::decode::SassInst;
 use sass::elf::lines::{LineEntry, LineTables, MOST_CALLS};
 use std::collections::HashMap;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 /// Gives each instruction of `program`, which are `insts` in order, its lines.
 pub(super) fn annotate(program: &mut Program, insts: &[SassInst], linked: &Linked<'_>, tables: &LineTables) {
     let mut files: HashMap<u32, u16> = HashMap::new();
-    let mut known: HashMap<InlinedCall, u32> = HashMap::new();
+    let mut calls = Calls::default();
     let mut lines = Lines { ptx_text: tables.ptx_text.clone(), ..Lines::default() };
     let all = program.insts().len();
     for (index, inst) in insts.iter().enumerate() {
@@ -35,19 +36,7 @@ pub(super) fn annotate(program: &mut Program, insts: &[SassInst], linked: &Linke
         };
         let mut chain = std::iter::successors(table.source_at(offset), |entry| table.call_of(*entry)).take(MOST_CALLS);
         let origin = chain.next().and_then(&mut place);
-        let mut calls: Vec<(u16, u32)> = chain.filter_map(place).collect();
-        calls.reverse();
-        let inlined = calls.into_iter().fold(None, |outer, at| {
-            let call = InlinedCall { at, outer };
-            Some(*known.entry(call).or_insert_with(|| {
-                lines.calls.push(call);
-                lines.calls.len() as u32 - 1
-            }))
-        });
-        if inlined.is_some() {
-            lines.inlined.resize(all, None);
-            lines.inlined[index] = inlined;
-        }
+        calls.add(&mut lines, (index, all), chain.filter_map(place).collect());
         if let Some(origin) = origin {
             program.set_origin(Pc::from(index), origin);
         }

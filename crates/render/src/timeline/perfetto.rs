@@ -13,6 +13,7 @@ use lab::timeline::{SmTimeline, Stall};
 use lab::{Report, SampleSeries};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Cycles per point of the counters.
 const STEP: u64 = 64;
@@ -22,21 +23,31 @@ const WARPS: u64 = 1000;
 /// Number of the GPU's process, after those of SMs.
 const GPU: u64 = 1_000_000;
 
+/// Events as text, one after the other: a run has millions.
+#[derive(Default)]
+struct Events(String);
+
+impl Events {
+    fn push(&mut self, event: &Value) {
+        let separator = if self.0.is_empty() { "" } else { ",\n" };
+        let _ = write!(self.0, "{separator}{event}");
+    }
+}
+
 /// A run on `gpu` as one file: its launches and counters, and the timelines of SMs.
 pub fn render(report: &Report, gpu: &GpuConfig) -> String {
-    let mut events = vec![
-        json!({"ph": "M", "pid": GPU, "name": "process_name", "args": {"name": report.gpu}}),
-        json!({"ph": "M", "pid": GPU, "name": "process_sort_index", "args": {"sort_index": -1}}),
-    ];
-    events.extend(launches(report));
-    events.extend(over_time(report, gpu));
+    let mut events = Events::default();
+    events.push(&json!({"ph": "M", "pid": GPU, "name": "process_name", "args": {"name": report.gpu}}));
+    events.push(&json!({"ph": "M", "pid": GPU, "name": "process_sort_index", "args": {"sort_index": -1}}));
+    launches(&mut events, report);
+    over_time(&mut events, report, gpu);
     let mut id = 0u64;
     for timeline in &report.timelines {
         let pid = u64::from(timeline.sm);
-        events.push(json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": format!("SM {pid}")}}));
-        events.extend(slots(timeline, pid));
-        events.extend(ctas(timeline, pid));
-        events.extend(warps(timeline, pid));
+        events.push(&json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": format!("SM {pid}")}}));
+        slots(&mut events, timeline, pid);
+        ctas(&mut events, timeline, pid);
+        warps(&mut events, timeline, pid);
         for passage in &timeline.instructions {
             let stages = stages(passage);
             let Some(&(_, _, begin)) = stages.first() else { continue };
@@ -46,14 +57,14 @@ pub fn render(report: &Report, gpu: &GpuConfig) -> String {
             let common = |ph: &str, name: &str, ts: u64| json!({"ph": ph, "cat": "instruction", "id": id, "pid": pid, "tid": tid, "ts": ts, "name": name});
             let mut opening = common("b", name, begin);
             opening["args"] = args;
-            events.push(opening);
+            events.push(&opening);
             let end = passage.written_back.unwrap_or(timeline.cycles.end).max(begin) + 1;
             let ends = stages.iter().skip(1).map(|stage| stage.2).chain([end]);
             for ((_, stage, at), until) in stages.iter().zip(ends) {
-                events.push(common("b", stage, *at));
-                events.push(common("e", stage, until));
+                events.push(&common("b", stage, *at));
+                events.push(&common("e", stage, until));
             }
-            events.push(common("e", name, end));
+            events.push(&common("e", name, end));
             let entered = passage.executing.or(passage.issued);
             if let Some(((served, level), from)) =
                 passage.served.zip(entered).filter(|((served, _), from)| served >= from)
@@ -61,14 +72,17 @@ pub fn render(report: &Report, gpu: &GpuConfig) -> String {
                 let access = |ph: &str, ts: u64| json!({"ph": ph, "cat": "memory", "id": id, "pid": pid, "ts": ts, "name": level.name()});
                 let mut opening = access("b", from);
                 opening["args"] = json!({"instruction": name, "pc": passage.pc.0, "warp slot": passage.warp.0});
-                events.extend([opening, access("e", served + 1)]);
+                events.push(&opening);
+                events.push(&access("e", served + 1));
             }
             id += 1;
         }
-        events.extend(counters(timeline, pid));
+        counters(&mut events, timeline, pid);
     }
-    let about = json!({"clock": "a microsecond is a core cycle"});
-    json!({"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}).to_string()
+    let Events(events) = events;
+    format!(
+        "{{\"traceEvents\": [\n{events}\n], \"displayTimeUnit\": \"ms\", \"otherData\": {{\"clock\": \"a microsecond is a core cycle\"}}}}\n"
+    )
 }
 
 fn thread_name(pid: u64, tid: u64, name: &str) -> Value {
@@ -76,21 +90,19 @@ fn thread_name(pid: u64, tid: u64, name: &str) -> Value {
 }
 
 /// The launches of each stream, with their launch latency inside.
-fn launches(report: &Report) -> Vec<Value> {
+fn launches(events: &mut Events, report: &Report) {
     let streams: BTreeSet<u32> = report.kernels.iter().map(|kernel| kernel.stream).collect();
-    let mut events: Vec<Value> =
-        streams.iter().map(|stream| thread_name(GPU, u64::from(*stream), &format!("stream {stream}"))).collect();
+    streams.iter().for_each(|stream| events.push(&thread_name(GPU, u64::from(*stream), &format!("stream {stream}"))));
     for kernel in &report.kernels {
         let cycles = |name| kernel.statistics.number(name) as u64;
         let slice = |name: &str, duration: u64, args: Value| json!({"ph": "X", "cat": "launch", "pid": GPU, "tid": kernel.stream, "ts": kernel.start_cycle, "dur": duration, "name": name, "args": args});
         let args = json!({"launch": kernel.launch, "grid": kernel.grid.to_string(), "block": kernel.block.to_string()});
-        events.push(slice(&kernel.name, cycles(summary::TOTAL_CYCLES), args));
+        events.push(&slice(&kernel.name, cycles(summary::TOTAL_CYCLES), args));
         let latency = cycles(summary::LAUNCH_CYCLES);
         if latency > 0 {
-            events.push(slice("launch latency", latency, json!({})));
+            events.push(&slice("launch latency", latency, json!({})));
         }
     }
-    events
 }
 
 /// A point of a counter: its value until the next one.
@@ -99,22 +111,21 @@ fn point(pid: u64, ts: u64, name: &str, value: impl Into<Value>) -> Value {
 }
 
 /// Counters of the whole GPU, of the intervals that the run was sampled in.
-fn over_time(report: &Report, gpu: &GpuConfig) -> Vec<Value> {
+fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
     let overview = report.overview.as_ref();
     let Some(series) = report.samples.as_ref().or(overview.map(|overview| &overview.samples)) else {
-        return Vec::new();
+        return;
     };
     let l2_fetch = f64::from(gpu.l2.cache.fetch_bytes());
-    let mut events = Vec::new();
     // What a statistic comes to in each cycle, times a factor.
     let mut per_cycle = |name: &str, statistic: &str, factor: f64| {
         let Some(at) = column(series, statistic) else { return };
         for row in &series.rows {
             let cycles = (row.end_cycle - row.start_cycle).max(1) as f64;
             let value = row.values[at].number().unwrap_or(0.0) * factor / cycles;
-            events.push(point(GPU, row.start_cycle, name, value));
+            events.push(&point(GPU, row.start_cycle, name, value));
         }
-        events.extend(series.rows.last().map(|row| point(GPU, row.end_cycle, name, 0.0)));
+        series.rows.last().into_iter().for_each(|row| events.push(&point(GPU, row.end_cycle, name, 0.0)));
     };
     per_cycle("instructions of threads per cycle", summary::THREAD_INSTRUCTIONS, 1.0);
     per_cycle("L2 bytes per cycle", "partition.parts", l2_fetch);
@@ -127,14 +138,13 @@ fn over_time(report: &Report, gpu: &GpuConfig) -> Vec<Value> {
     }
     if let Some(at) = column(series, summary::OCCUPANCY) {
         let value = |row: &lab::Sample| row.values[at].number().unwrap_or(0.0);
-        events.extend(series.rows.iter().map(|row| point(GPU, row.start_cycle, "occupancy (%)", value(row))));
+        series.rows.iter().for_each(|row| events.push(&point(GPU, row.start_cycle, "occupancy (%)", value(row))));
     }
     let power = report.power.as_ref().or(overview.and_then(|overview| overview.power.as_ref()));
     for interval in power.into_iter().flat_map(|power| &power.intervals) {
         let watts: f64 = energy::Component::ALL.iter().map(|&component| interval.energy.watts(component)).sum();
-        events.push(point(GPU, interval.start_cycle, "power (W)", watts));
+        events.push(&point(GPU, interval.start_cycle, "power (W)", watts));
     }
-    events
 }
 
 fn column(series: &SampleSeries, statistic: &str) -> Option<usize> {
@@ -142,8 +152,7 @@ fn column(series: &SampleSeries, statistic: &str) -> Option<usize> {
 }
 
 /// What each issue slot does.
-fn slots(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
-    let mut events = Vec::new();
+fn slots(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let count = timeline.gaps.iter().map(|gap| gap.slot + 1).max().unwrap_or(0);
     for slot in 0..count {
         let name = if timeline.width == 1 {
@@ -151,33 +160,29 @@ fn slots(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
         } else {
             format!("scheduler {}, slot {}", slot / timeline.width, slot % timeline.width)
         };
-        events.push(thread_name(pid, slot as u64, &name));
+        events.push(&thread_name(pid, slot as u64, &name));
     }
     for gap in &timeline.gaps {
         let duration = gap.until - gap.from;
-        events.push(json!({"ph": "X", "cat": "stall", "pid": pid, "tid": gap.slot, "ts": gap.from, "dur": duration, "name": gap.stall.name()}));
+        events.push(&json!({"ph": "X", "cat": "stall", "pid": pid, "tid": gap.slot, "ts": gap.from, "dur": duration, "name": gap.stall.name()}));
     }
-    events
 }
 
 /// The CTAs of each CTA slot.
-fn ctas(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
+fn ctas(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let used: BTreeSet<u64> = timeline.residences.iter().map(|residence| u64::from(residence.slot.0)).collect();
-    let mut events: Vec<Value> =
-        used.into_iter().map(|slot| thread_name(pid, CTAS + slot, &format!("CTA slot {slot}"))).collect();
+    used.into_iter().for_each(|slot| events.push(&thread_name(pid, CTAS + slot, &format!("CTA slot {slot}"))));
     for residence in &timeline.residences {
         let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
         let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
         let tid = CTAS + u64::from(residence.slot.0);
         let args = json!({"warps": residence.warps.len()});
-        events.push(json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name, "args": args}));
+        events.push(&json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name, "args": args}));
     }
-    events
 }
 
 /// Which CTA each warp slot belongs to.
-fn warps(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
-    let mut events = Vec::new();
+fn warps(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let mut named = BTreeSet::new();
     for residence in &timeline.residences {
         let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
@@ -185,17 +190,16 @@ fn warps(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
             let tid = WARPS + u64::from(warp.0);
             if named.insert(tid) {
                 let name = format!("warp slot {}", warp.0);
-                events.push(thread_name(pid, tid, &name));
+                events.push(&thread_name(pid, tid, &name));
             }
             let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
-            events.push(json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name}));
+            events.push(&json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name}));
         }
     }
-    events
 }
 
 /// Issues and empty issue slots per cycle, by reason, and resident warps at the start, of each [`STEP`] cycles.
-fn counters(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
+fn counters(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let range = timeline.cycles.clone();
     // Without the time in which nothing is there.
     let written_back = timeline.instructions.iter().filter_map(|i| i.written_back.map(|at| at + 1));
@@ -227,16 +231,14 @@ fn counters(timeline: &SmTimeline, pid: u64) -> Vec<Value> {
     }
     let start = |i: usize| range.start + i as u64 * STEP;
     let mut warps = 0;
-    let resident = changes[..steps].iter().enumerate().map(|(i, change)| {
+    for (i, change) in changes[..steps].iter().enumerate() {
         warps += change;
-        point(pid, start(i), "resident warps", warps)
-    });
-    let mut events: Vec<Value> = resident.collect();
+        events.push(&point(pid, start(i), "resident warps", warps));
+    }
     for (name, counts) in slots {
         let per_cycle =
             |(i, &count): (usize, &u64)| point(pid, start(i), &name, count as f64 / (end - start(i)).min(STEP) as f64);
-        events.extend(counts.iter().enumerate().map(per_cycle));
-        events.push(point(pid, end, &name, 0.0));
+        counts.iter().enumerate().map(per_cycle).for_each(|point| events.push(&point));
+        events.push(&point(pid, end, &name, 0.0));
     }
-    events
 }
