@@ -292,8 +292,8 @@ def compare(
     common = flat(settings)
     machines = []
     for one, design, warp in itertools.product(on, chosen, by):
-        label = [(str(one), len(on)), (design, len(chosen)), (str(warp), len(by))]
-        machines.append(_Machine(one, design, warp, common, [name for name, several in label if several > 1]))
+        parts = [(str(one), len(on)), (design, len(chosen)), (str(warp), len(by))]
+        machines.append(_Machine(one, design, warp, common, [name for name, several in parts if several > 1]))
     for key, values in (vary or {}).items():
         machines = _varied(machines, key, [values] if isinstance(values, str) else list(values))
     labels = [" ".join(of.label) or of.gpu or of.core for of in machines]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -89,9 +89,11 @@ class Kernel:
         """Name, size in bytes and type of each parameter; the type is empty where the module does not say."""
         return self._parameters
 
-    def __getitem__(self, shape: Any) -> Any:
-        grid, block, *rest = shape
-        stream, shared = (*rest, *(0, 0)[len(rest) :])
+    def __getitem__(self, shape: tuple[Any, ...]) -> Callable[..., None]:
+        # As numba writes it: grid, block, stream, bytes of dynamic shared memory.
+        grid, block = shape[:2]
+        stream = shape[2] if len(shape) > 2 else 0
+        shared = shape[3] if len(shape) > 3 else None
 
         def launch(*args: Any) -> None:
             self.launch(grid, block, *args, shared=shared, stream=stream)
@@ -151,7 +153,7 @@ def encode(of: Any, name: str, size: int, kind: str) -> bytes:
     if of is None:
         of = 0
     if isinstance(of, (bytes, bytearray, np.void)):
-        data = bytes(of)
+        data = of.tobytes() if isinstance(of, np.void) else bytes(of)
         if len(data) != size:
             raise refuse(f"the argument has {len(data)} bytes")
         return data
