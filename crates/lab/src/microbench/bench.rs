@@ -4,7 +4,7 @@ use super::kernels;
 use crate::device::SimulatedDevice;
 use crate::setup::Setup;
 use gpu::Stats;
-use isa::Dim3;
+use isa::{Channel, Dim3, Image, Sampler, Shape};
 use workloads::device::{
     ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters,
 };
@@ -76,6 +76,29 @@ impl Bench {
             self.device.write(buffer, i * stride, &next.to_le_bytes())?;
         }
         Ok(buffer)
+    }
+
+    /// A texture of 32-bit texels of which `nodes`, `stride` bytes apart, hold the place of the next; returns its
+    /// object.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn texture_ring(&mut self, nodes: u64, stride: u64) -> Result<u64, DeviceError> {
+        const TEXEL_BYTES: u64 = 4;
+        let buffer = self.device.alloc("texture", nodes * stride)?;
+        for i in 0..nodes {
+            let next = (i + 1) % nodes * stride / TEXEL_BYTES;
+            self.device.write(buffer, i * stride, &(next as u32).to_le_bytes())?;
+        }
+        self.device.image(&Image {
+            base: buffer.address,
+            shape: Shape::D1,
+            size: [(nodes * stride / TEXEL_BYTES) as u32, 1, 1],
+            pitch: nodes * stride,
+            channel: Channel::U32,
+            channels: 1,
+            sampler: Some(Sampler::default()),
+        })
     }
 
     /// Zeroes in device memory, and in L2 where host copies go there.

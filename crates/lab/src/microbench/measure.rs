@@ -22,6 +22,8 @@ enum Method {
     Interval { warps: u32 },
     /// Cycles of a step of a pointer chase, by one thread.
     Chase { nodes: u64, stride: u64, warm: bool },
+    /// Cycles of a step from texel to texel, by one thread, when caches are warm.
+    TextureChase { nodes: u64, stride: u64 },
     /// Bytes per cycle that all SMs read from L2.
     L2Read,
     /// Bytes per cycle of data that are in DRAM only; `bytes` for each accessed one.
@@ -162,6 +164,15 @@ fn others() -> Vec<Quantity> {
             "l1_loads_32",
             loads(128),
             CyclesPerWarp,
+        ),
+        q(
+            Texture,
+            "texture_latency",
+            CYCLES,
+            "read of a texel that hits",
+            "chase_texture",
+            Method::TextureChase { nodes: 64, stride: 128 },
+            once,
         ),
         q(Shared, "shared_latency", CYCLES, "load without a conflict", "shared_chase", line(4), once),
         q(Shared, "shared_latency_2_way", CYCLES, "load, two lanes in each bank", "shared_chase", line(8), once),
@@ -386,6 +397,18 @@ impl Runner<'_> {
         Ok(counted.of("cycles") / (nodes / 2) as f64)
     }
 
+    fn texture_chase(&self, kernel: &str, nodes: u64, stride: u64) -> Result<f64, DeviceError> {
+        let trips = (2 * nodes / CHASE_LOADS as u64) as u32;
+        let mut bench = self.bench(self.setup, kernel)?;
+        let object = bench.texture_ring(nodes, stride)?;
+        let object = u32::try_from(object)
+            .map_err(|_| DeviceError::Other(format!("the texture object {object:#x} has more than 32 bits")))?;
+        let data = bench.buffer(8)?.address;
+        let work = |trips| Work { ctas: 1, threads: 1, data, trips, cta_stride: object, ..Work::default() };
+        let counted = bench.beyond_of("bench", work(trips), work(2 * trips))?;
+        Ok(counted.of("cycles") / (2 * nodes) as f64)
+    }
+
     fn l2_read(&self, kernel: &str) -> Result<f64, DeviceError> {
         const WINDOW: u32 = 1 << 19;
         const L2_TRIPS: u32 = 4;
@@ -478,6 +501,7 @@ impl Runner<'_> {
             }
             Method::Interval { warps } => self.per_line(kernel, 32 * warps, 0),
             Method::Chase { nodes, stride, warm } => self.chase(kernel, nodes, stride, warm),
+            Method::TextureChase { nodes, stride } => self.texture_chase(kernel, nodes, stride),
             Method::L2Read => self.l2_read(kernel),
             Method::Dram { accesses, writes } => self.dram(kernel, accesses, writes),
             Method::Random => self.random(kernel),

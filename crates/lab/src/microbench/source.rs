@@ -186,6 +186,13 @@ fn chase(name: &str, load: &str) -> Kernel {
     trips(name, "mov.u64 %p2, %p1;", &body, "st.global.u64 [%p2+8], %p1;", &opcodes)
 }
 
+/// A ring of texels is followed, each of which is the place of the next. `a` is the texture object.
+fn texture_chase() -> Kernel {
+    let body = repeated(CHASE_LOADS, |_| "tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%p2, {%r1}];".to_owned());
+    let setup = "cvt.u64.u32 %p2, %a0;\nmov.u32 %r1, 0;";
+    trips("chase_texture", setup, &body, "st.global.u32 [%p1], %r1;", &["TLD"; CHASE_LOADS])
+}
+
 /// Loads in one trip of a chase.
 pub const CHASE_LOADS: usize = 16;
 
@@ -321,6 +328,7 @@ pub fn kernels() -> Vec<Kernel> {
     all.extend([
         chase("chase_l1", "ld.global.ca.u64"),
         chase("chase_l2", "ld.global.cg.u64"),
+        texture_chase(),
         l1("l1_loads_32", 1),
         l1("l1_loads_64", 2),
         l1("l1_loads_128", 4),
