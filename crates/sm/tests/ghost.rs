@@ -116,6 +116,24 @@ fn a_dependent_chain_issues_as_in_order() {
 }
 
 #[test]
+fn without_the_cycle_of_the_checker_a_dependent_chain_issues_when_it_does_in_order() {
+    let lines = [late(), add(2, &[1]), add(3, &[2]), add(4, &[3])];
+    let bench = Bench::slow_sfu(&lines);
+    let in_order = bench.run().sm.observer;
+    let drawn = bench.draw::<Ghost>(&GhostConfig { checker_cycles: 0, ..GhostConfig::default() });
+    (0..4).for_each(|i| assert_eq!(at(&drawn, i, 'I'), at(&in_order, i, 'I')));
+}
+
+#[test]
+fn without_reordering_only_the_oldest_issues() {
+    let lines = [late(), add(2, &[1]), add(3, &[51]), add(4, &[52]), add(5, &[2]), add(6, &[53])];
+    let drawn = Bench::slow_sfu(&lines).draw::<Ghost>(&GhostConfig { reorder: false, ..GhostConfig::default() });
+    (1..6).for_each(|i| assert!(at(&drawn, i, 'I') > at(&drawn, i - 1, 'I'), "{}", drawn.draw()));
+    let reordering = ghost(&lines);
+    assert!(at(&reordering, 2, 'I') < at(&reordering, 1, 'I'));
+}
+
+#[test]
 fn the_oldest_issues_in_the_cycle_of_the_write_back_and_others_in_the_next() {
     // Both wait for r1 behind an older instruction that waits longer.
     let lines = [late(), op(OpClass::Sfu, 2, &[1]), add(3, &[2]), add(4, &[1])];
@@ -411,7 +429,8 @@ fn random_programs_keep_their_order() {
             2 => g.sm.operands.collectors = 4,
             _ => (g.sm.operands.sub_cores, g.sm.operands.reads_per_bank) = (seed % 5 == 3, 1),
         });
-        for config in [sized(1), sized(4), GhostConfig::default(), sized(32), precise()] {
+        let plain = GhostConfig { checker_cycles: 0, reorder: false, ..GhostConfig::default() };
+        for config in [sized(1), sized(4), GhostConfig::default(), sized(32), precise(), plain] {
             let findings = bench.audit::<Ghost>(&config);
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");
         }

@@ -108,6 +108,12 @@ kit::parameters! {
         pub instruction_buffer: u32 = 4 in (1, 128),
         /// Dependence checkers of a scheduler.
         pub checkers: u32 = 4 in (1, 32),
+        /// Cycles that an instruction is in a dependence checker. With 0 it is in the issue buffer in the same
+        /// cycle, which shows what the cycle costs.
+        pub checker_cycles: u32 = 1 in (0, 1),
+        /// Instructions pass older ones of their warp. Without this only a warp's oldest issues, which shows what
+        /// is due to the larger buffers and to the checkers.
+        pub reorder: bool = true,
         /// GhOST-Precise: loads leave a state from which their warp can start again at them.
         pub precise: bool = false,
         /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
@@ -177,7 +183,7 @@ impl<M: WarpMask> Ghost<M> {
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
-        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0);
+        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0.filter(|_| self.config.reorder));
         let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
         let head = match candidate {
             Some(location) => {
@@ -433,6 +439,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         }
         if !self.checkable().is_empty() {
             self.check(window);
+        }
+        if self.config.checker_cycles == 0 {
+            self.enter(window);
         }
         let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
         if !busy.is_empty() || !self.checked.is_empty() {
