@@ -1,6 +1,7 @@
-//! Finds out which commit is built: from the files of the repository, so that no git is needed.
+//! Finds out which commit is built: from the files of the repository, so that no git is needed. `WARPWRIGHT_COMMIT`
+//! says it where there is no repository, as in a package's sources.
 //!
-//! `WARPWRIGHT_COMMIT` says it where there is no repository, as in a package's sources.
+//! Says where the libraries are that a release build of the command has within it (`embed`).
 
 use std::env;
 use std::fs;
@@ -17,6 +18,18 @@ fn main() {
     let commit = said.or_else(|| commit_of(&git_folder(&package)?)).unwrap_or_default();
     let short: String = commit.trim().chars().filter(char::is_ascii_alphanumeric).take(DIGITS).collect();
     println!("cargo::rustc-env=WARPWRIGHT_COMMIT={short}");
+    // Those of other profiles are several times as large, and are beside the command.
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release")
+        && let Some(folder) = libraries()
+    {
+        println!("cargo::rustc-env=WARPWRIGHT_EMBED_FROM={}", folder.display());
+    }
+}
+
+/// The folder in which cargo builds libraries that the command depends on: `OUT_DIR` is in `build`, beside it.
+fn libraries() -> Option<PathBuf> {
+    let out = PathBuf::from(env::var_os("OUT_DIR")?);
+    Some(out.ancestors().find(|folder| folder.ends_with("build"))?.parent()?.join("deps"))
 }
 
 /// The folder of the repository that has the package two folders below its root; a worktree's own.

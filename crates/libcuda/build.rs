@@ -5,4 +5,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        // The command has the library within it, which line tables would make six times as large.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--strip-debug");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,14 @@ const SHARED: [(&str, &str); 5] = [
     ("libcudart13.so", "libcudart.so.13"),
 ];
 
+/// The libraries within the command; empty where it was built without.
+const EMBEDDED: [(&str, &[u8]); 4] = [
+    ("libcuda.so", embed::library!("libcuda.so")),
+    ("libcudart11.so", embed::library!("libcudart11.so")),
+    ("libcudart12.so", embed::library!("libcudart12.so")),
+    ("libcudart13.so", embed::library!("libcudart13.so")),
+];
+
 /// Name of the folder.
 const FOLDER: &str = "warpwright-cuda";
 
@@ -23,21 +32,24 @@ const FOLDER: &str = "warpwright-cuda";
 pub struct Libraries(PathBuf);
 
 impl Libraries {
-    /// Finds the libraries beside the program, and makes the folder in which they have the names that programs ask for.
+    /// Finds the libraries beside the program, or takes those within it, and makes the folder in which they have the names
+    /// that programs ask for.
     pub fn find() -> Result<Self, Failure> {
         let program = std::env::current_exe().and_then(fs::canonicalize);
         let program = program.map_err(|e| Failure::failed(format!("the program does not know where it is: {e}")))?;
         let beside = program.parent().unwrap_or(Path::new("/"));
         let places = [beside.to_owned(), beside.join("deps"), beside.join("../deps"), beside.join("../lib/warpwright")];
         let is_complete = |place: &&PathBuf| SHARED.iter().all(|(file, _)| place.join(file).is_file());
-        let Some(place) = places.iter().find(is_complete) else {
-            return Err(Failure::failed(missing(beside)));
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+        let cache = cache.map(|cache| cache.join("warpwright"));
+        let place = match places.iter().find(is_complete) {
+            Some(place) => place.clone(),
+            None => unpack(&EMBEDDED, cache.as_deref(), beside)?,
         };
         let place = fs::canonicalize(place).map_err(Failure::failed)?;
-        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
         // Where the libraries may not be changed, the folder is the user's own.
-        let own = cache.map(|cache| cache.join(format!("warpwright/{:016x}", hash_of(&place))));
+        let own = cache.map(|cache| cache.join(format!("{:016x}", hash_of(&place))));
         let mut problem = None;
         for folder in std::iter::once(place.join(FOLDER)).chain(own) {
             match link_all(&place, &folder) {
@@ -59,6 +71,34 @@ impl Libraries {
     }
 }
 
+/// Writes the libraries that are within the command to a folder of their own in `cache`, if they are not there, and returns
+/// the folder.
+fn unpack(libraries: &[(&str, &[u8])], cache: Option<&Path>, beside: &Path) -> Result<PathBuf, Failure> {
+    if libraries.iter().any(|(_, bytes)| bytes.is_empty()) {
+        return Err(Failure::failed(missing(beside)));
+    }
+    let cache = cache.ok_or_else(|| {
+        let why = "the libraries that programs find in place of NVIDIA's have no folder to be written to";
+        Failure::failed(format!("{why}: neither XDG_CACHE_HOME nor HOME names one\n  hint: set one of them"))
+    })?;
+    // Another version of the command has other libraries.
+    let folder = cache.join(format!("libraries-{:016x}", hash_of(libraries)));
+    let is_there = |&(file, bytes): &(&str, &[u8])| {
+        folder.join(file).metadata().is_ok_and(|found| found.is_file() && found.len() == bytes.len() as u64)
+    };
+    let write = || {
+        fs::create_dir_all(&folder)?;
+        let missing = libraries.iter().filter(|library| !is_there(library));
+        missing.into_iter().try_for_each(|(file, bytes)| kit::output::write(&folder.join(file), bytes))
+    };
+    write().map_err(|e| {
+        let what = "cannot write the libraries that programs find in place of NVIDIA's";
+        let hint = "hint: XDG_CACHE_HOME names another folder for them";
+        Failure::failed(format!("{what} to `{}`: {e}\n  {hint}", folder.display()))
+    })?;
+    Ok(folder)
+}
+
 /// The message that libraries are missing in the folder of the program, and how to get them.
 fn missing(beside: &Path) -> String {
     let mut files: Vec<&str> =
@@ -66,16 +106,15 @@ fn missing(beside: &Path) -> String {
     files.dedup();
     let (files, own) = (files.join(", "), beside.parent().unwrap_or(Path::new("/")).join("lib/warpwright"));
     format!(
-        "the libraries that programs find in place of NVIDIA's are not beside the command: no {files} in `{}` or `{}`\n  hint: `cargo install` installs the command only; `cargo build --release` in a checkout makes the libraries: copy target/release/libcuda*.so to one of these folders",
+        "the libraries that programs find in place of NVIDIA's are not beside the command: no {files} in `{}` or `{}`\n  hint: a release build has them within it (`cargo install --path crates/cli`); this command was built without",
         beside.display(),
         own.display()
     )
 }
 
-fn hash_of(path: &Path) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
+fn hash_of(what: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
+    what.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -124,6 +163,28 @@ mod tests {
         assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
         fs::write(bin.join("libcuda.so"), "").unwrap();
         assert!(missing(&bin).contains("no libcudart11.so,"));
+    }
+
+    #[test]
+    fn libraries_within_the_command_are_written_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, bin) = (folder.path().join("cache"), folder.path().join("bin"));
+        let libraries: [(&str, &[u8]); 2] = [("libcuda.so", b"one"), ("libcudart12.so", b"other")];
+        let place = unpack(&libraries, Some(&cache), &bin).unwrap();
+        assert_eq!(fs::read(place.join("libcudart12.so")).unwrap(), b"other");
+        let written = || fs::metadata(place.join("libcuda.so")).unwrap().modified().unwrap();
+        let first = written();
+        fs::write(place.join("libcudart12.so"), "cut").unwrap();
+        assert_eq!(unpack(&libraries, Some(&cache), &bin).unwrap(), place);
+        assert_eq!(first, written(), "what is there stays");
+        assert_eq!(fs::read(place.join("libcudart12.so")).unwrap(), b"other", "what is not whole is written again");
+        let newer = unpack(&[("libcuda.so", b"two")], Some(&cache), &bin).unwrap();
+        assert_ne!(newer, place, "another version does not touch it");
+        assert!(unpack(&[("libcuda.so", b"")], Some(&cache), &bin).unwrap_err().message.contains("built without"));
+        assert!(unpack(&libraries, None, &bin).unwrap_err().message.contains("XDG_CACHE_HOME"));
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(unpack(&libraries, Some(&file), &bin).unwrap_err().message.contains("cannot write the libraries"));
     }
 
     #[test]

@@ -79,6 +79,9 @@ fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
 #[derive(Debug, Serialize)]
 pub struct InstructionRow<'a> {
     workload: &'a str,
+    /// Label of the machine, of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<&'a str>,
     gpu: &'a str,
     core: &'a str,
     kernel: &'a str,
@@ -109,12 +112,34 @@ pub struct InstructionRow<'a> {
 
 /// The instructions of a profile, by kernel, in the order of the code.
 pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<InstructionRow<'a>> {
+    instructions(report, profile, &report.workload, None)
+}
+
+/// The instructions of each run of a comparison that has a profile.
+pub fn of_profiles(comparison: &Comparison) -> Vec<InstructionRow<'_>> {
+    let columns = comparison.columns.len();
+    let of_run = |i: usize| {
+        let (row, at) = (i / columns, i % columns);
+        let report = comparison.cell(row, at).complete()?;
+        let (workload, label) = (comparison.workloads[row].as_str(), comparison.columns[at].label.as_str());
+        Some(instructions(report, report.profile.as_ref()?, workload, Some(label)))
+    };
+    (0..comparison.cells.len()).filter_map(of_run).flatten().collect()
+}
+
+fn instructions<'a>(
+    report: &'a Report,
+    profile: &'a Profile,
+    workload: &'a str,
+    column: Option<&'a str>,
+) -> Vec<InstructionRow<'a>> {
     let of_kernel = |kernel: &'a KernelProfile| {
         kernel.instructions.iter().map(move |i| {
             let (source, memory) = (i.source.as_ref(), i.memory);
             let count = |of: fn(&Accesses) -> u64| memory.as_ref().map_or(0, of);
             InstructionRow {
-                workload: &report.workload,
+                workload,
+                column,
                 gpu: &report.gpu,
                 core: &report.core,
                 kernel: &kernel.name,

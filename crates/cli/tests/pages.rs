@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{command, root, run, succeed};
+use common::{root, run, succeed};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -52,15 +52,41 @@ fn a_page_does_not_replace_an_input() {
     assert!(ran.status != 0 && std::fs::read_to_string(launch).unwrap().contains("none.ptx"), "{}", ran.stderr);
 }
 
-/// Skipped, with a message, where there is no Chromium or no Python.
+/// A launch file for a kernel of `length` additions.
+fn long_kernel(folder: &Path, length: usize) -> String {
+    let additions: String =
+        (0..length).map(|i| format!("add.f32 %f{}, %f{}, %f{};\n", i % 8, (i + 3) % 8, (i + 5) % 8)).collect();
+    let ptx = format!(
+        ".version 6.4\n.target sm_70\n.address_size 64\n.visible .entry long(.param .u64 p)\n{{\n.reg .f32 %f<8>; .reg .b64 %d;\n\
+         ld.param.u64 %d, [p];\n{additions}st.global.f32 [%d], %f1;\nret;\n}}\n"
+    );
+    std::fs::write(folder.join("long.ptx"), ptx).unwrap();
+    let launch = "module = \"long.ptx\"\n[buffers.out]\ntype = \"f32\"\nlength = 1\nfill = 0\n\
+                  [[launch]]\nkernel = \"long\"\ngrid = 1\nblock = 64\nargs = [\"out\"]\n";
+    let path = folder.join("long.toml");
+    std::fs::write(&path, launch).unwrap();
+    path.display().to_string()
+}
+
+/// Pages of each command, of ten warps and of ten thousand instructions. Skipped, with a message, where there is no Chromium
+/// or no Python.
 #[test]
 fn a_browser_shows_pages() {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("run.html");
-    let ran = command(&["run", "matmul", "-q", "--html", path.to_str().unwrap()]).status().unwrap();
-    assert!(ran.success());
+    let long = long_kernel(folder.path(), 10_000);
+    let of_command: [(&str, &[&str]); 4] = [
+        ("run", &["run", "vectoradd", "--set", "sm_count=1", "--param", "n=320"]),
+        ("profile", &["profile", &long, "--gpu", "v100"]),
+        ("compare", &["compare", "vectoradd", "nn", "--gpu", "v100", "--cores", "inorder,ghost", "--profile"]),
+        ("reproduce", &["reproduce", "scalar-table1", "--size", "small"]),
+    ];
+    let written = of_command.map(|(name, args)| {
+        let text = page(folder.path(), &format!("{name}.html"), args);
+        assert!((20_000..2_000_000).contains(&text.len()), "{name}: {} bytes", text.len());
+        folder.path().join(format!("{name}.html"))
+    });
     let mut tool = Command::new(root().join("tools/look-at-pages"));
-    let Ok(looked) = tool.arg(&path).arg("--out").arg(folder.path()).output() else {
+    let Ok(looked) = tool.args(&written).arg("--out").arg(folder.path()).output() else {
         eprintln!("skipped: no Python");
         return;
     };

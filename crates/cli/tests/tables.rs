@@ -26,6 +26,20 @@ fn the_table_of_a_profile_adds_up_to_the_run() {
 }
 
 #[test]
+fn the_instructions_of_a_comparison_are_those_of_its_runs() {
+    let args = ["compare", "bfs", "reduction", "--gpus", "v100", "--cores", "inorder,ghost", "--profile", "--csv"];
+    let rows = records(&args);
+    let alone = records(&["profile", "bfs", "--gpu", "v100", "--core", "ghost", "--csv"]);
+    let within: Vec<_> = rows.iter().filter(|row| row["workload"] == "bfs" && row["column"] == "ghost").collect();
+    assert_eq!(within.len(), alone.len());
+    for (one, other) in within.into_iter().zip(&alone) {
+        assert!(other.iter().all(|(name, value)| name == "workload" || one[name] == *value), "{one:?} {other:?}");
+    }
+    let runs: std::collections::BTreeSet<_> = rows.iter().map(|row| (&row["workload"], &row["column"])).collect();
+    assert_eq!(runs.len(), 4);
+}
+
+#[test]
 fn the_kernels_of_a_file_are_a_table() {
     let code = records(&["inspect", "bfs", "--sm", "75", "--csv"]);
     let ptx = records(&["inspect", "bfs", "--csv"]);

@@ -15,6 +15,10 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{name}");
     // Calls within the library stay within, also where another version's library is loaded first.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        // The command has the library within it, which line tables would make six times as large.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--strip-debug");
+    }
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).any(|folder| Path::new(&folder).join("ld.bfd").exists());
     if found {

@@ -45,7 +45,7 @@ pub struct ListedInstruction {
     pub pc: u32,
     /// As PTX or machine code.
     pub text: String,
-    /// Line of CUDA, if known.
+    /// Line of CUDA, if known; of PTX without any such line, its own line.
     pub source: Option<TextLine>,
     /// Calls that the code was inlined for, the innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -58,13 +58,19 @@ pub struct ListedInstruction {
 pub fn listing(program: &Program, place: &SourcePlace) -> Vec<ListedInstruction> {
     let mut sources = Sources::new(place);
     let ptx: Vec<&str> = program.lines.ptx_text.as_deref().unwrap_or_default().lines().collect();
+    let has_table = (0..program.insts().len()).any(|index| program.origin(Pc::from(index)).is_some());
+    // PTX that somebody wrote is its own source.
+    let own = |pc: Pc| {
+        let line = program.source(pc).line;
+        (!has_table && line != 0 && !program.code_file.is_empty()).then_some((&*program.code_file, line))
+    };
     let instruction = |index: usize| {
         let pc = Pc::from(index);
         let ptx_line = program.lines.ptx.get(index).copied().filter(|&line| line != 0);
         ListedInstruction {
             pc: pc.0,
             text: program.text(pc).to_owned(),
-            source: program.origin(pc).map(|at| sources.line(at)),
+            source: program.origin(pc).or_else(|| own(pc)).map(|at| sources.line(at)),
             calls: program.calls(pc).map(|at| sources.line(at)).collect(),
             ptx: ptx_line.map(|line| TextLine::of(&ptx, line)),
         }
@@ -154,6 +160,23 @@ mod tests {
         let multiply = all.iter().find(|inst| inst.text.starts_with("fma")).unwrap();
         assert_eq!(multiply.source.as_ref().map(|line| line.line), Some(7));
         assert_eq!(multiply.ptx, None);
+    }
+
+    #[test]
+    fn ptx_without_lines_is_its_own_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = bundled("saxpy")
+            .ptx
+            .lines()
+            .filter(|l| !l.trim_start().starts_with(".loc"))
+            .fold(String::new(), |text, line| text + line + "\n");
+        std::fs::write(folder.path().join("own.ptx"), &text).unwrap();
+        let loaded = lower::load("own.ptx", text.clone().into_bytes(), LowerOptions::default()).unwrap();
+        let all = listing(&loaded.module.kernels[0].program, &SourcePlace::Folder(folder.path().to_owned()));
+        let multiply = all.iter().find(|inst| inst.text.starts_with("fma")).unwrap();
+        let source = multiply.source.as_ref().unwrap();
+        assert_eq!((source.file.as_deref(), source.text.as_deref()), (Some("own.ptx"), Some(&*multiply.text)));
+        assert!(text.lines().nth(source.line as usize - 1).unwrap().contains("fma"), "{source:?}");
     }
 
     #[test]

@@ -91,6 +91,8 @@ impl Options {
             check_memory: self.check_memory,
             profile: self.profile,
             timeline: self.timeline.map(window),
+            // Whether a page or a file for Perfetto will be asked for is not known yet.
+            overview: true,
             ..Setup::new(gpu)
         })
     }

@@ -5,6 +5,7 @@ use config::GpuConfig;
 use lab::{Report, RunError};
 use pyo3::prelude::*;
 use render::profile::{Detail, Order, View};
+use render::timeline::drawn::Drawing;
 use render::{page, timeline};
 
 /// The report of a run, in the forms that there are.
@@ -64,7 +65,8 @@ impl Outcome {
             "instructions" => View::Instructions,
             "lines" => View::Lines,
             "listing" => View::Listing,
-            other => return Err(failure::unknown("show", other, &["instructions", "lines", "listing"])),
+            "latencies" => View::Latencies,
+            other => return Err(failure::unknown("show", other, &["instructions", "lines", "listing", "latencies"])),
         };
         let order = match order {
             "slots" => Order::Slots,
@@ -88,7 +90,7 @@ impl Outcome {
         match format {
             "konata" => Ok(timeline::konata::render(timelines)),
             "perfetto" => Ok(timeline::perfetto::render(&self.report, &self.gpu)),
-            "text" => Ok(plain(&timeline::drawn::render(timelines, 60, 160))),
+            "text" => Ok(plain(&timeline::drawn::render(timelines, Drawing { most: 60, width: 160, is_whole: false }))),
             other => Err(failure::unknown("format", other, &["konata", "perfetto", "text"])),
         }
     }

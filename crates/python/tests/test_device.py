@@ -125,6 +125,30 @@ def test_what_triton_has_compiled(scale):
     assert np.array_equal(y, 2 * x) and run.workload == "scale"
 
 
+def test_a_function_of_triton():
+    triton = pytest.importorskip("triton")
+    import triton_functions
+
+    x, y = arrays()
+    out = np.zeros_like(x)
+    for gpu, threads in (("a100", 128), ("v100", 256)):
+        out[:] = 0
+        run = ww.launch(triton_functions.add, 4, threads, x, y, out, x.size, constants={"BLOCK": 256}, gpu=gpu)
+        assert np.array_equal(out, x + y) and run.workload == "add", (triton.__version__, gpu)
+    for wrong, says in [
+        ({"constants": {}}, "BLOCK"),
+        ({"constants": {"BLOCK": 256, "OTHER": 1}}, "OTHER"),
+        ({"block": 96, "constants": {"BLOCK": 256}}, "power of two"),
+    ]:
+        with pytest.raises(ww.InputError, match=says):
+            ww.launch(triton_functions.add, 4, wrong.pop("block", 128), x, y, out, x.size, gpu="a100", **wrong)
+
+
+def test_constants_are_of_triton(scale):
+    with pytest.raises(ww.InputError, match="for Triton"):
+        ww.launch(scale, 1, 32, None, None, 1.0, 0, constants={"BLOCK": 1})
+
+
 def test_a_python_function_that_numba_compiles():
     numba = pytest.importorskip("numba")
     from numba import cuda

@@ -52,8 +52,10 @@ def test_observing_changes_no_cycle():
     assert sum(row["warp_instructions"] for row in observed.samples()) == plain["warp_instructions"]
     assert "SM 0" in observed.timeline()
     assert observed.timeline("konata").startswith("Kanata\t0004")
-    assert json.loads(observed.timeline("perfetto"))["traceEvents"]
+    events = json.loads(observed.timeline("perfetto"))["traceEvents"]
+    assert {"power", "DRAM bytes", "occupancy"} <= {event["name"] for event in events if event["ph"] == "C"}
     assert "pc" in observed.profile(order="energy", most=3)
+    assert "longest" in observed.profile("latencies", order="causes")
 
 
 def test_several_forms_of_the_results(tmp_path):
@@ -61,7 +63,8 @@ def test_several_forms_of_the_results(tmp_path):
     assert len(run.to_pandas()) == len(run.to_polars()) == len(run.kernels)
     assert "\x1b" not in run.text(statistics=True)
     run.page().save(tmp_path / "bfs.html")
-    assert (tmp_path / "bfs.html").read_text().startswith("<!DOCTYPE html>")
+    page = (tmp_path / "bfs.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and 'id="over-time"' in page
     assert "<iframe" in run.page()._repr_html_() and "Issue slots" in run._repr_html_()
     assert run.plot().get_xlabel()
 

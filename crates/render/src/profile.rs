@@ -4,7 +4,8 @@ use crate::number;
 use crate::style::{FAINT, HEADING, styled};
 use crate::table::{Align, Table};
 use lab::listing::TextLine;
-use lab::profile::{Accesses, InstructionProfile, KernelProfile, LineProfile, Profile};
+use lab::profile::{Accesses, InstructionProfile, KernelProfile, Latency, LineProfile, Profile};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The order of the instructions of a kernel.
@@ -31,6 +32,8 @@ pub enum View {
     Lines,
     /// The code in order, instructions below their lines of source and PTX.
     Listing,
+    /// A table of loads and atomics by the level that their data came from.
+    Latencies,
 }
 
 /// What to show of a profile.
@@ -81,11 +84,7 @@ fn section(kernel: &KernelProfile, all: u64, energy: Option<f64>, detail: Detail
     );
     out += &match detail.view {
         View::Instructions => {
-            let (shown, left) = hottest(kernel.instructions.iter().collect(), detail, |i| Keys {
-                slots: i.slots(),
-                causes: i.caused(),
-                joules: joules(i),
-            });
+            let (shown, left) = hottest(kernel.instructions.iter().collect(), detail, keys);
             table(&shown, slots, energy).render() + &more(left, "instruction")
         }
         View::Lines => {
@@ -97,8 +96,20 @@ fn section(kernel: &KernelProfile, all: u64, energy: Option<f64>, detail: Detail
             lines(&shown, slots, energy).render() + &more(left, "line")
         }
         View::Listing => listing(kernel, slots, energy, detail.most),
+        View::Latencies => {
+            let loads = kernel.instructions.iter().filter(|i| !i.latency_by_level.is_empty()).collect();
+            let (shown, left) = hottest(loads, detail, keys);
+            match latencies(&shown) {
+                Some(table) => table.render() + &more(left, "instruction"),
+                None => "  No load or atomic brought data from a level of memory.\n".to_owned(),
+            }
+        }
     };
     out
+}
+
+fn keys(i: &&InstructionProfile) -> Keys {
+    Keys { slots: i.slots(), causes: i.caused(), joules: joules(i) }
 }
 
 /// What rows are put in order by.
@@ -228,13 +239,62 @@ fn lines(shown: &[LineProfile<'_>], slots: u64, energy: Option<f64>) -> Table {
     table
 }
 
+/// A histogram with a bar for each power of two: the power that the cycles are below, and the number of issues.
+pub(crate) fn by_power(latency: &Latency) -> BTreeMap<u64, u64> {
+    let mut powers = BTreeMap::new();
+    for &(longest, issues) in &latency.histogram {
+        *powers.entry((longest + 1).next_power_of_two()).or_default() += issues;
+    }
+    powers
+}
+
+/// The powers of two that the histograms of any of the instructions have.
+pub(crate) fn powers(instructions: &[&InstructionProfile]) -> BTreeSet<u64> {
+    let latencies = instructions.iter().flat_map(|i| &i.latency_by_level);
+    latencies.flat_map(|(_, latency)| by_power(latency).into_keys()).collect()
+}
+
+/// Rows of loads and atomics by level, with the share of the issues that took less than each power of two and not less
+/// than the one before it; `None` without rows.
+fn latencies(shown: &[&InstructionProfile]) -> Option<Table> {
+    let powers = powers(shown);
+    let columns = [
+        ("pc", Align::Right),
+        ("instruction", Align::Left),
+        ("level", Align::Left),
+        ("issues", Align::Right),
+        ("mean", Align::Right),
+        ("95 %", Align::Right),
+        ("longest", Align::Right),
+    ];
+    let columns = columns.map(|(name, align)| (name.to_owned(), align)).into_iter();
+    let groups = powers.iter().map(|power| (format!("<{power}"), Align::Right));
+    let mut table = Table::new(columns.chain(groups).chain([("source".to_owned(), Align::Name)]));
+    for i in shown {
+        for (number, (level, latency)) in i.latency_by_level.iter().enumerate() {
+            let (pc, text, place) =
+                if number == 0 { (i.pc.to_string(), i.text.clone(), source(i)) } else { Default::default() };
+            let by_power = by_power(latency);
+            let issues = by_power.values().sum();
+            let mut cells = vec![pc, text, (*level).to_owned(), number::count(issues), number::real(latency.mean)];
+            cells.extend([number::count(latency.p95), number::count(latency.max)]);
+            cells.extend(
+                powers.iter().map(|power| by_power.get(power).map_or_else(String::new, |n| percent(*n, issues))),
+            );
+            cells.push(place);
+            table.row(&cells);
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
 /// The code in order: where the line of the source changes it stands above, with the calls it was inlined for; so does
 /// that of PTX.
 fn listing(kernel: &KernelProfile, slots: u64, energy: Option<f64>, most: usize) -> String {
     let mut out = format!("  {}\n", styled(FAINT, "slots  energy  waited for"));
     let (mut source, mut ptx) = (None, None);
     for i in kernel.instructions.iter().take(most) {
-        if i.source.is_some() && i.source.as_ref() != source {
+        if is_heading(i) && i.source.as_ref() != source {
             for (number, line) in i.source.iter().chain(&i.calls).enumerate() {
                 let word = if number == 0 { "" } else { "inlined at " };
                 let text = line.text.as_deref().unwrap_or_default();
@@ -251,6 +311,11 @@ fn listing(kernel: &KernelProfile, slots: u64, energy: Option<f64>, most: usize)
         let _ = writeln!(out, "{:>7} {joules:>7}  {why:<18} {:>5}  {}", percent(i.slots(), slots), i.pc, i.text);
     }
     out + &more(kernel.instructions.len().saturating_sub(most), "instruction")
+}
+
+/// Whether the line of its source says more than the instruction itself.
+pub(crate) fn is_heading(i: &InstructionProfile) -> bool {
+    i.source.as_ref().is_some_and(|line| line.text.as_deref() != Some(&i.text))
 }
 
 fn bar(slots: u64, longest: u64) -> String {
@@ -391,7 +456,6 @@ pub(crate) fn place(line: &TextLine) -> String {
 mod tests {
     use super::*;
     use lab::attribution::InstructionEnergy;
-    use lab::profile::Latency;
 
     fn instruction(pc: u32, issues: u64, waited: u64, awaited: u64) -> InstructionProfile {
         InstructionProfile {
@@ -430,6 +494,8 @@ mod tests {
             from_dram: 10,
         };
         load.memory = Some(all);
+        let of = |histogram: &[(u64, u64)]| Latency { mean: 99.5, p95: 250, max: 300, histogram: histogram.to_vec() };
+        load.latency_by_level = vec![("L1", of(&[(27, 1), (31, 2)])), ("DRAM", of(&[(31, 1), (223, 1), (319, 6)]))];
         let instructions = vec![instruction(0, 10, 0, 0), load, instruction(2, 10, 70, 0)];
         let kernel = KernelProfile { name: "k".into(), length: 4, instructions };
         let shared_energy = Some(vec![("static", 12.0), ("constant", 6.0)]);
@@ -454,6 +520,18 @@ mod tests {
         let row = text.lines().find(|line| line.contains("a.cu:12")).unwrap();
         assert!(row.contains("80.0 %") && row.contains("raw_memory") && row.ends_with("x[2];"), "{text}");
         assert!(text.contains("and 1 more line\n"), "{text}");
+    }
+
+    #[test]
+    fn loads_have_a_row_for_each_level_with_its_histogram() {
+        let text = rendered(View::Latencies, Order::Slots, 9);
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let heading = rows.iter().position(|row| row.contains(&"longest")).unwrap();
+        assert_eq!(rows[heading][7..], ["longest", "<32", "<256", "<512", "source"], "{text}");
+        assert_eq!(rows[heading + 1], ["1", "INST", "R1", "L1", "3", "99.50", "250", "300", "100.0", "%", "a.cu:11"]);
+        let shares = ["DRAM", "8", "99.50", "250", "300", "12.5", "%", "12.5", "%", "75.0", "%"];
+        assert_eq!(rows[heading + 2], shares, "{text}");
+        assert!(!text.contains("INST R2"), "what is no load has no levels: {text}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use lab::timeline::{Cycles, TimelineWindow};
 use lab::{Job, Report, Setup, Unattended};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use warpwright_render::timeline::{drawn, konata, perfetto};
+use warpwright_render::timeline::drawn::{self, Drawing};
+use warpwright_render::timeline::{konata, perfetto};
 use workloads::{Form, Size};
 
 fn run(core: &str, gpu: &str, cycles: Cycles, sms: &[u16], warps: u128) -> Report {
@@ -87,21 +88,22 @@ impl Trace {
 fn check_trace(text: &str) -> Trace {
     let trace: Value = serde_json::from_str(text).unwrap();
     let mut found = Trace::default();
-    let mut open: BTreeMap<(u64, String, u64), Vec<(String, u64)>> = BTreeMap::new();
+    let mut open: BTreeMap<(u64, String, String), Vec<(String, u64)>> = BTreeMap::new();
     let mut threads: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
     let (mut processes, mut named) = (BTreeSet::new(), BTreeSet::new());
     for event in trace["traceEvents"].as_array().unwrap() {
         let number = |key: &str| event[key].as_u64().unwrap_or_else(|| panic!("{key}: {event}"));
         let (name, pid) = (event["name"].as_str().unwrap().to_owned(), number("pid"));
+        let id = || event["id2"]["local"].as_str().unwrap_or_else(|| panic!("of the process: {event}")).to_owned();
         let category = || event["cat"].as_str().unwrap_or_else(|| panic!("{event}")).to_owned();
         match event["ph"].as_str().unwrap() {
             "b" => {
-                let stack = open.entry((pid, category(), number("id"))).or_default();
+                let stack = open.entry((pid, category(), id())).or_default();
                 *found.begun.entry((pid, category())).or_default() += usize::from(stack.is_empty());
                 stack.push((name, number("ts")));
             }
             "e" => {
-                let stack = open.get_mut(&(pid, category(), number("id"))).unwrap();
+                let stack = open.get_mut(&(pid, category(), id())).unwrap();
                 let (opened, from) = stack.pop().unwrap();
                 assert!(opened == name && from <= number("ts"), "{event}");
             }
@@ -111,13 +113,17 @@ fn check_trace(text: &str) -> Trace {
                 threads.entry((pid, number("tid"))).or_default().push((number("ts"), number("ts") + number("dur")));
             }
             "C" => {
-                let points = found.counters.entry((pid, name)).or_default();
+                let [(unit, value)] = &event["args"].as_object().unwrap().iter().collect::<Vec<_>>()[..] else {
+                    panic!("one series: {event}")
+                };
+                let points = found.counters.entry((pid, format!("{name} {unit}"))).or_default();
                 assert!(points.last().is_none_or(|last| last.0 < number("ts")), "{event}");
-                points.push((number("ts"), event["args"]["value"].as_f64().unwrap()));
+                points.push((number("ts"), value.as_f64().unwrap()));
             }
             "M" => match name.as_str() {
                 "process_name" => assert!(processes.insert(pid), "{event}"),
                 "thread_name" => assert!(named.insert((pid, number("tid"))), "{event}"),
+                "thread_sort_index" => assert!(named.contains(&(pid, number("tid"))), "{event}"),
                 other => assert_eq!(other, "process_sort_index"),
             },
             other => panic!("{other}: {event}"),
@@ -125,6 +131,8 @@ fn check_trace(text: &str) -> Trace {
     }
     assert!(open.values().all(Vec::is_empty), "each slice ends");
     for ((pid, tid), mut slices) in threads {
+        assert!(tid > 0, "Perfetto takes thread 0 for the thread {pid}");
+        assert!(tid != pid, "thread {tid} would be the main thread");
         assert!(named.contains(&(pid, tid)), "thread {tid} of {pid} has no name");
         slices.sort_by_key(|&(from, until)| (from, std::cmp::Reverse(until)));
         let mut within: Vec<u64> = Vec::new();
@@ -139,23 +147,25 @@ fn check_trace(text: &str) -> Trace {
     found
 }
 
-/// The number of the GPU's process.
+/// The numbers of the processes of the GPU and of SM 0.
 const GPU: u64 = 1_000_000;
+const SM: u64 = 1_000_001;
 
 #[test]
 fn perfetto_finds_slices_that_nest_and_counters_that_add_up() {
     for (core, gpu) in DESIGNS {
         let report = run(core, gpu, Cycles::Range(0..u64::MAX), &[0], u128::MAX);
         let trace = check_trace(&perfetto::render(&report, &config::load(gpu).unwrap()));
-        let (timeline, of_sm) = (&report.timelines[0], |category: &str| (0, category.to_owned()));
-        assert_eq!(trace.begun[&of_sm("instruction")], timeline.instructions.len(), "{core}");
+        let (timeline, of_sm) = (&report.timelines[0], |category: &str| (SM, category.to_owned()));
+        assert_eq!(trace.slices[&of_sm("instruction")], timeline.instructions.len(), "{core}");
+        assert!(trace.slices[&of_sm("stage")] >= 2 * timeline.instructions.len(), "{core}");
         let accesses = timeline.instructions.iter().filter(|passage| passage.served.is_some()).count();
         assert_eq!(accesses > 10, core != "perfect-memory", "{accesses}");
         assert_eq!(trace.begun.get(&of_sm("memory")).copied().unwrap_or(0), accesses, "{core}");
         let warps: usize = timeline.residences.iter().map(|residence| residence.warps.len()).sum();
         assert_eq!(trace.slices[&of_sm("cta")], timeline.residences.len() + warps, "{core}");
         let issued = timeline.instructions.iter().filter(|passage| passage.issued.is_some()).count() as f64;
-        assert!((trace.integral(0, "warp instructions per cycle") - issued).abs() < 1e-6 * issued, "{core}");
+        assert!((trace.integral(SM, "warp instructions per cycle") - issued).abs() < 1e-6 * issued, "{core}");
         let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
         for gap in &timeline.gaps {
             *lost.entry(gap.stall.name()).or_default() += gap.until - gap.from;
@@ -163,7 +173,7 @@ fn perfetto_finds_slices_that_nest_and_counters_that_add_up() {
         assert!(lost.len() > 3, "{core}: {lost:?}");
         for (reason, slots) in lost {
             // After the last instruction there are no more points.
-            let drawn = trace.integral(0, &format!("issue slots per cycle: {}", reason.replace('_', " ")));
+            let drawn = trace.integral(SM, &format!("issue slots: {} per cycle", reason.replace('_', " ")));
             let is_all = (drawn - slots as f64).abs() < 1e-6 * slots as f64;
             assert!(is_all || reason == "idle" && drawn <= slots as f64, "{core}, {reason}: {drawn} of {slots}");
         }
@@ -173,7 +183,7 @@ fn perfetto_finds_slices_that_nest_and_counters_that_add_up() {
             ("instructions of threads per cycle", "thread_instructions", 1.0),
             ("DRAM bytes per cycle", "dram.bytes", 1.0),
             ("L2 bytes per cycle", "partition.parts", 32.0),
-            ("issue slots per cycle: raw memory", "slots.raw_memory", 1.0),
+            ("issue slots: raw memory per cycle", "slots.raw_memory", 1.0),
         ] {
             let all = report.total.number(statistic) * factor;
             if all > 0.0 {
@@ -183,8 +193,8 @@ fn perfetto_finds_slices_that_nest_and_counters_that_add_up() {
                 assert!((drawn - all).abs() < 1e-6 * all, "{core} on {gpu}, {name}: {drawn} of {all}");
             }
         }
-        assert!(trace.counters.contains_key(&(GPU, "power (W)".to_owned())), "{core} on {gpu}");
-        assert!(trace.counters.contains_key(&(GPU, "occupancy (%)".to_owned())), "{core} on {gpu}");
+        assert!(trace.counters.contains_key(&(GPU, "power W".to_owned())), "{core} on {gpu}");
+        assert!(trace.counters.contains_key(&(GPU, "occupancy %".to_owned())), "{core} on {gpu}");
     }
 }
 
@@ -234,10 +244,16 @@ fn a_timeline_has_what_ran_and_changes_nothing() {
 #[test]
 fn a_drawing_fits_its_size() {
     let report = run("ghost", "v100", Cycles::First(400), &[0], 0b1);
-    let text = drawn::render(&report.timelines, 10, 60);
+    let text = drawn::render(&report.timelines, Drawing { most: 10, width: 60, is_whole: false });
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("  w")).collect();
     assert_eq!(rows.len(), 10);
     assert!(rows.iter().all(|row| row.starts_with("  w0 ") && row.len() <= 2 + 4 + 40 + 2 + 60), "{text}");
     assert!(rows[0].contains("FB") || rows[0].contains("F.B"), "{text}");
     assert!(text.contains("more instructions"), "{text}");
+    // The whole window in as many columns: the last instruction that is drawn ends within it.
+    let text = drawn::render(&report.timelines, Drawing { most: 1000, width: 60, is_whole: true });
+    assert!(text.contains("a column is 7 cycles"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("  w")).collect();
+    assert_eq!(rows.len(), report.timelines[0].instructions.len(), "{text}");
+    assert!(rows.iter().all(|row| row.len() <= 2 + 4 + 40 + 2 + 60), "{text}");
 }

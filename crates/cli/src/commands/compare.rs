@@ -79,7 +79,7 @@ struct Output {
     /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long)]
     published: bool,
-    /// Show which instructions each machine helps or hurts: the issue slots that each takes in the first column and the change in the others
+    /// Show which instructions each machine helps or hurts: the issue slots that each takes in the first column and the change in the others. The rows of --csv are then instructions
     #[arg(long)]
     profile: bool,
     #[command(flatten)]
@@ -164,7 +164,12 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     let title = comparison.workloads.join(", ");
     let page = || page::comparison(&title, &[about], &[parts::part(comparison, None)], Vec::new(), version::TEXT);
     args.output.page.save(page)?;
-    results.formats.give(&comparison.document(), || tables::of_comparison(comparison, None))
+    let document = comparison.document();
+    if args.output.profile {
+        results.formats.give(&document, || tables::of_profiles(comparison))
+    } else {
+        results.formats.give(&document, || tables::of_comparison(comparison, None))
+    }
 }
 
 fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {

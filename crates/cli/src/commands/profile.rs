@@ -17,6 +17,7 @@ use std::num::NonZeroUsize;
   warpwright profile bfs --size medium --gpu v100 --order awaited
   warpwright profile matmul --gpu v100 --show lines
   warpwright profile my-kernel.toml --core ghost --show listing --lines 1000
+  warpwright profile bfs --show latencies --order awaited
   warpwright profile matmul --html matmul.html
   warpwright profile traces/bfs --json=profile.json --csv=profile.csv"
 )]
@@ -43,6 +44,8 @@ enum Show {
     Lines,
     /// The code, instructions below their lines of source and of PTX
     Listing,
+    /// A load or atomic and a level of memory: how long it took when its data came from there
+    Latencies,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -82,6 +85,7 @@ fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
             Show::Instructions => View::Instructions,
             Show::Lines => View::Lines,
             Show::Listing => View::Listing,
+            Show::Latencies => View::Latencies,
         };
         let chosen = args.run.kernels_of(counted)?;
         sections.push(profile::render(&chosen, Detail { view, order, most: args.lines.get() }));

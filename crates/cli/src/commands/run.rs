@@ -37,7 +37,7 @@ use workloads::suggest;
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
   warpwright run bfs --sample 1000 bfs.csv
   warpwright run matmul --timeline=matmul.kanata --sm 3 --warps 0..7
-  warpwright run lud --core ghost --timeline=lud.json --cycles 20000..24000
+  warpwright run lud --core ghost --timeline=lud.json --cycles 4000..8000
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
@@ -55,7 +55,7 @@ pub struct Args {
     /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
     #[arg(long)]
     check_memory: bool,
-    /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; `warpwright profile` shows more. Takes up to twice as long
+    /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; `warpwright profile` shows more. Takes about a quarter longer
     #[arg(long)]
     profile: bool,
     #[command(flatten)]
@@ -167,6 +167,11 @@ impl Args {
     /// It has not: how many it took.
     pub fn check_timeline(&self, report: &Report) -> Result<(), Failure> {
         self.timeline.check(report)
+    }
+
+    /// Whether the cycles of the timeline are chosen by the command line.
+    pub fn chooses_cycles(&self) -> bool {
+        self.timeline.cycles.is_some()
     }
 
     /// What was counted of the kernels that are to be shown.

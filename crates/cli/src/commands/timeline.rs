@@ -2,13 +2,14 @@
 
 use super::run::{self, Observed};
 use crate::failure::Outcome;
+use crate::render::timeline::drawn::Drawing;
 use crate::render::{report, timeline};
 use std::num::NonZeroUsize;
 
 #[derive(Debug, clap::Args)]
 #[command(
     about = "Draw what happens to each instruction of a few warps, cycle by cycle",
-    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle. Takes the arguments of `warpwright run`, of which --cycles, --sm, --warps and --kernel choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
+    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle, or several where a window of --cycles is wide. Takes the arguments of `warpwright run`, of which --cycles, --sm, --warps and --kernel choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
     after_help = "Examples:
   warpwright timeline vectoradd
   warpwright timeline matmul --warps 0..3 --cycles 4000..4120
@@ -20,7 +21,7 @@ pub struct Args {
     /// Maximum number of instructions to draw
     #[arg(long, value_name = "NUMBER", default_value = "60")]
     lines: NonZeroUsize,
-    /// Maximum number of cycles to draw
+    /// Maximum number of columns to draw. More cycles than that, if --cycles chooses them, share columns
     #[arg(long, value_name = "NUMBER", default_value = "120")]
     width: NonZeroUsize,
 }
@@ -29,7 +30,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     run::run_and_show(&args.run, Observed { timeline: true, ..Observed::default() }, &|report, failed| {
         args.run.check_timeline(report)?;
-        let drawn = timeline::drawn::render(&report.timelines, args.lines.get(), args.width.get());
+        let is_whole = args.run.chooses_cycles();
+        let drawing = Drawing { most: args.lines.get(), width: args.width.get(), is_whole };
+        let drawn = timeline::drawn::render(&report.timelines, drawing);
         Ok(format!("{}\n{drawn}", report::header(report, failed)))
     })
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -265,10 +266,17 @@ class Device:
         """Architecture, as in sm_75: 75."""
         return self._native.sm_version()
 
-    def module(self, source: Any, *args: Any) -> Module:
-        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton or numba have compiled. A
-        function for numba is compiled for `args`, arguments like those of a launch."""
-        return Module(self, source_of(source, self.sm_version, args))
+    def module(
+        self,
+        source: Any,
+        *args: Any,
+        threads: Optional[int] = None,
+        constants: Optional[Mapping[str, Any]] = None,
+    ) -> Module:
+        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton has compiled. A function for
+        numba or of `triton.jit` is compiled for `args`, arguments like those of a launch; the latter for CTAs of
+        `threads` threads (128 by default) and with `constants`, the values of its `tl.constexpr`."""
+        return Module(self, source_of(source, self.sm_version, args, threads, constants))
 
     def empty(self, shape: Size, dtype: Any = np.float32, name: Optional[str] = None) -> Array:
         """An array of undefined contents. `name` is for messages."""
@@ -310,13 +318,14 @@ def launch(
     kernel: Optional[str] = None,
     shared: Optional[int] = None,
     registers: Optional[int] = None,
+    constants: Optional[Mapping[str, Any]] = None,
     progress: Progress = None,
     **machine: Any,
 ) -> Run:
     """Simulates one launch of a kernel of yours. NumPy arrays among `args` are copied to the GPU and back.
 
-    `source` is as for `Device.module`, `args` as for `Kernel`; `kernel` is its name where there are several. The rest
-    are options of `run`.
+    `source` is as for `Device.module`, `args` as for `Kernel`; `kernel` is its name where there are several, and
+    `constants` are the `tl.constexpr` of a function of `triton.jit`. The rest are options of `run`.
 
     >>> import numpy as np, warpwright as ww
     >>> ptx = '''
@@ -343,7 +352,8 @@ def launch(
     """
     device = Device(progress=progress, **machine)
     with raised():
-        module = device.module(source, *args)
+        threads = math.prod(_size(block, "block"))
+        module = device.module(source, *args, threads=threads, constants=constants)
         chosen = module.kernel(kernel)
         chosen.launch(grid, block, *args, shared=shared, registers=registers)
         return device.run(chosen.module.source.title or chosen.name)

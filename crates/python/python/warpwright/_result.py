@@ -211,8 +211,8 @@ class Run:
         return rows
 
     def profile(self, show: str = "instructions", order: str = "slots", most: int = 20) -> str:
-        """Of a run with profile=True, where its slots went, as text: "instructions", "lines" or a "listing" of the
-        code; in the order of "slots", "causes", "energy" or "code"."""
+        """Of a run with profile=True, where its slots went, as text: "instructions", "lines", a "listing" of the
+        code or "latencies" of loads by level of memory; in the order of "slots", "causes", "energy" or "code"."""
         self._profile()
         return self._outcome.profile(show, order, most) or ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -62,10 +63,21 @@ def _numba_array(of: "Array") -> list[int]:
     return [0, 0, of.size, of.dtype.itemsize, of.address, *of.shape, *strides]
 
 
-def source_of(source: Any, sm_version: int, args: tuple[Any, ...]) -> Source:
-    """What `source` means. Functions for numba are compiled for the architecture and for `args`."""
+def source_of(
+    source: Any,
+    sm_version: int,
+    args: tuple[Any, ...],
+    threads: Optional[int] = None,
+    constants: Optional[Mapping[str, Any]] = None,
+) -> Source:
+    """What `source` means. Functions for numba and Triton are compiled for the architecture and for `args`; those for
+    Triton also for the number of threads of a CTA and the values of their constants."""
     if isinstance(source, Source):
         return source
+    if _is_triton_function(source):
+        source = _triton(source, sm_version, args, threads, dict(constants or {}))
+    elif constants:
+        raise _native.InputError("constants are of functions for Triton; this is none")
     assembled = getattr(source, "asm", None)
     if isinstance(assembled, dict) and "ptx" in assembled:
         metadata = getattr(source, "metadata", None)
@@ -96,6 +108,74 @@ def _file(path: str) -> Source:
     except OSError as error:
         raise _native.InputError(f"{path!r}: the module cannot be read: {error.strerror}") from None
     return Source(path, data) if data.startswith(_BINARY) else Source(path, _text(data))
+
+
+#: Types of Triton by NumPy's, without the pointer's star.
+_TRITON_TYPES = {
+    "bool": "i1",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float16": "fp16",
+    "float32": "fp32",
+    "float64": "fp64",
+}
+
+
+def triton_type(of: Any) -> str:
+    """Triton's type of an argument: as Triton has it where it launches kernels itself.
+
+    >>> import numpy as np
+    >>> triton_type(np.zeros(2, np.float32)), triton_type(7), triton_type(1 << 40), triton_type(0.5)
+    ('*fp32', 'i32', 'i64', 'fp32')
+    """
+    if isinstance(of, bool):
+        return "i1"
+    if isinstance(of, int):
+        return "i32" if -(1 << 31) <= of < 1 << 31 else "i64" if of < 1 << 63 else "u64"
+    if isinstance(of, float):
+        return "fp32"
+    name = _TRITON_TYPES.get(str(getattr(of, "dtype", "")))
+    if name is None:
+        raise _native.InputError(f"Triton has no type for an argument of {type(of).__name__}: {of!r}")
+    return name if isinstance(of, np.generic) else f"*{name}"
+
+
+def _is_triton_function(source: Any) -> bool:
+    """Whether it is what `triton.jit` makes of a function."""
+    return hasattr(source, "arg_names") and type(source).__module__.partition(".")[0] == "triton"
+
+
+def _triton(
+    function: Any, sm_version: int, args: tuple[Any, ...], threads: Optional[int], constants: dict[str, Any]
+) -> Any:
+    """A function of `triton.jit`, compiled for such arguments. Needs Triton, no GPU."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    name = function.__name__
+    threads = 128 if threads is None else threads
+    warps = threads // 32
+    if threads != warps * 32 or warps < 1 or warps & (warps - 1):
+        raise _native.InputError(f"{name}: Triton's CTAs have a power of two of warps, and {threads} threads are given")
+    fixed = [of.name for of in function.params if of.is_constexpr]
+    free = [known for known in function.arg_names if known not in fixed]
+    wrong = sorted(set(constants) ^ set(fixed))
+    if wrong:
+        needed = ", ".join(fixed) or "none"
+        raise _native.InputError(f"{name}: constants={{...}} must have its constants ({needed}); not so: {', '.join(wrong)}")
+    if len(args) != len(free):
+        raise _native.InputError(f"{name} has {len(free)} arguments ({', '.join(free)}), and {len(args)} are given")
+    types = {**dict.fromkeys(fixed, "constexpr"), **{known: triton_type(of) for known, of in zip(free, args)}}
+    signature = {known: types[known] for known in function.arg_names}
+    source = ASTSource(fn=function, signature=signature, constexprs=constants)
+    return triton.compile(source, target=GPUTarget("cuda", max(sm_version, 70), 32), options={"num_warps": warps})
 
 
 def _numba(function: Any, sm_version: int, args: tuple[Any, ...]) -> Source:

@@ -23,6 +23,9 @@ pub struct Layer {
     pub tip: String,
 }
 
+/// Pixels between numbers of the upright axis, at least.
+const LEAST_APART: f64 = 16.0;
+
 /// A chart of stacked areas over columns of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart<'a> {
@@ -55,8 +58,12 @@ pub fn render(chart: &Chart<'_>) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\" class=\"chart\">"
     );
-    for tick in marks.into_iter().filter(|tick| *tick <= highest) {
-        let (at, name) = (y(tick), axis_number(tick));
+    // Every second or third tick has a number where the chart is too low for all.
+    let apart = marks.get(1).map_or(*height, |tick| y(0.0) - y(*tick));
+    let stride = (LEAST_APART / apart.max(1.0)).ceil() as usize;
+    for (i, tick) in marks.into_iter().enumerate().filter(|(_, tick)| *tick <= highest) {
+        let at = y(tick);
+        let name = if i % stride == 0 { axis_number(tick) } else { String::new() };
         let _ = write!(
             out,
             "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" class=\"grid\"/><text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{name}</text>",
@@ -105,4 +112,26 @@ pub fn render(chart: &Chart<'_>) -> String {
 /// A number of an axis without needless zeros.
 fn axis_number(x: f64) -> String {
     if x >= 1000.0 { number::count(x.round() as u64) } else { format!("{}", (x * 1e6).round() / 1e6) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_axis_are_apart() {
+        let drawn = |height: f64| {
+            let layer = Layer { name: "a".into(), colour: "#000".into(), tip: String::new(), values: vec![9.5] };
+            let (columns, axes) = (vec![(0.0, 100.0)], ("cycle", "per cycle"));
+            render(&Chart { label: "a", axes, height, columns, layers: vec![layer], highest: None })
+        };
+        let places = |text: &str| -> Vec<f64> {
+            let numbers =
+                text.split("<text ").filter(|part| part.contains("class=\"end\">") && !part.contains("\"></text>"));
+            numbers.map(|part| part.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()).collect()
+        };
+        let (high, low) = (places(&drawn(400.0)), places(&drawn(120.0)));
+        assert!(high.len() > low.len() && low.len() >= 2, "{high:?} {low:?}");
+        assert!(low.windows(2).all(|pair| pair[0] - pair[1] >= 14.0), "{low:?}");
+    }
 }

@@ -24,8 +24,8 @@ pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_l
     if saved == 0.0 {
         out.push(format!("{after_label} takes as many cycles as {before_label}."));
     } else {
-        let count = number::counted(saved.abs() as u64, "cycle");
-        out.push(format!("{after_label} takes {count} {} than {before_label} ({share:.1} %).", less(saved)));
+        let count = counted(saved, "cycle");
+        out.push(format!("{after_label} takes {count} than {before_label} ({share:.1} %)."));
     }
     let mut changes = changes(&before.total, &after.total);
     let all: f64 = changes.iter().map(|(_, lost)| lost.abs()).sum();
@@ -33,11 +33,10 @@ pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_l
     for (reason, saved) in changes.into_iter().take(REASONS).filter(|(_, saved)| saved.abs() > LEAST * all) {
         let of = |stats: &Stats, busy: f64| stats.number(&format!("slots.{reason}")) / busy * 100.0;
         let (from, to) = (of(&before.total, busy_before), of(&after.total, busy_after));
-        let count = number::counted(saved.abs() as u64, "slot");
+        let count = counted(saved, "slot");
         let what = description(&after.total, &reason);
         out.push(format!(
-            "{count} {} lost to “{}”, {from:.1} % of the slots before and {to:.1} % now: {what}",
-            less(saved),
+            "{count} lost to “{}”, {from:.1} % of the slots before and {to:.1} % now: {what}",
             spaced(&reason)
         ));
     }
@@ -45,8 +44,10 @@ pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_l
     out
 }
 
-fn less(saved: f64) -> &'static str {
-    if saved > 0.0 { "less" } else { "more" }
+/// How many fewer or more: `1,200 fewer slots`.
+fn counted(saved: f64, noun: &str) -> String {
+    let (n, word) = (saved.abs() as u64, if saved > 0.0 { "fewer" } else { "more" });
+    format!("{} {word} {}", number::count(n), kit::text::plural(n, noun))
 }
 
 /// Issue slots of SMs with warps.
@@ -116,12 +117,13 @@ mod tests {
         let before = report(1000, &[("issued", 100), ("idle", 500), ("raw", 100), ("raw_memory", 300)]);
         let after = report(900, &[("issued", 100), ("idle", 500), ("raw", 120), ("raw_memory", 180)]);
         let text = sentences((&before, "inorder"), (&after, "ghost"));
-        assert_eq!(text[0], "ghost takes 100 cycles less than inorder (10.0 %).");
+        assert_eq!(text[0], "ghost takes 100 fewer cycles than inorder (10.0 %).");
         assert!(
-            text[1].starts_with("120 slots less lost to “raw memory”, 60.0 % of the slots before and 45.0 % now: What"),
+            text[1]
+                .starts_with("120 fewer slots lost to “raw memory”, 60.0 % of the slots before and 45.0 % now: What"),
             "{text:?}"
         );
-        assert!(text[2].starts_with("20 slots more lost to “raw”, 20.0 %"), "{text:?}");
+        assert!(text[2].starts_with("20 more slots lost to “raw”, 20.0 %"), "{text:?}");
         assert_eq!(text.len(), 3);
         assert_eq!(sentences((&before, "a"), (&before, "b")), ["b takes as many cycles as a."]);
         assert!(sentences((&report(0, &[]), "a"), (&after, "b")).is_empty(), "a fabric has no slots");

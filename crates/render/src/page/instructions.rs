@@ -17,6 +17,8 @@ const MOST_LINES: usize = 12;
 /// Maximum number of instructions of a kernel in its table, and in its listing.
 const MOST_ROWS: usize = 100;
 const MOST_LISTED: usize = 400;
+/// Maximum number of loads of a kernel whose latencies are listed by level.
+const MOST_LOADS: usize = 40;
 /// Maximum number of instructions of a kernel that are compared.
 const MOST_COMPARED: usize = 20;
 /// Height of the bars in pixels.
@@ -57,6 +59,10 @@ fn of_kernel(kernel: &KernelProfile, all: u64, energy: Option<f64>) -> String {
     let bars = hot_lines(shown, slots, energy);
     out += &figure(&format!("Hottest lines of {}", kernel.name), &bars);
     out += &details("Figures: instructions, hottest first", &table(kernel, slots, energy));
+    let loads = latencies(kernel);
+    if !loads.is_empty() {
+        out += &details("Figures: latency of loads by level", &loads);
+    }
     out += &details("The code, line by line", &listing(kernel, slots));
     out
 }
@@ -160,6 +166,64 @@ fn table(kernel: &KernelProfile, slots: u64, energy: Option<f64>) -> String {
     )
 }
 
+/// Rows of loads and atomics by the level that their data came from, those first that others waited for most; empty without
+/// any. Behind them the shares of issues that took less than each power of two.
+fn latencies(kernel: &KernelProfile) -> String {
+    let mut loads: Vec<&InstructionProfile> =
+        kernel.instructions.iter().filter(|i| !i.latency_by_level.is_empty()).collect();
+    loads.sort_by_key(|i| std::cmp::Reverse(i.caused()));
+    let left = loads.len().saturating_sub(MOST_LOADS);
+    loads.truncate(MOST_LOADS);
+    if loads.is_empty() {
+        return String::new();
+    }
+    let powers = profile::powers(&loads);
+    let names: Vec<String> = powers.iter().map(|power| format!("<{power}")).collect();
+    let columns = [
+        ("pc", true),
+        ("instruction", false),
+        ("line", false),
+        ("level", false),
+        ("issues", true),
+        ("mean", true),
+        ("95 %", true),
+        ("longest", true),
+    ];
+    let columns: Vec<(&str, bool)> =
+        columns.into_iter().chain(names.iter().map(|name| (name.as_str(), true))).collect();
+    let mut out = note(
+        "Core cycles from issue to write-back, and the share of the issues that took less than each power of two.",
+    );
+    out += &head(&columns);
+    for i in loads {
+        for (level, latency) in &i.latency_by_level {
+            let by_power = profile::by_power(latency);
+            let issues = by_power.values().sum();
+            let share = |power: &u64| by_power.get(power).map_or_else(String::new, |n| profile::percent(*n, issues));
+            let figures = [
+                number::count(issues),
+                number::real(latency.mean),
+                number::count(latency.p95),
+                number::count(latency.max),
+            ];
+            let figures: String = figures
+                .into_iter()
+                .chain(powers.iter().map(share))
+                .map(|cell| format!("<td class=\"num\">{cell}</td>"))
+                .collect();
+            let _ = writeln!(
+                out,
+                "<tr><td class=\"num\">{}</td><td class=\"code\">{}</td><td>{}</td><td>{level}</td>{figures}</tr>",
+                i.pc,
+                code(&i.text),
+                escaped(&profile::source(i)),
+            );
+        }
+    }
+    out += "</tbody></table></div>\n";
+    out + &left_out(left, "that others wait for less left out.")
+}
+
 /// A sentence on instructions that a page has no room for.
 fn left_out(n: usize, which: &str) -> String {
     if n == 0 { String::new() } else { note(&format!("{} {which}", number::counted(n as u64, "instruction"))) }
@@ -197,7 +261,7 @@ fn listing(kernel: &KernelProfile, slots: u64) -> String {
                 code(text)
             );
         };
-        if i.source.is_some() && i.source.as_ref() != source {
+        if profile::is_heading(i) && i.source.as_ref() != source {
             for (number, of) in i.source.iter().chain(&i.calls).enumerate() {
                 line("source", of, &format!("{}{}", if number == 0 { "" } else { "inlined at " }, profile::place(of)));
             }

@@ -208,9 +208,12 @@ fn grid_advice(gpu: &GpuConfig, shape: &LaunchShape) -> Option<String> {
     let (ctas, sms) = (shape.ctas(), u64::from(gpu.sm_count));
     (ctas < fit).then(|| {
         let idle = sms.saturating_sub(ctas);
-        let idle =
-            if idle > 0 { format!(", at least {} have none", number::counted(idle, "SM")) } else { String::new() };
-        format!("The grid has {}; {sms} SMs hold {} at once{idle}.", number::counted(ctas, "CTA"), number::count(fit))
+        let of = |sms: u64, one: &str, several: &str| {
+            format!("{} {}", number::counted(sms, "SM"), if sms == 1 { one } else { several })
+        };
+        let idle = if idle > 0 { format!(", at least {} none", of(idle, "has", "have")) } else { String::new() };
+        let all = of(sms, "holds", "hold");
+        format!("The grid has {}; {all} {} at once{idle}.", number::counted(ctas, "CTA"), number::count(fit))
     })
 }
 
@@ -254,6 +257,9 @@ mod tests {
         let sentence = "The grid has 16 CTAs; 34 SMs hold 136 at once, at least 18 SMs have none.";
         assert_eq!(grid_advice(&gpu, &few).as_deref(), Some(sentence));
         assert_eq!(grid_advice(&gpu, &shape(256, 32, 0)), None);
+        let one = GpuConfig { sm_count: 1, ..gpu };
+        let two = LaunchShape { grid: Dim3::new(2, 1, 1), ..few };
+        assert_eq!(grid_advice(&one, &two).as_deref(), Some("The grid has 2 CTAs; 1 SM holds 4 at once."));
     }
 
     #[test]

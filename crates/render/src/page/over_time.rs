@@ -124,20 +124,32 @@ fn heading(name: &'static str) -> (&'static str, Align) {
     (name, Align::Right)
 }
 
-/// Shares of the issue slots by what became of them.
+/// Shares of the issue slots by what became of them. Where most are of SMs without a warp, those are left out: they would
+/// hide all others.
 fn slots_chart<'a>(columns: &Columns<'_>, spans: &[(f64, f64)]) -> Option<Chart<'a>> {
-    let all = columns.sums(slots::ALL)?;
+    let mut all = columns.sums(slots::ALL)?;
+    let idle = columns.sums(slots::IDLE).unwrap_or_else(|| vec![0.0; all.len()]);
+    let is_busy = 2.0 * idle.iter().sum::<f64>() <= all.iter().sum();
+    if !is_busy {
+        all.iter_mut().zip(&idle).for_each(|(all, idle)| *all -= idle);
+    }
     let total: f64 = Some(all.iter().sum()).filter(|total| *total > 0.0)?;
+    let (unit, of) = if is_busy {
+        ("% of issue slots", "all slots")
+    } else {
+        ("% of slots of SMs with warps", "the slots of SMs with warps")
+    };
     let layer = |name: &str, colour: &str| {
         let sums = columns.sums(&format!("{}{name}", slots::PREFIX))?;
         let share = sums.iter().sum::<f64>() / total * 100.0;
         let values = sums.iter().zip(&all).map(|(n, all)| if *all > 0.0 { n / all * 100.0 } else { 0.0 }).collect();
-        Some(Layer { name: spaced(name), colour: colour.into(), values, tip: format!("{share:.1} % of all slots") })
+        Some(Layer { name: spaced(name), colour: colour.into(), values, tip: format!("{share:.1} % of {of}") })
     };
-    let layers: Vec<Layer> = stalls::colours().filter_map(|(name, colour)| layer(name, colour)).collect();
+    let shown = stalls::colours().filter(|(name, _)| is_busy || slots::IDLE.strip_prefix(slots::PREFIX) != Some(*name));
+    let layers: Vec<Layer> = shown.filter_map(|(name, colour)| layer(name, colour)).collect();
     Some(Chart {
         label: "Issue slots over time",
-        axes: ("core cycle", "% of issue slots"),
+        axes: ("core cycle", unit),
         height: HEIGHT,
         columns: spans.to_vec(),
         layers,

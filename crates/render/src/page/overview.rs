@@ -115,11 +115,11 @@ fn settings(run: &Run<'_>) -> String {
     let Run { report, gpu, program } = run;
     let code = report.code().map_or("PTX and machine code", Form::name);
     let machine = format!(
-        "{} SMs at {} MHz, {} warp slots and {} warp schedulers each; L2 {}, DRAM {} {} GB/s",
-        gpu.sm_count,
+        "{} at {} MHz, {} and {} each; L2 {}, DRAM {} {} GB/s",
+        number::counted(gpu.sm_count.into(), "SM"),
         gpu.clocks.core_mhz,
-        gpu.sm.max_warps,
-        gpu.sm.issue.schedulers,
+        number::counted(gpu.sm.max_warps.into(), "warp slot"),
+        number::counted(gpu.sm.issue.schedulers.into(), "warp scheduler"),
         number::bytes(gpu.l2.bytes()),
         gpu.dram.technology,
         number::real(gpu.dram_peak_gb_per_s())

@@ -79,9 +79,9 @@ fn roofs(gpu: &GpuConfig, levels: &[Level], peak: f64, fma: Option<f64>) -> Stri
     let mut table = Table::new(columns);
     let issue = &gpu.sm.issue;
     let from = format!(
-        "{} SMs, {} warp schedulers, {} per cycle each, {} lanes",
-        gpu.sm_count,
-        issue.schedulers,
+        "{}, {}, {} per cycle each, {} lanes",
+        number::counted(gpu.sm_count.into(), "SM"),
+        number::counted(issue.schedulers.into(), "warp scheduler"),
         number::counted(issue.width.into(), "instruction"),
         kit::WARP_LANES
     );

@@ -259,6 +259,22 @@ fn the_run_is_drawn_over_time() {
     assert!(page.len() < 220_000, "{} bytes", page.len());
 }
 
+#[test]
+fn idle_sms_do_not_hide_what_the_others_do() {
+    let column = |name: &str| Arc::new(StatInfo { name: name.into(), unit: "", description: String::new() });
+    let page_with = |idle: u64| {
+        let columns = ["slots.all", "slots.issued", "slots.idle"].map(column).to_vec();
+        let values = [2048, 2048 - idle, idle].map(Value::Count).to_vec();
+        let row = |n: u64| Sample { start_cycle: n * 512, end_cycle: (n + 1) * 512, values: values.clone() };
+        let samples = SampleSeries { columns, rows: (0..5).map(row).collect() };
+        page_of(&Report { overview: Some(Overview { samples, power: None }), ..sample::report() })
+    };
+    let (some, most) = (page_with(1000), page_with(2000));
+    assert!(some.contains("<title>issued: 51.2 % of all slots</title>") && some.contains("<title>idle: 48.8 %"));
+    let tip = "<title>issued: 100.0 % of the slots of SMs with warps</title>";
+    assert!(most.contains(tip) && most.contains("% of slots of SMs with warps") && !most.contains("<title>idle: 97"));
+}
+
 /// Without the script nothing is lost, and the keyboard reaches everything.
 #[test]
 fn a_page_needs_neither_script_nor_mouse() {

@@ -41,7 +41,11 @@ pub fn levels(stats: &Stats, gpu: &GpuConfig) -> [Level; 3] {
             bytes: transactions * transaction,
             at_most,
             peak: f64::from(sms) * f64::from(banks) * transaction,
-            source: format!("{sms} SMs, {banks} banks, a transaction of {transaction} bytes each per core cycle"),
+            source: format!(
+                "{}, {}, a transaction of {transaction} bytes each per core cycle",
+                crate::number::counted(sms.into(), "SM"),
+                crate::number::counted(banks.into(), "bank")
+            ),
         },
         Level {
             name: "L2",

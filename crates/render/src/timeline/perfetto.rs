@@ -2,14 +2,18 @@
 //!
 //! A core cycle is shown as a microsecond. The GPU is a process with a thread for each stream, whose slices are the
 //! launches, and counters of the whole run over time. An SM is a process too. Its threads are its issue slots, with
-//! each reason for which the slot stays empty, its CTA slots, and its warp slots with the CTAs that they belong to;
-//! the instructions of a warp overlap, and are events of their own beside it, and so are accesses to memory.
+//! each reason for which the slot stays empty, its CTA slots, and its warp slots with the CTAs that they belong to.
+//! The instructions of a warp overlap, but slices of a thread must nest: a warp slot has as many threads of instructions
+//! as overlap at most. Accesses to memory are asynchronous events of the SM, which viewers put in a track for each level.
+//!
+//! Perfetto takes a thread 0 for the one that has the number of the process: threads are numbered from 1.
 
 use super::stages;
 use crate::slots::{ALL, PREFIX};
 use crate::summary;
 use config::GpuConfig;
-use lab::timeline::{SmTimeline, Stall};
+use isa::WarpSlot;
+use lab::timeline::{Passage, SmTimeline, Stall};
 use lab::{Report, SampleSeries};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +21,15 @@ use std::fmt::Write as _;
 
 /// Cycles per point of the counters.
 const STEP: u64 = 64;
-/// Numbers of CTA slots' threads, and of those of warp slots, follow those of issue slots.
+/// Numbers of threads: of issue slots, of CTA slots, of warp slots. A warp slot has a thread for its CTAs, and the next ones
+/// are rows of instructions.
+const SLOTS: u64 = 1;
 const CTAS: u64 = 500;
 const WARPS: u64 = 1000;
-/// Number of the GPU's process, after those of SMs.
+const ROWS: u64 = 1000;
+/// Numbers of processes: the GPU, and SMs. A thread with the number of its process would be taken for its main thread.
 const GPU: u64 = 1_000_000;
+const SMS: u64 = 1_000_001;
 
 /// Events as text, one after the other: a run has millions.
 #[derive(Default)]
@@ -37,46 +45,17 @@ impl Events {
 /// A run on `gpu` as one file: its launches and counters, and the timelines of SMs.
 pub fn render(report: &Report, gpu: &GpuConfig) -> String {
     let mut events = Events::default();
-    events.push(&json!({"ph": "M", "pid": GPU, "name": "process_name", "args": {"name": report.gpu}}));
-    events.push(&json!({"ph": "M", "pid": GPU, "name": "process_sort_index", "args": {"sort_index": -1}}));
+    process(&mut events, GPU, &report.gpu);
     launches(&mut events, report);
     over_time(&mut events, report, gpu);
-    let mut id = 0u64;
     for timeline in &report.timelines {
-        let pid = u64::from(timeline.sm);
-        events.push(&json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": format!("SM {pid}")}}));
+        let pid = SMS + u64::from(timeline.sm);
+        process(&mut events, pid, &format!("SM {}", timeline.sm));
         slots(&mut events, timeline, pid);
         ctas(&mut events, timeline, pid);
         warps(&mut events, timeline, pid);
-        for passage in &timeline.instructions {
-            let stages = stages(passage);
-            let Some(&(_, _, begin)) = stages.first() else { continue };
-            let (tid, name) = (WARPS + u64::from(passage.warp.0), passage.text());
-            let level = passage.served.map(|(_, level)| level.name());
-            let args = json!({"pc": passage.pc.0, "order": passage.order, "lanes": passage.mask.count_ones(), "data from": level});
-            let common = |ph: &str, name: &str, ts: u64| json!({"ph": ph, "cat": "instruction", "id": id, "pid": pid, "tid": tid, "ts": ts, "name": name});
-            let mut opening = common("b", name, begin);
-            opening["args"] = args;
-            events.push(&opening);
-            let end = passage.written_back.unwrap_or(timeline.cycles.end).max(begin) + 1;
-            let ends = stages.iter().skip(1).map(|stage| stage.2).chain([end]);
-            for ((_, stage, at), until) in stages.iter().zip(ends) {
-                events.push(&common("b", stage, *at));
-                events.push(&common("e", stage, until));
-            }
-            events.push(&common("e", name, end));
-            let entered = passage.executing.or(passage.issued);
-            if let Some(((served, level), from)) =
-                passage.served.zip(entered).filter(|((served, _), from)| served >= from)
-            {
-                let access = |ph: &str, ts: u64| json!({"ph": ph, "cat": "memory", "id": id, "pid": pid, "ts": ts, "name": level.name()});
-                let mut opening = access("b", from);
-                opening["args"] = json!({"instruction": name, "pc": passage.pc.0, "warp slot": passage.warp.0});
-                events.push(&opening);
-                events.push(&access("e", served + 1));
-            }
-            id += 1;
-        }
+        instructions(&mut events, timeline, pid);
+        accesses(&mut events, timeline, pid);
         counters(&mut events, timeline, pid);
     }
     let Events(events) = events;
@@ -85,17 +64,26 @@ pub fn render(report: &Report, gpu: &GpuConfig) -> String {
     )
 }
 
-fn thread_name(pid: u64, tid: u64, name: &str) -> Value {
-    json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}})
+/// A process and its place among the others.
+fn process(events: &mut Events, pid: u64, name: &str) {
+    events.push(&json!({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}));
+    events.push(&json!({"ph": "M", "pid": pid, "name": "process_sort_index", "args": {"sort_index": pid}}));
+}
+
+/// A thread and its place among the others of its process.
+fn thread(events: &mut Events, pid: u64, tid: u64, name: &str) {
+    events.push(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}));
+    events.push(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}}));
 }
 
 /// The launches of each stream, with their launch latency inside.
 fn launches(events: &mut Events, report: &Report) {
     let streams: BTreeSet<u32> = report.kernels.iter().map(|kernel| kernel.stream).collect();
-    streams.iter().for_each(|stream| events.push(&thread_name(GPU, u64::from(*stream), &format!("stream {stream}"))));
+    let tid = |stream: u32| 1 + u64::from(stream);
+    streams.iter().for_each(|&stream| thread(events, GPU, tid(stream), &format!("stream {stream}")));
     for kernel in &report.kernels {
         let cycles = |name| kernel.statistics.number(name) as u64;
-        let slice = |name: &str, duration: u64, args: Value| json!({"ph": "X", "cat": "launch", "pid": GPU, "tid": kernel.stream, "ts": kernel.start_cycle, "dur": duration, "name": name, "args": args});
+        let slice = |name: &str, duration: u64, args: Value| json!({"ph": "X", "cat": "launch", "pid": GPU, "tid": tid(kernel.stream), "ts": kernel.start_cycle, "dur": duration, "name": name, "args": args});
         let args = json!({"launch": kernel.launch, "grid": kernel.grid.to_string(), "block": kernel.block.to_string()});
         events.push(&slice(&kernel.name, cycles(summary::TOTAL_CYCLES), args));
         let latency = cycles(summary::LAUNCH_CYCLES);
@@ -105,10 +93,15 @@ fn launches(events: &mut Events, report: &Report) {
     }
 }
 
-/// A point of a counter: its value until the next one.
-fn point(pid: u64, ts: u64, name: &str, value: impl Into<Value>) -> Value {
-    json!({"ph": "C", "pid": pid, "ts": ts, "name": name, "args": {"value": value.into()}})
+/// A point of a counter: its value until the next one. Perfetto's name of the counter is the two names together.
+fn point(pid: u64, ts: u64, (name, unit): (&str, &str), value: impl Into<Value>) -> Value {
+    let mut series = serde_json::Map::new();
+    series.insert(unit.to_owned(), value.into());
+    json!({"ph": "C", "pid": pid, "ts": ts, "name": name, "args": series})
 }
+
+/// Unit of counters of what happens.
+const PER_CYCLE: &str = "per cycle";
 
 /// Counters of the whole GPU, of the intervals that the run was sampled in.
 fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
@@ -123,27 +116,27 @@ fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
         for row in &series.rows {
             let cycles = (row.end_cycle - row.start_cycle).max(1) as f64;
             let value = row.values[at].number().unwrap_or(0.0) * factor / cycles;
-            events.push(&point(GPU, row.start_cycle, name, value));
+            events.push(&point(GPU, row.start_cycle, (name, PER_CYCLE), value));
         }
-        series.rows.last().into_iter().for_each(|row| events.push(&point(GPU, row.end_cycle, name, 0.0)));
+        series.rows.last().into_iter().for_each(|row| events.push(&point(GPU, row.end_cycle, (name, PER_CYCLE), 0.0)));
     };
-    per_cycle("instructions of threads per cycle", summary::THREAD_INSTRUCTIONS, 1.0);
-    per_cycle("L2 bytes per cycle", "partition.parts", l2_fetch);
-    per_cycle("DRAM bytes per cycle", "dram.bytes", 1.0);
+    per_cycle("instructions of threads", summary::THREAD_INSTRUCTIONS, 1.0);
+    per_cycle("L2 bytes", "partition.parts", l2_fetch);
+    per_cycle("DRAM bytes", "dram.bytes", 1.0);
     for info in &series.columns {
         let reason = info.name.strip_prefix(PREFIX).filter(|_| info.name != ALL);
         if let Some(reason) = reason.filter(|_| report.total.number(&info.name) > 0.0) {
-            per_cycle(&format!("issue slots per cycle: {}", reason.replace('_', " ")), &info.name, 1.0);
+            per_cycle(&format!("issue slots: {}", reason.replace('_', " ")), &info.name, 1.0);
         }
     }
     if let Some(at) = column(series, summary::OCCUPANCY) {
         let value = |row: &lab::Sample| row.values[at].number().unwrap_or(0.0);
-        series.rows.iter().for_each(|row| events.push(&point(GPU, row.start_cycle, "occupancy (%)", value(row))));
+        series.rows.iter().for_each(|row| events.push(&point(GPU, row.start_cycle, ("occupancy", "%"), value(row))));
     }
     let power = report.power.as_ref().or(overview.and_then(|overview| overview.power.as_ref()));
     for interval in power.into_iter().flat_map(|power| &power.intervals) {
         let watts: f64 = energy::Component::ALL.iter().map(|&component| interval.energy.watts(component)).sum();
-        events.push(&point(GPU, interval.start_cycle, "power (W)", watts));
+        events.push(&point(GPU, interval.start_cycle, ("power", "W"), watts));
     }
 }
 
@@ -160,18 +153,18 @@ fn slots(events: &mut Events, timeline: &SmTimeline, pid: u64) {
         } else {
             format!("scheduler {}, slot {}", slot / timeline.width, slot % timeline.width)
         };
-        events.push(&thread_name(pid, slot as u64, &name));
+        thread(events, pid, SLOTS + slot as u64, &name);
     }
     for gap in &timeline.gaps {
         let duration = gap.until - gap.from;
-        events.push(&json!({"ph": "X", "cat": "stall", "pid": pid, "tid": gap.slot, "ts": gap.from, "dur": duration, "name": gap.stall.name()}));
+        events.push(&json!({"ph": "X", "cat": "stall", "pid": pid, "tid": SLOTS + gap.slot as u64, "ts": gap.from, "dur": duration, "name": gap.stall.name()}));
     }
 }
 
 /// The CTAs of each CTA slot.
 fn ctas(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let used: BTreeSet<u64> = timeline.residences.iter().map(|residence| u64::from(residence.slot.0)).collect();
-    used.into_iter().for_each(|slot| events.push(&thread_name(pid, CTAS + slot, &format!("CTA slot {slot}"))));
+    used.into_iter().for_each(|slot| thread(events, pid, CTAS + slot, &format!("CTA slot {slot}")));
     for residence in &timeline.residences {
         let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
         let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
@@ -187,14 +180,71 @@ fn warps(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     for residence in &timeline.residences {
         let end = residence.finished.unwrap_or(timeline.cycles.end).max(residence.started + 1);
         for warp in &residence.warps {
-            let tid = WARPS + u64::from(warp.0);
+            let tid = warp_thread(*warp);
             if named.insert(tid) {
-                let name = format!("warp slot {}", warp.0);
-                events.push(&thread_name(pid, tid, &name));
+                thread(events, pid, tid, &format!("warp slot {}", warp.0));
             }
             let name = format!("launch {}, CTA {}", residence.kernel.0, residence.cta);
             events.push(&json!({"ph": "X", "cat": "cta", "pid": pid, "tid": tid, "ts": residence.started, "dur": end - residence.started, "name": name}));
         }
+    }
+}
+
+/// The thread of a warp slot; those of its rows of instructions follow.
+fn warp_thread(warp: WarpSlot) -> u64 {
+    WARPS + u64::from(warp.0) * ROWS
+}
+
+/// The instructions of each warp slot, each in the first row that is free, with their stages inside.
+fn instructions(events: &mut Events, timeline: &SmTimeline, pid: u64) {
+    let mut in_order: Vec<(u64, u64, &Passage)> = Vec::new();
+    for passage in &timeline.instructions {
+        let Some(&(_, _, begin)) = stages(passage).first() else { continue };
+        let end = passage.written_back.unwrap_or(timeline.cycles.end).max(begin) + 1;
+        in_order.push((begin, end, passage));
+    }
+    in_order.sort_by_key(|&(begin, ..)| begin);
+    // When each row of a warp slot is free again.
+    let mut rows: BTreeMap<WarpSlot, Vec<u64>> = BTreeMap::new();
+    for (begin, end, passage) in in_order {
+        let ends = rows.entry(passage.warp).or_default();
+        let row = ends.iter().position(|&end| end <= begin).unwrap_or(ends.len());
+        let tid = warp_thread(passage.warp) + 1 + row as u64;
+        if row == ends.len() {
+            ends.push(end);
+            thread(events, pid, tid, &format!("warp slot {} instructions {}", passage.warp.0, row + 1));
+        }
+        ends[row] = end;
+        let slice = |name: &str, from: u64, until: u64| json!({"ph": "X", "cat": "instruction", "pid": pid, "tid": tid, "ts": from, "dur": until - from, "name": name});
+        let mut whole = slice(passage.text(), begin, end);
+        let level = passage.served.map(|(_, level)| level.name());
+        whole["args"] =
+            json!({"pc": passage.pc.0, "order": passage.order, "lanes": passage.mask.count_ones(), "data from": level});
+        events.push(&whole);
+        let stages = stages(passage);
+        let ends = stages.iter().skip(1).map(|stage| stage.2).chain([end]);
+        for ((_, stage, at), until) in stages.iter().zip(ends).filter(|((_, _, at), until)| at < until) {
+            let mut part = slice(stage, *at, until);
+            part["cat"] = "stage".into();
+            events.push(&part);
+        }
+    }
+}
+
+/// Accesses to memory that bring data, by level.
+fn accesses(events: &mut Events, timeline: &SmTimeline, pid: u64) {
+    for (id, passage) in timeline.instructions.iter().enumerate() {
+        let entered = passage.executing.or(passage.issued);
+        let Some(((served, level), from)) = passage.served.zip(entered).filter(|((served, _), from)| served >= from)
+        else {
+            continue;
+        };
+        // Of the process: other numbers are events of no process.
+        let access = |ph: &str, ts: u64| json!({"ph": ph, "cat": "memory", "id2": {"local": format!("{id:#x}")}, "pid": pid, "tid": warp_thread(passage.warp), "ts": ts, "name": level.name()});
+        let mut opening = access("b", from);
+        opening["args"] = json!({"instruction": passage.text(), "pc": passage.pc.0, "warp slot": passage.warp.0});
+        events.push(&opening);
+        events.push(&access("e", served + 1));
     }
 }
 
@@ -209,9 +259,9 @@ fn counters(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let mut issues = vec![0u64; steps];
     let issued = timeline.instructions.iter().filter_map(|i| i.issued).filter(|at| (range.start..end).contains(at));
     issued.for_each(|at| issues[((at - range.start) / STEP) as usize] += 1);
-    let mut slots = BTreeMap::from([("warp instructions per cycle".to_owned(), issues)]);
+    let mut slots = BTreeMap::from([("warp instructions".to_owned(), issues)]);
     for gap in &timeline.gaps {
-        let name = format!("issue slots per cycle: {}", gap.stall.name().replace('_', " "));
+        let name = format!("issue slots: {}", gap.stall.name().replace('_', " "));
         let lost = slots.entry(name).or_insert_with(|| vec![0; steps]);
         let mut from = gap.from.max(range.start);
         while from < gap.until.min(end) {
@@ -233,12 +283,13 @@ fn counters(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let mut warps = 0;
     for (i, change) in changes[..steps].iter().enumerate() {
         warps += change;
-        events.push(&point(pid, start(i), "resident warps", warps));
+        events.push(&point(pid, start(i), ("resident", "warps"), warps));
     }
     for (name, counts) in slots {
-        let per_cycle =
-            |(i, &count): (usize, &u64)| point(pid, start(i), &name, count as f64 / (end - start(i)).min(STEP) as f64);
+        let per_cycle = |(i, &count): (usize, &u64)| {
+            point(pid, start(i), (&name, PER_CYCLE), count as f64 / (end - start(i)).min(STEP) as f64)
+        };
         counts.iter().enumerate().map(per_cycle).for_each(|point| events.push(&point));
-        events.push(&point(pid, end, &name, 0.0));
+        events.push(&point(pid, end, (&name, PER_CYCLE), 0.0));
     }
 }

@@ -270,6 +270,8 @@ struct Slot {
     stall: Option<Stall>,
     waits: Option<Place>,
     waited_for: Option<Place>,
+    /// The instruction that waited, and the number of changes of its warp by then: while both stay, so does what it waits for.
+    looked: Option<(InstId, WarpSlot, u32)>,
     /// The first cycle not yet accounted for.
     since: Cycle,
 }
@@ -278,7 +280,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     id: InstId,
-    pc: Pc,
+    place: Place,
     issued: Cycle,
     /// The furthest level that data have come from.
     level: Option<Level>,
@@ -296,6 +298,8 @@ pub struct Profile {
     nobody: [u64; Stall::COUNT],
     slots: Box<[Slot]>,
     flights: Box<[Vec<Flight>]>,
+    /// By warp: how often instructions of it have begun or ended to be in flight, or have been flushed.
+    changes: Box<[u32]>,
 }
 
 impl Profile {
@@ -308,6 +312,7 @@ impl Profile {
             nobody: [0; Stall::COUNT],
             slots: vec![Slot { stall: Some(Stall::Idle), ..Slot::default() }; slots].into(),
             flights: vec![Vec::new(); MOST_WARPS].into(),
+            changes: vec![0; MOST_WARPS].into(),
         }
     }
 
@@ -350,26 +355,36 @@ impl Profile {
 
     fn row(&mut self, seen: Seen<'_>) -> &mut Row {
         let inst = seen.inst();
-        let (code, pc) = self.place(seen.window, inst.kernel, inst.pc);
+        let place = self.place(seen.window, inst.kernel, inst.pc);
+        self.row_at(place)
+    }
+
+    fn row_at(&mut self, (code, pc): Place) -> &mut Row {
         self.codes[code as usize].row(pc)
+    }
+
+    /// What instructions of `warp` wait for may be other than before.
+    fn change(&mut self, warp: WarpSlot) {
+        let changes = &mut self.changes[warp.index()];
+        *changes = changes.wrapping_add(1);
     }
 
     /// Charges what `slot` has lost before `until`.
     fn charge(&mut self, slot: usize, until: Cycle) {
-        let Slot { stall, waits, waited_for, since } = self.slots[slot];
+        let Slot { stall, waits, waited_for, since, .. } = self.slots[slot];
         let lost = until.saturating_sub(since);
         let Some(stall) = stall.filter(|_| lost > 0) else { return };
         match waits {
-            Some((code, pc)) => self.codes[code as usize].row(pc).stalls[stall as usize] += lost,
+            Some(place) => self.row_at(place).stalls[stall as usize] += lost,
             None => self.nobody[stall as usize] += lost,
         }
-        if let Some((code, pc)) = waited_for {
-            self.codes[code as usize].row(pc).causes[stall as usize] += lost;
+        if let Some(place) = waited_for {
+            self.row_at(place).causes[stall as usize] += lost;
         }
     }
 
     /// The instruction in flight that keeps `waiting` from issue because of `stall`, if it is one.
-    fn waited_for(&self, wait: &Wait<'_>) -> Option<Pc> {
+    fn waited_for(&self, wait: &Wait<'_>) -> Option<Place> {
         let (id, window) = (wait.inst?, wait.window);
         let flights = &self.flights[window.inst(id).warp.index()];
         let (reads, writes) = (window.srcs(id), window.dsts(id));
@@ -380,7 +395,7 @@ impl Profile {
             Stall::MemoryOrder => window.inst(flight.id).mem.is_some(),
             _ => false,
         };
-        flights.iter().rev().find(depends).map(|flight| flight.pc)
+        flights.iter().rev().find(depends).map(|flight| flight.place)
     }
 }
 
@@ -391,21 +406,25 @@ impl Observer for Profile {
 
     fn issued(&mut self, now: Cycle, slot: usize, seen: Seen<'_>) {
         self.charge(slot, now);
-        self.slots[slot] = Slot { stall: Some(Stall::Idle), waits: None, waited_for: None, since: now + 1 };
+        self.slots[slot] = Slot { stall: Some(Stall::Idle), since: now + 1, ..Slot::default() };
         let inst = seen.inst();
         let diverged = inst.control != isa::Control::None && seen.window.dynamic(seen.id).diverged;
-        let row = self.row(seen);
+        let place = self.place(seen.window, inst.kernel, inst.pc);
+        let row = self.row_at(place);
         row.issues += 1;
         row.lanes += u64::from(inst.mask.count_ones());
         row.divergences += u64::from(diverged);
-        self.flights[inst.warp.index()].push(Flight { id: seen.id, pc: inst.pc, issued: now, level: None });
+        self.flights[inst.warp.index()].push(Flight { id: seen.id, place, issued: now, level: None });
+        self.change(inst.warp);
     }
 
     fn written_back(&mut self, now: Cycle, seen: Seen<'_>) {
-        let flights = &mut self.flights[seen.inst().warp.index()];
+        let warp = seen.inst().warp;
+        let flights = &mut self.flights[warp.index()];
         let Some(at) = flights.iter().position(|flight| flight.id == seen.id) else { return };
         let flight = flights.remove(at);
-        let row = self.row(seen);
+        self.change(warp);
+        let row = self.row_at(flight.place);
         row.latencies.add(now - flight.issued);
         if let Some(level) = flight.level {
             row.by_level.get_or_insert_default()[level as usize].add(now - flight.issued);
@@ -435,14 +454,27 @@ impl Observer for Profile {
     }
 
     fn stalled(&mut self, now: Cycle, slot: usize, wait: &Wait<'_>) {
+        let looked = wait.inst.map(|id| {
+            let warp = wait.window.inst(id).warp;
+            (id, warp, self.changes[warp.index()])
+        });
+        let Slot { stall, waits: waited, waited_for: cause, looked: before, .. } = self.slots[slot];
+        if looked.is_some() && (stall, before) == (Some(wait.stall), looked) {
+            return;
+        }
         let waits = wait.place.map(|(kernel, pc)| self.place(wait.window, kernel, pc));
-        let waited_for = waits.and_then(|(code, _)| Some((code, self.waited_for(wait)?)));
-        let Slot { stall, waits: waited, waited_for: cause, .. } = self.slots[slot];
+        let waited_for = waits.and_then(|_| self.waited_for(wait));
         if (stall, waited, cause) != (Some(wait.stall), waits, waited_for) {
             self.charge(slot, now);
             let since = self.slots[slot].since.max(now);
-            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, since };
+            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, looked, since };
+        } else {
+            self.slots[slot].looked = looked;
         }
+    }
+
+    fn flushed(&mut self, _now: Cycle, warp: WarpSlot) {
+        self.change(warp);
     }
 
     fn settled(&mut self, now: Cycle) {
@@ -453,8 +485,9 @@ impl Observer for Profile {
     }
 
     fn cta_started(&mut self, _: Cycle, _: KernelId, _: isa::Dim3, _: isa::CtaSlot, warps: &[WarpSlot]) {
-        for warp in warps {
+        for &warp in warps {
             self.flights[warp.index()].clear();
+            self.change(warp);
         }
     }
 }
