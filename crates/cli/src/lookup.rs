@@ -52,6 +52,9 @@ pub fn gpu_of(given: Option<&Path>, workloads: &[&Path], input: &Input) -> Resul
 
 /// The files that a GPU description is read from: none if it comes with the program.
 pub fn gpu_files(name_or_path: &Path) -> Vec<PathBuf> {
+    if config::builtin().iter().any(|gpu| Path::new(gpu.name) == name_or_path) {
+        return Vec::new();
+    }
     config::Raw::open(name_or_path).map_or_else(|_| Vec::new(), |raw| raw.files().to_vec())
 }
 

@@ -2,7 +2,7 @@
 //! with its modifiers, types, operands, and the minimum ISA version and target.
 //!
 //! The checker ([`check`](crate::check)) matches instructions with these rows, the conformance tests generate
-//! their cases from them, and docs/ptx.md lists them. The table is read at its first use.
+//! their cases from them, and docs/ptx.md lists them. A row is read at its first use.
 //!
 //! # Notation of a row
 //! `name modifiers ; operands ; version target`, followed by ` until version target` if a later version
@@ -32,7 +32,7 @@ pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The rows as text.
 const TABLE: &str = include_str!("table.txt");
@@ -42,12 +42,13 @@ pub const NEWEST: (u32, u32) = (8, 8);
 
 /// All forms, in the order of the table.
 pub fn forms() -> &'static [Form] {
-    &FORMS.0
+    static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| ROWS.0.iter().map(|row| row.form().clone()).collect());
+    &FORMS
 }
 
 /// The forms of the instruction `name`, such as `add`.
 pub fn forms_of(name: &str) -> impl Iterator<Item = &'static Form> {
-    FORMS.1.get(name).into_iter().flatten().map(|&i| &FORMS.0[i])
+    ROWS.1.get(name).into_iter().flatten().map(|&i| ROWS.0[i].form())
 }
 
 /// The names of all instructions, in the order of the table. A name occurs once for each group of adjacent rows.
@@ -105,19 +106,32 @@ pub const fn is_any(name: &str, names: &[&str]) -> bool {
 
 type Index = HashMap<&'static str, Vec<usize>>;
 
-static FORMS: LazyLock<(Vec<Form>, Index)> = LazyLock::new(|| {
-    let (mut forms, mut index, mut section) = (Vec::new(), Index::new(), "");
-    for line in TABLE.lines() {
-        match line.strip_prefix("# ") {
+/// A row of the table, read at its first use: a module needs few of them.
+struct Row {
+    section: &'static str,
+    text: &'static str,
+    form: OnceLock<Form>,
+}
+
+impl Row {
+    fn form(&self) -> &Form {
+        // The table is part of the program; a test reads every row.
+        let read = || Form::read(self.section, self.text).unwrap_or_else(|e| panic!("PTX table: {e}: {}", self.text));
+        self.form.get_or_init(read)
+    }
+}
+
+static ROWS: LazyLock<(Vec<Row>, Index)> = LazyLock::new(|| {
+    let (mut rows, mut index, mut section) = (Vec::new(), Index::new(), "");
+    for text in TABLE.lines() {
+        match text.strip_prefix("# ") {
             Some(title) => section = title,
-            None if line.is_empty() || line.starts_with("//") => {}
-            // The table is part of the program; a test reads every row.
+            None if text.is_empty() || text.starts_with("//") => {}
             None => {
-                let form = Form::read(section, line).unwrap_or_else(|e| panic!("PTX table: {e}: {line}"));
-                index.entry(form.name).or_default().push(forms.len());
-                forms.push(form);
+                index.entry(first_word(text).0).or_default().push(rows.len());
+                rows.push(Row { section, text, form: OnceLock::new() });
             }
         }
     }
-    (forms, index)
+    (rows, index)
 });

@@ -73,14 +73,34 @@ impl LoadStoreUnit {
 
 /// Different words in which the accesses of the lanes of `mask` begin.
 fn distinct_words(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u32 {
+    // Most accesses are of all lanes to one word.
+    let unlike = addresses.iter().fold(0, |unlike, address| unlike | address ^ addresses[0]);
+    if mask == LaneMask::MAX && unlike < 4 {
+        return 1;
+    }
     let mut words = [0; WARP_LANES];
     let mut count = 0;
     for word in lanes(mask).map(|lane| addresses[lane] / 4) {
-        // Most accesses are to one word.
         if !words[..count].contains(&word) {
             words[count] = word;
             count += 1;
         }
     }
     count as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_once_and_only_in_lanes_that_execute() {
+        let each = std::array::from_fn(|lane| 4 * lane as u64);
+        let pairs = std::array::from_fn(|lane| 1000 + 2 * lane as u64);
+        assert_eq!([distinct_words(!0, &[13; 32]), distinct_words(!0, &each), distinct_words(!0, &pairs)], [1, 32, 16]);
+        assert_eq!([distinct_words(0, &each), distinct_words(0b1011, &each), distinct_words(0b11, &pairs)], [0, 3, 1]);
+        // Bytes 7 and 8 are of different words.
+        let edge = std::array::from_fn(|lane| 7 + u64::from(lane == 31));
+        assert_eq!([distinct_words(!0, &edge), distinct_words(!0 >> 1, &edge)], [2, 1]);
+    }
 }
