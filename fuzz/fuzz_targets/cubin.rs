@@ -37,9 +37,10 @@ fn execute(kernel: Kernel) {
     let launch = Launch::new(Arc::new(kernel), Dim3::new(1, 1, 1), Dim3::new(32, 1, 1), 1024, &args).unwrap();
     let id = state.add_launch(launch);
     let (warp, mut stream, mut out) = (WarpSlot::from(0_usize), LiveStream::new(), DynInst::default());
-    stream.start_cta(&mut state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    stream.start_cta(&state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     for now in 0..STEPS {
-        if stream.next_pc(warp).is_none() || stream.step(&mut state, warp, StepContext { now, sm: 0 }, &mut out).is_err() {
+        let context = StepContext { now, sm: 0 };
+        if stream.next_pc(warp).is_none() || stream.step_alone(&mut state, warp, context, &mut out).is_err() {
             break;
         }
     }

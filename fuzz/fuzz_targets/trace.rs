@@ -47,6 +47,7 @@ fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, launch: usize, gr
     let warps: Vec<WarpSlot> = (0..warps as u16).map(WarpSlot).collect();
     let mut out = DynInst::default();
     for cta in 0..grid.volume().min(CTAS) {
+        stream.prepare_cta(shared, KernelId::from(launch), grid.position(cta));
         stream.start_cta(shared, KernelId::from(launch), grid.position(cta), CtaSlot(0), &warps);
         for &warp in &warps {
             while stream.next_pc(warp).is_some() {

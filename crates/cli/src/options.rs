@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lab::{OutOfBounds, Setup};
+use lab::{HostThreads, OutOfBounds, Setup};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -164,18 +164,18 @@ impl Page {
     }
 }
 
-/// The number of runs at the same time.
+/// The number of host threads.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Jobs {
-    /// Runs at the same time [default: one per processor]
-    #[arg(short, long, value_name = "NUMBER")]
-    pub jobs: Option<NonZeroUsize>,
+    /// Host threads, which runs at the same time share; results do not depend on them [default: one per processor]
+    #[arg(short = 'j', long = "threads", visible_alias = "jobs", value_name = "NUMBER")]
+    pub threads: Option<NonZeroUsize>,
 }
 
 impl Jobs {
-    /// The number of threads to run on.
-    pub fn threads(self) -> usize {
-        self.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    /// The threads to run on.
+    pub fn host(self) -> HostThreads {
+        self.threads.map_or_else(HostThreads::all, |threads| HostThreads::new(threads.get()))
     }
 }

@@ -154,7 +154,7 @@ fn usage() {
     fails(2, &["run", "matmul", "--registers", "some"], &["hazard-free"]);
     fails(2, &["run", "matmul", "--registers", "allocated", "--isa", "sass"], &["machine code has its registers"]);
     fails(2, &["run", "matmul", "--registers", "allocated", "--max-registers", "3"], &["fit into 3 registers"]);
-    fails(2, &["compare", "matmul", "--jobs", "0"], &["--jobs"]);
+    fails(2, &["compare", "matmul", "--jobs", "0"], &["--threads"]);
     fails(2, &["compare"], &["WORKLOAD"]);
     fails(2, &["list", "fruits"], &["fruits", "gpus"]);
     fails(2, &["list", "cores", "gost"], &["gost", "did you mean `ghost`?"]);

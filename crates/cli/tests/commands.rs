@@ -216,10 +216,10 @@ fn comparison(args: &[&str]) -> Value {
 }
 
 #[test]
-fn compare_is_the_same_for_any_number_of_jobs() {
+fn compare_is_the_same_for_any_number_of_threads() {
     let args = |jobs| {
         let [workloads, axes] = [
-            ["compare", "vectoradd", "transpose", "--json", "--jobs", jobs],
+            ["compare", "vectoradd", "transpose", "--json", "--threads", jobs],
             ["--gpus", "gtx480,v100", "--schedulers", "lrr,gto", "--set", "sm_count=2"],
         ];
         [workloads, axes].concat()

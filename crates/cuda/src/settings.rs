@@ -1,7 +1,7 @@
 //! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
-use lab::{OutOfBounds, Setup};
+use lab::{HostThreads, OutOfBounds, Setup};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use workloads::Form;
@@ -120,6 +120,8 @@ impl Variables<'_> {
             .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
             .unwrap_or_default();
         let max_cycles = self.number("WARPWRIGHT_MAX_CYCLES");
+        let threads = self.number("WARPWRIGHT_THREADS").and_then(|number| usize::try_from(number).ok());
+        let threads = threads.map_or_else(HostThreads::all, HostThreads::new);
         let livelock = self.number("WARPWRIGHT_LIVELOCK_CYCLES").unwrap_or(LIVELOCK_CYCLES);
         let power_interval = self.number("WARPWRIGHT_POWER_INTERVAL").and_then(NonZeroU64::new);
         let core = self.parsed("WARPWRIGHT_CORE", |core| lab::check_core(core).map(|()| core.to_owned()));
@@ -142,6 +144,7 @@ impl Variables<'_> {
                     audit: self.flag("WARPWRIGHT_AUDIT"),
                     out_of_bounds,
                     check_memory: self.flag("WARPWRIGHT_CHECK_MEMORY"),
+                    threads: threads.clone(),
                     power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
                     ..Setup::new(gpu)
                 }),

@@ -5,14 +5,14 @@ mod windows;
 
 pub(crate) use local::copy_local;
 
-use crate::fault::{Outcome, Trap};
+use crate::fault::{Outcome, Stop, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, Window, generic_space, window_base};
+use crate::memory::{LocalMemory, SharedMemory, View, WINDOWS_END, Window, generic_space, window_base};
 use isa::{DynInst, FaultKind, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
-use windows::{BadAddress, Params, Words, broadcast, gather, is_aligned, scatter};
+use windows::{Params, Refused, Words, broadcast, gather, is_aligned, scatter, scatter_own};
 
 /// An address operand: `[register + offset]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,8 +64,8 @@ pub struct Transfer {
 }
 
 /// All memory that the executing warp can access.
-pub(crate) struct Spaces<'a> {
-    pub device: &'a mut DeviceMemory,
+pub(crate) struct Spaces<'a, 'm> {
+    pub device: &'a mut View<'m>,
     pub shared: &'a mut SharedMemory,
     pub local: &'a mut LocalMemory,
     /// Parameters of the launch, in words.
@@ -132,7 +132,7 @@ pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
 }
 
 /// Executes a load. Writes the addresses and the space to `out`.
-pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     // Kernel parameters and module variables have one address for all lanes.
     if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
         return Ok(());
@@ -147,7 +147,12 @@ pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: 
 }
 
 #[inline]
-fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+fn load_words<const N: usize>(
+    file: &mut Lanes<'_>,
+    m: &mut Spaces<'_, '_>,
+    t: &Transfer,
+    out: &mut DynInst,
+) -> Outcome {
     let mut words = [[0; WARP_LANES]; N];
     let size = u64::from(t.format.total_bytes());
     out.space = t.space;
@@ -175,7 +180,7 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
 /// Loads from an address that is a constant of the kernel. Returns false if the access needs the general
 /// path.
 #[inline]
-fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, out: &mut DynInst) -> bool {
+fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
     let base = if t.address.wide { file.get(t.address.base, 0) } else { u64::from(file.get::<u32>(t.address.base, 0)) };
     let address = base.wrapping_add(t.address.offset as u64);
     let done = match t.format.total_bytes() {
@@ -191,7 +196,7 @@ fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, out: &mut DynI
 }
 
 #[inline]
-fn fixed_words<const N: usize>(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, address: u64) -> bool {
+fn fixed_words<const N: usize>(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, address: u64) -> bool {
     let words: Option<[Column; N]> = match t.space {
         Space::Param => broadcast(&Params(m.params), address),
         Space::Global | Space::Constant => broadcast(m.device, address),
@@ -245,7 +250,7 @@ fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words
 }
 
 /// Executes a store. Writes the addresses and the space to `out`.
-pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     addresses(file, t.address, m.frame, &mut out.addresses);
     match t.format.total_bytes() {
         1 | 2 | 4 => store_words::<1>(file, m, t, out),
@@ -255,7 +260,7 @@ pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mu
 }
 
 #[inline]
-fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     let size = u64::from(t.format.total_bytes());
     out.space = t.space;
     if file.mask == 0 {
@@ -310,7 +315,7 @@ pub(crate) fn collect<const N: usize>(file: &Lanes<'_>, f: Format, registers: &[
 /// Reads `size` bytes per lane in `mask` from one space.
 #[inline]
 pub(crate) fn read<const N: usize>(
-    m: &Spaces<'_>,
+    m: &Spaces<'_, '_>,
     space: Space,
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
@@ -323,13 +328,13 @@ pub(crate) fn read<const N: usize>(
         Space::Local => read_local(m.local, addresses, mask, size, out),
         _ => gather(m.device, addresses, mask, size, out),
     };
-    result.map_err(|BadAddress| explain(m, "load from", space, addresses, mask, size))
+    result.map_err(|refused| stop(refused, m, "load from", (space, addresses, mask, size)))
 }
 
 /// Writes `size` bytes per lane in `mask` to one space.
 #[inline]
 pub(crate) fn write<const N: usize>(
-    m: &mut Spaces<'_>,
+    m: &mut Spaces<'_, '_>,
     space: Space,
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
@@ -342,10 +347,30 @@ pub(crate) fn write<const N: usize>(
     let result = match space {
         Space::Shared => scatter(m.shared, addresses, mask, size, words),
         Space::Local => write_local(m.local, addresses, mask, size, words),
-        Space::Param => Err(BadAddress),
-        _ => scatter(m.device, addresses, mask, size, words),
+        Space::Param => Err(Refused::BadAddress),
+        _ => match m.device.own() {
+            Some(own) => scatter_own(own, addresses, mask, size, words),
+            None => {
+                let mut memory = m.device.exclusive();
+                memory.as_mut().map_or(Ok(()), |memory| scatter(memory, addresses, mask, size, words))
+            }
+        },
     };
-    result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
+    result.map_err(|refused| stop(refused, m, "store to", (space, addresses, mask, size)))
+}
+
+/// Why the warp does not continue after an access that is not performed.
+#[cold]
+fn stop(
+    refused: Refused,
+    m: &Spaces<'_, '_>,
+    verb: &str,
+    (space, addresses, mask, size): (Space, &[u64; WARP_LANES], LaneMask, u64),
+) -> Stop {
+    match refused {
+        Refused::BadAddress => explain(m, verb, space, addresses, mask, size).into(),
+        Refused::Unreduced => Stop::Deferred,
+    }
 }
 
 /// The window of the parameters around `address`, for accesses of `size` bytes.
@@ -357,7 +382,7 @@ pub(crate) fn params_window(params: &[u32], address: u64, size: u64) -> Option<W
 #[cold]
 #[inline(never)]
 fn holds_already<const N: usize>(
-    m: &Spaces<'_>,
+    m: &Spaces<'_, '_>,
     space: Space,
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
@@ -377,7 +402,7 @@ fn holds_already<const N: usize>(
 /// Finds the faulting lanes and describes the fault of the first.
 #[cold]
 pub(crate) fn explain(
-    m: &Spaces<'_>,
+    m: &Spaces<'_, '_>,
     verb: &str,
     space: Space,
     addresses: &[u64; WARP_LANES],
@@ -390,7 +415,7 @@ pub(crate) fn explain(
         Space::Local => !m.local.holds(a, size),
         Space::Param => store || Params(m.params).window(a, size).is_none(),
         _ => {
-            let read_only = |a| m.device.allocation_of(a).is_some_and(|a| a.read_only);
+            let read_only = |a| m.device.base().allocation_of(a).is_some_and(|a| a.read_only);
             m.device.window(a, size).is_none() || store && read_only(a)
         }
     };
@@ -418,12 +443,12 @@ pub(crate) fn explain(
             format!("{verb} parameter offset {address} ({}) outside the kernel's {of_kernel}", bytes)
         }
         _ => {
-            let nearest = m.device.describe(address);
+            let nearest = m.device.base().describe(address);
             format!("out-of-bounds {verb} {} address {address:#x} ({}): {nearest}", name(space), bytes)
         }
     };
     let kind = if misaligned { FaultKind::MisalignedAddress } else { FaultKind::IllegalAddress };
-    Trap::new(kind, what, bad)
+    Box::new(Trap { kind, what, lanes: bad })
 }
 
 fn name(space: Space) -> &'static str {

@@ -1,61 +1,13 @@
 //! Atomic operations: the read-modify-write of each executing lane, in lane order.
 
 use crate::access::{self, Address, SPLIT_SPACES, Spaces, explain, majority, split_generic};
-use crate::fault::Outcome;
+use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg, Value};
-use crate::mbarrier;
+use crate::memory::{Reduction, modify_at, modify_device, modify_words};
+use crate::update::Update;
+pub use crate::update::{AtomicOp, AtomicType};
 use isa::{DynInst, Space};
-use kit::lanes;
-use num::atomic;
-use num::half::{Bf16, F16};
-
-/// The operation of an `atom` or `red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are the manual's")]
-pub enum AtomicOp {
-    And,
-    Or,
-    Xor,
-    Exch,
-    Cas,
-    Add,
-    Inc,
-    Dec,
-    Min,
-    Max,
-    /// Arrivals at an `mbarrier` ([`crate::mbarrier`]); the operand is their number.
-    Arrive,
-    /// Arrivals of threads that will not arrive in later phases.
-    ArriveDrop,
-}
-
-/// Type of the value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are the manual's")]
-pub enum AtomicType {
-    B16,
-    U32,
-    S32,
-    U64,
-    S64,
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-    F32,
-    F64,
-}
-
-impl AtomicType {
-    /// Size of the value in memory.
-    pub const fn bytes(self) -> u8 {
-        match self {
-            AtomicType::B16 | AtomicType::F16 | AtomicType::Bf16 => 2,
-            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
-            _ => 4,
-        }
-    }
-}
+use kit::{LaneMask, WARP_LANES, lanes};
 
 /// An `atom` or `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +18,8 @@ pub struct Atomic {
     pub ty: AtomicType,
     /// Receives the old value; `None` for `red`.
     pub d: Option<Reg>,
+    /// No instruction reads `d`: it need not be written.
+    pub unused: bool,
     pub address: Address,
     /// Operand; for `cas`, the value to compare with.
     pub b: Reg,
@@ -76,47 +30,16 @@ pub struct Atomic {
 impl Atomic {
     /// Computes the new value.
     pub(crate) fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
-        use AtomicType as T;
-        match self.op {
-            AtomicOp::And => old & b,
-            AtomicOp::Or => old | b,
-            AtomicOp::Xor => old ^ b,
-            AtomicOp::Exch => b,
-            AtomicOp::Cas => atomic::cas(old, b, c),
-            AtomicOp::Arrive => mbarrier::arrive(old, b as u32),
-            AtomicOp::ArriveDrop => mbarrier::arrive(mbarrier::drop(old, b as u32), b as u32),
-            AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
-            AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
-            AtomicOp::Min => match self.ty {
-                T::S32 => u64::from((old as i32).min(b as i32) as u32),
-                T::S64 => (old as i64).min(b as i64) as u64,
-                _ => old.min(b),
-            },
-            AtomicOp::Max => match self.ty {
-                T::S32 => u64::from((old as i32).max(b as i32) as u32),
-                T::S64 => (old as i64).max(b as i64) as u64,
-                _ => old.max(b),
-            },
-            AtomicOp::Add => match self.ty {
-                T::F32 => {
-                    let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
-                    let add = if shared { atomic::add_f32_shared } else { atomic::add_f32_global };
-                    u64::from(add(old, b).to_bits())
-                }
-                T::F64 => atomic::add_f64(f64::from_bits(old), f64::from_bits(b)).to_bits(),
-                T::F16 => u64::from(atomic::add_half::<F16>(old as u16, b as u16)),
-                T::Bf16 => u64::from(atomic::add_half::<Bf16>(old as u16, b as u16)),
-                T::F16x2 => u64::from(atomic::add_half2::<F16>(old as u32, b as u32)),
-                T::Bf16x2 => u64::from(atomic::add_half2::<Bf16>(old as u32, b as u32)),
-                T::B16 => old.wrapping_add(b) & 0xffff,
-                T::U32 | T::S32 => u64::from((old as u32).wrapping_add(b as u32)),
-                T::U64 | T::S64 => old.wrapping_add(b),
-            },
-        }
+        self.update().apply(old, b, c, shared)
+    }
+
+    /// What it does to a value.
+    fn update(&self) -> Update {
+        Update { op: self.op, ty: self.ty }
     }
 
     /// Executes it for the lanes of `file`.
-    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, out: &mut DynInst) -> Outcome {
         access::addresses(file, self.address, m.frame, &mut out.addresses);
         out.space = self.space;
         let mut masks = [0; 4];
@@ -130,17 +53,17 @@ impl Atomic {
             _ => masks[0] = file.mask,
         }
         let (bytes, wide) = (u64::from(self.ty.bytes()), self.ty.bytes() == 8);
+        if masks[0] != 0 && m.device.own().is_some() {
+            return self.put_off(file, m, masks, out);
+        }
         let mut old = [[0; 32]; 2];
         for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
             for lane in lanes(mask) {
-                let operand = |reg: Reg| {
-                    if wide { file.get::<u64>(reg, lane) } else { u64::from(file.get::<u32>(reg, lane)) }
-                };
-                let (b, c) = (operand(self.b), self.c.map_or(0, operand));
+                let [b, c] = self.operands(file, lane);
                 let shared = space == Space::Shared;
                 let update = |old| self.apply(old, b, c, shared);
                 let Some(value) = modify(m, space, out.addresses[lane], bytes, lane, update) else {
-                    return Err(explain(m, "atomic access to", space, &out.addresses, mask, bytes));
+                    return Err(explain(m, "atomic access to", space, &out.addresses, mask, bytes).into());
                 };
                 <u64 as Value>::put(&mut old, lane, value);
             }
@@ -155,9 +78,39 @@ impl Atomic {
     }
 }
 
+impl Atomic {
+    /// The operands of a lane; zero for one that it has not.
+    fn operands(&self, file: &Lanes<'_>, lane: usize) -> [u64; 2] {
+        let operand = |reg: Reg| {
+            if self.ty.bytes() == 8 { file.get::<u64>(reg, lane) } else { u64::from(file.get::<u32>(reg, lane)) }
+        };
+        [operand(self.b), self.c.map_or(0, operand)]
+    }
+
+    /// The lanes `masks[0]` access global memory, which other SMs see: without a result that is used it is noted with
+    /// its operands, otherwise it is for the exchange. Its faults are found now.
+    #[inline(never)]
+    fn put_off(&self, file: &Lanes<'_>, m: &mut Spaces<'_, '_>, masks: [LaneMask; 4], out: &DynInst) -> Outcome {
+        let (mask, bytes) = (masks[0], u64::from(self.ty.bytes()));
+        let is_bad = |address: u64| !address.is_multiple_of(bytes) || !m.device.has_room(address, bytes);
+        if lanes(mask).any(|lane| is_bad(out.addresses[lane])) {
+            return Err(explain(m, "atomic access to", Space::Global, &out.addresses, mask, bytes).into());
+        }
+        let is_reduction = (self.d.is_none() || self.unused) && masks[1..] == [0; 3];
+        let Some((own, ..)) = m.device.own().filter(|_| is_reduction) else { return Err(Stop::Deferred) };
+        let mut operands = [[0; 2]; WARP_LANES];
+        for lane in lanes(mask) {
+            operands[lane] = self.operands(file, lane);
+            own.overlay.mark_reduced(out.addresses[lane], bytes);
+        }
+        own.reductions.push(Reduction { update: self.update(), mask, addresses: out.addresses, operands });
+        Ok(())
+    }
+}
+
 /// Replaces the value of 1, 2, 4 or 8 bytes at an address and returns the old one; `None` if there is no such memory.
 pub(crate) fn modify(
-    m: &mut Spaces<'_>,
+    m: &mut Spaces<'_, '_>,
     space: Space,
     address: u64,
     bytes: u64,
@@ -180,44 +133,20 @@ pub(crate) fn modify(
         }
         return Some(old);
     }
-    let w = match space {
-        Space::Shared => m.shared.window_mut(address, bytes)?,
-        Space::Param => return None,
-        _ => m.device.window_mut(address, bytes)?,
-    };
-    let word = ((address - w.start) / 4) as usize;
-    let mut new = 0;
-    let update = |old| {
-        new = f(old);
-        new
-    };
-    let old = modify_words(&mut w.words[word..], (address % 4) as u32, bytes, update);
-    if new != old {
-        m.device.note_change();
-    }
-    Some(old)
-}
-
-#[inline]
-fn modify_words(words: &mut [u32], byte: u32, bytes: u64, f: impl FnOnce(u64) -> u64) -> u64 {
-    match bytes {
-        8 => {
-            let old = u64::from(words[0]) | u64::from(words[1]) << 32;
-            let new = f(old);
-            words[0] = new as u32;
-            words[1] = (new >> 32) as u32;
-            old
+    match space {
+        Space::Shared => {
+            let w = m.shared.window_mut(address, bytes)?;
+            let (old, new) = modify_at(w.words, w.start, address, bytes, f);
+            if new != old {
+                m.device.note_change();
+            }
+            Some(old)
         }
-        4 => {
-            let old = u64::from(words[0]);
-            words[0] = f(old) as u32;
-            old
-        }
+        Space::Param => None,
+        // Where others see memory, this is put off.
         _ => {
-            let (shift, keep) = (8 * byte, u32::MAX >> (32 - 8 * bytes));
-            let old = u64::from(words[0] >> shift & keep);
-            words[0] = words[0] & !(keep << shift) | (f(old) as u32 & keep) << shift;
-            old
+            let (memory, reader) = m.device.exclusive()?;
+            modify_device(memory, reader, address, bytes, f)
         }
     }
 }

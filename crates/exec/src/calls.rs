@@ -1,7 +1,7 @@
 //! Calls and returns: arguments, frames of local memory, registers saved across recursion.
 
 use crate::access::copy_local;
-use crate::fault::{Trap, overflow};
+use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::memory::MAX_LOCAL_BYTES;
@@ -16,8 +16,8 @@ pub(crate) fn call(
     kernel: &Kernel,
     number: u32,
     mask: LaneMask,
-    services: Services<'_>,
-) -> Result<bool, Box<Trap>> {
+    services: Option<Services<'_>>,
+) -> Result<bool, Stop> {
     let site = &kernel.calls[number as usize];
     if mask == 0 {
         warp.stack.advance();
@@ -26,8 +26,8 @@ pub(crate) fn call(
     let ways = match site.callee {
         Callee::Function(function) => vec![(function, mask)],
         Callee::Pointer(register) => targets(warp, kernel, register, mask)?,
-        Callee::Runtime(function) => {
-            runtime::run(function, warp, kernel, site, mask, services)?;
+        Callee::Runtime(_) => {
+            call_runtime(warp, kernel, number, mask, services)?;
             warp.stack.advance();
             return Ok(false);
         }
@@ -43,8 +43,21 @@ pub(crate) fn call(
     Ok(diverged)
 }
 
+/// Executes a call of a function of the device runtime by the lanes in `mask`, which stay where they are.
+pub(crate) fn call_runtime(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    number: u32,
+    mask: LaneMask,
+    services: Option<Services<'_>>,
+) -> Outcome {
+    let site = &kernel.calls[number as usize];
+    let Callee::Runtime(function) = site.callee else { return Ok(()) };
+    runtime::run(function, warp, kernel, site, mask, services)
+}
+
 /// Passes the arguments and saves registers. Returns the function's first instruction.
-fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask: LaneMask) -> Result<u32, Box<Trap>> {
+fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask: LaneMask) -> Result<u32, Stop> {
     let site = &kernel.calls[data.site as usize];
     let callee = &kernel.functions[function as usize];
     let bytes = data.frame + callee.frame_bytes;
@@ -79,7 +92,7 @@ pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
 }
 
 /// The functions that the lanes call through a register.
-fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Stop> {
     let file = Lanes { regs: &mut warp.regs, preds: &mut warp.preds, constants: &kernel.constants, mask };
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
@@ -87,7 +100,7 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
         let function = function_at(address).and_then(|i| kernel.numbers.get(&i).copied());
         let Some(function) = function else {
             let what = format!("call to {address:#x}, which is not a function");
-            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
+            return Err(Trap::stop(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == function) {
             Some(way) => way.1 |= 1 << lane,

@@ -70,6 +70,7 @@ fn run_cta(
     observe: &mut impl FnMut(LaneMask, &DynInst),
 ) -> Result<(), Box<Fault>> {
     let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
+    stream.prepare_cta(state, id, launch.grid.position(cta));
     stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
     let mut waiting = vec![Waiting::No; warps.len()];
     let mut barriers = [0_u32; crate::warp::BARRIERS];
@@ -109,7 +110,7 @@ fn turn(
         let control = stream.kernel(warp).map_or(Control::None, |k| k.program.inst(pc).control);
         let context = StepContext { now: stats.warp_instructions, sm: 0 };
         let live = stream.live(warp);
-        stream.step(state, warp, context, out)?;
+        stream.step_alone(state, warp, context, out)?;
         observe(live, out);
         stats.warp_instructions += 1;
         stats.thread_instructions += u64::from(out.mask.count_ones());

@@ -3,13 +3,13 @@
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
-use crate::fault::{Outcome, Trap, overflow};
+use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
 use crate::image::Images;
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, SharedMemory, generic_space};
+use crate::memory::{SharedMemory, View, generic_space};
 use crate::op::{CarryOp, Op};
 use crate::operand::Destination;
 use crate::runtime::Services;
@@ -18,17 +18,17 @@ use crate::special::Special;
 use crate::state::GpuFacts;
 use crate::steer::BarrierOp;
 use crate::surroundings::Surroundings;
-use crate::warp::{PendingReduction, Reduction, Warp};
+use crate::warp::{PendingReduction, Reduction, Rest, Warp};
 use isa::{Dim3, DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
 use num::int;
 
 /// What an instruction may touch besides its warp.
 pub(crate) struct Environment<'a> {
-    pub memory: &'a mut DeviceMemory,
+    pub memory: View<'a>,
     pub images: &'a Images,
-    pub output: &'a mut String,
-    pub heap: &'a mut Heap,
+    /// Output and heap of kernels, if this warp has the device for itself.
+    pub rest: Option<(&'a mut String, &'a mut Heap)>,
     pub shared: &'a mut SharedMemory,
     pub reductions: &'a mut [Reduction],
     pub launch: &'a Launch,
@@ -38,9 +38,11 @@ pub(crate) struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// What functions of the device runtime use.
-    pub fn services(&mut self) -> Services<'_> {
-        Services { memory: self.memory, output: self.output, heap: self.heap }
+    /// What functions of the device runtime use, if this warp has the device for itself.
+    pub fn services(&mut self) -> Option<Services<'_>> {
+        let (output, heap) = self.rest.as_mut()?;
+        let (memory, _) = self.memory.exclusive()?;
+        Some(Services { memory, output, heap })
     }
 }
 
@@ -55,7 +57,7 @@ macro_rules! file {
 macro_rules! spaces {
     ($warp:expr, $env:expr) => {
         Spaces {
-            device: $env.memory,
+            device: &mut $env.memory,
             shared: $env.shared,
             local: &mut $warp.local,
             params: &$env.launch.params,
@@ -83,10 +85,33 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
         Op::BranchTable { .. } | Op::Call(_) | Op::Return | Op::Exit => {
             return execute_control(op, warp, kernel, mask, env, out);
         }
-        _ => operate(op, warp, kernel, mask, env, out)?,
+        _ => {
+            if let Err(stop) = operate(op, warp, kernel, mask, env, out) {
+                return put_off(stop, mask, warp);
+            }
+        }
     }
     warp.stack.advance();
     Ok(())
+}
+
+/// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is no trap.
+#[cold]
+fn put_off(stop: Stop, mask: LaneMask, warp: &mut Warp) -> Outcome {
+    if stop == Stop::Deferred {
+        warp.rest = Rest { first: 0, mask, active: warp.stack.active() };
+        warp.stack.advance();
+    }
+    Err(stop)
+}
+
+/// Executes the instruction at `out.pc`, which waits, by a warp that has the device for itself.
+pub(crate) fn resume(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
+    let mask = warp.rest.mask;
+    match &kernel.code[out.pc.index()].op {
+        Op::Call(number) => calls::call_runtime(warp, kernel, *number, mask, env.services()),
+        op => operate(op, warp, kernel, mask, env, out),
+    }
 }
 
 /// Executes `op` if it is one of the frequent operations that only compute: registers and predicates from others.
@@ -217,7 +242,7 @@ fn operate_rarely(
                 file.write(d.next(), &[0; WARP_LANES]);
             }
         }
-        Op::Fetch(fetch) => fetch.run(&mut file, env.images, spaces.device, out)?,
+        Op::Fetch(fetch) => fetch.run(&mut file, env.images, spaces.device.base(), out)?,
         Op::Surface(access) => access.run(&mut file, &mut spaces, env.images, out)?,
         Op::Query(query) => query.run(&mut file, env.images)?,
         Op::Atomic(atomic) => atomic.run(&mut file, &mut spaces, out)?,
@@ -248,7 +273,7 @@ fn operate_rarely(
             let column = file.column(*a);
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
         }
-        Op::Trap if mask != 0 => return Err(Trap::new(FaultKind::Trap, "the kernel executed `trap`", mask)),
+        Op::Trap if mask != 0 => return Err(Trap::stop(FaultKind::Trap, "the kernel executed `trap`", mask)),
         Op::ReadFirst(d, s) if mask != 0 => {
             let value = file.column(*s)[mask.trailing_zeros() as usize];
             file.mask = !0;
@@ -259,7 +284,9 @@ fn operate_rarely(
             file.mask = !0;
             file.write_pred(*d, holds);
         }
-        // Fences need no action: every access is performed when it executes.
+        // Others are to see what was written and reduced before.
+        Op::Fence if mask != 0 && spaces.device.is_ahead() => return Err(Stop::Deferred),
+        // Other fences need no action: every access is performed when it executes.
         _ => {}
     }
     Ok(())
@@ -282,7 +309,10 @@ fn execute_control(
             out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
         }
         Op::Call(site) => {
-            out.diverged = calls::call(warp, kernel, *site, mask, env.services())?;
+            out.diverged = match calls::call(warp, kernel, *site, mask, env.services()) {
+                Ok(diverged) => diverged,
+                Err(stop) => return put_off(stop, mask, warp),
+            };
         }
         Op::Return => calls::ret(warp, kernel, mask),
         _ => {
@@ -484,13 +514,13 @@ fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3
     }
 }
 
-fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, LaneMask)>, Stop> {
     let column = file.column(index);
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(file.mask) {
         let Some(&target) = table.get(column[lane] as usize) else {
             let what = format!("branch index {} is beyond the table of {} targets", column[lane], table.len());
-            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
+            return Err(Trap::stop(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == target) {
             Some(way) => way.1 |= 1 << lane,
@@ -512,14 +542,14 @@ pub(crate) fn arrive(
 ) -> Outcome {
     if id as usize >= reductions.len() {
         let what = format!("barrier {id} does not exist: a CTA has {}", reductions.len());
-        return Err(Trap::new(FaultKind::IllegalInstruction, what, mask));
+        return Err(Trap::stop(FaultKind::IllegalInstruction, what, mask));
     }
     if let Some(n) = threads
         && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
     {
         let threads = kit::text::counted(n.into(), "thread");
         let what = format!("a barrier cannot wait for {threads}: not a multiple of the warp size");
-        return Err(Trap::new(FaultKind::IllegalInstruction, what, mask));
+        return Err(Trap::stop(FaultKind::IllegalInstruction, what, mask));
     }
     out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
     if let Some(d) = d {
@@ -532,7 +562,7 @@ pub(crate) fn arrive(
 /// Copies from global to shared memory at once: the earliest legal time for an asynchronous copy.
 fn async_copy(
     file: &Lanes<'_>,
-    m: &mut Spaces<'_>,
+    m: &mut Spaces<'_, '_>,
     [shared, global]: [Address; 2],
     bytes: u8,
     (source_bytes, ignore): (Option<Reg>, Option<Pred>),

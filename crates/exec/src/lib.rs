@@ -43,6 +43,7 @@ pub mod steer;
 mod stream;
 mod surroundings;
 pub mod tensor;
+mod update;
 mod uses;
 pub mod video;
 mod warp;

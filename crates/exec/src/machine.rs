@@ -1,7 +1,7 @@
 //! Execution of machine code, with lanes steered by [`Steer`].
 
 use crate::convergence::{Convergence, Gathering, Stuck};
-use crate::fault::{Outcome, Trap};
+use crate::fault::{Outcome, Stop, Trap};
 use crate::interpret::{Environment, arrive, operate};
 use crate::kernel::{Callee, Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Reg};
@@ -9,7 +9,7 @@ use crate::machine_code::POINTERS;
 use crate::op::Op;
 use crate::runtime;
 use crate::steer::Steer;
-use crate::warp::Warp;
+use crate::warp::{Rest, Warp};
 use isa::{DynInst, FaultKind};
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -18,7 +18,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     let pc = warp.groups.pc().unwrap_or(0);
     let Some(Guarded { op, guard, uniform }) = kernel.code.get(pc as usize) else {
         let what = "execution ran past the end of the code";
-        return Err(Trap::new(FaultKind::InvalidPc, what, warp.groups.active()));
+        return Err(Trap::stop(FaultKind::InvalidPc, what, warp.groups.active()));
     };
     let active = warp.groups.active();
     let candidates = if *uniform { !0 } else { active };
@@ -30,20 +30,72 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     out.diverged = false;
     match op {
         Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
-        Op::Sequence(first, count) => {
-            let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
-            for op in &sequences[*first as usize..][..*count as usize] {
-                match op {
+        Op::Sequence(..) => {
+            for (i, op) in operations(op, kernel).iter().enumerate() {
+                let done = match op {
                     // The last operation of the sequence.
                     Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
-                    Op::Call(site) => call(*site, warp, kernel, mask & active, env)?,
-                    op => operate(op, warp, kernel, mask, env, out)?,
+                    Op::Call(site) => call(*site, warp, kernel, mask & active, env),
+                    op => operate(op, warp, kernel, mask, env, out),
+                };
+                if let Err(stop) = done {
+                    let rest = Rest { first: i as u16, mask, active };
+                    return put_off(stop, rest, warp, kernel, env, out);
                 }
             }
         }
-        op => operate(op, warp, kernel, mask, env, out)?,
+        op => {
+            if let Err(stop) = operate(op, warp, kernel, mask, env, out) {
+                let rest = Rest { first: 0, mask, active };
+                return put_off(stop, rest, warp, kernel, env, out);
+            }
+        }
     }
     warp.groups.advance();
+    Ok(())
+}
+
+/// The operations of an instruction.
+#[inline]
+fn operations<'a>(op: &'a Op, kernel: &'a Kernel) -> &'a [Op] {
+    let Op::Sequence(first, count) = op else { return std::slice::from_ref(op) };
+    let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
+    &sequences[*first as usize..][..*count as usize]
+}
+
+/// `rest` of the next instruction waits for the exchange, if it is no trap. The lanes go to their next instructions
+/// now: no operation that waits decides about these.
+#[cold]
+fn put_off(
+    stop: Stop,
+    rest: Rest,
+    warp: &mut Warp,
+    kernel: &Kernel,
+    env: &mut Environment<'_>,
+    out: &mut DynInst,
+) -> Outcome {
+    if stop == Stop::Deferred {
+        warp.rest = rest;
+        match kernel.code.get(out.pc.index()).and_then(|at| operations(&at.op, kernel).last()) {
+            Some(Op::Steer(steer)) => execute_steer(*steer, warp, kernel, rest.mask & rest.active, env, out)?,
+            _ => warp.groups.advance(),
+        }
+    }
+    Err(stop)
+}
+
+/// Executes what waits of the instruction at `out.pc`, by a warp that has the device for itself.
+pub(crate) fn resume(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
+    let Rest { first, mask, active } = warp.rest;
+    let operations = operations(&kernel.code[out.pc.index()].op, kernel);
+    for op in &operations[first.into()..] {
+        match op {
+            // Executed already.
+            Op::Steer(_) => {}
+            Op::Call(site) => call(*site, warp, kernel, mask & active, env)?,
+            op => operate(op, warp, kernel, mask, env, out)?,
+        }
+    }
     Ok(())
 }
 
@@ -58,9 +110,9 @@ fn call(number: u32, warp: &mut Warp, kernel: &Kernel, mask: LaneMask, env: &mut
 }
 
 #[cold]
-fn stuck(mask: LaneMask) -> Box<Trap> {
+fn stuck(mask: LaneMask) -> Stop {
     let what = "deadlock within a warp: all its lanes wait for others at convergence barriers";
-    Trap::new(FaultKind::Other, what, mask)
+    Trap::stop(FaultKind::Other, what, mask)
 }
 
 fn execute_steer(
@@ -186,7 +238,7 @@ fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
 }
 
 /// Targets of the lanes in `mask`, with the lanes of each.
-fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Stop> {
     let bytes = u64::from(kernel.program.inst_bytes);
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
@@ -201,7 +253,7 @@ fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<V
         });
         let Some(target) = target else {
             let what = format!("jump to {address:#x}, which is not an instruction");
-            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
+            return Err(Trap::stop(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|way| way.0 == target) {
             Some(way) => way.1 |= 1 << lane,

@@ -25,7 +25,7 @@ pub(crate) fn printf(
         let (format, arguments) = (of(0), of(1));
         let Some(format) = string(memory, format) else {
             let what = format!("printf with a format at {format:#x}, where there is no memory");
-            return Err(Trap::new(FaultKind::IllegalAddress, what, 1 << lane));
+            return Err(Trap::stop(FaultKind::IllegalAddress, what, 1 << lane));
         };
         let mut arguments = Arguments { warp, memory, lane, at: arguments };
         write_formatted(&format, &mut arguments, output);

@@ -1,6 +1,6 @@
 //! The functions of CUDA's device runtime that kernels call: `printf`, failed assertions, `malloc`, `free`.
 
-use crate::fault::{Outcome, Trap};
+use crate::fault::{Outcome, Stop, Trap};
 use crate::heap::Heap;
 use crate::kernel::{CallSite, Kernel, Place, RuntimeFunction};
 use crate::lanes::{Column, blend};
@@ -10,33 +10,33 @@ use crate::warp::{Warp, argument};
 use isa::FaultKind;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// What these functions use besides the warp.
+/// What these functions use besides the warp, for itself.
 pub(crate) struct Services<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,
     pub heap: &'a mut Heap,
 }
 
-/// Executes `function`, called at `site` by the lanes in `mask`, one lane after another.
+/// Executes `function`, called at `site` by the lanes in `mask`, one lane after another. It needs `services`.
 pub(crate) fn run(
     function: RuntimeFunction,
     warp: &mut Warp,
     kernel: &Kernel,
     site: &CallSite,
     mask: LaneMask,
-    services: Services<'_>,
+    services: Option<Services<'_>>,
 ) -> Outcome {
-    let Services { memory, output, heap } = services;
     if mask == 0 {
         return Ok(());
     }
+    let Some(Services { memory, output, heap }) = services else { return Err(Stop::Deferred) };
     memory.note_change();
     let first = |warp: &Warp, lane| site.args.first().map_or(0, |&place| argument(warp, kernel, place, lane));
     match function {
         RuntimeFunction::Printf => print::printf(warp, kernel, site, mask, memory, output)?,
         RuntimeFunction::AssertFail => {
             let what = print::assertion(warp, kernel, site, mask, memory);
-            return Err(Trap::new(FaultKind::Assert, what, mask));
+            return Err(Trap::stop(FaultKind::Assert, what, mask));
         }
         RuntimeFunction::Malloc => {
             let mut columns: [Column; 2] = [[0; WARP_LANES]; 2];
@@ -51,7 +51,7 @@ pub(crate) fn run(
                 let address = first(warp, lane);
                 if !heap.free(address) {
                     let what = format!("free of {address:#x}, which is not a block that `malloc` returned");
-                    return Err(Trap::new(FaultKind::IllegalAddress, what, 1 << lane));
+                    return Err(Trap::stop(FaultKind::IllegalAddress, what, 1 << lane));
                 }
             }
         }

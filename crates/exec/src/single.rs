@@ -2,7 +2,7 @@
 
 use crate::access::{Spaces, explain, params_window};
 use crate::atomic::{Atomic, modify};
-use crate::memory::{LocalMemory, SharedMemory, generic_space, window_base};
+use crate::memory::{LocalMemory, Reader, SharedMemory, View, generic_space, window_base};
 use crate::state::DeviceState;
 use isa::{FaultKind, Space};
 use kit::WARP_LANES;
@@ -35,6 +35,8 @@ pub struct CtaMemory {
     local: Vec<LocalMemory>,
     /// Local memory of threads that have none.
     none: LocalMemory,
+    /// Of device memory.
+    reader: Reader,
 }
 
 impl CtaMemory {
@@ -108,7 +110,7 @@ impl<'a> ThreadMemory<'a> {
         let window = match space {
             Space::Param => params_window(self.params, address, size)?,
             Space::Shared => self.cta.shared.window(address, size)?,
-            _ => self.device.memory.window(address, size)?,
+            _ => self.device.memory.window(address, size, &self.cta.reader)?,
         };
         let at = ((address - window.start) / 4) as usize;
         let high = if size == 8 { window.words[at + 1] } else { 0 };
@@ -146,20 +148,20 @@ impl<'a> ThreadMemory<'a> {
         let (space, address) = resolve(space, address);
         let (size, thread) = (u64::from(bytes), self.thread);
         let lane = thread % WARP_LANES;
-        let mut spaces = self.spaces();
-        let old = modify(&mut spaces, space, address, size, lane, update);
+        let old = self.with_spaces(|spaces| modify(spaces, space, address, size, lane, update));
         old.ok_or_else(|| self.fault(verb, space, address, size))
     }
 
-    fn spaces(&mut self) -> Spaces<'_> {
-        let CtaMemory { shared, local, none } = &mut *self.cta;
+    fn with_spaces<T>(&mut self, act: impl FnOnce(&mut Spaces<'_, '_>) -> T) -> T {
+        let CtaMemory { shared, local, none, reader } = &mut *self.cta;
         let local = local.get_mut(self.thread / WARP_LANES).unwrap_or(none);
-        Spaces { device: &mut self.device.memory, shared, local, params: self.params, frame: 0 }
+        let mut device = View::alone(&mut self.device.memory, reader);
+        act(&mut Spaces { device: &mut device, shared, local, params: self.params, frame: 0 })
     }
 
     #[cold]
     fn fault(&mut self, verb: &str, space: Space, address: u64, size: u64) -> BadAccess {
-        let trap = *explain(&self.spaces(), verb, space, &[address; WARP_LANES], 1, size);
+        let trap = *self.with_spaces(|spaces| explain(spaces, verb, space, &[address; WARP_LANES], 1, size));
         BadAccess { kind: trap.kind, what: trap.what }
     }
 }
@@ -231,6 +233,7 @@ mod tests {
                 op,
                 ty,
                 d: None,
+                unused: false,
                 address: Address { base: Reg(0), wide: true, frame: false, offset: 0 },
                 b: Reg(0),
                 c: None,

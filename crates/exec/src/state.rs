@@ -1,12 +1,13 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
-use crate::check::{Findings, Watch};
+use crate::check::{CtaWatch, Executed, Findings, Watch};
 use crate::heap::Heap;
 use crate::image::{ImageError, ImageReference, Images};
 use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
-use isa::{Image, KernelId};
+use crate::memory::{DeviceMemory, MemoryError, OutOfBounds, Own, Reader, View};
+use crate::warp::Warp;
+use isa::{Dim3, DynInst, Image, KernelId};
 use std::sync::Arc;
 
 /// Properties of the GPU that special registers report.
@@ -184,12 +185,32 @@ impl DeviceState {
         self.launches.get(id.index())?.as_ref()
     }
 
-    /// Parts of the state that one instruction needs at once.
-    #[inline]
-    pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
+    /// The parts of the state that an instruction needs at once, beside other SMs.
+    #[inline(always)]
+    pub(crate) fn frozen<'a>(&'a self, id: KernelId, own: &'a mut Own, reader: &'a Reader) -> Parts<'a> {
+        let Self { memory, images, gpu, .. } = self;
+        Parts { memory: View::frozen(memory, own, reader), images, rest: None, launch: self.launch(id), gpu: *gpu }
+    }
+
+    /// The same for an instruction that has the device for itself.
+    #[inline(always)]
+    pub(crate) fn alone<'a>(&'a mut self, id: KernelId, reader: &'a Reader) -> Parts<'a> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, heap, images, gpu, watch, .. } = self;
-        Parts { memory, output, heap, images, launch, gpu: *gpu, watch }
+        let Self { memory, output, heap, images, gpu, .. } = self;
+        Parts { memory: View::alone(memory, reader), images, rest: Some((output, heap)), launch, gpu: *gpu }
+    }
+
+    /// Checks an instruction of a warp, if there are checks.
+    pub(crate) fn see(
+        &mut self,
+        warp: &Warp,
+        cta: Dim3,
+        out: &DynInst,
+        (stray, of_cta): (Option<u64>, Option<&mut CtaWatch>),
+    ) {
+        let launch = self.launches.get(warp.launch.index()).and_then(Option::as_ref);
+        let (Some(launch), Some(watch)) = (launch, &mut self.watch) else { return };
+        watch.see(&Executed { launch, warp, cta, out }, &mut self.memory, stray, of_cta);
     }
 }
 
@@ -201,12 +222,11 @@ impl AsMut<Self> for DeviceState {
 
 /// Parts of [`DeviceState`] that one instruction needs at once.
 pub(crate) struct Parts<'a> {
-    pub memory: &'a mut DeviceMemory,
-    pub output: &'a mut String,
-    pub heap: &'a mut Heap,
+    pub memory: View<'a>,
     pub images: &'a Images,
+    /// Output and heap of kernels, if the instruction has the device for itself.
+    pub rest: Option<(&'a mut String, &'a mut Heap)>,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
-    pub watch: &'a mut Option<Box<Watch>>,
 }

@@ -1,24 +1,73 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
-use crate::check::{CtaWatch, Executed, Watch};
 use crate::cta::Cta;
-use crate::fault::{Outcome, Trap};
-use crate::interpret::{Environment, execute};
+use crate::fault::{Outcome, Stop, Trap};
+use crate::interpret::{Environment, execute, resume};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::machine;
+use crate::memory::{Own, Reader};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Reduction, Warp, Way};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream};
-use kit::LaneMask;
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+};
+use kit::{Cycle, LaneMask};
 use std::sync::Arc;
 
 /// The warps and CTAs resident on one SM. Slots are created at their first use and keep their storage.
+///
+/// Device memory as its warps see it is in [`crate::memory`]: what it was when the window began, and what they have
+/// written since.
 #[derive(Debug, Default)]
 pub struct LiveStream {
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
+    reader: Reader,
+    /// What other SMs have yet to see.
+    own: Own,
+    /// What waits for the exchange, in the order of execution, and the cycle of each.
+    waiting: Vec<Waiting>,
+    cycles: Vec<Cycle>,
+    /// The first that waits: those before have been performed.
+    next: usize,
+    /// Executed under checks in this window, and those of them of which more than their number is checked.
+    watched: u64,
+    seen: Vec<Seen>,
+    /// The description of an operation of the exchange, which nobody needs.
+    unused: DynInst,
+}
+
+/// What waits for the exchange.
+#[derive(Debug)]
+struct Waiting {
+    kind: WaitingKind,
+    /// For checks of the instruction.
+    seen: Option<Box<Seen>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum WaitingKind {
+    /// The rest of the instruction at the PC, which holds its warp.
+    Held(WarpSlot, Pc, StepContext),
+    /// The reduction of this number in [`Own::reductions`].
+    Reduction(usize),
+}
+
+/// An instruction under checks.
+#[derive(Clone, Debug)]
+struct Seen {
+    warp: WarpSlot,
+    /// Its first access outside allocations, if any is to be reported.
+    stray: Option<u64>,
+    out: DynInst,
+}
+
+/// The device, as a stream accesses it.
+enum Device<'a> {
+    Frozen(&'a DeviceState),
+    Alone(&'a mut DeviceState),
 }
 
 impl LiveStream {
@@ -71,7 +120,7 @@ impl LiveStream {
 impl WarpStream for LiveStream {
     type Shared = DeviceState;
 
-    fn start_cta(&mut self, shared: &mut DeviceState, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+    fn start_cta(&mut self, shared: &DeviceState, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
         let Some(launch) = shared.launch(kernel) else { return };
         let needed = warps.iter().map(|w| w.index() + 1).max().unwrap_or(0);
         if self.warps.len() < needed {
@@ -120,30 +169,79 @@ impl WarpStream for LiveStream {
             let cta = self.ctas.get(self.warps.get(warp.index())?.cta as usize)?;
             return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
         }
-        let window = shared.memory.window(address, 4)?;
+        let window = shared.memory.window(address, 4, &Reader::default())?;
         Some(window.words[((address - window.start) / 4) as usize])
     }
 
     fn step(
         &mut self,
-        shared: &mut DeviceState,
+        shared: &DeviceState,
         slot: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        self.advance(shared, slot, context, out, |_| ())
+        self.advance(Device::Frozen(shared), slot, context, out, |_| ())
     }
 
     fn step_with_values(
         &mut self,
-        shared: &mut DeviceState,
+        shared: &DeviceState,
         slot: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
         values: &mut OperandValues,
     ) -> Result<(), Box<Fault>> {
         values.columns.clear();
-        self.advance(shared, slot, context, out, |warp| warp.read_operands(&mut values.columns))
+        self.advance(Device::Frozen(shared), slot, context, out, |warp| warp.read_operands(&mut values.columns))
+    }
+
+    /// At once, without a detour by what others have yet to see.
+    fn step_alone(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        debug_assert!(self.own.overlay.is_empty() && self.waiting.is_empty(), "merged and exchanged");
+        self.advance(Device::Alone(shared), slot, context, out, |_| ())
+    }
+
+    #[inline]
+    fn merge(&mut self, shared: &mut DeviceState) {
+        if !self.own.overlay.is_empty() || self.own.changed || self.watched != 0 {
+            self.merge_own(shared);
+        }
+    }
+
+    #[inline]
+    fn waiting(&self) -> &[Cycle] {
+        &self.cycles[self.next..]
+    }
+
+    fn exchange(&mut self, shared: &mut DeviceState) -> Result<Option<WarpSlot>, Box<Fault>> {
+        let Some(Waiting { kind, seen }) = self.waiting.get_mut(self.next) else { return Ok(None) };
+        let (kind, mut seen) = (*kind, seen.take());
+        self.next += 1;
+        let done = match kind {
+            WaitingKind::Held(warp, pc, context) => self.perform(shared, warp, pc, context).map(|()| Some(warp)),
+            WaitingKind::Reduction(number) => {
+                self.own.reductions[number].perform(&mut shared.memory, &self.reader);
+                Ok(None)
+            }
+        };
+        let stray = self.reader.take_stray();
+        if let Some(seen) = &mut seen {
+            seen.stray = seen.stray.or(stray);
+            self.see(shared, seen);
+        }
+        if self.next == self.waiting.len() {
+            self.waiting.clear();
+            self.cycles.clear();
+            self.own.reductions.clear();
+            self.next = 0;
+        }
+        done
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
@@ -158,7 +256,7 @@ impl LiveStream {
     #[inline(always)]
     fn advance(
         &mut self,
-        shared: &mut DeviceState,
+        mut device: Device<'_>,
         slot: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
@@ -169,18 +267,23 @@ impl LiveStream {
             let cta = warp.cta as usize;
             self.finish_reduction(cta, pending.barrier);
         }
-        let warp = &mut self.warps[slot.index()];
+        let Self { warps, ctas, own, reader, .. } = self;
+        let warp = &mut warps[slot.index()];
         before(warp);
         out.reconverge = warp.reconvergence().map(Pc);
-        let cta = &mut self.ctas[warp.cta as usize];
-        let Parts { memory, output, heap, images, launch, gpu, watch } = shared.split(warp.launch);
+        out.held = false;
+        let cta = &mut ctas[warp.cta as usize];
+        let reductions = own.reductions.len();
+        let Parts { memory, images, rest, launch, gpu } = match &mut device {
+            Device::Frozen(state) => state.frozen(warp.launch, own, reader),
+            Device::Alone(state) => state.alone(warp.launch, reader),
+        };
         // A launch exists as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
             memory,
             images,
-            output,
-            heap,
+            rest,
             shared: &mut cta.shared,
             reductions: &mut cta.reductions,
             launch,
@@ -188,45 +291,154 @@ impl LiveStream {
             context,
             cta: cta.position,
         };
-        let done = match warp.way {
-            Way::Ptx => execute(warp, &launch.kernel, &mut env, out),
-            Way::MachineCode => machine::execute(warp, &launch.kernel, &mut env, out),
-            Way::Watched => execute_watched(warp, &mut env, out, (watch, &mut cta.watch)),
+        let (done, is_watched) = match warp.way {
+            Way::Ptx => (execute(warp, &launch.kernel, &mut env, out), false),
+            Way::MachineCode => (machine::execute(warp, &launch.kernel, &mut env, out), false),
+            Way::Watched => (execute_watched(warp, &mut env, out), true),
         };
         out.next_pc = warp.pc().map(Pc);
-        match done {
-            Ok(()) => Ok(()),
-            Err(trap) => Err(fault(&launch.kernel, warp, cta.position, out.pc, *trap)),
+        if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
+            return Ok(());
+        }
+        self.settle(device, (slot, is_watched), context, out, (done, reductions))
+    }
+
+    /// The end of an instruction that has faulted, waits for the exchange, or is watched. There were `reductions`
+    /// before it.
+    #[cold]
+    #[inline(never)]
+    fn settle(
+        &mut self,
+        device: Device<'_>,
+        (slot, is_watched): (WarpSlot, bool),
+        context: StepContext,
+        out: &mut DynInst,
+        (done, reductions): (Outcome, usize),
+    ) -> Result<(), Box<Fault>> {
+        let kind = match done {
+            Ok(()) if self.own.reductions.len() > reductions => Some(WaitingKind::Reduction(reductions)),
+            Ok(()) => None,
+            Err(Stop::Deferred) => {
+                out.held = true;
+                Some(WaitingKind::Held(slot, out.pc, context))
+            }
+            Err(Stop::Trap(trap)) => {
+                let state = match &device {
+                    Device::Frozen(state) => state,
+                    Device::Alone(state) => &**state,
+                };
+                return Err(self.fault(state, slot, out.pc, *trap));
+            }
+        };
+        let mut seen = None;
+        if is_watched {
+            let stray = self.reader.take_stray();
+            let has_more = stray.is_some() || self.ctas[self.warps[slot.index()].cta as usize].watch.is_some();
+            seen = has_more.then(|| Seen { warp: slot, stray, out: out.clone() });
+        }
+        match (device, kind) {
+            (Device::Alone(state), _) => {
+                if let Some(watch) = &mut state.watch {
+                    watch.count(is_watched.into());
+                }
+                if let Some(seen) = &seen {
+                    self.see(state, seen);
+                }
+            }
+            (Device::Frozen(_), Some(kind)) => {
+                self.watched += u64::from(is_watched);
+                self.waiting.push(Waiting { kind, seen: seen.map(Box::new) });
+                self.cycles.push(context.now);
+            }
+            (Device::Frozen(_), None) => {
+                self.watched += u64::from(is_watched);
+                self.seen.extend(seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what others have yet to see.
+    fn merge_own(&mut self, shared: &mut DeviceState) {
+        let Self { own, reader, .. } = self;
+        for line in own.overlay.lines() {
+            shared.memory.merge(line.address, line.written, &line.words, reader);
+        }
+        own.overlay.clear();
+        if std::mem::take(&mut own.changed) {
+            shared.memory.note_change();
+        }
+        if let Some(watch) = &mut shared.watch {
+            // What was accessed outside allocations was noted at the access.
+            reader.take_stray();
+            watch.count(std::mem::take(&mut self.watched));
+            let mut seen = std::mem::take(&mut self.seen);
+            seen.drain(..).for_each(|seen| self.see(shared, &seen));
+            self.seen = seen;
         }
     }
+
+    /// Checks an instruction.
+    fn see(&mut self, shared: &mut DeviceState, seen: &Seen) {
+        let warp = &self.warps[seen.warp.index()];
+        let cta = &mut self.ctas[warp.cta as usize];
+        let position = cta.position;
+        shared.see(warp, position, &seen.out, (seen.stray, cta.watch.as_deref_mut()));
+    }
+
+    /// Performs what waits of the instruction at `pc`.
+    fn perform(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        pc: Pc,
+        context: StepContext,
+    ) -> Result<(), Box<Fault>> {
+        let Self { warps, ctas, reader, unused, .. } = self;
+        let warp = &mut warps[slot.index()];
+        let cta = &mut ctas[warp.cta as usize];
+        let Parts { memory, images, rest, launch, gpu } = shared.alone(warp.launch, reader);
+        let Some(launch) = launch else { return Ok(()) };
+        let mut env = Environment {
+            memory,
+            images,
+            rest,
+            shared: &mut cta.shared,
+            reductions: &mut cta.reductions,
+            launch,
+            gpu,
+            context,
+            cta: cta.position,
+        };
+        unused.pc = pc;
+        let done = if warp.is_machine_code {
+            machine::resume(warp, &launch.kernel, &mut env, unused)
+        } else {
+            resume(warp, &launch.kernel, &mut env, unused)
+        };
+        match done {
+            // With the device for itself nothing waits.
+            Ok(()) | Err(Stop::Deferred) => Ok(()),
+            Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, pc, *trap)),
+        }
+    }
+
+    /// Adds the place and the thread to a trap.
+    #[cold]
+    fn fault(&self, state: &DeviceState, slot: WarpSlot, pc: Pc, trap: Trap) -> Box<Fault> {
+        let Trap { kind, what, lanes } = trap;
+        let warp = &self.warps[slot.index()];
+        let lane = (lanes.trailing_zeros() as usize).min(31);
+        let spot = state.launch(warp.launch).map_or_else(SourceSpot::default, |launch| spot(&launch.kernel, pc));
+        let cta = self.ctas[warp.cta as usize].position;
+        Box::new(Fault { kind, what, spot, cta, thread: warp.thread(lane), lanes })
+    }
 }
 
-/// Executes the next instruction of a warp and checks what it has accessed.
+/// Executes the next instruction of a warp, which is checked later.
 #[cold]
 #[inline(never)]
-fn execute_watched(
-    warp: &mut Warp,
-    env: &mut Environment<'_>,
-    out: &mut DynInst,
-    (watch, cta): (&mut Option<Box<Watch>>, &mut Option<Box<CtaWatch>>),
-) -> Outcome {
+fn execute_watched(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let kernel = &env.launch.kernel;
-    if warp.is_machine_code {
-        machine::execute(warp, kernel, env, out)?;
-    } else {
-        execute(warp, kernel, env, out)?;
-    }
-    if let Some(watch) = watch {
-        let done = Executed { launch: env.launch, warp, cta: env.cta, out };
-        watch.see(&done, env.memory, cta.as_deref_mut());
-    }
-    Ok(())
-}
-
-/// Adds the place and the thread to a trap.
-#[cold]
-fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fault> {
-    let lane = (trap.lanes.trailing_zeros() as usize).min(31);
-    let Trap { kind, what, lanes } = trap;
-    Box::new(Fault { kind, what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes })
+    if warp.is_machine_code { machine::execute(warp, kernel, env, out) } else { execute(warp, kernel, env, out) }
 }

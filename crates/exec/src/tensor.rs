@@ -2,12 +2,12 @@
 //! registers and addresses.
 
 use crate::access::{self, Address, SPLIT_SPACES, Spaces, split_generic};
-use crate::fault::Outcome;
+use crate::fault::{Outcome, Stop};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
 use crate::operand::{columns, reads, row, walks, writes};
 use isa::{Access, CacheOp, DynInst, MatrixWork, MemAccess, OpClass, Space};
-use kit::{LaneMask, WARP_LANES};
+use kit::{LaneMask, WARP_LANES, lanes};
 
 /// The matrix in memory that `wmma.load` or `wmma.store` accesses.
 #[derive(Clone, Debug)]
@@ -139,14 +139,16 @@ impl MatrixOp {
     });
 
     /// Executes it for the whole warp: these instructions require all lanes to take part.
-    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, out: &mut DynInst) -> Outcome {
         match self {
             MatrixOp::LoadTiles { space, address, d, trans } => {
                 let lanes = tile_lanes(d.len());
                 access::addresses(file, *address, m.frame, &mut out.addresses);
                 let mut words = [[0; WARP_LANES]; 4];
-                out.space = load(m, *space, &mut out.addresses, lanes & file.mask, &mut words, 16)?;
                 out.mask = lanes & file.mask;
+                let masks = spread(*space, &mut out.addresses, out.mask);
+                out.space = space_of(*space, masks);
+                load(m, masks, &out.addresses, &mut words, 16)?;
                 let mut columns = [[0; WARP_LANES]; 4];
                 ldmatrix(&rows(&words)[..8 * d.len()], *trans, &mut columns);
                 d.iter().zip(&columns).for_each(|(&d, column)| file.write(d, column));
@@ -159,7 +161,9 @@ impl MatrixOp {
                 stmatrix(&columns, *trans, &mut rows[..8 * s.len()]);
                 let words: [Column; 4] = std::array::from_fn(|k| std::array::from_fn(|lane| rows[lane][k]));
                 out.mask = lanes & file.mask;
-                out.space = store(m, *space, &mut out.addresses, out.mask, &words, 16)?;
+                let masks = spread(*space, &mut out.addresses, out.mask);
+                out.space = space_of(*space, masks);
+                store(m, masks, &out.addresses, &words, 16)?;
             }
             MatrixOp::Transpose { d, s } => {
                 let column = movmatrix_trans(file.column(*s));
@@ -202,73 +206,75 @@ fn rows(words: &[Column; 4]) -> [[u32; 4]; WARP_LANES] {
     std::array::from_fn(|lane| std::array::from_fn(|k| words[k][lane]))
 }
 
-/// Loads through any space; addresses become relative to it. Returns the space.
+/// Loads through any space: the lanes of each, with addresses relative to it.
 fn load<const N: usize>(
-    m: &mut Spaces<'_>,
-    space: Space,
-    addresses: &mut [u64; WARP_LANES],
-    mask: LaneMask,
+    m: &mut Spaces<'_, '_>,
+    masks: [LaneMask; 4],
+    addresses: &[u64; WARP_LANES],
     words: &mut [Column; N],
     size: u64,
-) -> Result<Space, Box<crate::fault::Trap>> {
-    let (space, masks) = spread(space, addresses, mask);
+) -> Outcome {
     for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
         if mask != 0 {
             access::read(m, space, addresses, mask, size, words)?;
         }
     }
-    Ok(space)
+    Ok(())
 }
 
 /// The same for a store.
 fn store<const N: usize>(
-    m: &mut Spaces<'_>,
-    space: Space,
-    addresses: &mut [u64; WARP_LANES],
-    mask: LaneMask,
+    m: &mut Spaces<'_, '_>,
+    masks: [LaneMask; 4],
+    addresses: &[u64; WARP_LANES],
     words: &[Column; N],
     size: u64,
-) -> Result<Space, Box<crate::fault::Trap>> {
-    let (space, masks) = spread(space, addresses, mask);
+) -> Outcome {
     for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
         if mask != 0 {
             access::write(m, space, addresses, mask, size, words)?;
         }
     }
-    Ok(space)
+    Ok(())
 }
 
-fn spread(space: Space, addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> (Space, [LaneMask; 4]) {
+/// The lanes of each space; addresses become relative to it.
+fn spread(space: Space, addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> [LaneMask; 4] {
     match space {
-        Space::Generic => {
-            let masks = split_generic(addresses, mask);
-            (access::majority(masks), masks)
-        }
-        Space::Shared => (space, [0, mask, 0, 0]),
-        _ => (Space::Global, [mask, 0, 0, 0]),
+        Space::Generic => split_generic(addresses, mask),
+        Space::Shared => [0, mask, 0, 0],
+        _ => [mask, 0, 0, 0],
     }
 }
 
-fn load_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+/// The space of an access, as the timing model sees it.
+fn space_of(space: Space, masks: [LaneMask; 4]) -> Space {
+    match space {
+        Space::Generic => access::majority(masks),
+        Space::Shared => space,
+        _ => Space::Global,
+    }
+}
+
+fn load_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, out: &mut DynInst) -> Outcome {
     let mut base = [0; WARP_LANES];
     access::addresses(file, matrix.address, m.frame, &mut base);
     let stride = file.column(matrix.stride)[0];
     let mut columns = vec![[0; WARP_LANES]; matrix.registers.len()];
     for (i, element) in matrix.elements.iter().enumerate() {
         let mut addresses = element_addresses(&base, element, stride);
+        let masks = spread(matrix.space, &mut addresses, file.mask);
+        if i == 0 {
+            (out.space, out.addresses) = (space_of(matrix.space, masks), addresses);
+        }
         let mut words = [[0; WARP_LANES]; 2];
-        let space = match element.bytes {
-            8 => load(m, matrix.space, &mut addresses, file.mask, &mut words, 8)?,
+        match element.bytes {
+            8 => load(m, masks, &addresses, &mut words, 8)?,
             bytes => {
                 let mut word = [[0; WARP_LANES]; 1];
-                let space = load(m, matrix.space, &mut addresses, file.mask, &mut word, u64::from(bytes))?;
+                load(m, masks, &addresses, &mut word, u64::from(bytes))?;
                 words[0] = word[0];
-                space
             }
-        };
-        if i == 0 {
-            out.space = space;
-            out.addresses = addresses;
         }
         let register = element.register as usize;
         for lane in 0..WARP_LANES {
@@ -282,23 +288,38 @@ fn load_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_>, 
     Ok(())
 }
 
-fn store_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+fn store_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, out: &mut DynInst) -> Outcome {
     let mut base = [0; WARP_LANES];
     access::addresses(file, matrix.address, m.frame, &mut base);
     let stride = file.column(matrix.stride)[0];
-    for (i, element) in matrix.elements.iter().enumerate() {
+    let places = |element: &MemoryElement| {
         let mut addresses = element_addresses(&base, element, stride);
+        let masks = spread(matrix.space, &mut addresses, file.mask);
+        (addresses, masks)
+    };
+    if let Some(first) = matrix.elements.first() {
+        let (addresses, masks) = places(first);
+        (out.space, out.addresses) = (space_of(matrix.space, masks), addresses);
+    }
+    // Either all elements are stored now, or none.
+    if let Some(own) = m.device.overlay().filter(|own| own.has_reduced()) {
+        let waits = |element: &MemoryElement| {
+            let (addresses, masks) = places(element);
+            lanes(masks[0]).any(|lane| own.is_reduced(addresses[lane], element.bytes.into()))
+        };
+        if matrix.elements.iter().any(waits) {
+            return Err(Stop::Deferred);
+        }
+    }
+    for element in &matrix.elements {
+        let (addresses, masks) = places(element);
         let register = element.register as usize;
         let low: Column = file.column(matrix.registers[register]).map(|x| x >> element.shift);
-        let space = if element.bytes == 8 {
+        if element.bytes == 8 {
             let high = *file.column(matrix.registers[register + 1]);
-            store(m, matrix.space, &mut addresses, file.mask, &[low, high], 8)?
+            store(m, masks, &addresses, &[low, high], 8)?;
         } else {
-            store(m, matrix.space, &mut addresses, file.mask, &[low], u64::from(element.bytes))?
-        };
-        if i == 0 {
-            out.space = space;
-            out.addresses = addresses;
+            store(m, masks, &addresses, &[low], u64::from(element.bytes))?;
         }
     }
     Ok(())

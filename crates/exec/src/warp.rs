@@ -32,6 +32,17 @@ pub(crate) struct PendingReduction {
     pub mask: LaneMask,
 }
 
+/// What is left of an instruction that waits for the exchange.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rest {
+    /// Operations before it in the instruction of machine code.
+    pub first: u16,
+    /// Lanes that execute it, also of the uniform datapath.
+    pub mask: LaneMask,
+    /// Lanes that were active at it.
+    pub active: LaneMask,
+}
+
 /// How the instructions of a warp are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -68,6 +79,8 @@ pub(crate) struct Warp {
     /// `%tid`: positions of the threads in the CTA.
     pub tid: [Column; 3],
     pub pending: Option<PendingReduction>,
+    /// What is left of the last instruction, if it waits for the exchange.
+    pub rest: Rest,
 }
 
 impl Warp {

@@ -129,7 +129,7 @@ impl<S: WarpStream> FunctionalCore<S> {
     /// `warp` executes its next instruction.
     #[inline]
     fn take_turn(&mut self, now: Cycle, warp: WarpSlot, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
-        self.stream.step(env.shared, warp, StepContext { now, sm: self.id }, &mut self.done)?;
+        self.stream.step_alone(env.shared.alone(), warp, StepContext { now, sm: self.id }, &mut self.done)?;
         let (row, done) = (&mut self.warps[warp.index()], &self.done);
         row.executed = row.executed.wrapping_add(1);
         row.last = done.pc;
@@ -227,6 +227,7 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
     type Counters = FunctionalCounters;
 
     const MOST_REQUESTS: usize = 0;
+    const IN_STEP: bool = true;
 
     fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         self.settle(now + 1);
@@ -243,16 +244,16 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
         if self.ready.is_empty() { self.first_rise } else { self.cycles }
     }
 
-    fn is_alone(&self) -> bool {
-        self.stream.is_alone()
-    }
-
     fn cycles(&self) -> Cycle {
         self.cycles
     }
 
-    fn can_accept(&self, shape: &LaunchShape) -> bool {
-        self.ctas.can_accept(&self.spec.sm, shape)
+    fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, shape: &LaunchShape) -> bool {
+        self.ctas.can_accept(&self.spec.sm, coming, shape)
+    }
+
+    fn prepare_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3) {
+        self.stream.prepare_cta(shared, kernel, cta);
     }
 
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
@@ -267,7 +268,7 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
             self.resident.insert(warp);
             self.ready.insert(warp);
         }
-        self.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        self.stream.start_cta(env.shared.get(), kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
         for &warp in slots {
             if self.stream.next_pc(warp).is_none() {

@@ -1,14 +1,14 @@
 //! Whose turn it is, in each cycle: warps that follow a script on one core, ticked as a machine ticks it.
 
 use functional::{FunctionalConfig, FunctionalCore, FunctionalCounters, FunctionalKernel, FunctionalSpec};
-use gpu::{Core, Env};
+use gpu::{Access, Core, Env};
 use isa::{
     BarrierArrival, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, OpClass, Pc, Program,
     ProgramBuilder, RegFile, StepContext, Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::Port;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Cycles that each sleep takes.
 const NAP: u32 = 10;
@@ -24,9 +24,9 @@ struct Script {
 
 impl WarpStream for Script {
     /// Turns taken: cycle and warp slot.
-    type Shared = Vec<(Cycle, u16)>;
+    type Shared = Mutex<Vec<(Cycle, u16)>>;
 
-    fn start_cta(&mut self, _: &mut Self::Shared, _: KernelId, _: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
+    fn start_cta(&mut self, _: &Self::Shared, _: KernelId, _: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
         for warp in warps {
             self.at.resize(self.at.len().max(warp.index() + 1), 0);
             self.at[warp.index()] = self.skips.get(warp.index()).copied().unwrap_or(0);
@@ -39,12 +39,12 @@ impl WarpStream for Script {
 
     fn step(
         &mut self,
-        turns: &mut Self::Shared,
+        turns: &Self::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        turns.push((context.now, warp.0));
+        turns.lock().unwrap().push((context.now, warp.0));
         out.pc = Pc::from(self.at[warp.index()]);
         (out.mask, out.active) = (u32::MAX, u32::MAX);
         (out.barrier, out.sleep_cycles) = (BarrierArrival::default(), NAP);
@@ -75,8 +75,8 @@ fn run(lines: &[Control], warps: u32, skips: &[usize], width: u32) -> (Vec<(Cycl
     let (grid, block) = (Dim3::new(1, 1, 1), Dim3::new(32 * warps, 1, 1));
     let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 };
     let kernels = [FunctionalKernel::new(program(lines), shape)];
-    let (mut port, mut turns) = (Port::default(), Vec::new());
-    let mut env = Env { kernels: &kernels, shared: &mut turns, port: &mut port };
+    let (mut port, mut turns) = (Port::default(), Mutex::default());
+    let mut env = Env { kernels: &kernels, shared: Access::Alone(&mut turns), port: &mut port };
     assert_eq!(core.next_event(env.port), NEVER);
     core.start_cta(100, &mut env, KernelId(0), grid);
     loop {
@@ -92,7 +92,7 @@ fn run(lines: &[Control], warps: u32, skips: &[usize], width: u32) -> (Vec<(Cycl
     core.count(&mut counters);
     assert_eq!(counters.ctas_finished, u64::from(ended));
     let cycles = core.cycles();
-    (turns, cycles, counters)
+    (turns.into_inner().unwrap(), cycles, counters)
 }
 
 const ADD: Control = Control::None;

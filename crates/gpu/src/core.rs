@@ -12,13 +12,54 @@ use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot};
 use kit::{Counters, Cycle};
 use mem::Port;
 
+/// What all cores share, as a core sees it while it ticks.
+#[derive(Debug)]
+pub enum Access<'a, Shared> {
+    /// Other cores see it too, and nobody changes it.
+    Frozen(&'a Shared),
+    /// For this core alone, which may change it.
+    Alone(&'a mut Shared),
+}
+
+impl<Shared> Access<'_, Shared> {
+    /// The shared state, to read.
+    #[inline]
+    pub fn get(&self) -> &Shared {
+        match self {
+            Self::Frozen(shared) => shared,
+            Self::Alone(shared) => shared,
+        }
+    }
+
+    /// The shared state, to change.
+    ///
+    /// # Panics
+    /// Other cores see it too: the core is not one of those that run [in step](Core::IN_STEP).
+    #[inline]
+    pub fn alone(&mut self) -> &mut Shared {
+        match self {
+            Self::Frozen(_) => panic!("a core that changes shared state while it ticks must say so: `Core::IN_STEP`"),
+            Self::Alone(shared) => shared,
+        }
+    }
+
+    /// The same access for a shorter time.
+    #[inline]
+    pub fn reborrow(&mut self) -> Access<'_, Shared> {
+        match self {
+            Self::Frozen(shared) => Access::Frozen(shared),
+            Self::Alone(shared) => Access::Alone(shared),
+        }
+    }
+}
+
 /// What a core shares with the rest of the GPU while it ticks.
 #[derive(Debug)]
 pub struct Env<'a, Kernel, Shared> {
     /// All launches, by [`KernelId`].
     pub kernels: &'a [Kernel],
     /// What all cores share: device memory, or nothing.
-    pub shared: &'a mut Shared,
+    pub shared: Access<'a, Shared>,
     /// Requests of this core to the memory system and the replies.
     pub port: &'a mut Port,
 }
@@ -38,7 +79,7 @@ pub struct FinishedCta {
 }
 
 /// A launch as a core needs it: the code, resolved for this kind of core, in a shape.
-pub trait CoreKernel: Send {
+pub trait CoreKernel: Send + Sync {
     /// Grid, block, registers, shared memory.
     fn shape(&self) -> &LaunchShape;
     /// Whether it may read textures.
@@ -52,12 +93,16 @@ pub trait Core: Send {
     /// A launch, ready for this kind of core.
     type Kernel: CoreKernel;
     /// What all cores share: device memory, or nothing.
-    type Shared: Send;
+    type Shared: Send + Sync;
     /// What a core counts.
     type Counters: CoreCounters;
 
     /// Maximum number of requests that it makes in one cycle.
     const MOST_REQUESTS: usize;
+
+    /// The core changes shared state while it ticks. Cores of this kind tick one after the other, cycle by cycle,
+    /// with [`Access::Alone`]; others get [`Access::Frozen`].
+    const IN_STEP: bool = false;
 
     /// One cycle. `now` is at least [`Core::cycles`]: the core accounts for the cycles between by itself.
     ///
@@ -70,18 +115,39 @@ pub trait Core: Send {
     /// through its `port`.
     fn next_event(&self, port: &Port) -> Cycle;
 
-    /// Whether what the threads of a core do depends on nothing that other cores do, so that one core may be
-    /// ahead of the others in time. It never changes.
-    fn is_alone(&self) -> bool;
-
     /// Cycles accounted for: the first one that has been neither ticked nor settled.
     fn cycles(&self) -> Cycle;
 
-    /// Whether a CTA of `shape` fits now.
-    fn can_accept(&self, shape: &LaunchShape) -> bool;
+    /// Whether a CTA of `shape` fits, after CTAs of the shapes in `coming` have started, which fit.
+    fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, shape: &LaunchShape) -> bool;
 
-    /// Starts CTA `cta` of `kernel`, which must fit. The first tick for it is that of cycle `now`.
+    /// Takes from the shared state what CTA `cta` of `kernel` needs, between windows. [`Core::start_cta`] follows
+    /// later, in the same order.
+    fn prepare_cta(&mut self, _shared: &mut Self::Shared, _kernel: KernelId, _cta: Dim3) {}
+
+    /// Starts CTA `cta` of `kernel`, which has been prepared and must fit. The first tick for it is that of cycle
+    /// `now`.
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3);
+
+    /// Hands over to the shared state what the core's threads have written since the last time: a window ends.
+    fn merge(&mut self, _shared: &mut Self::Shared) {}
+
+    /// Cycle of each operation that waits for the exchange, the oldest first.
+    fn waiting(&self) -> &[Cycle] {
+        &[]
+    }
+
+    /// Performs the oldest waiting operation with the shared state for itself. All cores have been merged.
+    ///
+    /// # Errors
+    /// The fault of the operation.
+    fn exchange(&mut self, _shared: &mut Self::Shared) -> Result<(), Box<Fault>> {
+        Ok(())
+    }
+
+    /// All waiting operations of all cores have been performed: the warps that waited for them continue from cycle
+    /// `now` on, which has not been ticked.
+    fn end_exchange(&mut self, _now: Cycle) {}
 
     /// CTAs that have left since the caller last drained this.
     fn finished(&mut self) -> &mut Vec<FinishedCta>;

@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 mod core;
+mod crew;
 mod dispatch;
 mod livelock;
 mod loops;
@@ -14,9 +15,11 @@ pub mod resident;
 mod run;
 mod snapshot;
 mod statistics;
+mod unit;
 mod watchdog;
 
-pub use crate::core::{Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, FinishedCta};
+pub use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, FinishedCta};
+pub use crew::HostThreads;
 pub use dispatch::StreamId;
 pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;

@@ -22,7 +22,7 @@ impl SpinningWarp {
         let warp = self.warp;
         let (first, mut done) = (stream.digest(warp), DynInst::default());
         while let Some(pc) = stream.next_pc(warp) {
-            if stream.step(shared, warp, context, &mut done).is_err() {
+            if stream.step_alone(shared, warp, context, &mut done).is_err() {
                 break;
             }
             let mut step = LoopStep::new(program, pc);

@@ -1,20 +1,44 @@
-//! The run loop: one core cycle of the whole GPU, and the jump to the next one in which anything
-//! can happen.
+//! The run loop: the whole GPU window by window, and the jump to the next one in which anything can happen.
+//!
+//! A window is a fixed number of core cycles ([`MemorySystem::window`]), less than a request takes to pass the L2's
+//! latency path. In a window each [`Unit`] (the cores that share a crossbar port) simulates its cycles by itself, and
+//! the memory system simulates its two sides: the side of replies one window ahead, the side of requests one window
+//! after. Units and memory system meet at the window's end: requests, replies, what cores have written, ends and
+//! starts of CTAs. Any number of host threads may do the parts of a window ([`Crew`]); results are the same.
+//!
+//! ```text
+//!   request side of window n-1 ─┐
+//!   reply side of window n+1 ───┼─► exchange ► window n+1 …
+//!   cores in window n ──────────┘
+//! ```
+//! **Time is exact** where nothing else runs: a kernel ends in the cycle of its last CTA's end, launch latencies end in
+//! their cycle, samples are of their cycle. A window is cut there. What windows change:
+//! - A place that a CTA has left is filled from the next window on.
+//! - A core knows at a window's end what has left its queues to the crossbar in the window before.
+//! - While other kernels run, a kernel counts as ended at the window's end.
+//!
+//! Cores that run in step ([`Core::IN_STEP`]), textures (which skip the latency path) and an L2 without a latency have
+//! windows of one cycle, one part after the other.
 
-use crate::core::{Core, CoreCounters, CoreKernel, CoreReport, Env};
+use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport};
+use crate::crew::{Crew, HostThreads};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
 use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running, View};
 use crate::snapshot::{LaunchWait, Snapshot};
+use crate::unit::{Start, Unit};
 use crate::watchdog::Watchdog;
 use config::GpuConfig;
 use isa::{Fault, KernelId};
 use kit::{BitSet, Counters, Cycle, NEVER};
-use mem::{MemorySystem, Port};
+use mem::MemorySystem;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Core cycles in which something happened between two calls of the watcher.
-const CYCLES_PER_WATCH: u32 = 4096;
+/// Core cycles between two calls of the watcher, at least, jumps left aside.
+const CYCLES_PER_WATCH: Cycle = 4096;
 
 /// Core cycles without an issue and without a packet between SMs and L2 after which the machine counts
 /// as stuck, although requests still move.
@@ -44,16 +68,78 @@ struct Waiting<K> {
 
 /// A GPU of cores `C`.
 pub struct Machine<C: Core> {
-    // The block diagram.
-    dispatcher: Dispatcher,
-    cores: Vec<C>,
-    /// Between each core and the memory system.
-    ports: Vec<Port>,
+    units: Vec<Unit<C>>,
     memory: MemorySystem,
-
     /// What all cores share: device memory, or nothing.
     pub shared: C::Shared,
     kernels: Vec<C::Kernel>,
+    control: Control<C>,
+    /// What host threads there are for it.
+    threads: HostThreads,
+}
+
+/// What the host threads of a run work on. A thread locks what is its task's; the control locks all of it between
+/// windows. No lock is ever waited for.
+struct Floor<'a, C: Core> {
+    units: Vec<Mutex<&'a mut Unit<C>>>,
+    memory: Mutex<&'a mut MemorySystem>,
+    world: RwLock<(&'a mut C::Shared, &'a [C::Kernel])>,
+    shift: RwLock<Shift>,
+}
+
+/// The tasks of a window.
+#[derive(Debug, Default)]
+struct Shift {
+    /// The memory system has work: how far each of its sides goes.
+    memory: Option<(Cycle, Cycle)>,
+    /// Units that have work, and the cycle at which they stop.
+    units: Vec<usize>,
+    end: Cycle,
+    /// They stop at the end of their last CTA.
+    to_last_thread: bool,
+}
+
+fn own<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a, C: Core> Floor<'a, C> {
+    /// Task number `task` of the shift.
+    fn work(&self, mut task: usize) {
+        let shift = self.shift.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((requests, replies)) = shift.memory {
+            if task == 0 {
+                let mut memory = own(&self.memory);
+                memory.run_requests(requests);
+                memory.run_replies(replies);
+                return;
+            }
+            task -= 1;
+        }
+        self.run_unit(shift.units[task], shift.end, shift.to_last_thread);
+    }
+
+    fn run_unit(&self, unit: usize, end: Cycle, to_last_thread: bool) {
+        let mut unit = own(&self.units[unit]);
+        if C::IN_STEP {
+            let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
+            let (shared, kernels) = &mut *world;
+            unit.run(end, to_last_thread, kernels, Access::Alone(shared));
+        } else {
+            let world = self.world.read().unwrap_or_else(PoisonError::into_inner);
+            unit.run(end, to_last_thread, world.1, Access::Frozen(world.0));
+        }
+    }
+
+    fn each_unit(&self) -> impl Iterator<Item = MutexGuard<'_, &'a mut Unit<C>>> {
+        self.units.iter().map(own)
+    }
+}
+
+/// What decides what happens when: dispatch, the time, what is counted of kernels.
+struct Control<C: Core> {
+    dispatcher: Dispatcher,
+    cores_per_unit: usize,
     streams: Vec<StreamId>,
     running: Vec<Running<C::Counters>>,
     ended: Vec<KernelRun<C::Counters>>,
@@ -61,15 +147,10 @@ pub struct Machine<C: Core> {
     flush_l2: bool,
 
     // Time.
+    /// All cycles before it have been simulated.
     now: Cycle,
-    /// The present run does not reach this cycle.
-    limit: Cycle,
-    /// When each core must be ticked next.
-    due: Vec<Cycle>,
-    /// When the first of them must.
-    first_due: Cycle,
-    /// The first cycle in which CTAs have ended that still have to be retired.
-    first_finish: Cycle,
+    /// Cycles of a window.
+    window: Cycle,
     /// Cores that may have room for a CTA.
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
@@ -80,15 +161,10 @@ pub struct Machine<C: Core> {
     stuck_after: Cycle,
     /// Looks for warps that execute without end, if that is requested.
     watchdog: Option<Box<Watchdog>>,
-    /// No core's threads depend on another's.
-    alone: bool,
-    /// Some kernel reads textures.
-    textures: bool,
-    /// Cycles in which something happens until the watcher is called again.
-    until_watch: u32,
-
-    /// Requests that a core may have at its port.
-    outbox_packets: usize,
+    /// Cycles simulated since the watcher was called.
+    since_watch: Cycle,
+    /// State of the generator of the order of work, if it is drawn.
+    shuffle: Option<u64>,
 
     // Samples: what was counted in each interval of a number of cycles, if that is requested.
     sample_every: Cycle,
@@ -101,62 +177,61 @@ pub struct Machine<C: Core> {
 }
 
 impl<C: Core> Machine<C> {
-    /// An idle GPU of `cores`, each of which may have `outbox_packets` requests at its port.
-    pub fn new(config: &GpuConfig, outbox_packets: u32, shared: C::Shared, cores: Vec<C>) -> Self {
+    /// An idle GPU of `cores`.
+    pub fn new(config: &GpuConfig, shared: C::Shared, cores: Vec<C>) -> Self {
         let timing = LaunchTiming {
             kernel_cycles: config.kernel_latency_cycles().into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
-        let (count, cluster) = (cores.len(), config.sms_per_cluster as usize);
-        let mut memory = MemorySystem::new(config);
-        let alone = cores.iter().all(C::is_alone);
-        if alone {
-            memory.follow_requests();
-        }
-        Self {
-            dispatcher: Dispatcher::new(timing, count / cluster, cluster),
-            cores,
-            alone,
-            ports: vec![Port::default(); count],
-            memory,
-            shared,
-            kernels: Vec::new(),
+        let (count, per_unit) = (cores.len(), config.sms_per_cluster as usize);
+        let memory = MemorySystem::new(config);
+        let mut cores = cores.into_iter();
+        let unit = |unit| Unit::new(config, unit, unit * per_unit, cores.by_ref().take(per_unit).collect());
+        let control = Control {
+            dispatcher: Dispatcher::new(timing, count / per_unit, per_unit),
+            cores_per_unit: per_unit,
             streams: Vec::new(),
             running: Vec::new(),
             ended: Vec::new(),
             flush_l1: config.launch.flush_l1_between_kernels,
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
-            limit: NEVER,
-            due: vec![NEVER; count],
-            first_due: NEVER,
-            first_finish: NEVER,
+            window: if C::IN_STEP { 1 } else { memory.window() },
             room: BitSet::new(count),
             kernel_ready: NEVER,
             waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
             last_move: (0, 0),
             stuck_after: stuck_after(config),
             watchdog: None,
-            textures: false,
-            until_watch: CYCLES_PER_WATCH,
-            outbox_packets: outbox_packets as usize,
+            since_watch: 0,
+            shuffle: None,
             sample_every: NEVER,
             sample_at: NEVER,
             sampled: Snapshot::default(),
             samples: Vec::new(),
             most_samples: usize::MAX,
-        }
+        };
+        let units = (0..count.div_ceil(per_unit)).map(unit).collect();
+        Self { units, memory, shared, kernels: Vec::new(), control, threads: HostThreads::default() }
+    }
+
+    /// Runs use these host threads, the calling one among them. Results do not depend on it.
+    pub fn set_threads(&mut self, threads: HostThreads) {
+        self.control.shuffle = threads.order();
+        self.threads = threads;
     }
 
     /// Queues a launch, which must fit on a core. Ids are given in order from 0; the launches in
     /// [`Machine::shared`], if it has any, must have the same.
     pub fn launch(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
         let id = KernelId::from(self.kernels.len());
-        self.textures |= kernel.reads_textures();
-        self.dispatcher.launch(id, stream, kernel.shape());
+        if kernel.reads_textures() {
+            self.control.window = 1;
+        }
+        self.control.dispatcher.launch(id, stream, kernel.shape());
         self.kernels.push(kernel);
-        self.streams.push(stream);
+        self.control.streams.push(stream);
         id
     }
 
@@ -165,7 +240,7 @@ impl<C: Core> Machine<C> {
     /// # Errors
     /// A fault, a deadlock, an interruption.
     pub fn run(&mut self, watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>) -> Result<(), MachineError> {
-        while !self.dispatcher.is_idle() {
+        while !self.control.dispatcher.is_idle() {
             self.run_to_next_end(NEVER, watch)?;
         }
         Ok(())
@@ -181,50 +256,41 @@ impl<C: Core> Machine<C> {
         limit: Cycle,
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
-        let ended = self.ended.len();
-        self.limit = limit;
-        self.admit(self.now);
-        while !self.dispatcher.is_idle() && self.ended.len() == ended && self.now < limit {
-            let next = self.next_event();
-            if next == NEVER {
-                return Err(self.deadlock());
-            }
-            if next >= limit {
-                self.now = limit;
-                break;
-            }
-            if next >= self.sample_at {
-                self.take_samples_upto(next);
-            }
-            self.now = next;
-            self.cycle().map_err(MachineError::Fault)?;
-            self.until_watch -= 1;
-            if self.until_watch == 0 {
-                self.until_watch = CYCLES_PER_WATCH;
-                let progress = self.progress();
-                self.check_progress(progress)?;
-                if watch(&*self).is_break() {
-                    return Err(MachineError::Interrupted);
-                }
-            }
-        }
-        self.cores.iter_mut().for_each(|core| core.settle(self.now));
-        self.cores.iter().for_each(C::check);
-        Ok(())
+        // Cores that run in step would wait for each other.
+        let host = self.threads.clone();
+        let share = host.enter();
+        let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len()) };
+        let (control, floor) = self.split();
+        Crew::with(threads, host.order().is_some(), &|task| floor.work(task), |crew| {
+            control.run(&floor, crew, limit, watch)
+        })
+    }
+
+    /// The control, and what it controls.
+    fn split(&mut self) -> (&mut Control<C>, Floor<'_, C>) {
+        let Self { units, memory, shared, kernels, control, .. } = self;
+        let floor = Floor {
+            units: units.iter_mut().map(Mutex::new).collect(),
+            memory: Mutex::new(memory),
+            world: RwLock::new((shared, kernels)),
+            shift: RwLock::default(),
+        };
+        (control, floor)
     }
 
     /// From now on takes a sample before each cycle whose number is a multiple of `cycles`, as long as kernels
-    /// run. What is simulated stays the same.
+    /// run. What is simulated stays the same. What the memory system has counted is as of the window.
     pub fn sample_every(&mut self, cycles: NonZeroU64) {
-        self.sample_every = cycles.get();
-        self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
+        let control = &mut self.control;
+        control.sample_every = cycles.get();
+        control.sample_at = control.now.next_multiple_of(cycles.get()).max(cycles.get());
     }
 
     /// As [`Machine::sample_every`] from the start of a run whose length is not known: when there are `most` samples,
     /// an even number, each two become one and the interval doubles.
     pub fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize) {
         self.sample_every(cycles);
-        self.most_samples = most;
+        self.control.most_samples = most;
     }
 
     /// Ends a run with [`MachineError::Livelock`] when all warps have repeated themselves, and nothing that
@@ -233,30 +299,400 @@ impl<C: Core> Machine<C> {
     ///
     /// [`MachineError::Livelock`]: crate::MachineError::Livelock
     pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
-        self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
+        self.control.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }
 
     /// What was counted in each interval between samples that has ended since this was last called
     /// ([`Machine::sample_every`]).
     pub fn take_samples(&mut self) -> Vec<Snapshot<C::Counters>> {
-        std::mem::take(&mut self.samples)
+        std::mem::take(&mut self.control.samples)
     }
 
     /// What was counted in each interval that [`Machine::take_samples`] has not taken.
     pub fn samples(&self) -> &[Snapshot<C::Counters>] {
-        &self.samples
+        &self.control.samples
     }
 
     /// What was counted since the last sample.
     pub fn since_sample(&mut self) -> Snapshot<C::Counters> {
-        self.snapshot(self.now).since(&self.sampled)
+        self.counters().since(&self.control.sampled)
     }
 
-    /// Nothing happens between `now` and `next`: the state is that of each cycle between.
+    /// All counters since the start.
+    pub fn counters(&mut self) -> Snapshot<C::Counters> {
+        let (control, floor) = self.split();
+        control.snapshot(&floor, control.now)
+    }
+
+    /// The cycle that comes next: all before it have been simulated.
+    pub fn now(&self) -> Cycle {
+        self.control.now
+    }
+
+    /// Kernels that have ended since this was last called, in order of their end.
+    pub fn take_ended(&mut self) -> Vec<KernelRun<C::Counters>> {
+        std::mem::take(&mut self.control.ended)
+    }
+
+    /// What a kernel that has not ended has done so far, for a report after an interruption.
+    pub fn unfinished(&mut self) -> Vec<KernelRun<C::Counters>> {
+        let after = self.counters();
+        self.control.running.iter().map(|r| r.until(&after)).collect()
+    }
+
+    /// The cores, for what observes them.
+    pub fn cores(&self) -> impl Iterator<Item = &C> {
+        self.units.iter().flat_map(|unit| &unit.cores)
+    }
+
+    /// A copy from the host leaves its data in L2, as on hardware, if cores use the memory system at all.
+    pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        if C::MOST_REQUESTS > 0 {
+            self.memory.copy_to_device(address, bytes);
+        }
+    }
+}
+
+impl<C: Core> Control<C> {
+    fn run(
+        &mut self,
+        floor: &Floor<'_, C>,
+        crew: &Crew<'_>,
+        limit: Cycle,
+        watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
+    ) -> Result<(), MachineError> {
+        let ended = self.ended.len();
+        self.admit(floor, self.now);
+        while !self.dispatcher.is_idle() && self.ended.len() == ended && self.now < limit {
+            let next = self.next_event(floor);
+            if next == NEVER {
+                return Err(self.deadlock(floor));
+            }
+            if next >= limit {
+                self.now = limit;
+                break;
+            }
+            // Nothing happens between.
+            let start = self.now.max(next - next % self.window);
+            if start >= self.sample_at {
+                self.take_samples_upto(floor, start);
+            }
+            self.since_watch += self.run_window(floor, crew, start, limit).map_err(MachineError::Fault)?;
+            if self.since_watch >= CYCLES_PER_WATCH {
+                self.since_watch = 0;
+                self.check_progress(floor)?;
+                if watch(&Look { control: self, floor }).is_break() {
+                    return Err(MachineError::Interrupted);
+                }
+            }
+        }
+        for mut unit in floor.each_unit() {
+            unit.cores.iter_mut().for_each(|core| core.settle(self.now));
+            unit.cores.iter().for_each(C::check);
+        }
+        Ok(())
+    }
+
+    /// The window from `start` on, up to its end, to `limit`, to the end of a launch latency or to the end of the last
+    /// CTA. Returns how many cycles that were.
+    fn run_window(
+        &mut self,
+        floor: &Floor<'_, C>,
+        crew: &Crew<'_>,
+        start: Cycle,
+        limit: Cycle,
+    ) -> Result<Cycle, Box<Fault>> {
+        let window_end = start - start % self.window + self.window;
+        self.now = start;
+        if self.kernel_ready == start {
+            self.end_launch_latencies(floor);
+        }
+        let cut = if self.kernel_ready > start { self.kernel_ready } else { NEVER };
+        let end = window_end.min(limit).min(cut);
+        self.dispatch(floor, end);
+        let memory = self.prepare_memory(floor, window_end);
+        self.run_units(floor, crew, end, memory);
+        if let Some(fault) = self.first_fault(floor) {
+            // What came before the fault is visible.
+            self.exchange(floor, self.now)?;
+            return Err(fault);
+        }
+        self.catch_up(floor, self.now);
+        self.exchange(floor, NEVER)?;
+        self.retire(floor);
+        Ok(self.now - start)
+    }
+
+    /// Brings the reply side of the memory system to the window's end, so that the cores see all replies of the window.
+    /// Returns how far its sides may go while the cores work.
+    fn prepare_memory(&self, floor: &Floor<'_, C>, window_end: Cycle) -> Option<(Cycle, Cycle)> {
+        let mut memory = own(&floor.memory);
+        if self.window == 1 {
+            // In step: both sides do the present cycle.
+            if memory.next_event() <= self.now {
+                memory.run_both(window_end);
+                self.exchange_messages(floor, &mut memory);
+            }
+            return None;
+        }
+        if !memory.has_done_replies(window_end) {
+            // The windows before were jumped over.
+            memory.run_requests(self.now);
+            memory.run_replies(window_end);
+            self.exchange_messages(floor, &mut memory);
+        }
+        Some((self.now, window_end + self.window))
+    }
+
+    /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
+    fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle, mut memory: Option<(Cycle, Cycle)>) {
+        let mut at = self.now;
+        while at < end {
+            let until = if self.sample_at > at { end.min(self.sample_at) } else { end };
+            let tasks = {
+                let mut shift = floor.shift.write().unwrap_or_else(PoisonError::into_inner);
+                shift.units.clear();
+                let units = floor.each_unit().enumerate();
+                shift.units.extend(units.filter(|(_, u)| u.next_event() < until && u.has_threads()).map(|(i, _)| i));
+                shift.memory = memory.take();
+                if let Some(state) = &mut self.shuffle {
+                    shuffle(state, &mut shift.units);
+                }
+                (shift.end, shift.to_last_thread) = (until, true);
+                shift.units.len() + usize::from(shift.memory.is_some())
+            };
+            crew.run(tasks);
+            at = until;
+            if floor.each_unit().all(|unit| !unit.has_threads())
+                && let Some(last) = floor.each_unit().filter_map(|unit| unit.ended).max()
+            {
+                at = last + 1;
+                break;
+            }
+            if floor.each_unit().any(|unit| unit.fault.is_some()) {
+                break;
+            }
+            if at == self.sample_at {
+                self.catch_up(floor, at);
+                self.take_samples_upto(floor, at);
+            }
+        }
+        self.now = at;
+    }
+
+    /// Cores without threads do what replies bring them, up to cycle `end`.
+    fn catch_up(&self, floor: &Floor<'_, C>, end: Cycle) {
+        for unit in 0..floor.units.len() {
+            let due = own(&floor.units[unit]).next_event() < end;
+            if due {
+                floor.run_unit(unit, end, false);
+            }
+        }
+    }
+
+    /// The first fault of the window, that of the first core in the first cycle.
+    fn first_fault(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
+        let faults = floor.each_unit().filter_map(|mut unit| unit.fault.take());
+        let (cycle, _, fault) = faults.min_by_key(|&(cycle, core, _)| (cycle, core))?;
+        self.now = cycle + 1;
+        Some(fault)
+    }
+
+    /// Cores and memory system exchange what they have for each other: messages, and what cores have written.
+    /// Operations that wait for this are performed if they are of a cycle before `end`.
+    fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<(), Box<Fault>> {
+        self.exchange_messages(floor, &mut own(&floor.memory));
+        let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+        let shared = &mut *world.0;
+        let mut waiting = Vec::new();
+        for (number, mut unit) in floor.each_unit().enumerate() {
+            if !std::mem::take(&mut unit.has_run) {
+                continue;
+            }
+            for (place, core) in unit.cores.iter_mut().enumerate() {
+                core.merge(shared);
+                waiting.extend(core.waiting().first().map(|&cycle| (cycle, number, place)));
+            }
+        }
+        // In the order of cycles; of one cycle, in the order of cores.
+        let held = waiting.clone();
+        let mut queue: BinaryHeap<_> = waiting.into_iter().map(Reverse).collect();
+        while let Some(Reverse((cycle, number, place))) = queue.pop() {
+            if cycle >= end {
+                break;
+            }
+            let core = &mut own(&floor.units[number]).cores[place];
+            core.exchange(shared)?;
+            queue.extend(core.waiting().first().map(|&cycle| Reverse((cycle, number, place))));
+        }
+        for (_, number, place) in held {
+            let mut unit = own(&floor.units[number]);
+            unit.cores[place].end_exchange(self.now);
+            unit.wake(place, self.now);
+        }
+        Ok(())
+    }
+
+    fn exchange_messages(&self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
+        for (number, mut unit) in floor.each_unit().enumerate() {
+            let Unit { gate, ports, .. } = &mut **unit;
+            memory.exchange(number, gate, ports);
+        }
+    }
+
+    /// CTAs that have ended make room, kernels that have ended are reported.
+    fn retire(&mut self, floor: &Floor<'_, C>) {
+        let mut ended = Vec::new();
+        for mut unit in floor.each_unit() {
+            if unit.ended.take().is_none() {
+                continue;
+            }
+            let first = unit.first;
+            for (place, core) in unit.cores.iter_mut().enumerate() {
+                for cta in core.finished().drain(..) {
+                    self.room.insert(first + place);
+                    if self.dispatcher.cta_finished(cta.kernel) {
+                        ended.push(cta.kernel);
+                    }
+                }
+            }
+        }
+        if ended.is_empty() {
+            return;
+        }
+        let after = self.snapshot(floor, self.now);
+        for kernel in ended {
+            let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
+            self.ended.push(self.running.remove(at).until(&after));
+        }
+        if self.flush_l2 {
+            own(&floor.memory).flush_l2();
+        }
+        self.admit(floor, self.now);
+    }
+
+    /// Kernels whose turn has come become resident from cycle `now` on.
+    fn admit(&mut self, floor: &Floor<'_, C>, now: Cycle) {
+        let begun = self.dispatcher.admit(now);
+        if !begun.is_empty() {
+            let before = self.snapshot(floor, now);
+            for (kernel, ready) in begun {
+                let stream = self.streams[kernel.index()];
+                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
+            }
+            if self.flush_l1 {
+                for mut unit in floor.each_unit() {
+                    unit.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);
+                }
+            }
+            self.kernel_ready = self.dispatcher.next_ready(now);
+        }
+        if self.waiting.since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
+            self.waiting.since = Some(Box::new(self.counted(floor, now)));
+        }
+    }
+
+    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
+    fn end_launch_latencies(&mut self, floor: &Floor<'_, C>) {
+        let now = self.now;
+        let counted = self.counted(floor, now);
+        if let Some(since) = self.waiting.since.take() {
+            self.waiting.ended.add(&counted.wait_since(&since));
+            self.waiting.ended_cores.add(&counted.core.since(&since.core));
+        }
+        let here = self.without_waits(counted);
+        for running in self.running.iter_mut().filter(|r| r.ready == now) {
+            if !running.only_waited(&here) {
+                running.before = here.clone();
+            }
+        }
+    }
+
+    /// The CTAs that start before `end`: each unit gets at most one for each cycle. A CTA that is dispatched in a cycle
+    /// starts in the next one.
+    fn dispatch(&mut self, floor: &Floor<'_, C>, end: Cycle) {
+        for cycle in self.now.saturating_sub(1)..end - 1 {
+            if self.kernel_ready <= cycle {
+                // Where no CTA of the others fits, one of this kernel may.
+                (0..floor.units.len() * self.cores_per_unit).for_each(|core| _ = self.room.insert(core));
+                self.kernel_ready = self.dispatcher.next_ready(cycle + 1);
+            }
+            if self.room.is_empty() || !self.dispatcher.has_work(cycle) {
+                if self.kernel_ready > end {
+                    return;
+                }
+                continue;
+            }
+            let Self { dispatcher, room, cores_per_unit, .. } = self;
+            let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+            let (shared, kernels) = &mut *world;
+            dispatcher.dispatch(cycle, room, |p| {
+                let place = p.core % *cores_per_unit;
+                let mut unit = own(&floor.units[p.core / *cores_per_unit]);
+                let Unit { cores, starts, .. } = &mut **unit;
+                let core = &mut cores[place];
+                let coming = starts.iter().filter(|start| start.place == place);
+                let mut coming = coming.map(|start| kernels[start.kernel.index()].shape());
+                let fits = core.can_accept(&mut coming, kernels[p.kernel.index()].shape());
+                if fits {
+                    core.prepare_cta(shared, p.kernel, p.cta);
+                    starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
+                }
+                fits
+            });
+        }
+    }
+
+    /// The next cycle in which anything can happen; `now` is the first that has not been done.
+    fn next_event(&self, floor: &Floor<'_, C>) -> Cycle {
+        let can_dispatch = !self.room.is_empty() && self.dispatcher.has_work(self.now);
+        let dispatch = if can_dispatch { self.now } else { self.kernel_ready };
+        let units = floor.each_unit().map(|unit| unit.next_event()).min().unwrap_or(NEVER);
+        let next = dispatch.min(units);
+        if next <= self.now { self.now } else { next.min(own(&floor.memory).next_event()).max(self.now) }
+    }
+
+    /// A machine in which requests circulate but nothing issues is deadlocked too.
+    fn check_progress(&mut self, floor: &Floor<'_, C>) -> Result<(), MachineError> {
+        let issued = floor.each_unit().map(|unit| unit.cores.iter().map(C::warp_instructions).sum::<u64>());
+        let moved = issued.sum::<u64>() + own(&floor.memory).packets_moved();
+        if moved != self.last_move.1 {
+            self.last_move = (self.now, moved);
+        } else if self.now - self.last_move.0 > self.stuck_after {
+            return Err(self.deadlock(floor));
+        }
+        let Self { watchdog, kernel_ready, now, .. } = self;
+        if let Some(watchdog) = watchdog {
+            let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+            let (shared, kernels) = &mut *world;
+            let mut units: Vec<_> = floor.each_unit().collect();
+            let cores: Vec<&C> = units.iter().flat_map(|unit| &unit.cores).collect();
+            if watchdog.look(*now, &cores, shared, *kernel_ready != NEVER) {
+                let mut warps = Vec::new();
+                let cores = units.iter_mut().flat_map(|unit| &mut unit.cores);
+                for (number, core) in cores.enumerate() {
+                    warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
+                }
+                return Err(MachineError::Livelock(watchdog.report(*now, warps)));
+            }
+        }
+        Ok(())
+    }
+
+    fn deadlock(&self, floor: &Floor<'_, C>) -> MachineError {
+        let world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+        let mut blocked = Vec::new();
+        for unit in floor.each_unit() {
+            unit.cores.iter().for_each(|core| blocked.extend(core.describe_stalls(world.1)));
+        }
+        MachineError::Deadlock(Deadlock { cycle: self.now, blocked })
+    }
+
+    /// Nothing happens between the last cycle and `next`: the state is that of each cycle between.
     #[cold]
-    fn take_samples_upto(&mut self, next: Cycle) {
+    fn take_samples_upto(&mut self, floor: &Floor<'_, C>, next: Cycle) {
         while self.sample_at <= next {
-            let sample = self.snapshot(self.sample_at);
+            let sample = self.snapshot(floor, self.sample_at);
             self.samples.push(sample.since(&self.sampled));
             self.sampled = sample;
             if self.samples.len() >= self.most_samples {
@@ -276,243 +712,29 @@ impl<C: Core> Machine<C> {
         self.sample_every *= 2;
     }
 
-    /// One core cycle: replies arrive, cores work, CTAs end and begin.
-    fn cycle(&mut self) -> Result<(), Box<Fault>> {
-        self.end_launch_latencies();
-        self.advance_memory();
-        self.tick_cores()?;
-        self.retire();
-        self.dispatch();
-        self.now += 1;
-        Ok(())
-    }
-
-    /// The memory system catches up; cores that sleep are woken by their first reply.
-    fn advance_memory(&mut self) {
-        if self.memory.next_event(&self.ports) > self.now {
-            return;
-        }
-        self.memory.advance(self.now, &mut self.ports);
-        for core in self.memory.answered() {
-            if let Some(&(stamp, _)) = self.ports[core].inbox.front() {
-                self.due[core] = self.due[core].min(stamp);
-                self.first_due = self.first_due.min(stamp);
-            }
-        }
-    }
-
-    /// Ticks the cores that are due, and continues with each as long as its port cannot show what the others
-    /// do: its state stays in the host's caches. What happens between cores happens in the order of cycles
-    /// all the same.
-    fn tick_cores(&mut self) -> Result<(), Box<Fault>> {
-        if self.first_due > self.now {
-            return Ok(());
-        }
-        self.first_due = NEVER;
-        let ahead = self.may_run_ahead();
-        for i in 0..self.cores.len() {
-            if self.due[i] <= self.now {
-                let until = if ahead && self.cores[i].has_threads() { self.may_reach(i) } else { self.now };
-                self.tick_core(i, until)?;
-            }
-            self.first_due = self.first_due.min(self.due[i]);
-        }
-        Ok(())
-    }
-
-    /// Whether cores may be ticked beyond the present cycle: no thread depends on other cores', no CTA is
-    /// to be dispatched, and the end of the one kernel finds all other cores idle.
-    fn may_run_ahead(&self) -> bool {
-        self.alone
-            && self.running.len() == 1
-            && self.kernel_ready == NEVER
-            && (self.room.is_empty() || !self.dispatcher.has_work(self.now))
-    }
-
-    /// The last cycle in which core `i` may be ticked now. All cores are at the same cycle when the watcher is called
-    /// and when a sample is taken.
-    fn may_reach(&mut self, i: usize) -> Cycle {
-        let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at).min(self.limit) - 1;
-        self.memory.undisturbed_until(i, self.now, self.textures).clamp(self.now, watch)
-    }
-
-    /// Ticks core `i` in this cycle and those up to `until` in which it has something to do. It stops
-    /// where a CTA ends, and where its requests might find no room.
-    fn tick_core(&mut self, i: usize, until: Cycle) -> Result<(), Box<Fault>> {
-        let (core, port) = (&mut self.cores[i], &mut self.ports[i]);
-        let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
-        let mut at = self.now;
-        loop {
-            core.tick(at, &mut env)?;
-            let next = core.next_event(env.port);
-            self.due[i] = next;
-            if !core.finished().is_empty() {
-                self.first_finish = self.first_finish.min(at);
-                return Ok(());
-            }
-            if next > until || env.port.outbox.len() + C::MOST_REQUESTS > self.outbox_packets {
-                return Ok(());
-            }
-            at = next;
-        }
-    }
-
-    /// CTAs that have ended make room, kernels that have ended are reported.
-    fn retire(&mut self) {
-        if self.first_finish > self.now {
-            return;
-        }
-        self.first_finish = NEVER;
-        let mut ended = Vec::new();
-        for (i, core) in self.cores.iter_mut().enumerate() {
-            if core.finished().is_empty() {
-                continue;
-            }
-            // It has not been ticked since.
-            let finish = core.cycles() - 1;
-            if finish > self.now {
-                self.first_finish = self.first_finish.min(finish);
-                continue;
-            }
-            for cta in core.finished().drain(..) {
-                self.room.insert(i);
-                if self.dispatcher.cta_finished(cta.kernel) {
-                    ended.push(cta.kernel);
-                }
-            }
-        }
-        if ended.is_empty() {
-            return;
-        }
-        let after = self.snapshot(self.now + 1);
-        for kernel in ended {
-            let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
-            self.ended.push(self.running.remove(at).until(&after));
-        }
-        if self.flush_l2 {
-            self.memory.flush_l2();
-        }
-        self.admit(self.now + 1);
-    }
-
-    /// Kernels whose turn has come become resident from cycle `now` on.
-    fn admit(&mut self, now: Cycle) {
-        let begun = self.dispatcher.admit(now);
-        if !begun.is_empty() {
-            let before = self.snapshot(now);
-            for (kernel, ready) in begun {
-                let stream = self.streams[kernel.index()];
-                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
-            }
-            if self.flush_l1 {
-                self.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);
-            }
-            self.kernel_ready = self.dispatcher.next_ready(now);
-        }
-        if self.waiting.since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
-            self.waiting.since = Some(Box::new(self.counted(now)));
-        }
-    }
-
-    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
-    fn end_launch_latencies(&mut self) {
-        let now = self.now;
-        if self.kernel_ready > now {
-            return;
-        }
-        let counted = self.counted(now);
-        if let Some(since) = self.waiting.since.take() {
-            self.waiting.ended.add(&counted.wait_since(&since));
-            self.waiting.ended_cores.add(&counted.core.since(&since.core));
-        }
-        let here = self.without_waits(counted);
-        for running in self.running.iter_mut().filter(|r| r.ready == now) {
-            if !running.only_waited(&here) {
-                running.before = here.clone();
-            }
-        }
-    }
-
-    /// Each core gets at most one CTA.
-    fn dispatch(&mut self) {
-        if self.kernel_ready <= self.now {
-            // Where no CTA of the others fits, one of this kernel may.
-            (0..self.cores.len()).for_each(|core| {
-                self.room.insert(core);
-            });
-            self.kernel_ready = self.dispatcher.next_ready(self.now + 1);
-        }
-        if self.room.is_empty() || !self.dispatcher.has_work(self.now) {
-            return;
-        }
-        let Self { dispatcher, cores, ports, kernels, shared, due, first_due, now, room, .. } = self;
-        let next = *now + 1;
-        dispatcher.dispatch(*now, room, |p| {
-            let core = &mut cores[p.core];
-            let fits = core.can_accept(kernels[p.kernel.index()].shape());
-            if fits {
-                let mut env = Env { kernels, shared, port: &mut ports[p.core] };
-                core.start_cta(next, &mut env, p.kernel, p.cta);
-                due[p.core] = next;
-                *first_due = (*first_due).min(next);
-            }
-            fits
-        });
-    }
-
-    /// The next cycle in which anything can happen; `now` is the first that has not been done.
-    fn next_event(&self) -> Cycle {
-        let dispatch =
-            if !self.room.is_empty() && self.dispatcher.has_work(self.now) { self.now } else { self.kernel_ready };
-        let next = self.first_due.min(self.first_finish).min(dispatch);
-        if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
-    }
-
-    /// A machine in which requests circulate but nothing issues is deadlocked too.
-    fn check_progress(&mut self, progress: Progress) -> Result<(), MachineError> {
-        let moved = progress.warp_instructions + self.memory.packets_moved();
-        if moved != self.last_move.1 {
-            self.last_move = (self.now, moved);
-        } else if self.now - self.last_move.0 > self.stuck_after {
-            return Err(self.deadlock());
-        }
-        let Self { watchdog, cores, shared, kernels, kernel_ready, now, .. } = self;
-        if let Some(watchdog) = watchdog
-            && watchdog.look(*now, cores, shared, *kernel_ready != NEVER)
-        {
-            let mut warps = Vec::new();
-            for (number, core) in cores.iter_mut().enumerate() {
-                warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
-            }
-            return Err(MachineError::Livelock(watchdog.report(*now, warps)));
-        }
-        Ok(())
-    }
-
-    fn deadlock(&self) -> MachineError {
-        let blocked = self.cores.iter().flat_map(|core| core.describe_stalls(&self.kernels)).collect();
-        MachineError::Deadlock(Deadlock { cycle: self.now, blocked })
-    }
-
     /// What is counted up to `cycle`, as reports have it.
-    fn snapshot(&mut self, upto: Cycle) -> Snapshot<C::Counters> {
-        let counted = self.counted(upto);
-        self.without_waits(counted)
+    fn snapshot(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
+        self.without_waits(self.counted(floor, upto))
     }
 
     /// What cores and memory have counted up to `upto`, waits for launches like any other time.
-    fn counted(&mut self, upto: Cycle) -> Snapshot<C::Counters> {
+    fn counted(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
         let mut core = C::Counters::default();
-        for one in &mut self.cores {
-            one.settle(upto);
-            one.count(&mut core);
+        let memory = own(&floor.memory);
+        let mut counters = memory.counters();
+        for mut unit in floor.each_unit() {
+            for one in &mut unit.cores {
+                one.settle(upto);
+                one.count(&mut core);
+            }
+            counters.answers.add(unit.gate.answers());
         }
         Snapshot {
             cycles: upto,
             launch: LaunchWait::default(),
             core,
-            memory: self.memory.counters(),
-            dram_cycles: self.memory.dram_cycles(upto),
+            memory: counters,
+            dram_cycles: memory.dram_cycles(upto),
         }
     }
 
@@ -528,60 +750,47 @@ impl<C: Core> Machine<C> {
         counted.core.leave_out(&cores);
         counted
     }
+}
 
-    /// All counters since the start.
-    pub fn counters(&mut self) -> Snapshot<C::Counters> {
-        self.snapshot(self.now)
-    }
-
-    /// The cycle that comes next: all before it have been simulated.
-    pub fn now(&self) -> Cycle {
-        self.now
-    }
-
-    /// Kernels that have ended since this was last called, in order of their end.
-    pub fn take_ended(&mut self) -> Vec<KernelRun<C::Counters>> {
-        std::mem::take(&mut self.ended)
-    }
-
-    /// What a kernel that has not ended has done so far, for a report after an interruption.
-    pub fn unfinished(&mut self) -> Vec<KernelRun<C::Counters>> {
-        let after = self.snapshot(self.now);
-        self.running.iter().map(|r| r.until(&after)).collect()
-    }
-
-    /// The cores, for what observes them.
-    pub fn cores(&self) -> &[C] {
-        &self.cores
-    }
-
-    /// A copy from the host leaves its data in L2, as on hardware, if cores use the memory system at all.
-    pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        if C::MOST_REQUESTS > 0 {
-            self.memory.copy_to_device(address, bytes);
-        }
+/// Puts `entries` into an order drawn with the generator in `state`.
+fn shuffle(state: &mut u64, entries: &mut [usize]) {
+    for i in (1..entries.len()).rev() {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        entries.swap(i, (*state >> 33) as usize % (i + 1));
     }
 }
 
-impl<C: Core> View for Machine<C> {
+/// The machine as the watcher sees it.
+struct Look<'a, 'b, C: Core> {
+    control: &'a Control<C>,
+    floor: &'a Floor<'b, C>,
+}
+
+impl<C: Core> View for Look<'_, '_, C> {
     fn progress(&self) -> Progress {
-        let (ctas_done, ctas_total) = self.dispatcher.progress();
+        let (ctas_done, ctas_total) = self.control.dispatcher.progress();
         Progress {
-            kernel: self.running.first().map(|r| r.kernel),
+            kernel: self.control.running.first().map(|r| r.kernel),
             ctas_done,
             ctas_total,
-            cycles: self.now,
-            warp_instructions: self.cores.iter().map(C::warp_instructions).sum(),
+            cycles: self.control.now,
+            warp_instructions: self.issued().iter().sum(),
         }
     }
 
     fn issued(&self) -> Vec<u64> {
-        self.cores.iter().map(C::warp_instructions).collect()
+        let mut issued = Vec::new();
+        for unit in self.floor.each_unit() {
+            issued.extend(unit.cores.iter().map(C::warp_instructions));
+        }
+        issued
     }
 
     fn counted(&self) -> Box<dyn CoreReport> {
         let mut sum = C::Counters::default();
-        self.cores.iter().for_each(|core| core.count(&mut sum));
+        for unit in self.floor.each_unit() {
+            unit.cores.iter().for_each(|core| core.count(&mut sum));
+        }
         Box::new(sum)
     }
 }

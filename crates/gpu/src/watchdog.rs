@@ -74,12 +74,12 @@ impl Watchdog {
     }
 
     /// Whether nothing is going to happen any more. `expects`: something outside the cores is going to.
-    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[C], shared: &mut C::Shared, expects: bool) -> bool {
+    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[&C], shared: &mut C::Shared, expects: bool) -> bool {
         if now < self.next_look {
             return false;
         }
         self.next_look = now + (self.patience / LOOKS).max(1);
-        let ctas = cores.iter().map(C::cta_events).sum();
+        let ctas = cores.iter().map(|core| core.cta_events()).sum();
         // Every core knows what they share.
         let Some(core) = cores.first() else { return false };
         if expects || ctas != self.ctas || core.has_changed(shared) {

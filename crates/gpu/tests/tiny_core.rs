@@ -115,6 +115,7 @@ impl Core for Tiny {
     type Counters = TinyCounters;
 
     const MOST_REQUESTS: usize = 1;
+    const IN_STEP: bool = true;
 
     fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         self.settle(now + 1);
@@ -151,22 +152,18 @@ impl Core for Tiny {
         ends.chain(reply).min().map_or(NEVER, |next| next.max(self.cycles))
     }
 
-    fn is_alone(&self) -> bool {
-        false
-    }
-
     fn cycles(&self) -> Cycle {
         self.cycles
     }
 
-    fn can_accept(&self, _: &LaunchShape) -> bool {
-        self.resident.len() < ROOM
+    fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, _: &LaunchShape) -> bool {
+        self.resident.len() + coming.count() < ROOM
     }
 
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
         self.settle(now);
         let Work { cycles, requests, lost, .. } = env.kernels[kernel.index()];
-        env.shared.push((self.number, cta));
+        env.shared.alone().push((self.number, cta));
         let awaited = requests + lost;
         self.resident.push(Resident { kernel, cta, until: now + cycles - 1, unsent: requests, awaited });
     }
@@ -222,7 +219,7 @@ fn machine() -> Machine<Tiny> {
     gpu.launch.set_kernel_latency_cycles(LATENCY as u32);
     gpu.launch.cta_latency_cycles = 0;
     let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
-    Machine::new(&gpu, 8, Vec::new(), cores.collect())
+    Machine::new(&gpu, Vec::new(), cores.collect())
 }
 
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {

@@ -1,9 +1,16 @@
 //! The contract between what the warps do and when.
 //!
 //! The timing model requests the dynamic instructions of each warp one at a time, in program order, when it
-//! decodes them into the warp's instruction buffer. A live stream executes the instruction at that moment, so
-//! that loads, atomics and spin loops see the order of the simulated machine; a trace stream reads its next
-//! record.
+//! decodes them into the warp's instruction buffer. A live stream executes the instruction at that moment; a
+//! trace stream reads its next record.
+//!
+//! **Windows.** The state that streams share does not change while they step: a stream keeps what its warps
+//! write, and they see it, other streams do not. At the end of the window, a number of cycles, the streams hand
+//! their writes over ([`WarpStream::merge`]), one after the other. Then the operations that need the shared
+//! state for themselves are performed, in the order of their cycles ([`WarpStream::exchange`]): atomics,
+//! reductions, output. Live order is therefore that of windows: a warp sees the writes of other SMs from the
+//! next window on, and all writes of a window appear together. This is within PTX's memory model: a fence
+//! beyond the CTA waits until the writes before it are merged.
 //!
 //! **Rules of the contract**
 //! 1. The timing model calls [`WarpStream::step`] at most once per dynamic instruction, in program order
@@ -11,10 +18,16 @@
 //!    [`Control::BarrierSync`](crate::Control::BarrierSync) it steps the warp again only when the barrier has
 //!    been released, that is when the modelled hardware has seen all arrivals. A stream may therefore assume
 //!    that results of the whole barrier (`bar.red`) are complete by then.
+//!    It does not step a warp that the stream holds ([`DynInst::held`]) before [`WarpStream::exchange`] has
+//!    returned that warp.
 //! 2. It may step beyond an unresolved branch: the stream knows the path. Each design decides how much of
 //!    this it uses (`perfect branch prediction`).
-//! 3. Only `step` changes what the warps see; timing never does. The same kernel leaves the same memory under
-//!    every design, except where its own threads race.
+//! 3. Only `step` and `exchange` change what the warps see; timing never does. The same kernel leaves the same
+//!    memory under every design, except where its own threads race.
+//! 4. At the end of a window every stream is merged, then all waiting operations of all streams are exchanged.
+//!    Until then no stream steps.
+//! 5. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
+//!    slots of a CTA that has ended are not used again in the same window.
 
 use crate::{Dim3, KernelId, Pc, Space};
 use kit::{Cycle, LaneMask, WARP_LANES};
@@ -71,6 +84,9 @@ pub struct DynInst {
     pub sleep_cycles: u32,
     /// For waits on asynchronous copies: groups that may stay pending, or [`ALL_COPIES`].
     pub async_groups_left: u8,
+    /// The instruction waits for the exchange ([`WarpStream::exchange`]): it is described here, but has not
+    /// been performed, and its warp is not stepped before.
+    pub held: bool,
 }
 
 impl Default for DynInst {
@@ -88,6 +104,7 @@ impl Default for DynInst {
             barrier: BarrierArrival::default(),
             sleep_cycles: 0,
             async_groups_left: 0,
+            held: false,
         }
     }
 }
@@ -113,16 +130,15 @@ pub struct StepContext {
 /// The instructions of the resident warps of one SM, in program order.
 pub trait WarpStream: Send {
     /// State that all SMs share: device memory for live execution, nothing for traces.
-    type Shared: Send;
+    type Shared: Send + Sync;
 
-    /// Whether the warps of an SM are independent of other SMs, so that one SM may be ahead of the others in
-    /// time. The result never changes.
-    fn is_alone(&self) -> bool {
-        false
-    }
+    /// Takes from the shared state what CTA `cta` of `kernel` needs, between windows.
+    /// [`WarpStream::start_cta`] follows later, in the same order.
+    fn prepare_cta(&mut self, _shared: &mut Self::Shared, _kernel: KernelId, _cta: Dim3) {}
 
-    /// Places CTA `cta` of `kernel` on the SM. Its warps take the slots `warps[0]`, `warps[1]` ….
-    fn start_cta(&mut self, shared: &mut Self::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]);
+    /// Places CTA `cta` of `kernel`, which has been prepared, on the SM. Its warps take the slots `warps[0]`,
+    /// `warps[1]` ….
+    fn start_cta(&mut self, shared: &Self::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]);
 
     /// The next instruction of `warp`, or `None` once all its threads have exited.
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc>;
@@ -132,7 +148,8 @@ pub trait WarpStream: Send {
 
     /// Whether state that warps share may have changed since [`WarpStream::watch_changes`]: memory, output,
     /// votes at a barrier. Reading the time counts as a change, since the warp's behaviour then depends on
-    /// more than its state. A stream that cannot tell returns true.
+    /// more than its state. A stream that cannot tell returns true. Changes count from
+    /// [`WarpStream::merge`] on.
     fn has_changed(&self, _shared: &Self::Shared) -> bool {
         true
     }
@@ -148,13 +165,14 @@ pub trait WarpStream: Send {
         None
     }
 
-    /// Executes the next instruction of `warp` and describes it in `out`.
+    /// Executes the next instruction of `warp` and describes it in `out`. One that needs the shared state for
+    /// itself is only described, and holds the warp: [`DynInst::held`].
     ///
     /// # Errors
     /// A [`Fault`] ends the kernel: the instruction had no defined outcome.
     fn step(
         &mut self,
-        shared: &mut Self::Shared,
+        shared: &Self::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
@@ -167,7 +185,7 @@ pub trait WarpStream: Send {
     /// As [`WarpStream::step`].
     fn step_with_values(
         &mut self,
-        shared: &mut Self::Shared,
+        shared: &Self::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
@@ -175,6 +193,45 @@ pub trait WarpStream: Send {
     ) -> Result<(), Box<Fault>> {
         values.columns.clear();
         self.step(shared, warp, context, out)
+    }
+
+    /// A window of one instruction: [`WarpStream::step`], then the merge and the exchange. For what executes
+    /// one instruction after the other. There must be nothing to merge or to exchange before.
+    ///
+    /// # Errors
+    /// As [`WarpStream::step`].
+    fn step_alone(
+        &mut self,
+        shared: &mut Self::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        self.step(shared, warp, context, out)?;
+        self.merge(shared);
+        while !self.waiting().is_empty() {
+            self.exchange(shared)?;
+        }
+        out.held = false;
+        out.next_pc = self.next_pc(warp);
+        Ok(())
+    }
+
+    /// Hands over to the shared state what the warps have written in the window.
+    fn merge(&mut self, _shared: &mut Self::Shared) {}
+
+    /// Cycle of each operation that waits for the exchange, the oldest first.
+    fn waiting(&self) -> &[Cycle] {
+        &[]
+    }
+
+    /// Performs the oldest waiting operation with the shared state for itself. Returns the warp that it held,
+    /// if any, which may be stepped when all waiting operations of all streams have been performed.
+    ///
+    /// # Errors
+    /// As [`WarpStream::step`].
+    fn exchange(&mut self, _shared: &mut Self::Shared) -> Result<Option<WarpSlot>, Box<Fault>> {
+        Ok(None)
     }
 
     /// Removes a finished CTA from the SM.

@@ -80,6 +80,17 @@ impl<T: Copy> Ring<T> {
         Some(entry)
     }
 
+    /// Moves all entries to the end of `other`.
+    pub fn append_to(&mut self, other: &mut Self) {
+        if other.is_empty() {
+            std::mem::swap(self, other);
+            return;
+        }
+        while let Some(entry) = self.pop_front() {
+            other.push_back(entry);
+        }
+    }
+
     /// Inserts an entry before entry number `i`, or at the end.
     pub fn insert(&mut self, i: usize, entry: T) {
         self.push_back(entry);

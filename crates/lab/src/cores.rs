@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
         let Self { setup, source, recorder, codes } = self;
         let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer(i));
         let sms = (0..setup.gpu.sm_count as u16).map(sm).collect();
-        let machine = Machine::new(&setup.gpu, codes.sms.outbox_packets, source, sms);
+        let machine = Machine::new(&setup.gpu, source, sms);
         Box::new(Rig::new(machine, codes))
     }
 }

@@ -2,7 +2,7 @@
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
 use crate::timeline::SmTimeline;
-use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Snapshot, StreamId, View};
+use gpu::{AnySnapshot, Core, CoreReport, HostThreads, KernelRun, Machine, MachineError, Snapshot, StreamId, View};
 use isa::{KernelId, LaunchShape, Program};
 use kit::{Counters, Cycle};
 use sm::passages::Passages;
@@ -40,6 +40,7 @@ pub(crate) trait Engine: Send {
     fn samples(&self) -> Vec<AnySnapshot>;
     fn since_sample(&mut self) -> AnySnapshot;
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
+    fn set_threads(&mut self, threads: HostThreads);
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;
@@ -190,12 +191,16 @@ impl<C: Subject> Engine for Rig<C> {
         self.machine.watch_for_livelock(cycles);
     }
 
+    fn set_threads(&mut self, threads: HostThreads) {
+        self.machine.set_threads(threads);
+    }
+
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         self.machine.copied_to_device(address, bytes);
     }
 
     fn findings(&self) -> Option<Findings> {
-        let each = self.machine.cores().iter().filter_map(C::findings);
+        let each = self.machine.cores().filter_map(C::findings);
         each.fold(None, |all: Option<Findings>, one| {
             let mut all = all.unwrap_or_default();
             all.add(one);
@@ -204,12 +209,12 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn timelines(&self, width: usize) -> Vec<SmTimeline> {
-        let (cores, now) = (self.machine.cores().iter().enumerate(), self.machine.now());
+        let (cores, now) = (self.machine.cores().enumerate(), self.machine.now());
         cores.filter_map(|(i, core)| SmTimeline::of(i as u16, width, core.passages()?, now)).collect()
     }
 
     fn profile(&self) -> Option<Profile> {
-        let each = self.machine.cores().iter().filter_map(C::profile);
+        let each = self.machine.cores().filter_map(C::profile);
         each.fold(None, |all: Option<Profile>, one| {
             let mut all = all.unwrap_or_else(|| Profile::new(0));
             all.add(one);

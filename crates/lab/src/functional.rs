@@ -36,6 +36,6 @@ impl OtherCore for FunctionalCore<Stream> {
         let spec = Arc::new(FunctionalSpec::new(gpu, config));
         let core = |id| FunctionalCore::new(id, spec.clone(), source.stream(recorder));
         let cores = (0..gpu.sm_count as u16).map(core).collect();
-        Ok(Rig::new(Machine::new(gpu, 0, source, cores), ()))
+        Ok(Rig::new(Machine::new(gpu, source, cores), ()))
     }
 }

@@ -67,7 +67,7 @@ pub use error::RunError;
 pub use exec::OutOfBounds;
 pub use export::{Export, TraceFormat, convert, export};
 pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
-pub use gpu::{StatInfo, Stats, Value};
+pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use memory_checks::{MemoryChecks, MemoryFinding};
 pub use monitor::{Details, Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};

@@ -7,6 +7,7 @@ use crate::registers::RegisterChoice;
 use crate::timeline::TimelineWindow;
 use config::GpuConfig;
 use exec::OutOfBounds;
+use gpu::HostThreads;
 use sm::CoreOptions;
 use std::num::NonZeroU64;
 use workloads::Form;
@@ -60,6 +61,8 @@ pub struct Setup {
     /// Whether the report has an overview of statistics and power over time, in some hundreds of intervals, if no interval
     /// is given.
     pub overview: bool,
+    /// Host threads, which runs at the same time share. Results do not depend on them.
+    pub threads: HostThreads,
 }
 
 impl Setup {
@@ -70,6 +73,7 @@ impl Setup {
             power_interval: None,
             sample_interval: None,
             overview: false,
+            threads: HostThreads::default(),
             gpu,
             core: CORES[0].0.to_owned(),
             scheduler: None,

@@ -24,9 +24,6 @@ use trace::Recorder;
 
 const DESIGN: &str = "sgmf";
 
-/// Packets of a core's outbox: it makes one request in a cycle.
-const OUTBOX_PACKETS: u32 = 8;
-
 kit::words! {
     /// What makes paths equally long.
     pub enum Balance {
@@ -220,6 +217,6 @@ impl OtherCore for Sgmf<(), Source> {
         let units = unit_counts(&compiler.fabric);
         let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, units, number)).collect();
         let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
-        Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
+        Ok(Rig::new(Machine::new(gpu, source, cores), loader))
     }
 }

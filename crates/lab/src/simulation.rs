@@ -97,6 +97,7 @@ const OVERVIEW: (NonZeroU64, usize) = (NonZeroU64::new(512).unwrap(), 480);
 impl<'m> Simulation<'m> {
     /// A simulation on `machine`, which is set up like `setup`.
     pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+        machine.set_threads(setup.threads.clone());
         let meter = Meter::new(setup, &*machine.counters().core);
         let interval = meter.interval().or(setup.sample_interval);
         let overview = setup.overview && interval.is_none();

@@ -117,10 +117,11 @@ fn values_round_trip(name: &str, code: Form) -> (u64, u64) {
         let (mut out, mut values) = (DynInst::default(), OperandValues::default());
         for cta in 0..info.shape.grid.volume() {
             let position = info.shape.grid.position(cta);
-            stream.start_cta(&mut shared, KernelId::from(launch), position, CtaSlot(0), &slots);
+            stream.prepare_cta(&mut shared, KernelId::from(launch), position);
+            stream.start_cta(&shared, KernelId::from(launch), position, CtaSlot(0), &slots);
             for &warp in &slots {
                 while stream.next_pc(warp).is_some() {
-                    stream.step_with_values(&mut shared, warp, context, &mut out, &mut values).unwrap();
+                    stream.step_with_values(&shared, warp, context, &mut out, &mut values).unwrap();
                     let (inst, text) = (program.inst(out.pc), program.text(out.pc));
                     let srcs = program.srcs(inst);
                     assert_eq!(values.columns.len(), srcs.len(), "{text}");

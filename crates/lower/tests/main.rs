@@ -41,4 +41,5 @@ mod sass_registers;
 mod sass_warp;
 mod video;
 mod warp;
+mod windows;
 mod words;

@@ -53,12 +53,12 @@ fn hazards(kernel: &Arc<Kernel>) -> (Vec<String>, u32) {
     let id = state.add_launch(launch);
     let mut stream = LiveStream::new();
     let warp = WarpSlot(0);
-    stream.start_cta(&mut state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    stream.start_cta(&state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     let program = &kernel.program;
     let mut unfinished: Vec<(isa::Pc, &[RegId], &[RegId])> = Vec::new();
     let (mut found, mut of_stores, mut out) = (Vec::new(), 0, DynInst::default());
     while let Some(pc) = stream.next_pc(warp) {
-        stream.step(&mut state, warp, StepContext { now: 0, sm: 0 }, &mut out).unwrap_or_else(|f| panic!("{f}"));
+        stream.step_alone(&mut state, warp, StepContext { now: 0, sm: 0 }, &mut out).unwrap_or_else(|f| panic!("{f}"));
         let inst = program.inst(pc);
         let (dsts, srcs) = (program.dsts(inst), program.srcs(inst));
         unfinished.retain(|(_, results, _)| !results.iter().any(|r| dsts.contains(r) || srcs.contains(r)));

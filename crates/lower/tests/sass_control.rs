@@ -24,11 +24,11 @@ fn steps(words: &[Word], lanes: u32) -> Vec<(u32, u32, Option<u32>)> {
     let mut state = DeviceState::default();
     let id = state.add_launch(launch);
     let (warp, mut stream, mut out) = (WarpSlot(0), LiveStream::new(), DynInst::default());
-    stream.start_cta(&mut state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    stream.start_cta(&state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     stream.registers_mut(warp).unwrap().1[0] = lanes;
     let mut done = Vec::new();
     while stream.next_pc(warp).is_some() {
-        stream.step(&mut state, warp, StepContext { now: 0, sm: 0 }, &mut out).unwrap();
+        stream.step_alone(&mut state, warp, StepContext { now: 0, sm: 0 }, &mut out).unwrap();
         done.push((out.pc.0, out.active, out.reconverge.map(|pc| pc.0)));
     }
     done

@@ -128,12 +128,12 @@ fn execute(kernel: Kernel, limit: usize) -> bool {
     let launch = Launch::new(Arc::new(kernel), one, block, 1024, &[Arg::Bytes(vec![0x55; 64])]).unwrap();
     let id = state.add_launch(launch);
     let (warp, mut stream, mut out) = (WarpSlot::from(0_usize), LiveStream::new(), DynInst::default());
-    stream.start_cta(&mut state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    stream.start_cta(&state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     for now in 0..limit as u64 {
         if stream.next_pc(warp).is_none() {
             break;
         }
-        if stream.step(&mut state, warp, StepContext { now, sm: 0 }, &mut out).is_err() {
+        if stream.step_alone(&mut state, warp, StepContext { now, sm: 0 }, &mut out).is_err() {
             return false;
         }
     }

@@ -1,7 +1,7 @@
 //! Loads for profiling the memory system: `traffic [dram|l2|writes|scattered|chase] [requests per SM]`.
 
 use config::GpuConfig;
-use mem::{MemorySystem, Port, Request, RequestKind};
+use mem::{InStep, Port, Request, RequestKind};
 
 /// What the SMs ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,9 @@ impl Load {
 
 /// Sends `per_sm` requests from each SM and waits for all answers; gives the cycles it took.
 pub fn run(config: &GpuConfig, load: Load, per_sm: u64) -> u64 {
-    let mut system = MemorySystem::new(config);
+    let mut system = InStep::new(config);
     if load == Load::L2 {
-        system.copy_to_device(0, 8192 * 32);
+        system.system.copy_to_device(0, 8192 * 32);
     }
     let (sms, window) = (load.sms(config), if load == Load::Chase { 1 } else { 256 });
     let mut ports = vec![Port::default(); config.sm_count as usize];

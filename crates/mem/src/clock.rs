@@ -24,11 +24,6 @@ impl Ratio {
         Self { num: num / divisor, den: den / divisor }
     }
 
-    /// Whether the clocks are equally fast.
-    pub fn is_one(self) -> bool {
-        self.num == self.den
-    }
-
     /// The last edge of the target clock at or before edge `tick` of the source clock.
     #[inline]
     pub fn floor(self, tick: u64) -> u64 {

@@ -75,6 +75,12 @@ pub(crate) struct Slice {
     /// What the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
+    /// Whether there was room for a packet, for the request side, which comes later: the L2 cycles in which that
+    /// changed, and the last state recorded.
+    room_changes: Ring<(u64, bool)>,
+    room_recorded: bool,
+    /// Whether there was room where the request side is.
+    room_seen: bool,
     counters: PartitionCounters,
 }
 
@@ -90,8 +96,6 @@ pub(crate) enum Side {
 pub(crate) struct Effects {
     /// The channel may have something new to take, or room to give back.
     pub dram: bool,
-    /// Parts of replies that were made.
-    pub answers: usize,
 }
 
 impl Slice {
@@ -107,6 +111,9 @@ impl Slice {
             rop_latency: u64::from(l2.latency_cycles),
             fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
+            room_changes: Ring::new(),
+            room_recorded: true,
+            room_seen: true,
             counters: PartitionCounters::default(),
         }
     }
@@ -117,6 +124,28 @@ impl Slice {
     pub fn has_room_for_packet(&self) -> bool {
         let limit = self.limits[0];
         self.from_crossbar.ready() + limit.min(4) <= limit
+    }
+
+    /// Records whether there is room for a packet from L2 cycle `from` on.
+    #[inline]
+    pub fn record_room(&mut self, from: u64) {
+        let room = self.has_room_for_packet();
+        if room != self.room_recorded {
+            self.room_recorded = room;
+            self.room_changes.push_back((from, room));
+        }
+    }
+
+    /// Whether there was room for a packet in L2 cycle `cycle`, which is not before that of the last call.
+    #[inline]
+    pub fn had_room_for_packet(&mut self, cycle: u64) -> bool {
+        while let Some(&(from, room)) = self.room_changes.front()
+            && from <= cycle
+        {
+            self.room_changes.pop_front();
+            self.room_seen = room;
+        }
+        self.room_seen
     }
 
     /// Notes that a packet had to stay in the crossbar.
@@ -166,7 +195,6 @@ impl Slice {
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
         let waiting_before = self.to_dram.len();
-        let answers_before = self.to_crossbar.waiting();
         if self.cache.has_ready() {
             self.answer_waiter(packets);
         }
@@ -183,8 +211,7 @@ impl Slice {
             self.from_crossbar.hand_on();
         }
         let freed = !room_before && self.has_room_from_dram();
-        let answers = self.to_crossbar.waiting() - answers_before;
-        Effects { dram: freed || self.to_dram.len() > waiting_before, answers }
+        Effects { dram: freed || self.to_dram.len() > waiting_before }
     }
 
     fn answer_waiter(&mut self, packets: &mut Packets) {
@@ -306,12 +333,6 @@ impl Slice {
     #[inline]
     pub fn has_answers(&self) -> bool {
         self.to_crossbar.waiting() != 0
-    }
-
-    /// The `count` replies that were made last, none of which the crossbar has.
-    #[inline]
-    pub fn last_answers(&self, count: usize) -> impl Iterator<Item = Part> {
-        self.to_crossbar.last_waiting(count)
     }
 
     /// Hands the oldest reply to the crossbar's input buffer of `packets` packets; false if that

@@ -50,24 +50,33 @@ pub struct Request {
 
 /// The only thing an SM and the memory system share: time-stamped queues, one each way.
 ///
-/// The SM pushes to `outbox` with the present cycle; the memory system takes from its front when
-/// the crossbar moves the packet: the outbox *is* the crossbar's input buffer, so the SM must keep
-/// it within [`config::Interconnect::input_buffer_packets`] (see [`Port::has_room`]). Replies come
+/// The SM pushes to `outbox` with the present cycle; what is there goes to the crossbar's input buffer
+/// when SMs and memory system exchange messages, and leaves that when the crossbar moves the packet. Both
+/// together *are* the input buffer, so the SM must keep them within
+/// [`config::Interconnect::input_buffer_packets`] (see [`Port::has_room`]). Replies come
 /// to `inbox` with the cycle from which the SM may take them, in order; the SM should take at most
 /// one per cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// Requests of the SM.
     pub outbox: Ring<(Cycle, Request)>,
+    /// Earlier requests in the crossbar's input buffer, as of the last exchange.
+    pub waiting: usize,
     /// Replies to the SM.
     pub inbox: Ring<(Cycle, Request)>,
 }
 
 impl Port {
+    /// Packets in the crossbar's input buffer, as far as the SM knows: none leaves it before the next exchange.
+    #[inline]
+    pub fn packets(&self) -> usize {
+        self.outbox.len() + self.waiting
+    }
+
     /// Whether the crossbar's input buffer of `packets` packets has room for one more.
     #[inline]
     pub fn has_room(&self, packets: u32) -> bool {
-        self.outbox.len() < packets as usize
+        self.packets() < packets as usize
     }
 
     /// The next reply, if the SM may see one at `now`.

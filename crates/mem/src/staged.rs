@@ -34,13 +34,6 @@ impl<T: Copy> StagedQueue<T> {
         self.entries.len() - self.ready
     }
 
-    /// The youngest `count` entries of the first stage, which has at least `count`.
-    #[inline]
-    pub fn last_waiting(&self, count: usize) -> impl Iterator<Item = T> {
-        let len = self.entries.len();
-        (len - count..len).filter_map(|i| self.entries.get(i).copied())
-    }
-
     /// The oldest entry of the first stage.
     #[inline]
     pub fn first_waiting(&self) -> Option<T> {

@@ -1,10 +1,17 @@
 //! Everything beyond the SMs' ports: crossbar, L2 slices, DRAM channels, and the order in which
 //! their clocks tick.
 //!
-//! One core cycle does what GPGPU-Sim's main loop does, in its order: replies leave the crossbar
-//! for the SMs; slices hand replies to the crossbar; DRAM; slices take packets and look up; the
-//! crossbar moves packets. Only parts that have something to do are touched, and cycles in which
-//! none has are skipped.
+//! One core cycle does what GPGPU-Sim's main loop does, in its order: slices hand replies to the
+//! crossbar; DRAM; slices take packets and look up; the crossbar moves packets. Only parts that have
+//! something to do are touched, and cycles in which none has are skipped. Replies leave the crossbar
+//! for the SMs at the SMs' [`Gate`]s.
+//!
+//! **Two sides.** What takes requests from the SMs to the slices' latency paths (the *request side*) and
+//! what is after these paths (the *reply side*: look-up, DRAM, the crossbar back) meet only through the
+//! paths, and through the room that slices have for packets, which is recorded. A side may therefore be
+//! ahead of the other by less than the latency of the paths ([`MemorySystem::window`]): machines simulate
+//! the reply side of a window before the SMs and the request side after them. Textures skip the paths: with
+//! them both sides are at the same cycle ([`MemorySystem::run_both`]).
 //!
 //! The SMs of a cluster share one crossbar port each way. Requests enter it in the order of their
 //! cycles; of one cycle, first those of the SM whose turn it is, which moves by one SM per cycle.
@@ -14,10 +21,10 @@ use crate::cache::CacheCounters;
 use crate::clock::Clocks;
 use crate::crossbar::{Crossbar, CrossbarCounters, Source, Taken};
 use crate::dram::{AddressMap, Channel, DramCounters};
-use crate::outlook::Outlook;
-use crate::packet::{Packet, Packets, Part};
+use crate::gate::{Arrival, Gate, Reply};
+use crate::packet::{Packet, Packets};
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
-use crate::{Port, RequestKind};
+use crate::{Port, Request, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
 use kit::{BitSet, Counters, Cycle, NEVER, Ring};
@@ -56,10 +63,11 @@ kit::counters! {
 /// The memory system: everything beyond the SMs' ports. It keeps time in core cycles.
 #[derive(Clone, Debug)]
 pub struct MemorySystem {
-    /// The last core cycle that has been done.
-    now: Option<Cycle>,
-    /// The next core cycle in which anything can happen, the ports left aside.
-    next: Cycle,
+    /// The first core cycle that each side has not done, and the next one in which anything can happen there.
+    requests_done: Cycle,
+    requests_next: Cycle,
+    replies_done: Cycle,
+    replies_next: Cycle,
     clocks: Clocks,
     map: AddressMap,
     packets: Packets,
@@ -67,6 +75,8 @@ pub struct MemorySystem {
     sms_per_cluster: usize,
     /// The crossbar port of each SM.
     cluster_of: Box<[u16]>,
+    /// The requests of each SM that the crossbar has not taken.
+    inputs: Box<[Ring<(Cycle, Request)>]>,
     /// Clusters whose next request the crossbar has not been offered yet, and the first core cycle
     /// in which one of those can be.
     unseen: BitSet,
@@ -76,8 +86,9 @@ pub struct MemorySystem {
     slices_per_channel: usize,
     channels: Box<[Channel]>,
     replies: Crossbar,
+    /// Parts of replies that have passed the crossbar since the last exchange, by cluster.
+    arrived: Box<[Ring<Arrival>]>,
     input_packets: usize,
-    ejection_packets: usize,
     /// Slices that have something to do in their next cycle.
     active: BitSet,
     /// Slices with replies for the crossbar.
@@ -95,10 +106,6 @@ pub struct MemorySystem {
     /// Core cycle in which each channel is due, and the earliest of them.
     channel_due: Box<[Cycle]>,
     channels_due: Cycle,
-    answers: AnswerCounters,
-    outlook: Outlook,
-    /// SMs that got a reply in the last call of `advance`.
-    answered: BitSet,
     /// Visits everything in every cycle: the yardstick for the tests.
     exhaustive: bool,
 }
@@ -116,12 +123,15 @@ impl MemorySystem {
         let clocks = Clocks::new(&config.clocks);
         let sectors_per_line = u64::from(config.l2.cache.line_bytes / 32).max(1);
         Self {
-            now: None,
-            next: NEVER,
+            requests_done: 0,
+            requests_next: NEVER,
+            replies_done: 0,
+            replies_next: NEVER,
             clocks,
             packets: Packets::default(),
             sms_per_cluster,
             cluster_of: (0..sms).map(|sm| (sm / sms_per_cluster) as u16).collect(),
+            inputs: vec![Ring::new(); sms].into(),
             unseen: BitSet::new(clusters),
             unseen_due: NEVER,
             requests: Crossbar::new(&config.interconnect, clusters, slices),
@@ -129,8 +139,8 @@ impl MemorySystem {
             slices_per_channel,
             channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, clocks.dram)).collect(),
             replies: Crossbar::new(&config.interconnect, slices, clusters),
+            arrived: vec![Ring::new(); clusters].into(),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
-            ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
             active: BitSet::new(slices),
             answering: BitSet::new(slices),
             rop_timers: Ring::new(),
@@ -141,98 +151,84 @@ impl MemorySystem {
             l2_bytes: config.l2.cache.capacity_bytes() * slices as u64,
             channel_due: vec![NEVER; channels].into(),
             channels_due: NEVER,
-            answers: AnswerCounters::default(),
-            outlook: Outlook::new(clusters, &clocks, u64::from(config.l2.latency_cycles)),
-            answered: BitSet::new(sms),
             exhaustive: false,
             map,
         }
     }
 
-    /// Does all core cycles up to and including `now`, of which each SM's requests stamped before
-    /// `now` are known. `ports[i]` is SM *i*'s. A reply is stamped with the cycle after the one
-    /// in which it leaves the crossbar.
-    pub fn advance(&mut self, now: Cycle, ports: &mut [Port]) {
-        self.answered.clear();
-        self.look_into(ports);
-        loop {
-            let due = self.next.min(self.unseen_due).max(self.first_not_done());
-            if due > now {
-                break;
+    /// Core cycles by which the sides may be apart from each other, for windows of this length: a third of the
+    /// slices' latency path, or 1 if that is too short for windows. Queues between SMs and slices bound it too:
+    /// an SM knows at a window's end what has left them in the window before.
+    pub fn window(&self) -> Cycle {
+        let path = self.clocks.l2.first_source_at(self.rop_latency).saturating_sub(1);
+        let queues = self.input_packets.min(self.replies.output_limit()) as Cycle;
+        (path / 3).min(queues / 4).max(1)
+    }
+
+    /// Whether the reply side has done the core cycles before `end`.
+    pub fn has_done_replies(&self, end: Cycle) -> bool {
+        self.replies_done >= end
+    }
+
+    /// At a boundary: the requests that the SMs of `cluster` have made go to the crossbar's inputs, and parts of replies
+    /// that have passed the crossbar to the cluster's gate. Each learns how many packets wait on the other side.
+    pub fn exchange(&mut self, cluster: usize, gate: &mut Gate, ports: &mut [Port]) {
+        let first = cluster * self.sms_per_cluster;
+        let mut oldest = NEVER;
+        for (port, input) in ports.iter_mut().zip(&mut self.inputs[first..]) {
+            if let Some(&(stamp, _)) = port.outbox.front() {
+                oldest = oldest.min(stamp);
+                port.outbox.append_to(input);
             }
-            self.step(due, ports);
-            self.now = Some(due);
-            self.next = self.due_after(due);
+            port.waiting = input.len();
         }
-        if self.now.is_none_or(|done| done < now) {
-            self.now = Some(now);
+        if oldest != NEVER && !self.requests.has_head(cluster) {
+            self.unseen.insert(cluster);
+            self.unseen_due = self.unseen_due.min(oldest + 1);
+            self.requests_next = self.requests_next.min(oldest + 1);
         }
+        self.arrived[cluster].append_to(&mut gate.arrivals);
+        self.replies.set_beyond(cluster, gate.arrivals.len());
     }
 
-    /// Keeps count from now on, with nothing under way, of how far requests have come: what
-    /// [`MemorySystem::undisturbed_until`] needs.
-    pub fn follow_requests(&mut self) {
-        debug_assert_eq!(self.packets.len(), 0);
-        self.outlook.followed = true;
-    }
-
-    /// The last cycle until which SM `sm` can be ticked if all have been up to `now`, and this system
-    /// has been advanced to it: whatever the others do, no reply that it might see comes before, nor
-    /// is its inbox looked at. `textures`: some SM may ask for textures.
-    pub fn undisturbed_until(&mut self, sm: usize, now: Cycle, textures: bool) -> Cycle {
-        debug_assert!(self.outlook.followed);
-        self.outlook.first_answer(self.cluster_of[sm].into(), now, textures, &self.clocks) - 1
-    }
-
-    /// SMs whose inbox got a reply in the last [`MemorySystem::advance`].
-    pub fn answered(&self) -> impl Iterator<Item = usize> {
-        self.answered.iter()
-    }
-
-    /// Finds the requests that have come since the last call.
-    fn look_into(&mut self, ports: &[Port]) {
-        for (sm, port) in ports.iter().enumerate() {
-            if let Some(stamp) = self.unseen_stamp(sm, port) {
-                self.unseen.insert(self.cluster_of[sm].into());
-                self.unseen_due = self.unseen_due.min(stamp + 1);
-            }
+    /// Does the core cycles before `end` of the request side.
+    pub fn run_requests(&mut self, end: Cycle) {
+        while let Some(t) = due_before(self.requests_next, self.requests_done, end) {
+            self.step::<true, false>(t);
         }
+        self.requests_done = self.requests_done.max(end);
     }
 
-    fn first_not_done(&self) -> Cycle {
-        self.now.map_or(0, |done| done + 1)
-    }
-
-    /// The next core cycle for which [`MemorySystem::advance`] must be called, given the contents of
-    /// the ports: exact or early, never late; [`NEVER`] if nothing is under way.
-    pub fn next_event(&self, ports: &[Port]) -> Cycle {
-        let first = self.first_not_done();
-        let mut due = self.next.max(first);
-        if due == first {
-            return due;
+    /// Does the core cycles before `end` of the reply side.
+    pub fn run_replies(&mut self, end: Cycle) {
+        while let Some(t) = due_before(self.replies_next, self.replies_done, end) {
+            self.step::<false, true>(t);
         }
-        for (sm, port) in ports.iter().enumerate() {
-            if let Some(stamp) = self.unseen_stamp(sm, port) {
-                due = due.min((stamp + 1).max(first));
-            }
-        }
-        due
+        self.replies_done = self.replies_done.max(end);
     }
 
-    /// When SM `sm` made its next request, if the crossbar has not been offered that yet. Most
-    /// outboxes are empty most of the time, and that is all that is looked at then.
-    #[inline]
-    fn unseen_stamp(&self, sm: usize, port: &Port) -> Option<Cycle> {
-        if port.outbox.is_empty() || self.requests.has_head(self.cluster_of[sm].into()) {
-            return None;
+    /// Does the core cycles before `end` of both sides together.
+    pub fn run_both(&mut self, end: Cycle) {
+        // The reply side may be ahead from former windows.
+        self.run_requests(self.replies_done.min(end));
+        self.run_replies(self.requests_done.min(end));
+        while let Some(t) = due_before(self.requests_next.min(self.replies_next), self.requests_done, end) {
+            self.step::<true, true>(t);
         }
-        port.outbox.front().map(|&(stamp, _)| stamp)
+        self.requests_done = self.requests_done.max(end);
+        self.replies_done = self.replies_done.max(end);
     }
 
-    /// One core cycle: everything whose clock has an edge after the last core cycle and not after
-    /// `t`, in order of time.
-    fn step(&mut self, t: Cycle, ports: &mut [Port]) {
-        self.eject(t, ports);
+    /// The next core cycle that some side has to do: exact or early, never late; [`NEVER`] if nothing is under way
+    /// here. Requests at ports and replies at gates are left aside.
+    pub fn next_event(&self) -> Cycle {
+        let due = |next: Cycle, done: Cycle| if next == NEVER { NEVER } else { next.max(done) };
+        due(self.requests_next, self.requests_done).min(due(self.replies_next, self.replies_done))
+    }
+
+    /// One core cycle of the request side, of the reply side or of both: everything whose clock has an edge after the
+    /// last core cycle and not after `t`, in order of time.
+    fn step<const REQUESTS: bool, const REPLIES: bool>(&mut self, t: Cycle) {
         let clocks = self.clocks;
         // Edge 0 of every clock belongs to core cycle 0.
         let first = |ratio: crate::clock::Ratio| if t == 0 { 0 } else { ratio.floor(t - 1) + 1 };
@@ -245,59 +241,44 @@ impl MemorySystem {
                 (true, true) => clocks.interconnect_to_l2.compare(icnt, l2),
             };
             let (do_icnt, do_l2) = (order.is_le(), order.is_ge());
-            if do_icnt {
+            if REPLIES && do_icnt {
                 self.collect_answers();
             }
-            if self.dram_is_due(t) {
+            if REPLIES && self.dram_is_due(t) {
                 let l2_edge = || clocks.l2_to_dram.floor(l2);
                 self.run_dram(t, if do_l2 { l2_edge() } else { clocks.interconnect_to_dram.floor(icnt) });
             }
             if do_l2 {
-                self.run_l2(l2);
+                self.run_l2::<REQUESTS, REPLIES>(l2);
                 l2 += 1;
             }
             if do_icnt {
-                self.transfer(t, icnt, ports);
+                if REQUESTS {
+                    self.pass_requests(t, icnt);
+                }
+                if REPLIES {
+                    self.pass_replies(t, icnt);
+                }
                 icnt += 1;
             }
         }
-        if self.dram_is_due(t) {
+        if REPLIES && self.dram_is_due(t) {
             self.run_dram(t, clocks.dram.floor(t));
         }
+        if REQUESTS {
+            self.requests_done = t + 1;
+        }
+        if REPLIES {
+            self.replies_done = t + 1;
+        }
+        // Requests that come to the slices' paths make work for the reply side, wherever that is.
+        self.requests_next = self.requests_due();
+        self.replies_next = self.replies_due();
     }
 
     /// Whether some channel has a command cycle to do in core cycle `t`.
     fn dram_is_due(&self, t: Cycle) -> bool {
         self.channels_due <= t || self.exhaustive
-    }
-
-    /// Per cluster, one packet leaves the crossbar for an inbox.
-    fn eject(&mut self, t: Cycle, ports: &mut [Port]) {
-        for word in 0..self.replies.occupied().words() {
-            let occupied = self.replies.occupied().word(word);
-            set_bits(occupied).for_each(|bit| self.eject_to(64 * word + bit, t, ports));
-        }
-    }
-
-    fn eject_to(&mut self, cluster: usize, t: Cycle, ports: &mut [Port]) {
-        let waiting: usize = cluster_ports(ports, cluster, self.sms_per_cluster).iter().map(|p| p.inbox.len()).sum();
-        if waiting >= self.ejection_packets {
-            return;
-        }
-        let Some(part) = self.replies.pop(cluster) else { return };
-        // Of a packet that was served by sectors, the last one brings the reply.
-        let packet = finish_part(&mut self.packets, Part(part));
-        self.outlook.ejected(cluster, t, packet.is_some());
-        let Some(packet) = packet else { return };
-        let sm = usize::from(packet.sm);
-        ports[sm].inbox.push_back((t + 1, packet.request));
-        self.answered.insert(sm);
-        if packet.request.kind == RequestKind::Write {
-            self.answers.writes += 1;
-        } else {
-            self.answers.reads += 1;
-            self.answers.read_latency += t + 1 - packet.since;
-        }
     }
 
     /// Each slice hands one reply to its crossbar input.
@@ -350,7 +331,36 @@ impl MemorySystem {
     }
 
     /// L2 cycle `cycle`: slices take packets from the crossbar and do their work.
-    fn run_l2(&mut self, cycle: u64) {
+    fn run_l2<const REQUESTS: bool, const REPLIES: bool>(&mut self, cycle: u64) {
+        if REQUESTS {
+            self.arrive_from_far(cycle);
+        }
+        if REPLIES {
+            while let Some(&(due, slice)) = self.rop_timers.front() {
+                if due > cycle {
+                    break;
+                }
+                self.rop_timers.pop_front();
+                self.active.insert(usize::from(slice));
+            }
+        }
+        for word in 0..self.active.words() {
+            let mut busy = 0;
+            if REQUESTS {
+                busy |= self.requests.occupied().word(word);
+            }
+            if REPLIES {
+                busy |= self.active.word(word);
+                if self.exhaustive {
+                    busy = u64::MAX >> (64 - (self.slices.len() - 64 * word).min(64));
+                }
+            }
+            set_bits(busy).for_each(|bit| self.run_slice::<REQUESTS, REPLIES>(64 * word + bit, cycle));
+        }
+    }
+
+    /// Packets from the other half of the chip come to the slices' latency paths.
+    fn arrive_from_far(&mut self, cycle: u64) {
         while let Some(&(due, slice)) = self.far_timers.front() {
             if due > cycle {
                 break;
@@ -361,62 +371,32 @@ impl MemorySystem {
             self.rop_timers.push_back((due + self.rop_latency, slice));
             self.active.insert(slice_number);
         }
-        while let Some(&(due, slice)) = self.rop_timers.front() {
-            if due > cycle {
-                break;
-            }
-            self.rop_timers.pop_front();
-            self.active.insert(usize::from(slice));
-        }
-        for word in 0..self.active.words() {
-            let mut busy = self.active.word(word) | self.requests.occupied().word(word);
-            if self.exhaustive {
-                busy = u64::MAX >> (64 - (self.slices.len() - 64 * word).min(64));
-            }
-            set_bits(busy).for_each(|bit| self.run_slice(64 * word + bit, cycle));
-        }
     }
 
-    fn run_slice(&mut self, s: usize, cycle: u64) {
-        let slices = self.slices.len();
-        let slice = &mut self.slices[s];
+    fn run_slice<const REQUESTS: bool, const REPLIES: bool>(&mut self, s: usize, cycle: u64) {
         // A packet that waits outside, or has only entered the latency path, makes no work yet.
         let mut works = self.active.contains(s) || self.exhaustive;
-        if self.requests.occupied().contains(s) {
-            if slice.has_room_for_packet() {
-                if let Some(id) = self.requests.pop(s) {
-                    let packet = &mut self.packets[id];
-                    let is_far = self.far_latency > 0
-                        && is_upper_half(packet.sm.into(), self.cluster_of.len()) != is_upper_half(s, slices);
-                    let far = if is_far { self.far_latency } else { 0 };
-                    let direct = slice.receive(cycle, id, packet, far);
-                    if packet.request.kind != RequestKind::WriteBack {
-                        let path = if packet.request.kind == RequestKind::Texture { 0 } else { self.rop_latency };
-                        // That a request comes from far is left out: its reply is promised early, never late.
-                        self.outlook.received(self.cluster_of[usize::from(packet.sm)].into(), cycle, cycle + path);
-                    }
-                    if is_far {
-                        self.far_timers.push_back((cycle + far, s as u16));
-                    } else {
-                        self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
-                    }
-                    works |= direct && slice.is_active(cycle);
-                }
+        if REQUESTS && self.requests.occupied().contains(s) {
+            let slice = &mut self.slices[s];
+            let room = if REPLIES { slice.has_room_for_packet() } else { slice.had_room_for_packet(cycle) };
+            if room {
+                works |= self.receive(s, cycle);
             } else {
                 slice.count_input_blocked();
             }
         }
-        if !works {
+        if !works || !REPLIES {
             return;
         }
+        let slice = &mut self.slices[s];
         let effects = slice.tick(cycle, &self.map, &mut self.packets);
+        if !REQUESTS {
+            slice.record_room(cycle + 1);
+        }
         if slice.is_active(cycle + 1) {
             self.active.insert(s);
         } else {
             self.active.remove(s);
-        }
-        for part in slice.last_answers(effects.answers) {
-            self.outlook.returns(self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
         }
         if slice.has_answers() {
             self.answering.insert(s);
@@ -431,26 +411,52 @@ impl MemorySystem {
         }
     }
 
-    /// Crossbar cycle `cycle`, both ways.
-    fn transfer(&mut self, t: Cycle, cycle: u64, ports: &mut [Port]) {
-        if self.unseen_due <= t {
-            self.offer_unseen(t, ports);
+    /// Slice `s` takes a packet from the crossbar. Returns whether it can be looked up at once.
+    #[inline]
+    fn receive(&mut self, s: usize, cycle: u64) -> bool {
+        let slices = self.slices.len();
+        let Some(id) = self.requests.pop(s) else { return false };
+        let (slice, packet) = (&mut self.slices[s], &mut self.packets[id]);
+        let is_far =
+            self.far_latency > 0 && is_upper_half(packet.sm.into(), self.cluster_of.len()) != is_upper_half(s, slices);
+        let far = if is_far { self.far_latency } else { 0 };
+        let direct = slice.receive(cycle, id, packet, far);
+        if is_far {
+            self.far_timers.push_back((cycle + far, s as u16));
+        } else {
+            self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
         }
-        let Self { map, packets, unseen, unseen_due, sms_per_cluster, .. } = self;
+        direct && slice.is_active(cycle)
+    }
+
+    /// Crossbar cycle `cycle` of the requests.
+    fn pass_requests(&mut self, t: Cycle, cycle: u64) {
+        if self.unseen_due <= t {
+            self.offer_unseen(t);
+        }
+        let Self { map, packets, inputs, unseen, unseen_due, sms_per_cluster, .. } = self;
         let sms_per_cluster = *sms_per_cluster;
-        let mut source = Outboxes { now: t, ports, sms_per_cluster, map, packets, unseen, unseen_due };
+        let mut source = Inputs { now: t, inputs, sms_per_cluster, map, packets, unseen, unseen_due };
         self.requests.transfer(cycle, &mut source);
-        let mut source = ReplyInputs { slices: &mut self.slices, packets: &self.packets, cluster_of: &self.cluster_of };
+    }
+
+    /// Crossbar cycle `cycle` of the replies.
+    fn pass_replies(&mut self, t: Cycle, cycle: u64) {
+        if !self.replies.has_offers() {
+            return;
+        }
+        let Self { slices, packets, cluster_of, arrived, .. } = self;
+        let mut source = ReplyInputs { now: t, slices, packets, cluster_of, arrived };
         self.replies.transfer(cycle, &mut source);
     }
 
     /// Offers the crossbar the requests of cycles before `t`.
-    fn offer_unseen(&mut self, t: Cycle, ports: &[Port]) {
+    fn offer_unseen(&mut self, t: Cycle) {
         self.unseen_due = NEVER;
         let mut from = 0;
         while let Some(cluster) = self.unseen.next(from) {
             from = cluster + 1;
-            match oldest_request(cluster_ports(ports, cluster, self.sms_per_cluster)) {
+            match oldest_request(cluster_inputs(&self.inputs, cluster, self.sms_per_cluster)) {
                 Some((_, stamp, address)) if stamp < t => {
                     self.requests.offer(cluster, self.map.slice_of(address) as usize);
                     self.unseen.remove(cluster);
@@ -461,27 +467,32 @@ impl MemorySystem {
         }
     }
 
-    /// The first cycle after `t` in which anything can happen, not counting new requests.
-    fn due_after(&self, t: Cycle) -> Cycle {
-        let soon = self.exhaustive
-            || self.requests.has_offers()
-            || self.replies.has_offers()
-            || !self.answering.is_empty()
-            || !self.active.is_empty()
-            || !self.requests.occupied().is_empty()
-            || !self.replies.occupied().is_empty();
+    /// The first cycle that the request side has not done and in which anything can happen there.
+    fn requests_due(&self) -> Cycle {
+        let soon = self.exhaustive || self.requests.has_offers() || !self.requests.occupied().is_empty();
         if soon {
-            return t + 1;
+            return self.requests_done;
         }
-        let due =
-            |timers: &Ring<(u64, u16)>| timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
-        let timer = due(&self.rop_timers).min(due(&self.far_timers));
-        timer.min(self.channels_due).max(t + 1)
+        let far = self.far_timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
+        far.min(self.unseen_due).max(self.requests_done)
+    }
+
+    /// The same of the reply side.
+    fn replies_due(&self) -> Cycle {
+        let soon =
+            self.exhaustive || self.replies.has_offers() || !self.answering.is_empty() || !self.active.is_empty();
+        if soon {
+            return self.replies_done;
+        }
+        let timer = self.rop_timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
+        timer.min(self.channels_due).max(self.replies_done)
     }
 
     /// Whether nothing is under way, not even a write-back.
     pub fn is_idle(&self) -> bool {
         self.packets.is_empty()
+            && self.inputs.iter().all(Ring::is_empty)
+            && self.arrived.iter().all(Ring::is_empty)
             && self.channels.iter().all(|c| c.in_flight() == 0)
             && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
     }
@@ -529,10 +540,9 @@ impl MemorySystem {
         self.requests.counters().packets + self.replies.counters().packets
     }
 
-    /// What has happened so far.
+    /// What has happened so far, but for the replies at the SMs' gates ([`Gate::answers`]).
     pub fn counters(&self) -> MemoryCounters {
         let mut all = MemoryCounters {
-            answers: self.answers.clone(),
             requests: self.requests.counters().clone(),
             replies: self.replies.counters().clone(),
             ..MemoryCounters::default()
@@ -551,7 +561,7 @@ impl MemorySystem {
     #[cfg(test)]
     pub(crate) fn visit_everything(&mut self) {
         self.exhaustive = true;
-        self.next = 0;
+        (self.requests_next, self.replies_next) = (0, 0);
         self.channels.iter_mut().for_each(|c| c.wake(0));
     }
 }
@@ -562,30 +572,40 @@ const fn is_upper_half(at: usize, count: usize) -> bool {
     2 * at >= count
 }
 
-/// The ports of a cluster's SMs.
+/// The first of the cycles from `done` on and before `end` that has something to do.
 #[inline]
-fn cluster_ports(ports: &[Port], cluster: usize, sms_per_cluster: usize) -> &[Port] {
+fn due_before(next: Cycle, done: Cycle, end: Cycle) -> Option<Cycle> {
+    Some(next.max(done)).filter(|&due| due < end)
+}
+
+/// The inputs of a cluster's SMs.
+#[inline]
+fn cluster_inputs(
+    inputs: &[Ring<(Cycle, Request)>],
+    cluster: usize,
+    sms_per_cluster: usize,
+) -> &[Ring<(Cycle, Request)>] {
     let first = cluster * sms_per_cluster;
-    ports.get(first..first + sms_per_cluster).unwrap_or_default()
+    inputs.get(first..first + sms_per_cluster).unwrap_or_default()
 }
 
 /// The request of a cluster's SMs that entered the crossbar's input first: place of the SM in its
 /// cluster, cycle, address.
 #[inline]
-fn oldest_request(cluster: &[Port]) -> Option<(usize, Cycle, u64)> {
-    let head = |(sm, port): (usize, &Port)| port.outbox.front().map(|&(stamp, r)| (sm, stamp, r.address));
-    if let [port] = cluster {
-        return head((0, port));
+fn oldest_request(cluster: &[Ring<(Cycle, Request)>]) -> Option<(usize, Cycle, u64)> {
+    let head = |(sm, input): (usize, &Ring<(Cycle, Request)>)| input.front().map(|&(stamp, r)| (sm, stamp, r.address));
+    if let [input] = cluster {
+        return head((0, input));
     }
     let sms = cluster.len();
     let turn = |sm: usize, stamp: Cycle| (sm + sms - (stamp % sms as u64) as usize) % sms;
     cluster.iter().enumerate().filter_map(head).min_by_key(|&(sm, stamp, _)| (stamp, turn(sm, stamp)))
 }
 
-/// The SMs' outboxes as the request crossbar's inputs.
-struct Outboxes<'a> {
+/// The SMs' requests as the request crossbar's inputs.
+struct Inputs<'a> {
     now: Cycle,
-    ports: &'a mut [Port],
+    inputs: &'a mut [Ring<(Cycle, Request)>],
     sms_per_cluster: usize,
     map: &'a AddressMap,
     packets: &'a mut Packets,
@@ -593,14 +613,14 @@ struct Outboxes<'a> {
     unseen_due: &'a mut Cycle,
 }
 
-impl Source for Outboxes<'_> {
+impl Source for Inputs<'_> {
     #[inline]
     fn take(&mut self, input: usize, _output: usize) -> Taken {
-        let oldest = |ports: &[Port]| oldest_request(cluster_ports(ports, input, self.sms_per_cluster));
-        let (place, ..) = oldest(self.ports).expect("its head was offered");
+        let oldest = |inputs: &[_]| oldest_request(cluster_inputs(inputs, input, self.sms_per_cluster));
+        let (place, ..) = oldest(self.inputs).expect("its head was offered");
         let sm = input * self.sms_per_cluster + place;
-        let (since, request) = self.ports[sm].outbox.pop_front().expect("it is the oldest");
-        let next = match oldest(self.ports) {
+        let (since, request) = self.inputs[sm].pop_front().expect("it is the oldest");
+        let next = match oldest(self.inputs) {
             Some((_, stamp, address)) if stamp < self.now => Some(self.map.slice_of(address) as usize),
             Some((_, stamp, _)) => {
                 self.unseen.insert(input);
@@ -612,26 +632,32 @@ impl Source for Outboxes<'_> {
         let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
         let data_bytes = if sends_data { request.bytes } else { 0 };
         let packet = Packet { request, sm: sm as u16, parts_left: 1, since };
-        Taken { packet: self.packets.insert(packet), data_bytes, next }
+        Taken { packet: Some(self.packets.insert(packet)), data_bytes, next }
     }
 }
 
-/// The slices' replies as the reply crossbar's inputs.
+/// The slices' replies as the reply crossbar's inputs; its outputs are the clusters' gates.
 struct ReplyInputs<'a> {
+    now: Cycle,
     slices: &'a mut [Slice],
-    packets: &'a Packets,
+    packets: &'a mut Packets,
     cluster_of: &'a [u16],
+    arrived: &'a mut [Ring<Arrival>],
 }
 
 impl Source for ReplyInputs<'_> {
     #[inline]
-    fn take(&mut self, input: usize, _output: usize) -> Taken {
+    fn take(&mut self, input: usize, output: usize) -> Taken {
         let slice = &mut self.slices[input];
         let part = slice.pop_answer().expect("its head was offered");
         let next = slice.next_answer().map(|part| self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
         let request = &self.packets[part.packet()].request;
         let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
-        Taken { packet: part.0, data_bytes, next }
+        // Of a packet that was served by sectors, the last one brings the reply.
+        let last = finish_part(self.packets, part);
+        let reply = last.map(|&Packet { request, sm, since, .. }| Reply { request, sm, since });
+        self.arrived[output].push_back(Arrival { from: self.now + 1, reply });
+        Taken { packet: None, data_bytes, next }
     }
 }
 

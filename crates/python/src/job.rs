@@ -6,10 +6,11 @@ use crate::outcome::{self, Outcome};
 use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::timeline::{Cycles, TimelineWindow};
-use lab::{Job, RegisterChoice, RegisterMode, Setup};
+use lab::{HostThreads, Job, RegisterChoice, RegisterMode, Setup};
 use pyo3::prelude::*;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Size, suite};
 
@@ -42,7 +43,11 @@ pub struct Options {
     check_memory: bool,
     profile: bool,
     timeline: Option<Window>,
+    threads: Option<usize>,
 }
+
+/// The host threads of runs that name none: runs at the same time share them.
+static HOST: LazyLock<HostThreads> = LazyLock::new(HostThreads::all);
 
 impl Options {
     /// The machine; `code` is what "auto" means, `named` the GPU where none is given.
@@ -91,6 +96,7 @@ impl Options {
             check_memory: self.check_memory,
             profile: self.profile,
             timeline: self.timeline.map(window),
+            threads: self.threads.map_or_else(|| HOST.clone(), HostThreads::new),
             // Whether a page or a file for Perfetto will be asked for is not known yet.
             overview: true,
             ..Setup::new(gpu)

@@ -96,12 +96,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let params = [base as u32, (base >> 32) as u32];
     let kernel = SgmfKernel::of_graph(&mapped, shape, &params, &config, &timing)?;
-    let mut machine = Machine::new(
-        &gpu,
-        8,
-        state,
-        vec![Sgmf::new(&gpu, config, unit_counts(&Fabric::new(FabricSpec::default())?), 0)],
-    );
+    let mut machine =
+        Machine::new(&gpu, state, vec![Sgmf::new(&gpu, config, unit_counts(&Fabric::new(FabricSpec::default())?), 0)]);
     machine.launch(kernel, StreamId(0));
     let begun = std::time::Instant::now();
     machine.run(&mut |_| ControlFlow::Continue(())).map_err(|error| format!("{error:?}"))?;

@@ -126,7 +126,7 @@ impl<O: Observer, S> Sgmf<O, S> {
     }
 }
 
-impl<O: Observer, S: AsMut<DeviceState> + Send> Sgmf<O, S> {
+impl<O: Observer, S: AsMut<DeviceState> + Send + Sync> Sgmf<O, S> {
     /// The fabric cycles of core cycle `now`.
     fn run(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         let (mut at, after) = (fabric_cycle(now, self.ratio()), fabric_cycle(now + 1, self.ratio()));
@@ -154,7 +154,7 @@ impl<O: Observer, S: AsMut<DeviceState> + Send> Sgmf<O, S> {
             self.sequencer.configured(&mut self.fabric, kernel, at);
         }
         if let Some(batch) = &mut self.sequencer.batch {
-            let mut outside = Outside { device: env.shared.as_mut(), kernel, batch, windows: self.windows };
+            let mut outside = Outside { device: env.shared.alone().as_mut(), kernel, batch, windows: self.windows };
             self.fabric.cycle(at, &mut outside)?;
         }
         if self.fabric.is_done() {
@@ -217,12 +217,14 @@ impl<O: Observer, S: AsMut<DeviceState> + Send> Sgmf<O, S> {
     }
 }
 
-impl<O: Observer, S: AsMut<DeviceState> + Send> Core for Sgmf<O, S> {
+impl<O: Observer, S: AsMut<DeviceState> + Send + Sync> Core for Sgmf<O, S> {
     type Kernel = SgmfKernel;
     type Shared = S;
     type Counters = SgmfCounters;
 
     const MOST_REQUESTS: usize = 1;
+    /// Loads and stores of the fabric's units are performed in their cycle.
+    const IN_STEP: bool = true;
 
     fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         self.settle(now);
@@ -241,15 +243,15 @@ impl<O: Observer, S: AsMut<DeviceState> + Send> Core for Sgmf<O, S> {
         own.into_iter().chain(sends).chain(reply).min().map_or(NEVER, |next| next.max(self.cycles))
     }
 
-    fn is_alone(&self) -> bool {
-        false
-    }
-
     fn cycles(&self) -> Cycle {
         self.cycles
     }
 
-    fn can_accept(&self, shape: &LaunchShape) -> bool {
+    fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, shape: &LaunchShape) -> bool {
+        if coming.next().is_some() {
+            // Which batch it joins is known when those have started.
+            return false;
+        }
         let ctas = self.sequencer.batch.as_ref().map_or(0, |batch| batch.ctas.len());
         let fits = self.sequencer.threads() + shape.threads() <= self.fabric.config.batch_threads && ctas < MOST_CTAS;
         self.sequencer.open && self.sequencer.queue.is_empty() && (fits || ctas == 0)

@@ -77,6 +77,7 @@ fn atomic_operations_go_to_l2_and_lose_nothing() {
         op: AtomicOp::Add,
         ty: AtomicType::U32,
         d: Some(Reg(0)),
+        unused: false,
         address: Address { base: Reg(0), wide: true, frame: false, offset: 0 },
         b: Reg(2),
         c: None,
@@ -107,8 +108,16 @@ fn atomic_operations_take_their_part_of_a_token() {
         let mut bench = Bench::new(config(4));
         let base = bench.array(&[5, 6]);
         let address = Address { base: Reg(0), wide: true, frame: false, offset: 0 };
-        let operation =
-            Atomic { space: Space::Global, op, ty: AtomicType::U32, d: Some(Reg(0)), address, b: Reg(2), c };
+        let operation = Atomic {
+            space: Space::Global,
+            op,
+            ty: AtomicType::U32,
+            d: Some(Reg(0)),
+            unused: false,
+            address,
+            b: Reg(2),
+            c,
+        };
         let mut graph = Graph::default();
         let tid = graph.tid();
         let place = graph.int(Int2::MulLo32, tid, Input::Immediate(4));
@@ -152,8 +161,8 @@ fn a_fault_names_kernel_and_thread() {
     let made = mapped(vec![graph], 0);
     let kernels = [SgmfKernel::of_graph(&made, shape, &params, &bench.config, &bench.timing).expect("it fits")];
     let mut core = sgmf::Sgmf::new(&gpu, bench.config, UNITS, 0);
-    let (mut port, shared) = (Port::default(), &mut bench.device);
-    let mut env = Env { kernels: &kernels, shared, port: &mut port };
+    let mut port = Port::default();
+    let mut env = Env { kernels: &kernels, shared: gpu::Access::Alone(&mut bench.device), port: &mut port };
     core.start_cta(0, &mut env, KernelId(0), Dim3::new(0, 0, 0));
     let fault = (0..100).find_map(|now| core.tick(now, &mut env).err()).expect("beyond the array");
     assert_eq!((fault.thread, fault.cta), (Dim3::new(16, 0, 0), Dim3::new(0, 0, 0)));

@@ -207,9 +207,14 @@ impl Bench {
         self.kernels.push(kernel);
         let (mut started, mut ended) = (0, 0);
         while ended < ctas {
-            if started < ctas && self.core.can_accept(&shape) {
+            if started < ctas && self.core.can_accept(&mut std::iter::empty(), &shape) {
                 let Self { kernels, device, port, core, now, .. } = self;
-                core.start_cta(*now, &mut Env { kernels, shared: device, port }, id, Dim3::new(started, 0, 0));
+                core.start_cta(
+                    *now,
+                    &mut Env { kernels, shared: gpu::Access::Alone(device), port },
+                    id,
+                    Dim3::new(started, 0, 0),
+                );
                 started += 1;
             }
             let next = self.core.next_event(&self.port);
@@ -246,7 +251,7 @@ impl Bench {
             self.port.inbox.push_back((self.now, request));
         }
         let Self { kernels, device, port, core, now, .. } = self;
-        core.tick(*now, &mut Env { kernels, shared: device, port }).expect("no fault");
+        core.tick(*now, &mut Env { kernels, shared: gpu::Access::Alone(device), port }).expect("no fault");
         while let Some((at, request)) = self.port.outbox.pop_front() {
             let number = self.requests.len() as u64;
             self.requests.push((at, request));

@@ -37,7 +37,7 @@ impl Fabrics {
         let mut gpu = config::load("accel-sim/gtx480").expect("built in");
         gpu.sm_count = 3;
         let cores = (0..3).map(|number| Sgmf::new(&gpu, config, [4096; 4], number)).collect();
-        let machine = Machine::new(&gpu, 8, host::memory(), cores);
+        let machine = Machine::new(&gpu, host::memory(), cores);
         Self { config, gpu, machine, mapped: BTreeMap::new(), ran: BTreeSet::new() }
     }
 }

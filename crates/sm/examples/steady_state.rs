@@ -37,7 +37,7 @@ struct Loop {
 impl WarpStream for Loop {
     type Shared = ();
 
-    fn start_cta(&mut self, _: &mut (), _: KernelId, _: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
+    fn start_cta(&mut self, _: &(), _: KernelId, _: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
         for w in warps {
             self.at[w.index()] = (0, 0);
             self.number[w.index()] = self.started;
@@ -50,7 +50,7 @@ impl WarpStream for Loop {
         (line != u32::MAX).then_some(Pc(line))
     }
 
-    fn step(&mut self, _: &mut (), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
+    fn step(&mut self, _: &(), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
         let (line, iteration) = self.at[warp.index()];
         let what = self.lines[line as usize];
         out.pc = Pc(line);
@@ -159,9 +159,15 @@ fn main() {
 
     let mut port = Port::default();
     let (mut now, mut ticks) = (0, 0u64);
-    sm.start_cta(0, &mut Env { kernels: &kernels, shared: &mut (), port: &mut port }, KernelId(0), Dim3::new(0, 0, 0));
+    sm.start_cta(
+        0,
+        &mut Env { kernels: &kernels, shared: gpu::Access::Frozen(&()), port: &mut port },
+        KernelId(0),
+        Dim3::new(0, 0, 0),
+    );
     while !sm.is_idle() {
-        sm.tick(now, &mut Env { kernels: &kernels, shared: &mut (), port: &mut port }).expect("loops do not fault");
+        sm.tick(now, &mut Env { kernels: &kernels, shared: gpu::Access::Frozen(&()), port: &mut port })
+            .expect("loops do not fault");
         ticks += 1;
         while let Some((sent, request)) = port.outbox.pop_front() {
             if request.kind != RequestKind::WriteBack {

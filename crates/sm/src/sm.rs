@@ -117,16 +117,16 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
     }
 
-    fn is_alone(&self) -> bool {
-        self.stream().is_alone()
-    }
-
     fn cycles(&self) -> Cycle {
         self.issue.account.cycles()
     }
 
-    fn can_accept(&self, shape: &LaunchShape) -> bool {
-        self.state.ctas.can_accept(&self.state.spec.sm, shape)
+    fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, shape: &LaunchShape) -> bool {
+        self.state.ctas.can_accept(&self.state.spec.sm, coming, shape)
+    }
+
+    fn prepare_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3) {
+        self.decode.stream.prepare_cta(shared, kernel, cta);
     }
 
     /// The warps are fetched for from the next tick on.
@@ -144,12 +144,44 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
             self.issue.policy.start_warp(warp, &launch.code.program.regs);
             self.layer.start_warp(warp, launch, index);
         }
-        self.decode.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        self.decode.stream.start_cta(env.shared.get(), kernel, cta, slot, slots);
         slots.iter().for_each(|&warp| self.fetch.set_next_pc(warp, self.decode.stream.next_pc(warp)));
         state.counters.ctas_started += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         state.wake_up.put_first(self.issue.account.cycles());
         state.dirty = MaskOf::<D>::ALL;
+    }
+
+    #[inline]
+    fn merge(&mut self, shared: &mut S::Shared) {
+        self.decode.stream.merge(shared);
+        self.state.ctas.exchanged();
+    }
+
+    #[inline]
+    fn waiting(&self) -> &[Cycle] {
+        self.decode.stream.waiting()
+    }
+
+    fn exchange(&mut self, shared: &mut S::Shared) -> Result<(), Box<Fault>> {
+        let warp = self.decode.stream.exchange(shared)?;
+        warp.into_iter().for_each(|warp| self.state.warps.exchanged.insert(warp));
+        Ok(())
+    }
+
+    /// What is left of the fetches of warps that waited is decoded in cycle `now`.
+    fn end_exchange(&mut self, now: Cycle) {
+        let Self { fetch, decode, state, .. } = self;
+        let warps = std::mem::replace(&mut state.warps.exchanged, MaskOf::<D>::NONE);
+        if warps.is_empty() {
+            return;
+        }
+        state.warps.atomic_at_exchange &= !warps;
+        state.warps.fence_at_exchange &= !warps;
+        warps.iter().for_each(|warp| fetch.set_next_pc(warp, decode.stream.next_pc(warp)));
+        fetch.release_from_barrier(warps);
+        state.dirty |= warps;
+        state.wake_up.put_first(now);
     }
 
     fn finished(&mut self) -> &mut Vec<FinishedCta> {
@@ -325,7 +357,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let mut left = fetch.source.fetches_per_cycle(&state.spec);
         loop {
             let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-            decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
+            decode.step(env.shared.get(), &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
             let room = issue.policy.room();
             fetch.step(Tick { now, kernels, observer }, state, room);
             left -= 1;

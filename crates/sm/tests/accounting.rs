@@ -40,9 +40,11 @@ fn any_line() -> impl Strategy<Value = Line> {
         2 => (reg(), address(), stride()).prop_map(|(s, a, st)| store(Space::Global, s, a, st)),
         1 => (reg(), stride()).prop_map(|(s, st)| store(Space::Shared, s, 0, st)),
         1 => (reg(), address()).prop_map(|(d, a)| atomic(d, a, 0)),
+        1 => (reg(), address()).prop_map(|(d, a)| atomic(d, a, 0).held()),
         1 => address().prop_map(copy_async),
         1 => Just(sync(0, 0)),
         1 => Just(fence()),
+        1 => Just(fence().held()),
         1 => (2i32..4, 0u32..2).prop_map(|(jump, times)| branch(jump, times)),
         1 => (1u32..90).prop_map(|n| Line {
             sleep_cycles: n,
@@ -60,8 +62,8 @@ fn any_bench() -> impl Strategy<Value = Bench> {
         config::BranchFetch::Stall,
     ]);
     let lines = prop::collection::vec(any_line(), 1..24);
-    (lines, 1u32..9, 1u32..5, scheduler, branches, any::<[bool; 4]>(), 1u64..600).prop_map(
-        |(mut lines, warps, ctas, scheduler, branches, [perfect, sub_cores, hold, dual], latency)| {
+    (lines, 1u32..9, 1u32..5, scheduler, branches, any::<[bool; 4]>(), (1u64..600, 1u64..90)).prop_map(
+        |(mut lines, warps, ctas, scheduler, branches, [perfect, sub_cores, hold, dual], (latency, window))| {
             // Jumps must not leave the program or divide a warp from its CTA's barriers.
             let end = lines.len();
             lines.iter_mut().enumerate().for_each(|(i, l)| l.jump = l.jump.min((end - i) as i32));
@@ -73,6 +75,7 @@ fn any_bench() -> impl Strategy<Value = Bench> {
             });
             bench.ctas = ctas;
             bench.memory_latency = latency;
+            bench.window = window;
             bench.gpu.sm.issue.atomics_hold_warp = if hold { HoldingAtomics::All } else { HoldingAtomics::None };
             bench
         },
@@ -110,6 +113,26 @@ fn a_waiting_sm_sleeps() {
     let run = bench.run();
     assert!(run.now > 10_000 && run.ticks < 60, "{} ticks", run.ticks);
     assert!(run.sm.account().stalled(Stall::RawMemory) > 9_900);
+}
+
+#[test]
+fn a_warp_that_waits_for_the_exchange_decodes_nothing_until_then() {
+    for (line, stall) in [(atomic(1, 0, 0), Stall::Atomic), (fence(), Stall::Fence)] {
+        let run = |line: Line, window| {
+            let mut bench = Bench::new(&[add(2, &[3]), line, add(4, &[5]), add(6, &[7])]);
+            bench.window = window;
+            bench.memory_latency = 1;
+            bench.run()
+        };
+        let (free, held) = (run(line.clone(), 1000), run(line.held(), 1000));
+        let fetched = at(&free.sm.observer, 2, 'D');
+        assert!(fetched < 100, "{fetched}");
+        assert_eq!(at(&held.sm.observer, 1, 'I'), at(&free.sm.observer, 1, 'I'), "it issues itself");
+        // The rest of the fetch is decoded in the cycle of the boundary; without any it is fetched in that cycle.
+        assert!((1000..1003).contains(&at(&held.sm.observer, 2, 'D')), "{}", held.sm.observer.draw());
+        let stalled = |run: &Run<Timeline>| run.sm.account().stalled(stall);
+        assert!(stalled(&held) > 900 && stalled(&free) < 100, "{} {}", stalled(&held), stalled(&free));
+    }
 }
 
 #[test]

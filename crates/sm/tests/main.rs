@@ -3,7 +3,6 @@
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
 mod accounting;
-mod ahead;
 mod auditor;
 mod boards;
 mod designs;
@@ -21,3 +20,4 @@ mod socgpu;
 mod support;
 mod timelines;
 mod timing;
+mod windows;

@@ -7,6 +7,7 @@ use exec::{DeviceState, LiveStream};
 use isa::{
     CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, WarpSlot, WarpStream,
 };
+use kit::Cycle;
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
 
@@ -53,6 +54,24 @@ impl Source {
         let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
         trace
     }
+
+    #[inline]
+    fn see_live(&self) -> &DeviceState {
+        let Self::Live(state) = self else { panic!("{ONE_KIND}") };
+        state
+    }
+
+    #[inline]
+    fn see_accelsim(&self) -> &TraceShared {
+        let Self::AccelSim(traces) = self else { panic!("{ONE_KIND}") };
+        traces
+    }
+
+    #[inline]
+    fn see_native(&self) -> &NativeShared {
+        let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
+        trace
+    }
 }
 
 /// Live execution, for cores that execute what they are launched with themselves.
@@ -85,7 +104,15 @@ macro_rules! each {
             Stream::Native(stream) => stream.$method($($argument),*),
         }
     };
-    ($self:ident.$method:ident($shared:ident; $($argument:expr),*)) => {
+    ($self:ident.$method:ident(&$shared:ident; $($argument:expr),*)) => {
+        match $self {
+            Stream::Live(stream) => stream.$method($shared.see_live(), $($argument),*),
+            Stream::Recorded(stream) => stream.$method($shared.see_live(), $($argument),*),
+            Stream::AccelSim(stream) => stream.$method($shared.see_accelsim(), $($argument),*),
+            Stream::Native(stream) => stream.$method($shared.see_native(), $($argument),*),
+        }
+    };
+    ($self:ident.$method:ident(&mut $shared:ident; $($argument:expr),*)) => {
         match $self {
             Stream::Live(stream) => stream.$method($shared.live(), $($argument),*),
             Stream::Recorded(stream) => stream.$method($shared.live(), $($argument),*),
@@ -98,12 +125,12 @@ macro_rules! each {
 impl WarpStream for Stream {
     type Shared = Source;
 
-    fn is_alone(&self) -> bool {
-        each!(self.is_alone())
+    fn prepare_cta(&mut self, shared: &mut Source, kernel: KernelId, cta: Dim3) {
+        each!(self.prepare_cta(&mut shared; kernel, cta));
     }
 
-    fn start_cta(&mut self, shared: &mut Source, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
-        each!(self.start_cta(shared; kernel, cta, slot, warps));
+    fn start_cta(&mut self, shared: &Source, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        each!(self.start_cta(&shared; kernel, cta, slot, warps));
     }
 
     #[inline(always)]
@@ -136,23 +163,52 @@ impl WarpStream for Stream {
     #[inline(always)]
     fn step(
         &mut self,
-        shared: &mut Source,
+        shared: &Source,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        each!(self.step(shared; warp, context, out))
+        each!(self.step(&shared; warp, context, out))
     }
 
     fn step_with_values(
         &mut self,
-        shared: &mut Source,
+        shared: &Source,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
         values: &mut OperandValues,
     ) -> Result<(), Box<Fault>> {
-        each!(self.step_with_values(shared; warp, context, out, values))
+        each!(self.step_with_values(&shared; warp, context, out, values))
+    }
+
+    fn step_alone(
+        &mut self,
+        shared: &mut Source,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        each!(self.step_alone(&mut shared; warp, context, out))
+    }
+
+    /// Only live execution changes what streams share.
+    #[inline(always)]
+    fn merge(&mut self, shared: &mut Source) {
+        match self {
+            Self::Live(stream) => stream.merge(shared.live()),
+            Self::Recorded(stream) => stream.merge(shared.live()),
+            Self::AccelSim(_) | Self::Native(_) => {}
+        }
+    }
+
+    #[inline(always)]
+    fn waiting(&self) -> &[Cycle] {
+        each!(self.waiting())
+    }
+
+    fn exchange(&mut self, shared: &mut Source) -> Result<Option<WarpSlot>, Box<Fault>> {
+        each!(self.exchange(&mut shared;))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -6,7 +6,8 @@ use crate::{Header, KernelTrace, TraceError};
 use isa::{
     CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
 };
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 /// Size of the shared and the local window of generic addresses.
 const WINDOW_BYTES: u64 = 16 << 20;
@@ -23,8 +24,8 @@ struct Launch {
 enum Ctas {
     /// CTAs kept since the trace was opened, and the number of those dispatched.
     Kept(Arc<Decoded>, usize),
-    /// A second pass over the file.
-    Read(Box<(CtaReader, InstTable)>),
+    /// A second pass over the file. Streams read it one after the other.
+    Read(Mutex<Box<(CtaReader, InstTable)>>),
 }
 
 /// State that all SMs share: the open traces of the launches, indexed by [`KernelId`].
@@ -49,7 +50,7 @@ impl TraceShared {
         let id = KernelId::from(self.launches.len());
         let ctas = match &trace.kept {
             Some(kept) => Ctas::Kept(kept.clone(), 0),
-            None => Ctas::Read(Box::new(trace.ctas()?)),
+            None => Ctas::Read(Mutex::new(Box::new(trace.ctas()?))),
         };
         self.launches.push(Some(Launch { trace, ctas }));
         Ok(id)
@@ -99,6 +100,10 @@ impl Default for Dim3At {
 pub struct TraceStream {
     warps: Vec<Cursor>,
     ctas: Vec<Resident>,
+    /// CTAs that have yet to start, with the number of their first warp in what is kept.
+    prepared: VecDeque<(Resident, usize)>,
+    /// Storage of CTAs that have ended.
+    spare: Vec<Resident>,
     /// A CTA could not be read: every warp has a next instruction, which faults.
     broken: bool,
 }
@@ -137,13 +142,9 @@ fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
 impl WarpStream for TraceStream {
     type Shared = TraceShared;
 
-    fn is_alone(&self) -> bool {
-        true
-    }
-
-    fn start_cta(&mut self, shared: &mut TraceShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
-        let mut first = 0;
-        let resident = slot(&mut self.ctas, at.index());
+    /// Reads the CTA.
+    fn prepare_cta(&mut self, shared: &mut TraceShared, kernel: KernelId, cta: Dim3) {
+        let (mut resident, mut first) = (self.spare.pop().unwrap_or_default(), 0);
         resident.position = Dim3At(cta);
         if let Some(Some(Launch { trace, ctas })) = shared.launches.get_mut(kernel.index()) {
             let Header { shared_base, local_base, .. } = trace.header;
@@ -155,6 +156,8 @@ impl WarpStream for TraceStream {
                     *dispatched += 1;
                 }
                 Ctas::Read(file) => {
+                    // Nobody else has it.
+                    let file = file.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
                     let (reader, table) = &mut **file;
                     resident.kept = None;
                     if let Err(error) = reader.next_in_grid(table, &mut resident.alone) {
@@ -165,6 +168,13 @@ impl WarpStream for TraceStream {
             }
             resident.program = Some(trace.program.clone());
         }
+        self.prepared.push_back((resident, first));
+    }
+
+    fn start_cta(&mut self, _: &TraceShared, _: KernelId, _: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
+        let (resident, first) = self.prepared.pop_front().unwrap_or_default();
+        let ended = std::mem::replace(slot(&mut self.ctas, at.index()), resident);
+        self.spare.push(ended);
         let decoded = self.ctas[at.index()].decoded();
         for (index, warp) in warps.iter().enumerate() {
             let at_warp = decoded.warp(first + index);
@@ -181,7 +191,7 @@ impl WarpStream for TraceStream {
     #[inline]
     fn step(
         &mut self,
-        shared: &mut TraceShared,
+        shared: &TraceShared,
         warp: WarpSlot,
         _context: StepContext,
         out: &mut DynInst,

@@ -55,7 +55,7 @@ struct Scripted {
 impl WarpStream for Scripted {
     type Shared = ();
 
-    fn start_cta(&mut self, (): &mut (), _: KernelId, cta: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
+    fn start_cta(&mut self, (): &(), _: KernelId, cta: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
         self.warps.resize(8, (cta, 0, 0));
         for (index, warp) in warps.iter().enumerate() {
             self.warps[warp.index()] = (cta, index as u32, 0);
@@ -67,7 +67,7 @@ impl WarpStream for Scripted {
         (pc < 5).then_some(Pc(pc))
     }
 
-    fn step(&mut self, (): &mut (), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
+    fn step(&mut self, (): &(), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
         let (cta, index, pc) = &mut self.warps[warp.index()];
         out.pc = Pc(*pc);
         (out.active, out.mask) = (u32::MAX, if *pc == 1 { 0x00ff_00ff } else { u32::MAX });
@@ -80,13 +80,13 @@ impl WarpStream for Scripted {
 
     fn step_with_values(
         &mut self,
-        (): &mut (),
+        (): &(),
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
         values: &mut OperandValues,
     ) -> Result<(), Box<Fault>> {
-        self.step(&mut (), warp, context, out)?;
+        self.step(&(), warp, context, out)?;
         let (cta, index, _) = self.warps[warp.index()];
         let operands = program().srcs(program().inst(out.pc)).len();
         // One column is constant, one regular, one neither.
@@ -109,6 +109,7 @@ fn launch() -> LaunchInfo {
 fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, order: &[u64]) -> Result<Vec<String>, Box<Fault>> {
     let mut texts = vec![String::new(); GRID.volume() as usize];
     for &cta in order {
+        stream.prepare_cta(shared, KernelId(0), GRID.position(cta));
         stream.start_cta(shared, KernelId(0), GRID.position(cta), CtaSlot(1), &[WarpSlot(3), WarpSlot(5)]);
         for warp in [WarpSlot(5), WarpSlot(3)] {
             let (mut out, mut values) = (DynInst::default(), OperandValues::default());
@@ -178,10 +179,11 @@ fn the_first_version_is_read() {
     let mut shared = NativeShared::new(trace).unwrap();
     let mut stream = NativeStream::new();
     let slots: Vec<WarpSlot> = (0..8).map(WarpSlot).collect();
-    stream.start_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &slots);
+    stream.prepare_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0));
+    stream.start_cta(&shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &slots);
     let (mut out, mut values, mut steps) = (DynInst::default(), OperandValues::default(), 0);
     while stream.next_pc(WarpSlot(7)).is_some() {
-        stream.step_with_values(&mut shared, WarpSlot(7), CONTEXT, &mut out, &mut values).unwrap();
+        stream.step_with_values(&shared, WarpSlot(7), CONTEXT, &mut out, &mut values).unwrap();
         assert!(values.columns.is_empty());
         steps += 1;
     }

@@ -69,11 +69,12 @@ fn played(trace: &Arc<KernelTrace>) -> String {
     let (warps, context) = ([WarpSlot(4), WarpSlot(5)], StepContext { now: 0, sm: 0 });
     let mut text = String::new();
     for cta in 0..2 {
-        stream.start_cta(&mut shared, KernelId(0), Dim3::new(cta, 0, 0), CtaSlot(0), &warps);
+        stream.prepare_cta(&mut shared, KernelId(0), Dim3::new(cta, 0, 0));
+        stream.start_cta(&shared, KernelId(0), Dim3::new(cta, 0, 0), CtaSlot(0), &warps);
         for warp in warps {
             let mut out = DynInst::default();
             while let Some(next) = stream.next_pc(warp) {
-                stream.step(&mut shared, warp, context, &mut out).unwrap();
+                stream.step(&shared, warp, context, &mut out).unwrap();
                 assert_eq!(out.pc, next);
                 let inst = trace.program.inst(out.pc);
                 let lanes: Vec<_> = kit::lanes(out.mask).map(|l| out.addresses[l]).collect();
@@ -292,7 +293,8 @@ fn a_wait_for_copies_leaves_the_groups_that_it_names() {
     let mut shared = TraceShared::new();
     shared.launch(Arc::new(KernelTrace::open(&path).unwrap())).unwrap();
     let (mut stream, mut out) = (TraceStream::new(), DynInst::default());
-    stream.start_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &[WarpSlot(0), WarpSlot(1)]);
-    stream.step(&mut shared, WarpSlot(1), StepContext { now: 0, sm: 0 }, &mut out).unwrap();
+    stream.prepare_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0));
+    stream.start_cta(&shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &[WarpSlot(0), WarpSlot(1)]);
+    stream.step(&shared, WarpSlot(1), StepContext { now: 0, sm: 0 }, &mut out).unwrap();
     assert_eq!(out.async_groups_left, 3);
 }

@@ -102,7 +102,9 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Runs everything; returns the results and the exit status.
 pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
-    let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
+    let (columns, mut setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
+    let host = args.output.jobs.host();
+    setups.iter_mut().for_each(|setup| setup.threads = host.clone());
     let paths: Vec<PathBuf> = columns.iter().map(|column| column.gpu_path.clone()).collect();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +116,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus, &cores)).collect();
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
-    let cells = run_all(&runs, args.output.jobs.threads(), args.output.results.quiet);
+    let cells = run_all(&runs, host.total(), args.output.results.quiet);
     let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus, &cores)).collect();
     let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let comparison = if args.kernels.is_empty() { comparison } else { comparison.by_kernel(&args.kernels) };

@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
-use crate::options::{LIVELOCK_CYCLES, Settings};
+use crate::options::{Jobs, LIVELOCK_CYCLES, Settings};
 use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
@@ -47,6 +47,8 @@ pub struct Args {
     /// End the simulation after this number of core cycles: later calls of the program fail
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Core cycles after which warps that only repeat themselves are a fault. 0 turns this off
     #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
@@ -151,6 +153,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     add("WARPWRIGHT_SCHEDULER", args.scheduler.clone().map(OsString::from));
     add("WARPWRIGHT_SET", (!args.set.settings.is_empty()).then(|| args.set.settings.join(";").into()));
     add("WARPWRIGHT_MAX_CYCLES", args.max_cycles.map(|number| number.to_string().into()));
+    add("WARPWRIGHT_THREADS", args.jobs.threads.map(|number| number.to_string().into()));
     add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
     add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
     add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));

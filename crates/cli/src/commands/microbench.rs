@@ -211,10 +211,11 @@ fn measured(
 
 fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<Document, Failure> {
     let gpu = lookup::gpu(name, &set.settings)?;
-    let setup = Setup { settings: set.settings.clone(), ..Setup::new(gpu) };
+    let host = jobs.host();
+    let setup = Setup { settings: set.settings.clone(), threads: host.clone(), ..Setup::new(gpu) };
     let name = setup.gpu.name.clone();
     let forms = choice.isa.forms();
-    let rows = validate::table(&setup, forms, |q| choice.wants(q), jobs.threads())
+    let rows = validate::table(&setup, forms, |q| choice.wants(q), host.total())
         .map_err(|e| Failure::failed(format!("{name} cannot be measured: {e}")))?;
     let counts = |code| forms.contains(&code).then(|| summary(&rows, code));
     let (ptx, machine_code) = (counts(Form::Ptx), counts(Form::Sass));

@@ -183,8 +183,8 @@ fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
 fn line(line: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
     words.extend(line.split_whitespace());
-    let jobs = args.jobs.jobs.map(|jobs| jobs.to_string());
-    jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));
+    let jobs = args.jobs.threads.map(|jobs| jobs.to_string());
+    jobs.iter().for_each(|jobs| words.extend(["--threads", jobs]));
     words.extend(args.results.quiet.then_some("--quiet"));
     let command = <Line as clap::CommandFactory>::command();
     let matches = command.try_get_matches_from(words).map_err(Failure::failed)?;

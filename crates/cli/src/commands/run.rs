@@ -4,7 +4,7 @@ use super::exec;
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, LIVELOCK_CYCLES, Machine, Page, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Machine, Page, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, number, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
@@ -70,6 +70,8 @@ pub struct Args {
     timeline: Timeline,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    jobs: Jobs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -414,6 +416,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
         code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
         check_memory: args.check_memory,
+        threads: args.jobs.host(),
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

@@ -1,6 +1,6 @@
 //! Local memory: columns of words. Lanes access it at one offset or at different ones.
 
-use super::windows::{BadAddress, is_aligned};
+use super::windows::{Refused, is_aligned};
 use crate::lanes::Column;
 use crate::lanes::blend;
 use crate::memory::LocalMemory;
@@ -12,14 +12,9 @@ fn same_address(addresses: &[u64; WARP_LANES], mask: LaneMask) -> bool {
     lanes(mask).all(|lane| addresses[lane] == here)
 }
 
-fn check_local(
-    local: &LocalMemory,
-    addresses: &[u64; WARP_LANES],
-    mask: LaneMask,
-    size: u64,
-) -> Result<(), BadAddress> {
+fn check_local(local: &LocalMemory, addresses: &[u64; WARP_LANES], mask: LaneMask, size: u64) -> Result<(), Refused> {
     let fine = |lane: usize| local.holds(addresses[lane], size) && is_aligned(addresses[lane], size);
-    if lanes(mask).all(fine) { Ok(()) } else { Err(BadAddress) }
+    if lanes(mask).all(fine) { Ok(()) } else { Err(Refused::BadAddress) }
 }
 
 /// Reads `size` bytes per lane of local memory.
@@ -29,7 +24,7 @@ pub(super) fn read_local<const N: usize>(
     mask: LaneMask,
     size: u64,
     out: &mut [Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     check_local(local, addresses, mask, size)?;
     if size >= 4 && same_address(addresses, mask) {
         let word = addresses[mask.trailing_zeros() as usize] as usize / 4;
@@ -55,7 +50,7 @@ pub(super) fn write_local<const N: usize>(
     mask: LaneMask,
     size: u64,
     words: &[Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     check_local(local, addresses, mask, size)?;
     if size >= 4 && same_address(addresses, mask) {
         let word = addresses[mask.trailing_zeros() as usize] as usize / 4;

@@ -1,29 +1,58 @@
 //! Gathers and scatters through windows of words: device, shared and parameter memory.
 
 use crate::lanes::{Column, LANE_BITS};
-use crate::memory::{DeviceMemory, SharedMemory, Window};
+use crate::memory::{DeviceMemory, Overlay, Own, Reader, SharedMemory, Unreduced, View, Window};
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// An address is out of bounds or misaligned; [`super::explain`] finds out which.
-pub(super) struct BadAddress;
+/// Why an access is not performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// An address is out of bounds or misaligned; [`super::explain`] finds out which.
+    BadAddress,
+    /// It needs what a reduction that has not been performed leaves.
+    Unreduced,
+}
+
+impl From<Unreduced> for Refused {
+    fn from(_: Unreduced) -> Self {
+        Self::Unreduced
+    }
+}
 
 /// Memory that consists of runs of words.
 pub(super) trait Words {
     /// The run around `address`, for accesses of `size` bytes; `None` if there is none.
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>>;
-    /// The same run for stores.
+
+    /// What was written besides, if anything.
+    #[inline(always)]
+    fn overlay(&self) -> Option<&Overlay> {
+        None
+    }
+}
+
+/// Memory that consists of runs of words, for stores.
+pub(super) trait WordsMut {
+    /// The run around `address`, for stores of `size` bytes; `None` if there is none.
     fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>>;
 }
 
-impl Words for DeviceMemory {
+impl Words for View<'_> {
     #[inline(always)]
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
         self.window(address, size)
     }
 
     #[inline(always)]
+    fn overlay(&self) -> Option<&Overlay> {
+        self.overlay()
+    }
+}
+
+impl WordsMut for (&mut DeviceMemory, &Reader) {
+    #[inline(always)]
     fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
-        self.window_mut(address, size)
+        self.0.window_mut(address, size, self.1)
     }
 }
 
@@ -32,7 +61,9 @@ impl Words for SharedMemory {
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
         self.window(address, size)
     }
+}
 
+impl WordsMut for SharedMemory {
     #[inline(always)]
     fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
         self.window_mut(address, size)
@@ -47,10 +78,6 @@ impl Words for Params<'_> {
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
         let limit = (4 * self.0.len() as u64 + 1).saturating_sub(size);
         (address < limit).then_some(Window { start: 0, limit, words: self.0 })
-    }
-
-    fn window_mut(&mut self, _: u64, _: u64) -> Option<Window<&mut [u32]>> {
-        None
     }
 }
 
@@ -68,7 +95,7 @@ pub(super) fn gather<const N: usize>(
     mask: LaneMask,
     size: u64,
     out: &mut [Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     if size < 4 {
         gather_narrow(memory, addresses, mask, size, &mut out[0])
     } else {
@@ -187,16 +214,16 @@ fn gather_words<const N: usize>(
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
     out: &mut [Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     let size = const { 4 * N as u64 };
     let first = mask.trailing_zeros() as usize % WARP_LANES;
-    let w = memory.window(addresses[first], size).ok_or(BadAddress)?;
+    let w = memory.window(addresses[first], size).ok_or(Refused::BadAddress)?;
     let offsets = Offsets::of(addresses, mask, &w);
     if offsets.outside {
         return gather_far(memory, addresses, mask, out);
     }
     if !is_aligned(u64::from(offsets.bits), size) {
-        return Err(BadAddress);
+        return Err(Refused::BadAddress);
     }
     for (half, pattern) in offsets.patterns::<N>().into_iter().enumerate() {
         let lanes = half * HALF..(half + 1) * HALF;
@@ -231,6 +258,26 @@ fn gather_words<const N: usize>(
             }
         }
     }
+    if let Some(own) = memory.overlay()
+        && own.meets(w.start, w.start + w.limit + size)
+    {
+        patch_words(own, addresses, mask, out)?;
+    }
+    Ok(())
+}
+
+/// Replaces those of the `N` words per lane that were written besides.
+#[inline(never)]
+fn patch_words<const N: usize>(
+    own: &Overlay,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    out: &mut [Column; N],
+) -> Result<(), Refused> {
+    let mut glance = own.glance();
+    for lane in lanes(mask) {
+        glance.patch(addresses[lane], out.iter_mut().map(|column| &mut column[lane]))?;
+    }
     Ok(())
 }
 
@@ -240,24 +287,24 @@ fn gather_far<const N: usize>(
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
     out: &mut [Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     let size = const { 4 * N as u64 };
     let mut w = Window::empty();
     for lane in lanes(mask) {
         let address = addresses[lane];
         if address.wrapping_sub(w.start) >= w.limit {
-            w = memory.window(address, size).ok_or(BadAddress)?;
+            w = memory.window(address, size).ok_or(Refused::BadAddress)?;
         }
         let offset = address - w.start;
         if !is_aligned(offset, size) {
-            return Err(BadAddress);
+            return Err(Refused::BadAddress);
         }
         let word = (offset / 4) as usize;
         for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
             column[lane] = word;
         }
     }
-    Ok(())
+    memory.overlay().map_or(Ok(()), |own| patch_words(own, addresses, mask, out))
 }
 
 /// Reads `N` words from one address for all lanes; `None` if the access needs the general path.
@@ -265,6 +312,9 @@ fn gather_far<const N: usize>(
 pub(super) fn broadcast<const N: usize>(memory: &impl Words, address: u64) -> Option<[Column; N]> {
     let size = const { 4 * N as u64 };
     let w = memory.window(address, size)?;
+    if memory.overlay().is_some_and(|own| own.meets(address, address + size)) {
+        return None;
+    }
     let word = ((address - w.start) / 4) as usize;
     let words = w.words.get(word..word + N).filter(|_| is_aligned(address, size))?;
     let mut out = [[0; WARP_LANES]; N];
@@ -282,19 +332,25 @@ fn gather_narrow(
     mask: LaneMask,
     size: u64,
     out: &mut Column,
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     let keep = (1u32 << (8 * size)) - 1;
     let mut w = Window::empty();
     for lane in lanes(mask) {
         let address = addresses[lane];
         if address.wrapping_sub(w.start) >= w.limit {
-            w = memory.window(address, size).ok_or(BadAddress)?;
+            w = memory.window(address, size).ok_or(Refused::BadAddress)?;
         }
         let offset = address - w.start;
         if !is_aligned(offset, size) {
-            return Err(BadAddress);
+            return Err(Refused::BadAddress);
         }
         out[lane] = w.words[(offset / 4) as usize] >> (offset % 4 * 8) & keep;
+    }
+    if let Some(own) = memory.overlay() {
+        let mut glance = own.glance();
+        for lane in lanes(mask) {
+            glance.patch_narrow(addresses[lane], size, &mut out[lane])?;
+        }
     }
     Ok(())
 }
@@ -303,16 +359,16 @@ fn gather_narrow(
 /// wins.
 #[inline(never)]
 pub(super) fn scatter<const N: usize>(
-    memory: &mut impl Words,
+    memory: &mut impl WordsMut,
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
     size: u64,
     words: &[Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     let mut rest = mask;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
-        let mut w = memory.window_mut(addresses[first], size).ok_or(BadAddress)?;
+        let mut w = memory.window_mut(addresses[first], size).ok_or(Refused::BadAddress)?;
         if size < 4 {
             scatter_narrow(&mut w, addresses, &mut rest, size, &words[0])?;
         } else if !scatter_near(&mut w, addresses, rest, words)? {
@@ -331,14 +387,14 @@ fn scatter_near<const N: usize>(
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
     words: &[Column; N],
-) -> Result<bool, BadAddress> {
+) -> Result<bool, Refused> {
     let size = const { 4 * N as u64 };
     let offsets = Offsets::of(addresses, mask, w);
     if offsets.outside {
         return Ok(false);
     }
     if !is_aligned(u64::from(offsets.bits), size) {
-        return Err(BadAddress);
+        return Err(Refused::BadAddress);
     }
     if mask == !0 && offsets.patterns::<N>() == [Pattern::Row; 2] {
         for half in 0..2 {
@@ -368,14 +424,14 @@ fn scatter_words<const N: usize>(
     addresses: &[u64; WARP_LANES],
     rest: &mut LaneMask,
     words: &[Column; N],
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     for lane in lanes(*rest) {
         let offset = addresses[lane].wrapping_sub(w.start);
         if offset >= w.limit {
             return Ok(());
         }
         if !is_aligned(offset, const { 4 * N as u64 }) {
-            return Err(BadAddress);
+            return Err(Refused::BadAddress);
         }
         let word = (offset / 4) as usize;
         for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
@@ -393,14 +449,14 @@ fn scatter_narrow(
     rest: &mut LaneMask,
     size: u64,
     values: &Column,
-) -> Result<(), BadAddress> {
+) -> Result<(), Refused> {
     for lane in lanes(*rest) {
         let offset = addresses[lane].wrapping_sub(w.start);
         if offset >= w.limit {
             return Ok(());
         }
         if !is_aligned(offset, size) {
-            return Err(BadAddress);
+            return Err(Refused::BadAddress);
         }
         let shift = offset % 4 * 8;
         let keep = ((1u32 << (8 * size)) - 1) << shift;
@@ -409,4 +465,57 @@ fn scatter_narrow(
         *rest &= !(1 << lane);
     }
     Ok(())
+}
+
+/// As [`scatter`], to what the other SMs have yet to see. `memory` knows where stores are permitted.
+#[inline(never)]
+pub(super) fn scatter_own<const N: usize>(
+    (own, memory, reader): (&mut Own, &DeviceMemory, &Reader),
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    words: &[Column; N],
+) -> Result<(), Refused> {
+    let own = &mut own.overlay;
+    if own.has_reduced() && lanes(mask).any(|lane| own.is_reduced(addresses[lane], size)) {
+        return Err(Refused::Unreduced);
+    }
+    let first = mask.trailing_zeros() as usize % WARP_LANES;
+    let w = memory.room(addresses[first], size, reader).ok_or(Refused::BadAddress)?;
+    let offsets = Offsets::of(addresses, mask, &w);
+    if offsets.outside {
+        let mut w = w;
+        for lane in lanes(mask) {
+            if addresses[lane].wrapping_sub(w.start) >= w.limit {
+                w = memory.room(addresses[lane], size, reader).ok_or(Refused::BadAddress)?;
+            }
+            if !is_aligned(addresses[lane] - w.start, size) {
+                return Err(Refused::BadAddress);
+            }
+        }
+    } else if !is_aligned(u64::from(offsets.bits), size) {
+        return Err(Refused::BadAddress);
+    }
+    if size < 4 {
+        lanes(mask).for_each(|lane| own.write_narrow(addresses[lane], size, words[0][lane]));
+    } else if mask == !0 && !offsets.outside && offsets.patterns::<N>() == [Pattern::Row; 2] {
+        write_rows(own, addresses, words);
+    } else {
+        for lane in lanes(mask) {
+            own.write_words(addresses[lane], &words.each_ref().map(|column| column[lane]));
+        }
+    }
+    Ok(())
+}
+
+/// Writes `N` words per lane, each half of the warp to adjacent ones.
+#[inline(always)]
+fn write_rows<const N: usize>(own: &mut Overlay, addresses: &[u64; WARP_LANES], words: &[Column; N]) {
+    for half in 0..2 {
+        let mut row = [[0; N]; HALF];
+        for (i, row) in row.iter_mut().enumerate() {
+            *row = words.each_ref().map(|column| column[half * HALF + i]);
+        }
+        own.write_words(addresses[half * HALF], row.as_flattened());
+    }
 }

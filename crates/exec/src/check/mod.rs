@@ -154,18 +154,14 @@ impl Watch {
         self.launches.remove(&id);
     }
 
-    /// Checks an instruction that has been executed.
-    #[inline]
-    pub fn see(&mut self, done: &Executed<'_>, memory: &mut DeviceMemory, cta: Option<&mut CtaWatch>) {
-        self.findings.instructions += 1;
-        let stray = memory.take_stray();
-        if stray.is_some() || cta.is_some() {
-            self.see_access(done, memory, stray, cta);
-        }
+    /// Counts instructions that have been executed.
+    pub fn count(&mut self, instructions: u64) {
+        self.findings.instructions += instructions;
     }
 
-    #[inline(never)]
-    fn see_access(
+    /// Checks an instruction that has been executed; `stray` is its first access outside allocations, if any is to
+    /// be reported.
+    pub fn see(
         &mut self,
         done: &Executed<'_>,
         memory: &mut DeviceMemory,

@@ -58,7 +58,7 @@ impl Fetch {
         out.space = Space::Texture;
         let mut columns = [[0; WARP_LANES]; 4];
         for lane in lanes(file.mask) {
-            let trap = |kind, what: String| Trap::new(kind, what, 1 << lane);
+            let trap = |kind, what: String| Trap::stop(kind, what, 1 << lane);
             let handle = handle_of(file, self.handle, self.wide, lane);
             let image = images.find(handle, true, self.shape).map_err(|what| trap(FaultKind::Other, what))?;
             let first = usize::from(self.shape.is_layered());
@@ -109,7 +109,7 @@ impl Query {
         let mut column = [0; WARP_LANES];
         for lane in lanes(file.mask) {
             let handle = handle_of(file, self.handle, self.wide, lane);
-            let image = images.any(handle).map_err(|what| Trap::new(FaultKind::Other, what, 1 << lane))?;
+            let image = images.any(handle).map_err(|what| Trap::stop(FaultKind::Other, what, 1 << lane))?;
             let faces = if image.shape.is_cube() && self.kind == QueryKind::Depth { 6 } else { 1 };
             column[lane] = image.size[self.kind as usize] / faces;
         }

@@ -19,6 +19,8 @@
 //! 8. For timing each lane touches two texels: the one that it reads and, with linear filtering, the one
 //!    diagonally opposite, which represents both rows, or slices, and both sectors of a row. A lane that reads
 //!    outside the image touches the nearest texel.
+//! 9. Reads through textures see memory as it was when the window began ([`isa::WarpStream`]), without stores of
+//!    the same SM since: what a kernel reads through a texture that it writes itself is undefined in CUDA.
 
 mod cube;
 mod fetch;

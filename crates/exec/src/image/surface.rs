@@ -3,7 +3,7 @@
 use super::Images;
 use super::fetch::handle_of;
 use crate::access::{self, Format, Spaces};
-use crate::fault::{Outcome, Trap};
+use crate::fault::{Outcome, Stop, Trap};
 use crate::lanes::{Lanes, Reg};
 use isa::{Access, CacheOp, DynInst, FaultKind, Image, MemAccess, Shape, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -45,7 +45,13 @@ impl SurfaceAccess {
         MemAccess { space: Space::Global, access, bytes: self.format.total_bytes(), cache: CacheOp::All }
     }
 
-    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, images: &Images, out: &mut DynInst) -> Outcome {
+    pub(crate) fn run(
+        &self,
+        file: &mut Lanes<'_>,
+        m: &mut Spaces<'_, '_>,
+        images: &Images,
+        out: &mut DynInst,
+    ) -> Outcome {
         let within = self.addresses(file, images, &mut out.addresses)?;
         out.space = Space::Global;
         match self.format.total_bytes() {
@@ -58,7 +64,7 @@ impl SurfaceAccess {
     fn transfer<const N: usize>(
         &self,
         file: &mut Lanes<'_>,
-        m: &mut Spaces<'_>,
+        m: &mut Spaces<'_, '_>,
         within: LaneMask,
         out: &DynInst,
     ) -> Outcome {
@@ -84,11 +90,11 @@ impl SurfaceAccess {
 
     /// Computes the addresses of all lanes and returns those that access memory. For timing the other lanes
     /// touch the nearest element.
-    fn addresses(&self, file: &Lanes<'_>, images: &Images, out: &mut [u64; WARP_LANES]) -> Result<LaneMask, Box<Trap>> {
+    fn addresses(&self, file: &Lanes<'_>, images: &Images, out: &mut [u64; WARP_LANES]) -> Result<LaneMask, Stop> {
         let bytes = i64::from(self.format.total_bytes());
         let mut within = 0;
         for lane in lanes(file.mask) {
-            let trap = |kind, what: String| Trap::new(kind, what, 1 << lane);
+            let trap = |kind, what: String| Trap::stop(kind, what, 1 << lane);
             let handle = handle_of(file, self.handle, self.wide, lane);
             let image = images.find(handle, false, self.shape).map_err(|what| trap(FaultKind::Other, what))?;
             let at = self.place(file, lane);

@@ -1,9 +1,10 @@
 //! Device memory: named allocations of sparse 64 KiB pages.
 
 use super::heap::{ADDRESS_LIMIT, ALIGNMENT, Heap};
+use super::overlay::{LINE_BYTES, LINE_WORDS, word_mask};
 use super::pages::{DeviceAllocation, GRANULE_BYTES, Origin, PAGE_BYTES};
+use super::reader::Reader;
 use super::stray::{MAPPED_BYTES, OutOfBounds, Stray};
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 /// Freed allocations that messages can name.
@@ -110,8 +111,6 @@ pub struct DeviceMemory {
     used: u64,
     /// Allocations so far.
     count: u64,
-    /// Slot of the allocation that was found last; the next access is likely to be in it.
-    last: Cell<usize>,
     /// Warps have not changed shared state since this was last set ([`DeviceMemory::watch`]).
     unchanged: bool,
     stray: Stray,
@@ -138,7 +137,6 @@ impl DeviceMemory {
             capacity,
             used: 0,
             count: 0,
-            last: Cell::new(0),
             unchanged: false,
             stray: Stray::default(),
             tracks_writes: false,
@@ -310,7 +308,6 @@ impl DeviceMemory {
         };
         self.bases.insert(at, base);
         self.slots.insert(at, slot as u32);
-        self.last.set(slot);
         Ok(slot)
     }
 
@@ -362,28 +359,30 @@ impl DeviceMemory {
     }
 
     /// Slot of the allocation that contains `address`.
-    #[inline]
     fn find(&self, address: u64) -> Option<usize> {
-        let last = self.last.get();
+        let index = self.bases.partition_point(|&base| base <= address).checked_sub(1)?;
+        let slot = self.slots[index] as usize;
+        (address < self.allocations[slot].end()).then_some(slot)
+    }
+
+    /// The same, where it is likely that `reader` has found it last.
+    #[inline]
+    fn find_again(&self, address: u64, reader: &Reader) -> Option<usize> {
+        let last = reader.last.get();
         if let Some(a) = self.allocations.get(last)
             && address.wrapping_sub(a.base) < a.bytes
         {
             return Some(last);
         }
-        let index = self.bases.partition_point(|&base| base <= address).checked_sub(1)?;
-        let slot = self.slots[index] as usize;
-        let a = &self.allocations[slot];
-        if address >= a.end() {
-            return None;
-        }
-        self.last.set(slot);
+        let slot = self.find(address)?;
+        reader.last.set(slot);
         Some(slot)
     }
 
     /// Bounds of the page around `address`: slot of the allocation, page, and a window without its words.
     #[inline]
-    fn locate(&self, address: u64, size: u64) -> Option<(usize, usize, Window<()>)> {
-        let slot = self.find(address)?;
+    fn locate(&self, address: u64, size: u64, reader: &Reader) -> Option<(usize, usize, Window<()>)> {
+        let slot = self.find_again(address, reader)?;
         let a = &self.allocations[slot];
         let page = ((address - a.base) / PAGE_BYTES) as usize;
         let start = a.base + page as u64 * PAGE_BYTES;
@@ -395,24 +394,72 @@ impl DeviceMemory {
     /// The window for accesses of `size` bytes around `address`; `None` if it is out of bounds or crosses a
     /// page, which an aligned access does not.
     #[inline]
-    pub(crate) fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
-        match self.locate(address, size) {
+    pub(crate) fn window(&self, address: u64, size: u64, reader: &Reader) -> Option<Window<&[u32]>> {
+        match self.locate(address, size, reader) {
             Some((slot, page, w)) => {
                 Some(Window { start: w.start, limit: w.limit, words: self.allocations[slot].page(page) })
             }
-            None => self.stray_window(address, size),
+            None => self.stray_window(address, size, reader),
         }
     }
 
     /// The same window for stores; `None` also if kernels may not write there.
     #[inline]
-    pub(crate) fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
-        let Some((slot, page, w)) = self.locate(address, size) else { return self.stray_window_mut(address, size) };
+    pub(crate) fn window_mut(&mut self, address: u64, size: u64, reader: &Reader) -> Option<Window<&mut [u32]>> {
+        let Some((slot, page, w)) = self.locate(address, size, reader) else {
+            return self.stray_window_mut(address, size, reader);
+        };
         let allocation = &mut self.allocations[slot];
         if allocation.read_only {
             return None;
         }
         Some(Window { start: w.start, limit: w.limit, words: allocation.page_mut(page) })
+    }
+
+    /// The same window without its words: where kernels may store.
+    #[inline]
+    pub(crate) fn room(&self, address: u64, size: u64, reader: &Reader) -> Option<Window<()>> {
+        match self.locate(address, size, reader) {
+            Some((slot, _, w)) => (!self.allocations[slot].read_only).then_some(w),
+            None => {
+                self.stray_window(address, size, reader).map(|w| Window { start: w.start, limit: w.limit, words: () })
+            }
+        }
+    }
+
+    /// Stores those of the 128 bytes at `address`, a multiple of their number, whose bits are set in `mask`:
+    /// stores of kernels that [`DeviceMemory::room`] has permitted.
+    pub(crate) fn merge(&mut self, address: u64, mask: u128, words: &[u32; LINE_WORDS], reader: &Reader) {
+        let place = self.find_again(address, reader).map(|slot| (slot, address - self.allocations[slot].base));
+        let Some((slot, offset)) = place.filter(|(_, offset)| offset.is_multiple_of(4)) else {
+            return self.merge_bytes(address, mask, words, reader);
+        };
+        let at = (offset % PAGE_BYTES / 4) as usize;
+        let allocation = &mut self.allocations[slot];
+        // Of the granule in which an allocation ends, the rest may be another one's.
+        let bytes = (allocation.bytes - offset).min(PAGE_BYTES - offset % PAGE_BYTES);
+        if bytes < LINE_BYTES && mask >> bytes != 0 {
+            return self.merge_bytes(address, mask, words, reader);
+        }
+        let page = &mut allocation.page_mut((offset / PAGE_BYTES) as usize)[at..];
+        match page.first_chunk_mut::<LINE_WORDS>() {
+            Some(line) if mask == u128::MAX => *line = *words,
+            Some(line) => merge_words(line, mask, words),
+            None => merge_words(page, mask, words),
+        }
+    }
+
+    /// The same for lines that are not all in one page of an allocation.
+    #[cold]
+    fn merge_bytes(&mut self, address: u64, mask: u128, words: &[u32; LINE_WORDS], reader: &Reader) {
+        for byte in (0..4 * LINE_WORDS).filter(|byte| mask >> byte & 1 == 1) {
+            let at = address + byte as u64;
+            if let Some(w) = self.window_mut(at, 1, reader) {
+                let (word, shift) = (((at - w.start) / 4) as usize, (at - w.start) % 4 * 8);
+                let value = words[byte / 4] >> (byte % 4 * 8) & 0xff;
+                w.words[word] = w.words[word] & !(0xff << shift) | value << shift;
+            }
+        }
     }
 
     /// The granule around `address`, which is not all in bounds, if the policy permits the access: where its
@@ -436,9 +483,9 @@ impl DeviceMemory {
 
     #[cold]
     #[inline(never)]
-    fn stray_window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
+    fn stray_window(&self, address: u64, size: u64, reader: &Reader) -> Option<Window<&[u32]>> {
         let Granule { partly, window: w } = self.locate_stray(address, size)?;
-        self.stray.note(address);
+        self.note_stray(address, reader);
         let words = match partly.map(|slot| &self.allocations[slot]) {
             Some(a) => {
                 let (page, words) = place(w.start - a.base);
@@ -451,9 +498,9 @@ impl DeviceMemory {
 
     #[cold]
     #[inline(never)]
-    fn stray_window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
+    fn stray_window_mut(&mut self, address: u64, size: u64, reader: &Reader) -> Option<Window<&mut [u32]>> {
         let Granule { partly, window: w } = self.locate_stray(address, size)?;
-        self.stray.note(address);
+        self.note_stray(address, reader);
         let words = match partly.map(|slot| &mut self.allocations[slot]) {
             Some(a) => {
                 let (page, words) = place(w.start - a.base);
@@ -475,9 +522,11 @@ impl DeviceMemory {
         index.is_some_and(|index| self.at(index).end() > start)
     }
 
-    /// The first access outside allocations since this was last called, if they are reported.
-    pub(crate) fn take_stray(&self) -> Option<u64> {
-        self.stray.take()
+    /// Notes an access outside allocations, if they are reported.
+    fn note_stray(&self, address: u64, reader: &Reader) {
+        if self.stray.policy == OutOfBounds::Warn && reader.stray.get().is_none() {
+            reader.stray.set(Some(address));
+        }
     }
 
     /// Whether not all of the `size` bytes at `address` are in bounds.
@@ -624,6 +673,16 @@ struct Granule {
     /// Slot of the allocation whose last bytes are in it.
     partly: Option<usize>,
     window: Window<()>,
+}
+
+/// Replaces the bytes of words whose bits are set in `mask`.
+fn merge_words(to: &mut [u32], mask: u128, from: &[u32; LINE_WORDS]) {
+    let mut rest = mask;
+    for (to, from) in to.iter_mut().zip(from) {
+        let keep = word_mask(rest as u8 & 0xf);
+        *to = *to & !keep | from & keep;
+        rest >>= 4;
+    }
 }
 
 /// Page of a granule at an offset in its allocation, and its words there.

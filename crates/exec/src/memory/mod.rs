@@ -14,17 +14,25 @@ mod device;
 mod heap;
 mod holes;
 mod local;
+mod overlay;
 mod pages;
+mod reader;
+mod reduction;
 mod shared;
 mod stray;
+mod view;
 
 pub(crate) use device::Window;
 pub use device::{DeviceMemory, Fill, MemoryError};
 pub(crate) use holes::Holes;
 pub(crate) use local::LocalMemory;
+pub(crate) use overlay::{Overlay, Unreduced};
 pub use pages::DeviceAllocation;
+pub(crate) use reader::Reader;
+pub(crate) use reduction::{Reduction, modify_at, modify_device, modify_words};
 pub(crate) use shared::SharedMemory;
 pub use stray::OutOfBounds;
+pub(crate) use view::{Own, View};
 
 use isa::Space;
 

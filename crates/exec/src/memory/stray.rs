@@ -4,7 +4,6 @@
 //! access faults only where no allocation is in its page.
 
 use super::pages::{GRANULE_BYTES, ZERO_PAGE};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Bytes that hardware maps together.
@@ -39,14 +38,12 @@ impl std::str::FromStr for OutOfBounds {
     }
 }
 
-/// Contents outside allocations, and what has been accessed there.
+/// Contents outside allocations.
 #[derive(Debug, Default)]
 pub(super) struct Stray {
     pub policy: OutOfBounds,
     /// By address divided by their size.
     pages: BTreeMap<u64, Box<[u32]>>,
-    /// The first access since this was last taken.
-    first: Cell<Option<u64>>,
 }
 
 /// Words of a granule, and the first of them in its page.
@@ -57,18 +54,6 @@ const fn word_of(address: u64) -> usize {
 }
 
 impl Stray {
-    /// Notes an access, for the report.
-    pub fn note(&self, address: u64) {
-        if self.policy == OutOfBounds::Warn && self.first.get().is_none() {
-            self.first.set(Some(address));
-        }
-    }
-
-    /// The first access noted since this was last called.
-    pub fn take(&self) -> Option<u64> {
-        self.first.take()
-    }
-
     /// The granule around `address`.
     pub fn words(&self, address: u64) -> &[u32] {
         let at = word_of(address);

@@ -35,6 +35,9 @@ pub struct Ctas<M> {
     pub finished: Vec<FinishedCta>,
     /// Slots that CTAs have left in this tick, of which the stream has yet to be informed, one bit each.
     pub ended: u64,
+    /// Slots that CTAs have left since the last exchange: what they have done there is known by their slots, so that
+    /// no other CTA gets them before, if there are exchanges.
+    left: u64,
 }
 
 impl<M: WarpMask> Ctas<M> {
@@ -49,6 +52,7 @@ impl<M: WarpMask> Ctas<M> {
             warp_slots: sm.max_warps as usize,
             finished: Vec::with_capacity(ctas),
             ended: 0,
+            left: 0,
         }
     }
 
@@ -57,9 +61,16 @@ impl<M: WarpMask> Ctas<M> {
         self.reserved.is_empty()
     }
 
-    /// Whether a CTA of `shape` fits.
-    pub fn can_accept(&self, sm: &SmConfig, shape: &LaunchShape) -> bool {
-        self.free.covers(&Resources::of_cta(sm, shape))
+    /// Whether a CTA of `shape` fits, after those of the shapes in `coming`, which fit.
+    pub fn can_accept(
+        &self,
+        sm: &SmConfig,
+        coming: &mut dyn Iterator<Item = &LaunchShape>,
+        shape: &LaunchShape,
+    ) -> bool {
+        let mut free = self.free;
+        coming.for_each(|shape| free.take(&Resources::of_cta(sm, shape)));
+        free.covers(&Resources::of_cta(sm, shape))
     }
 
     /// The position in the grid of the CTA in `slot`.
@@ -78,7 +89,10 @@ impl<M: WarpMask> Ctas<M> {
     ) -> (CtaSlot, usize) {
         assert!(self.free.covers(&resources), "a CTA that does not fit was started");
         self.free.take(&resources);
-        let slot = CtaSlot::from(self.slots.iter().position(Option::is_none).expect("a CTA slot is free"));
+        let mut free = (0..self.slots.len()).filter(|&slot| self.slots[slot].is_none());
+        // In windows there is one: who dispatches knows only what was free at the last exchange.
+        let unused = free.clone().find(|&slot| self.left >> slot & 1 == 0);
+        let slot = CtaSlot::from(unused.or_else(|| free.next()).expect("a CTA slot is free"));
         let count = self.choose_warp_slots(resources.warps as usize, warps);
         let mine = M::collect(warps[..count].iter().copied());
         self.reserved |= mine;
@@ -115,7 +129,13 @@ impl<M: WarpMask> Ctas<M> {
         self.reserved &= !cta.warps;
         self.finished.push(FinishedCta { kernel: cta.kernel, cta: cta.position, slot });
         self.ended |= 1 << slot.index();
+        self.left |= 1 << slot.index();
         true
+    }
+
+    /// What CTAs that have left have written is known to all: others may have their slots.
+    pub fn exchanged(&mut self) {
+        self.left = 0;
     }
 }
 

@@ -10,7 +10,8 @@ use crate::inlined::Calls;
 use crate::listing::{Line, Listing, LoweredFunction, reach};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, Registers};
-use exec::kernel::{Callee, Guarded, Kernel, Param, RegisterAllocation, RegisterCount, SourceMap};
+use exec::atomic::Atomic;
+use exec::kernel::{Callee, Guarded, Kernel, Param, Place, RegisterAllocation, RegisterCount, SourceMap};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::{Origin, Use};
@@ -19,6 +20,7 @@ use exec::uses;
 use isa::{Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
 use ptx::ast;
 use ptx::{Diagnostic, Diagnostics, SourceText, Span, StateSpace};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Registers that machine code needs in addition to the live ones of PTX: addresses, temporaries, loads moved
@@ -49,6 +51,7 @@ pub(super) fn lower<'a>(scope: &'a ModuleScope<'a>, kernel: &'a ast::Function) -
         return Err(b.diagnostics);
     }
     b.save_across_recursion(&functions);
+    b.find_unused_results(&functions);
     let allocation = b.allocate(kernel, &mut functions)?;
     Ok(b.finish(kernel, params, functions, allocation))
 }
@@ -80,6 +83,28 @@ impl KernelBuilder<'_> {
                         self.calls[site as usize].save = Some(f.save);
                     }
                 }
+            }
+        }
+    }
+
+    /// Marks the atomics whose results nothing reads: source code that adds to memory and ignores the old value.
+    fn find_unused_results(&mut self, functions: &[LoweredFunction]) {
+        let mut read = HashSet::new();
+        let mut note = |used: Use| {
+            if let Use::Read(reg, columns) = used {
+                read.extend((0..u16::from(columns)).map(|k| reg.0 + k));
+            }
+        };
+        self.code.iter().for_each(|line| uses(&line.op, &self.matrix, &self.calls, &mut note));
+        for place in functions.iter().flat_map(|f| &f.function.returns) {
+            if let Place::Register(reg, columns) = *place {
+                note(Use::Read(reg, columns));
+            }
+        }
+        for line in &mut self.code {
+            if let Op::Atomic(Atomic { d: Some(d), ty, unused, .. }) = &mut line.op {
+                let columns = if ty.bytes() == 8 { 2 } else { 1 };
+                *unused = (0..columns).all(|k| !read.contains(&(d.0 + k)));
             }
         }
     }

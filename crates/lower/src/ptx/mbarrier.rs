@@ -57,7 +57,7 @@ impl FunctionLowering<'_, '_> {
         }
         self.push(Op::AsyncWait(ALL_COPIES), "cp.async.wait_all; before the arrival".into());
         let (op, ty, b) = (AtomicOp::Arrive, AtomicType::U64, self.b.constant(1, true));
-        Ok(Op::Atomic(Atomic { space, op, ty, d: None, address, b, c: None }))
+        Ok(Op::Atomic(Atomic { space, op, ty, d: None, unused: false, address, b, c: None }))
     }
 
     /// The space and address of a barrier.
@@ -97,7 +97,7 @@ impl FunctionLowering<'_, '_> {
                 (op, count.map_or(one, |count| self.pair(count, none)))
             }
         };
-        Ok(Op::Atomic(Atomic { space, op, ty: AtomicType::U64, d, address, b, c: None }))
+        Ok(Op::Atomic(Atomic { space, op, ty: AtomicType::U64, d, unused: false, address, b, c: None }))
     }
 
     /// `mbarrier.test_wait{.parity}.b64 p, [address], state`, and `try_wait`, which need not suspend.

@@ -300,7 +300,7 @@ impl FunctionLowering<'_, '_> {
         if matches!(space, Space::Constant | Space::Param) {
             return Err(self.problem("atomics on constants and parameters do not exist"));
         }
-        Ok(Op::Atomic(Atomic { space, op, ty: kind, d, address, b, c }))
+        Ok(Op::Atomic(Atomic { space, op, ty: kind, d, unused: false, address, b, c }))
     }
 
     fn async_copy(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

@@ -51,7 +51,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
             b.emit(Op::Int1(Int1::Mov32, d, [count]));
             b.emit(Op::PredLogic(exec::compare::Combine::And, p, [holds, Pred::TRUE]));
         }
-        // `sass::meaning` gives the scope to the timing model.
+        // `sass::meaning` gives the scope to the timing model. Those of a CTA and of an SM are the first.
+        SassOp::MemBar if inst.modifier("scope").is_some_and(|scope| scope < 2) => b.emit(Op::FenceCta),
         SassOp::MemBar => b.emit(Op::Fence),
         SassOp::LdGDepBar => b.emit(Op::AsyncCommit),
         SassOp::DepBar => {

@@ -275,7 +275,7 @@ fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let d = registers.first().copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
     let d = d.map(|d| b.destination(d, 2)).transpose()?;
     let (space, op, ty, one) = (Space::Shared, AtomicOp::Arrive, AtomicType::U64, b.constant64(1));
-    b.emit(Op::Atomic(Atomic { space, op, ty, d, address, b: one, c: None }));
+    b.emit(Op::Atomic(Atomic { space, op, ty, d, unused: false, address, b: one, c: None }));
     if inst.row.op == SassOp::ArriveS {
         b.emit(Op::AsyncWait(ALL_COPIES));
     }
@@ -306,7 +306,7 @@ fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
         Some(_) if tests => Some(b.scratch(columns)),
         Some(d) => Some(b.destination(d, columns)?),
     };
-    b.emit(Op::Atomic(Atomic { space, op, ty, d: old, address, b: operand, c: swapped }));
+    b.emit(Op::Atomic(Atomic { space, op, ty, d: old, unused: false, address, b: operand, c: swapped }));
     if let (Some(d), Some(old), true) = (d, old, tests) {
         let ty = if columns == 2 { CompareType::U64 } else { CompareType::U32 };
         let test = Comparison { relation: Relation::Eq, ty, ftz: false };

@@ -2,8 +2,8 @@
 //! host arithmetic.
 mod compiled;
 
-use exec::{Arg, DeviceState, Kernel, Launch, run};
-use isa::{Dim3, Fault};
+use exec::{Arg, DeviceState, Kernel, Launch, LiveStream, run};
+use isa::{CtaSlot, Dim3, DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use lower::{Loaded, LowerOptions, RegisterLimits, Registers, load, load_cubin};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -76,7 +76,7 @@ pub fn try_run_ptx(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<
 fn machine_code_agrees(items: &str, shape: (u32, u32), words: &[u32], plain: &Outcome) {
     for (architecture, loaded) in compiled::whole(items) {
         let kernel = loaded.kernel("k").unwrap_or_else(|e| panic!("{e}\n{items}")).clone();
-        let outcome = run_kernel(&loaded, kernel, shape, words);
+        let outcome = run_kernel(&loaded, &kernel, shape, words);
         assert_eq!(&outcome.unwrap_or_else(|fault| panic!("{fault}\n{items}")), plain, "{architecture}: {items}");
     }
 }
@@ -89,27 +89,74 @@ pub fn run_with(
     words: &[u32],
 ) -> Result<Outcome, Box<Fault>> {
     let loaded = module_with(items, registers);
-    run_kernel(&loaded, loaded.module.kernels[0].clone(), (grid, block), words)
+    run_kernel(&loaded, &loaded.module.kernels[0], (grid, block), words)
 }
+
+/// Runs a launch.
+type Run<'a> = dyn Fn(&mut DeviceState, &Launch) -> Result<(), Box<Fault>> + 'a;
 
 fn run_kernel(
     loaded: &Loaded,
-    kernel: Arc<Kernel>,
+    kernel: &Arc<Kernel>,
     (grid, block): (u32, u32),
     words: &[u32],
 ) -> Result<Outcome, Box<Fault>> {
-    let mut state = DeviceState::default();
-    state.load(&loaded.module).unwrap();
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
-    state.memory.write(buffer, &bytes).unwrap();
-    let args: Vec<Arg> = kernel.params.iter().map(|_| Arg::Pointer(buffer)).collect();
-    let launch = Launch::new(kernel, Dim3::new(grid, 1, 1), Dim3::new(block, 1, 1), 0, &args).unwrap();
-    run(&mut state, &launch)?;
-    let mut out = vec![0; bytes.len()];
-    state.memory.read(buffer, &mut out).unwrap();
-    let words = out.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
-    Ok(Outcome { words, output: state.output })
+    let outcome = |run: &Run<'_>| -> Result<Outcome, Box<Fault>> {
+        let mut state = DeviceState::default();
+        state.load(&loaded.module).unwrap();
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
+        state.memory.write(buffer, &bytes).unwrap();
+        let args: Vec<Arg> = kernel.params.iter().map(|_| Arg::Pointer(buffer)).collect();
+        let launch = Launch::new(kernel.clone(), Dim3::new(grid, 1, 1), Dim3::new(block, 1, 1), 0, &args).unwrap();
+        run(&mut state, &launch)?;
+        let mut out = vec![0; bytes.len()];
+        state.memory.read(buffer, &mut out).unwrap();
+        let words = out.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        Ok(Outcome { words, output: state.output })
+    };
+    let plain = outcome(&|state, launch| run(state, launch).map(drop));
+    // The functional run finds barriers at which too few arrive.
+    let is_stuck = plain.as_ref().err().is_some_and(|fault| fault.what.starts_with("deadlock: "));
+    if grid == 1 && block <= 32 && !is_stuck {
+        for length in [1, 5, 1000] {
+            let windows = outcome(&|state, launch| run_in_windows(state, launch, length));
+            assert_eq!(windows, plain, "windows of {length}");
+        }
+    }
+    plain
+}
+
+/// Runs the one warp of a launch in windows of `length` instructions: it sees its stores before they are merged, and
+/// waits for the exchange.
+fn run_in_windows(state: &mut DeviceState, launch: &Launch, length: u32) -> Result<(), Box<Fault>> {
+    let (id, warp) = (state.add_launch(launch.clone()), WarpSlot(0));
+    let (mut stream, mut out, mut now) = (LiveStream::new(), DynInst::default(), 0);
+    stream.prepare_cta(state, id, Dim3::new(0, 0, 0));
+    stream.start_cta(state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    while stream.next_pc(warp).is_some() {
+        for _ in 0..length {
+            if stream.next_pc(warp).is_none() {
+                break;
+            }
+            stream.step(state, warp, StepContext { now, sm: 0 }, &mut out)?;
+            assert_eq!(out.next_pc, stream.next_pc(warp));
+            now += 1;
+            if out.held {
+                break;
+            }
+        }
+        stream.merge(state);
+        let mut held = out.held;
+        while !stream.waiting().is_empty() {
+            if let Some(released) = stream.exchange(state)? {
+                assert_eq!((released, held), (warp, true));
+                held = false;
+            }
+        }
+        assert!(!held, "the warp is released");
+    }
+    Ok(())
 }
 
 /// As [`try_run`]; the run must succeed.

@@ -79,7 +79,7 @@ pub fn try_run(sm: u8, words: &[u128], registers: &Registers, setting: &mut Sett
     let launch = Launch::new(Arc::new(kernel), one, block, setting.shared, &args).unwrap();
     let id = setting.state.add_launch(launch);
     let (warp, mut stream, mut out) = (WarpSlot::from(0_usize), LiveStream::new(), DynInst::default());
-    stream.start_cta(&mut setting.state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
+    stream.start_cta(&setting.state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     let mut result = registers.clone();
     {
         let (columns, predicates) = stream.registers_mut(warp).unwrap();
@@ -94,7 +94,7 @@ pub fn try_run(sm: u8, words: &[u128], registers: &Registers, setting: &mut Sett
     }
     let mut now = 1000;
     while stream.next_pc(warp).is_some() {
-        stream.step(&mut setting.state, warp, StepContext { now, sm: 0 }, &mut out)?;
+        stream.step_alone(&mut setting.state, warp, StepContext { now, sm: 0 }, &mut out)?;
         now += 1;
     }
     let (columns, predicates) = stream.registers_mut(warp).unwrap();

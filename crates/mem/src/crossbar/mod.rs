@@ -102,6 +102,16 @@ impl Crossbar {
         packet
     }
 
+    /// `packets` packets for `output` that its source has passed on still take room of its queue.
+    pub fn set_beyond(&mut self, output: usize, packets: usize) {
+        self.ports.outputs[output].beyond = packets;
+    }
+
+    /// Packets that the queue of an output holds.
+    pub fn output_limit(&self) -> usize {
+        self.ports.output_limit
+    }
+
     pub fn counters(&self) -> &CrossbarCounters {
         &self.ports.counters
     }
@@ -124,7 +134,11 @@ mod tests {
             assert_eq!(self.queues[input].pop_front(), Some(output));
             self.sent[input] += 1;
             let packet = 100 * input as u32 + self.sent[input];
-            Taken { packet, data_bytes: 32 * (input as u32 % 3), next: self.queues[input].front().copied() }
+            Taken {
+                packet: Some(packet),
+                data_bytes: 32 * (input as u32 % 3),
+                next: self.queues[input].front().copied(),
+            }
         }
     }
 

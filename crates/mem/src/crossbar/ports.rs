@@ -24,7 +24,8 @@ const HEADER_BYTES: u32 = 8;
 /// A packet that leaves its input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    pub packet: u32,
+    /// The packet for the queue of the output, or none if the source has passed it on.
+    pub packet: Option<u32>,
     /// Bytes of data in the packet, header left out.
     pub data_bytes: u32,
     /// The output of the next packet of that input.
@@ -43,6 +44,8 @@ pub(super) struct Output {
     pub requests: BitSet,
     pub request_count: u32,
     pub queue: Ring<u32>,
+    /// Packets of this output that its source has passed on, and that still take room of the queue.
+    pub beyond: usize,
 }
 
 /// An arbitration policy: which input each output takes.
@@ -73,7 +76,7 @@ pub(super) struct Ports {
 
 impl Ports {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { requests: BitSet::new(inputs), request_count: 0, queue: Ring::new() };
+        let output = Output { requests: BitSet::new(inputs), request_count: 0, queue: Ring::new(), beyond: 0 };
         Self {
             inputs,
             heads: BitSet::new(inputs),
@@ -99,7 +102,8 @@ impl Ports {
 
     #[inline]
     pub fn has_room(&self, output: usize) -> bool {
-        self.outputs[output].queue.len() < self.output_limit
+        let output = &self.outputs[output];
+        output.queue.len() + output.beyond < self.output_limit
     }
 
     /// Moves the head of `input` to `output`; the next packet of the input is its head then.
@@ -107,8 +111,13 @@ impl Ports {
     pub fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
         let Taken { packet, data_bytes, next } = source.take(input, output);
         let to = &mut self.outputs[output];
-        to.queue.push_back(packet);
-        self.occupied.insert(output);
+        match packet {
+            Some(packet) => {
+                to.queue.push_back(packet);
+                self.occupied.insert(output);
+            }
+            None => to.beyond += 1,
+        }
         self.counters.packets += 1;
         self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
         if next == Some(output) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::InStep;
 use crate::Request;
 use crate::testing::small_gpu;
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ fn ports(config: &GpuConfig) -> Vec<Port> {
 }
 
 /// Advances from event to event until nothing is under way; gives (SM, cycle, reply) in order.
-fn drain(system: &mut MemorySystem, ports: &mut [Port]) -> Vec<(usize, Cycle, Request)> {
+fn drain(system: &mut InStep, ports: &mut [Port]) -> Vec<(usize, Cycle, Request)> {
     let mut answers = Vec::new();
     for _ in 0..10_000_000 {
         let due = system.next_event(ports);
@@ -35,7 +36,7 @@ fn drain(system: &mut MemorySystem, ports: &mut [Port]) -> Vec<(usize, Cycle, Re
 }
 
 /// Latency of a single read at `at` on an otherwise idle system.
-fn latency(system: &mut MemorySystem, ports: &mut [Port], at: Cycle, address: u64) -> Cycle {
+fn latency(system: &mut InStep, ports: &mut [Port], at: Cycle, address: u64) -> Cycle {
     ports[0].outbox.push_back((at, read(address, 7)));
     let answers = drain(system, ports);
     assert_eq!(answers.len(), 1);
@@ -52,8 +53,8 @@ fn l2_hit_latency(config: &GpuConfig) -> Cycle {
 fn an_l2_hit_takes_what_its_path_adds_up_to() {
     for gpu in ["accel-sim/rtx2060s", "accel-sim/v100", "accel-sim/rtx3070"] {
         let config = config::load(gpu).unwrap();
-        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
-        system.copy_to_device(0x1_0000, 4096);
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0x1_0000, 4096);
         for (at, address) in [(0, 0x1_0000), (5000, 0x1_0080)] {
             assert_eq!(latency(&mut system, &mut ports, at, address), l2_hit_latency(&config), "{gpu}");
         }
@@ -69,13 +70,13 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
         let mut config = config::load(gpu).unwrap();
         let near = l2_hit_latency(&config);
         config.l2.far_latency_cycles = Some(57);
-        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
-        system.copy_to_device(0, 1 << 16);
-        let slices = system.map.slices() as usize;
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0, 1 << 16);
+        let slices = system.system.map.slices() as usize;
         let (mut at, mut seen) = (0, [0, 0]);
         for line in 0..512 {
             let address = 128 * line;
-            let upper = 2 * system.map.slice_of(address) as usize >= slices;
+            let upper = 2 * system.system.map.slice_of(address) as usize >= slices;
             for (sm, kind, path) in [
                 (0, RequestKind::Read, near),
                 (ports.len() / 2 - 1, RequestKind::Read, near),
@@ -100,7 +101,7 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
 fn dram_adds_its_latencies_by_the_state_of_the_row() {
     let config = small_gpu();
     let t = &config.dram.timing;
-    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
     // After the look-up (0): to the DRAM queue (1), into the latency queue (1), the latency, seen by
     // the scheduler (1), read to data, to the slice (1), filled (0), replied (1).
     let row_hit = u64::from(config.dram.latency_cycles + t.tCL) + 5;
@@ -119,7 +120,7 @@ fn dram_adds_its_latencies_by_the_state_of_the_row() {
 #[test]
 fn writes_are_acknowledged_and_write_backs_are_not() {
     let config = small_gpu();
-    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
     ports[0].outbox.push_back((0, request(RequestKind::Write, 0x40, 1)));
     ports[0].outbox.push_back((0, request(RequestKind::WriteBack, 0x80, 2)));
     ports[1].outbox.push_back((0, request(RequestKind::Atomic, 0x40, 3)));
@@ -135,9 +136,10 @@ fn writes_are_acknowledged_and_write_backs_are_not() {
 fn the_sms_of_a_cluster_share_a_port_and_go_first_in_turn() {
     let run = |sms_per_cluster| {
         let config = GpuConfig { sms_per_cluster, ..small_gpu() };
-        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
-        system.copy_to_device(0, 4096);
-        let far = (0..32).map(|i| i * 128).find(|&a| system.map.slice_of(a) != system.map.slice_of(0)).unwrap();
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0, 4096);
+        let far =
+            (0..32).map(|i| i * 128).find(|&a| system.system.map.slice_of(a) != system.system.map.slice_of(0)).unwrap();
         for cycle in 0..4 {
             ports[0].outbox.push_back((cycle, read(0, cycle as u32)));
             ports[1].outbox.push_back((cycle, read(far, cycle as u32)));
@@ -149,12 +151,12 @@ fn the_sms_of_a_cluster_share_a_port_and_go_first_in_turn() {
     assert_eq!(run(1), 4, "each SM takes an answer per cycle");
     assert_eq!(run(2), 8, "one answer per cycle for both");
     let first = |stamps: [Cycle; 2]| {
-        let ports = stamps.map(|stamp| {
-            let mut port = Port::default();
-            port.outbox.push_back((stamp, read(0, 0)));
-            port
+        let inputs = stamps.map(|stamp| {
+            let mut input = Ring::new();
+            input.push_back((stamp, read(0, 0)));
+            input
         });
-        oldest_request(&ports).unwrap().0
+        oldest_request(&inputs).unwrap().0
     };
     assert_eq!([first([6, 7]), first([7, 6])], [0, 1], "the older one");
     assert_eq!([first([6, 6]), first([7, 7])], [0, 1], "of one cycle, the SM whose turn it is");
@@ -163,7 +165,7 @@ fn the_sms_of_a_cluster_share_a_port_and_go_first_in_turn() {
 #[test]
 fn a_line_is_served_by_sectors_and_answered_once() {
     let config = small_gpu();
-    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
     let line = Request { bytes: 128, kind: RequestKind::Instruction, ..read(0x200, 5) };
     ports[0].outbox.push_back((0, line));
     let answers = drain(&mut system, &mut ports);
@@ -175,9 +177,9 @@ fn a_line_is_served_by_sectors_and_answered_once() {
 
 /// Every SM reads `count` consecutive sectors, as fast as its outbox takes them; gives the cycles
 /// until all replies are there.
-fn stream(config: &GpuConfig, system: &mut MemorySystem, count: u64, address: impl Fn(u64, u64) -> u64) -> Cycle {
+fn stream(config: &GpuConfig, system: &mut InStep, count: u64, address: impl Fn(u64, u64) -> u64) -> Cycle {
     let mut ports = ports(config);
-    let start = system.now.map_or(0, |n| n + 1);
+    let start = system.system.requests_done;
     let mut sent = vec![0; ports.len()];
     let mut left = count * ports.len() as u64;
     for now in start.. {
@@ -203,10 +205,10 @@ fn stream(config: &GpuConfig, system: &mut MemorySystem, count: u64, address: im
 fn sequential_reads_stream_from_dram_near_its_peak() {
     for (gpu, at_least) in [("accel-sim/rtx2060s", 0.95), ("accel-sim/v100", 0.90), ("accel-sim/rtx3070", 0.90)] {
         let config = config::load(gpu).unwrap();
-        let mut system = MemorySystem::new(&config);
+        let mut system = InStep::new(&config);
         let (sms, count) = (u64::from(config.sm_count), 3000);
         let cycles = stream(&config, &mut system, count, |sm, i| (i * sms + sm) * 32);
-        let dram_cycles = system.dram_cycles(cycles) * u64::from(config.l2.partitions);
+        let dram_cycles = system.system.dram_cycles(cycles) * u64::from(config.l2.partitions);
         let utilisation = system.counters().dram.data_bus_busy as f64 / dram_cycles as f64;
         println!("{gpu}: {utilisation:.3} of peak");
         assert!(utilisation > at_least, "{gpu}: {utilisation:.3} of the DRAM's peak");
@@ -219,7 +221,7 @@ fn sequential_reads_stream_from_dram_near_its_peak() {
 fn a_refresh_closes_rows_and_takes_its_share_of_the_time() {
     let mut config = small_gpu();
     (config.dram.timing.tREFI, config.dram.timing.tRFC) = (Some(4000), Some(1000));
-    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
     let t = &config.dram.timing;
     let row_hit = l2_hit_latency(&config) + u64::from(config.dram.latency_cycles + t.tCL) + 5;
     let closed = row_hit + u64::from(t.tRCD);
@@ -229,7 +231,7 @@ fn a_refresh_closes_rows_and_takes_its_share_of_the_time() {
     let late = latency(&mut system, &mut ports, 8000, 192);
     assert!((closed + 900..closed + 1000).contains(&late), "{late}: at the beginning of a refresh");
     let cycles =
-        |config: &GpuConfig| stream(config, &mut MemorySystem::new(config), 20_000, |sm, i| (i * 4 + sm) * 32) as f64;
+        |config: &GpuConfig| stream(config, &mut InStep::new(config), 20_000, |sm, i| (i * 4 + sm) * 32) as f64;
     let share = cycles(&config) / cycles(&small_gpu());
     assert!((1.28..1.40).contains(&share), "{share}: a quarter of the time is lost");
 }
@@ -238,9 +240,9 @@ fn a_refresh_closes_rows_and_takes_its_share_of_the_time() {
 fn l2_hits_stream_at_one_sector_per_slice_and_cycle() {
     let mut config = small_gpu();
     config.sm_count = 16;
-    let mut system = MemorySystem::new(&config);
-    let slices = u64::from(system.map.slices());
-    system.copy_to_device(0, 64 << 10);
+    let mut system = InStep::new(&config);
+    let slices = u64::from(system.system.map.slices());
+    system.system.copy_to_device(0, 64 << 10);
     let count = 4000;
     let cycles = stream(&config, &mut system, count, |sm, i| (i * 16 + sm) * 32 % (64 << 10));
     let per_cycle = (count * 16) as f64 / cycles as f64;
@@ -253,8 +255,8 @@ fn l2_hits_stream_at_one_sector_per_slice_and_cycle() {
 fn the_crossbar_gives_one_packet_per_sm_and_cycle() {
     let mut config = small_gpu();
     config.sm_count = 1;
-    let mut system = MemorySystem::new(&config);
-    system.copy_to_device(0, 32 << 10);
+    let mut system = InStep::new(&config);
+    system.system.copy_to_device(0, 32 << 10);
     let cycles = stream(&config, &mut system, 4000, |_, i| i * 32 % (32 << 10));
     assert!((4000..4000 + 200).contains(&cycles), "{cycles}");
 }
@@ -264,8 +266,8 @@ fn sms_that_want_the_same_slice_share_it_fairly() {
     for arbiter in config::Arbiter::ALL {
         let mut config = small_gpu();
         config.interconnect.arbiter = arbiter;
-        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
-        system.copy_to_device(0, 128);
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0, 128);
         for port in &mut ports {
             (0..500).for_each(|i| port.outbox.push_back((0, read(0, i))));
         }
@@ -289,7 +291,7 @@ fn slow_and_odd_clocks_lose_nothing() {
     for (interconnect, l2, dram) in [(700.0, 700.0, 924.0), (500.5, 1399.0, 333.3), (2800.0, 650.0, 7000.0)] {
         let mut config = small_gpu();
         config.clocks = config::Clocks { core_mhz: 1400.0, interconnect_mhz: interconnect, l2_mhz: l2, dram_mhz: dram };
-        let mut system = MemorySystem::new(&config);
+        let mut system = InStep::new(&config);
         stream(&config, &mut system, 500, |sm, i| (i * 4 + sm) * 32);
         assert_eq!(system.counters().answers.reads, 2000);
         assert!(system.is_idle());
@@ -406,9 +408,9 @@ fn outcome(
     every_cycle: bool,
     everything: bool,
 ) -> (Vec<(usize, Cycle, u32)>, MemoryCounters) {
-    let (mut system, mut ports) = (MemorySystem::new(config), ports(config));
+    let (mut system, mut ports) = (InStep::new(config), ports(config));
     if everything {
-        system.visit_everything();
+        system.system.visit_everything();
     }
     let mut waiting: Vec<Ring<(Cycle, Request)>> = vec![Ring::new(); ports.len()];
     for &(sm, cycle, request) in &traffic.requests {
@@ -442,7 +444,7 @@ fn outcome(
             break;
         }
         now = if every_cycle || everything { now + 1 } else { sms_next.min(system.next_event(&ports)) };
-        assert!(now < 1_000_000, "stuck: {} requests in flight", system.requests_in_flight());
+        assert!(now < 1_000_000, "stuck: {} requests in flight", system.system.requests_in_flight());
     }
     (answers, system.counters())
 }
@@ -466,13 +468,80 @@ proptest! {
     }
 }
 
+/// As [`outcome`], by windows: in each, the reply side is ahead of the SMs and the request side after them.
+fn outcome_by_windows(config: &GpuConfig, traffic: &Traffic) -> (Vec<(usize, Cycle, u32)>, MemoryCounters) {
+    let (mut system, mut ports) = (MemorySystem::new(config), ports(config));
+    let per = config.sms_per_cluster as usize;
+    let mut gates: Vec<_> = (0..ports.len() / per).map(|cluster| Gate::new(config, cluster)).collect();
+    let window = system.window();
+    let mut waiting: Vec<Ring<(Cycle, Request)>> = vec![Ring::new(); ports.len()];
+    for &(sm, cycle, request) in &traffic.requests {
+        waiting[sm].push_back((cycle, request));
+    }
+    let mut answers = Vec::new();
+    for start in (0..).step_by(window as usize) {
+        exchange_all(&mut system, &mut gates, &mut ports, per);
+        // What a machine does at the same time.
+        system.run_requests(start);
+        system.run_replies(start + 2 * window);
+        for now in start..start + window {
+            for (cluster, gate) in gates.iter_mut().enumerate() {
+                gate.eject(now, &mut ports[cluster * per..][..per]);
+            }
+            for (sm, port) in ports.iter_mut().enumerate() {
+                if !(now + sm as u64).is_multiple_of(3) {
+                    answers.extend(port.take_answer(now).map(|answer| (now, sm, answer.token)));
+                }
+                if let Some(&(from, request)) = waiting[sm].front()
+                    && from <= now
+                    && port.has_room(config.interconnect.input_buffer_packets)
+                {
+                    port.outbox.push_back((now, request));
+                    waiting[sm].pop_front();
+                }
+            }
+        }
+        let idle = waiting.iter().all(Ring::is_empty)
+            && ports.iter().all(|p| p.inbox.is_empty() && p.outbox.is_empty())
+            && gates.iter().all(Gate::is_empty)
+            && system.is_idle();
+        if idle {
+            break;
+        }
+        assert!(start < 1_000_000, "stuck: {} requests in flight", system.requests_in_flight());
+    }
+    let mut counters = system.counters();
+    gates.iter().for_each(|gate| counters.answers.add(gate.answers()));
+    (answers.into_iter().map(|(now, sm, token)| (sm, now, token)).collect(), counters)
+}
+
+fn exchange_all(system: &mut MemorySystem, gates: &mut [Gate], ports: &mut [Port], per: usize) {
+    for (cluster, gate) in gates.iter_mut().enumerate() {
+        system.exchange(cluster, gate, &mut ports[cluster * per..][..per]);
+    }
+}
+
+proptest! {
+    /// Windows change no cycle and no counter, as long as no queue between SMs and crossbar is full.
+    #[test]
+    fn windows_change_nothing(mut config in drawn_gpu(), mut traffic in traffic(4)) {
+        config.interconnect.input_buffer_packets = 512;
+        config.interconnect.output_buffer_packets = 512;
+        traffic.requests.retain(|r| r.2.kind != RequestKind::Texture);
+        prop_assert!(MemorySystem::new(&config).window() > 5);
+        let (step, windows) = (outcome(&config, &traffic, true, false), outcome_by_windows(&config, &traffic));
+        prop_assert_eq!(step.0, windows.0);
+        prop_assert_eq!(step.1, windows.1);
+    }
+}
+
 #[test]
 fn a_request_is_looked_up_in_each_l2_line_that_it_touches() {
     for (sectored, line_bytes, parts) in [(true, 128, 4), (false, 128, 1), (false, 64, 2), (false, 32, 4)] {
         let mut config = small_gpu();
         let cache = &mut config.l2.cache;
         (cache.sectored, cache.line_bytes, cache.port_bytes) = (sectored, line_bytes, 32);
-        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
         ports[0].outbox.push_back((0, Request { bytes: 128, ..read(0x1_0000, 1) }));
         assert_eq!(drain(&mut system, &mut ports).len(), 1, "one answer");
         let counters = system.counters();

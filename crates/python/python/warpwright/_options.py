@@ -68,6 +68,7 @@ def options(
     profile: bool = False,
     timeline: Union[bool, tuple[int, int]] = False,
     timeline_sms: Sequence[int] = (0,),
+    threads: Optional[int] = None,
 ) -> dict[str, Any]:
     """The machine of a run, and what is observed. `run` says what each means."""
     window = (tuple(timeline) if isinstance(timeline, (tuple, list)) else None) if timeline else None
@@ -90,4 +91,5 @@ def options(
         "check_memory": check_memory,
         "profile": profile,
         "timeline": (list(timeline_sms), window) if timeline else None,
+        "threads": threads,
     }

@@ -90,6 +90,8 @@ def run(
         Check the order of instructions; check accesses for races and reads of unwritten memory.
     max_cycles, livelock_cycles
         When a run ends early.
+    threads
+        Host threads of the run, by default one for each processor. Results do not depend on them.
     any_architecture, stack_bytes, out_of_bounds, energy_model
         As the options of `warpwright run`.
 

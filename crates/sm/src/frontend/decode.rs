@@ -5,7 +5,8 @@
 //! warp than the contract and the front end allow: after a barrier when it is released, and
 //! after a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
 //! path ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
-//! release, as if it had waited in the buffer.
+//! release, as if it had waited in the buffer. The same holds after an instruction that waits for the
+//! exchange between SMs ([`isa::WarpStream::exchange`]): an atomic whose result is used, a fence.
 
 use crate::design::{CoreDesign, FetchOf, MaskOf};
 use crate::inflight::{InFlight, InstId};
@@ -37,7 +38,7 @@ impl<S: WarpStream> Decode<S> {
     #[inline(always)]
     pub fn step<D: CoreDesign, O: Observer>(
         &mut self,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         w: &mut DecodeWires<'_, D, O>,
     ) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = w.fetch.take_packet() {
@@ -51,7 +52,7 @@ impl<S: WarpStream> Decode<S> {
     #[inline(always)]
     fn decode_packet<D: CoreDesign, O: Observer>(
         &mut self,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         w: &mut DecodeWires<'_, D, O>,
         warp: WarpSlot,
         count: u8,
@@ -69,7 +70,7 @@ impl<S: WarpStream> Decode<S> {
     #[inline(always)]
     fn decode_next<D: CoreDesign, O: Observer>(
         &mut self,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         wires: &mut DecodeWires<'_, D, O>,
         warp: WarpSlot,
         pc: Pc,
@@ -120,17 +121,31 @@ impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
             self.fetch.hold_at_barrier(warp, left);
             return None;
         }
-        let sequential = !flight.turns;
+        let (sequential, held) = (!flight.turns, dynamic.held);
+        let (kernel, pc) = (flight.kernel, flight.pc);
         let blocks = match self.fetch.branches {
             BranchFetch::Oracle => false,
             BranchFetch::SequentialFlush => !sequential,
             BranchFetch::Stall => control == Control::Branch || !sequential,
         };
+        if held {
+            self.hold_until_exchange(warp, control, if blocks { 0 } else { left });
+        }
         if blocks {
-            let insts = self.tick.kernels[flight.kernel.index()].code.program.insts();
-            let fallthrough = flight.pc.index() + 1 < insts.len();
+            let insts = self.tick.kernels[kernel.index()].code.program.insts();
+            let fallthrough = pc.index() + 1 < insts.len();
             self.fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
         }
-        (!blocks).then_some(next)
+        (!blocks && !held).then_some(next)
+    }
+
+    /// Decode of `warp` has come to an instruction that waits for the exchange, `left` instructions of whose fetch
+    /// are left.
+    #[cold]
+    fn hold_until_exchange(&mut self, warp: WarpSlot, control: Control, left: u8) {
+        let warps = &mut self.state.warps;
+        let held = if control == Control::Fence { &mut warps.fence_at_exchange } else { &mut warps.atomic_at_exchange };
+        held.insert(warp);
+        self.fetch.hold_at_barrier(warp, left);
     }
 }

@@ -355,8 +355,8 @@ impl<D: CoreDesign> IssueStage<D> {
         let w = &state.warps;
         let free = warps & !w.held();
         [
-            (Stall::Atomic, w.at_atomic & warps & !w.exited),
-            (Stall::Fence, w.at_fence & warps),
+            (Stall::Atomic, w.at_atomic & warps & !w.exited | w.atomic_at_exchange & free),
+            (Stall::Fence, w.at_fence & warps | w.fence_at_exchange & free),
             (Stall::AsyncCopy, w.at_copies & warps),
             (Stall::Sleep, w.asleep & warps),
             (Stall::Barrier, w.at_barrier & warps),

@@ -54,9 +54,10 @@ stalls! {
     RawMemory = "raw_memory",
     /// Waits for an older memory operation that it must not pass.
     MemoryOrder = "memory_order",
-    /// Waits for a global atomic to come back (only where atomics hold their warp).
+    /// Waits for a global atomic to come back (only where atomics hold their warp), or after one for the exchange
+    /// between SMs.
     Atomic = "atomic",
-    /// Waits at a fence for outstanding memory accesses.
+    /// Waits at a fence for outstanding memory accesses, or after one for the exchange between SMs.
     Fence = "fence",
     /// Waits for a group of asynchronous copies.
     AsyncCopy = "async_copy",

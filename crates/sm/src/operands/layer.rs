@@ -36,7 +36,7 @@ impl Layer {
     pub fn step<S: WarpStream>(
         &mut self,
         stream: &mut S,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,

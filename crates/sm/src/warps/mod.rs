@@ -72,6 +72,12 @@ pub struct Warps<M: WarpMask = u64> {
     pub at_copies: M,
     /// Waits for atomics (only where they hold the warp).
     pub at_atomic: M,
+    /// Decode waits for the exchange between SMs, after an atomic or another operation that needs memory for itself.
+    pub atomic_at_exchange: M,
+    /// The same after a fence.
+    pub fence_at_exchange: M,
+    /// Those of them whose operation has been performed.
+    pub exchanged: M,
     /// Sleeps.
     pub asleep: M,
     /// Kernel of each warp.
@@ -109,6 +115,9 @@ impl<M: WarpMask> Default for Warps<M> {
             invalidates: M::NONE,
             at_copies: M::NONE,
             at_atomic: M::NONE,
+            atomic_at_exchange: M::NONE,
+            fence_at_exchange: M::NONE,
+            exchanged: M::NONE,
             asleep: M::NONE,
             kernel: PerWarp::new(KernelId(0)),
             cta: PerWarp::new(CtaSlot(0)),

@@ -70,6 +70,8 @@ pub struct Line {
     pub value: fn(u32) -> u32,
     pub partial: bool,
     pub per_lane: bool,
+    /// It waits for the exchange.
+    pub held: bool,
 }
 
 impl Line {
@@ -94,6 +96,7 @@ impl Line {
             value: |lane| lane,
             partial: false,
             per_lane: false,
+            held: false,
         }
     }
 
@@ -116,6 +119,12 @@ impl Line {
 
     pub fn cached(mut self, cache: CacheOp) -> Self {
         self.mem.as_mut().expect("an access").cache = cache;
+        self
+    }
+
+    /// Waits for the exchange ([`Bench::window`]).
+    pub fn held(mut self) -> Self {
+        self.held = true;
         self
     }
 
@@ -266,6 +275,9 @@ pub struct Scripted {
     started: usize,
     per_warp: fn(usize, &mut Line),
     skip: fn(usize, usize) -> bool,
+    /// What waits for the exchange: cycles, and the warps that it holds.
+    waiting: Vec<Cycle>,
+    held: Vec<WarpSlot>,
 }
 
 impl Scripted {
@@ -278,6 +290,8 @@ impl Scripted {
             started: 0,
             per_warp: |_, _| {},
             skip: |_, _| false,
+            waiting: vec![],
+            held: vec![],
         }
     }
 
@@ -290,7 +304,7 @@ impl Scripted {
 impl WarpStream for Scripted {
     type Shared = ();
 
-    fn start_cta(&mut self, _: &mut (), _: KernelId, _: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+    fn start_cta(&mut self, _: &(), _: KernelId, _: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
         self.cta_warps[slot.index()] = warps.to_vec();
         for warp in warps {
             self.number[warp.index()] = self.started;
@@ -304,7 +318,17 @@ impl WarpStream for Scripted {
         self.at[warp.index()].0.map(Pc::from)
     }
 
-    fn step(&mut self, _: &mut (), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
+    fn waiting(&self) -> &[Cycle] {
+        &self.waiting
+    }
+
+    fn exchange(&mut self, _: &mut ()) -> Result<Option<WarpSlot>, Box<Fault>> {
+        self.waiting.remove(0);
+        Ok(Some(self.held.remove(0)))
+    }
+
+    fn step(&mut self, _: &(), warp: WarpSlot, context: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
+        assert!(!self.held.contains(&warp), "{warp:?} waits for the exchange");
         let w = warp.index();
         let here = self.at[w].0.expect("a warp that has exited is not stepped");
         let mut line = self.lines[here].clone();
@@ -329,19 +353,24 @@ impl WarpStream for Scripted {
             self.settle(w, here + 1)
         };
         self.at[w].0 = next;
+        out.held = line.held;
+        if line.held {
+            self.waiting.push(context.now);
+            self.held.push(warp);
+        }
         out.next_pc = next.map(Pc::from);
         Ok(())
     }
 
     fn step_with_values(
         &mut self,
-        (): &mut (),
+        (): &(),
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
         values: &mut OperandValues,
     ) -> Result<(), Box<Fault>> {
-        self.step(&mut (), warp, context, out)?;
+        self.step(&(), warp, context, out)?;
         let line = &self.lines[out.pc.index()];
         let column = std::array::from_fn(|lane| (line.value)(lane as u32));
         values.columns = vec![column; line.srcs.len()];
@@ -377,6 +406,8 @@ pub struct Bench {
     /// Lines that a warp leaves out: (warp, line).
     pub skip: fn(usize, usize) -> bool,
     pub limit: Cycle,
+    /// Cycles from one exchange to the next.
+    pub window: Cycle,
 }
 
 impl Bench {
@@ -398,6 +429,7 @@ impl Bench {
             per_warp: |_, _| {},
             skip: |_, _| false,
             limit: 100_000,
+            window: 1,
         }
     }
 
@@ -508,15 +540,18 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
     fn go(&mut self, bench: &Bench) {
         let mut next_cta = 0;
         loop {
-            let mut env = Env { kernels: &self.kernels, shared: &mut (), port: &mut self.port };
+            let mut env = Env { kernels: &self.kernels, shared: gpu::Access::Frozen(&()), port: &mut self.port };
             let launch = |cta: u32| cta as usize % self.kernels.len();
-            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[launch(next_cta)].shape) {
+            while next_cta < bench.ctas
+                && self.sm.can_accept(&mut std::iter::empty(), &self.kernels[launch(next_cta)].shape)
+            {
                 let kernel = KernelId(launch(next_cta) as u32);
                 self.sm.start_cta(self.now, &mut env, kernel, Dim3::new(next_cta, 0, 0));
                 next_cta += 1;
             }
             self.sm.tick(self.now, &mut env).expect("scripts do not fault");
             self.ticks += 1;
+            let boundary = (self.now / bench.window + 1) * bench.window;
             self.answer(bench);
             self.finished.append(self.sm.finished());
             if next_cta == bench.ctas && self.sm.is_idle() {
@@ -524,14 +559,23 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
                 break;
             }
             let next_launch = next_cta as usize % self.kernels.len();
-            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[next_launch].shape);
+            let room =
+                next_cta < bench.ctas && self.sm.can_accept(&mut std::iter::empty(), &self.kernels[next_launch].shape);
             let next = if room { self.now + 1 } else { self.sm.next_event(&self.port) };
             assert!(next > self.now, "an event in the past");
-            if next == NEVER || self.now > bench.limit {
+            let waits = !self.sm.waiting().is_empty();
+            if next == NEVER && !waits || self.now > bench.limit {
                 self.deadlocked = true;
                 break;
             }
             self.now = if bench.tick_every_cycle { self.now + 1 } else { next };
+            if waits && self.now >= boundary {
+                while !self.sm.waiting().is_empty() {
+                    self.sm.exchange(&mut ()).expect("scripts do not fault");
+                }
+                self.sm.end_exchange(boundary);
+                self.now = boundary;
+            }
         }
         self.sm.settle(self.now);
         self.sm.account().check();

@@ -6,6 +6,7 @@ use isa::{
     CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot,
     WarpStream,
 };
+use kit::Cycle;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
@@ -103,7 +104,11 @@ impl<S: WarpStream> Recording<S> {
 impl<S: WarpStream> WarpStream for Recording<S> {
     type Shared = S::Shared;
 
-    fn start_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+    fn prepare_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3) {
+        self.stream.prepare_cta(shared, kernel, cta);
+    }
+
+    fn start_cta(&mut self, shared: &S::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
         let program = (self.program_of)(shared, kernel).unwrap_or_default();
         let log = CtaLog::new(warps.len(), self.with_values);
         let resident = Resident { kernel, position: cta, program, log, warp_instructions: 0, thread_instructions: 0 };
@@ -126,7 +131,7 @@ impl<S: WarpStream> WarpStream for Recording<S> {
     #[inline]
     fn step(
         &mut self,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
@@ -142,7 +147,7 @@ impl<S: WarpStream> WarpStream for Recording<S> {
 
     fn step_with_values(
         &mut self,
-        shared: &mut S::Shared,
+        shared: &S::Shared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
@@ -150,6 +155,20 @@ impl<S: WarpStream> WarpStream for Recording<S> {
     ) -> Result<(), Box<Fault>> {
         self.stream.step_with_values(shared, warp, context, out, values)?;
         self.note(warp, out, Some(values))
+    }
+
+    #[inline]
+    fn merge(&mut self, shared: &mut S::Shared) {
+        self.stream.merge(shared);
+    }
+
+    #[inline]
+    fn waiting(&self) -> &[Cycle] {
+        self.stream.waiting()
+    }
+
+    fn exchange(&mut self, shared: &mut S::Shared) -> Result<Option<WarpSlot>, Box<Fault>> {
+        self.stream.exchange(shared)
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -7,6 +7,7 @@ use isa::{
     CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot,
     WarpStream,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// State that all SMs share: the file. Launches are numbered as in the file.
@@ -44,6 +45,8 @@ pub struct NativeStream {
     /// CTA of each warp, and the warp's index in it.
     warps: Vec<(CtaSlot, u32)>,
     ctas: Vec<Resident>,
+    /// CTAs that have yet to start.
+    prepared: VecDeque<Resident>,
     /// A CTA could not be read: every warp has a next instruction, which faults.
     broken: bool,
 }
@@ -63,12 +66,9 @@ pub(crate) fn number(grid: Dim3, cta: Dim3) -> u64 {
 impl WarpStream for NativeStream {
     type Shared = NativeShared;
 
-    fn is_alone(&self) -> bool {
-        true
-    }
-
-    fn start_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
-        let resident = crate::stream::slot(&mut self.ctas, at.index());
+    /// Reads the CTA.
+    fn prepare_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3) {
+        let mut resident = Resident::default();
         let trace = shared.source.trace().clone();
         resident.launch = kernel.index();
         resident.number = number(trace.launches()[kernel.index()].shape.grid, cta);
@@ -78,6 +78,12 @@ impl WarpStream for NativeStream {
             shared.failed.get_or_insert(error);
             self.broken = true;
         }
+        self.prepared.push_back(resident);
+    }
+
+    fn start_cta(&mut self, _: &NativeShared, _: KernelId, _: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
+        let resident = self.prepared.pop_front().unwrap_or_default();
+        *crate::stream::slot(&mut self.ctas, at.index()) = resident;
         for (index, warp) in warps.iter().enumerate() {
             let places = warp.index() + 1;
             if self.warps.len() < places {
@@ -99,7 +105,7 @@ impl WarpStream for NativeStream {
     #[inline]
     fn step(
         &mut self,
-        shared: &mut NativeShared,
+        shared: &NativeShared,
         warp: WarpSlot,
         _context: StepContext,
         out: &mut DynInst,
@@ -116,7 +122,7 @@ impl WarpStream for NativeStream {
 
     fn step_with_values(
         &mut self,
-        shared: &mut NativeShared,
+        shared: &NativeShared,
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,

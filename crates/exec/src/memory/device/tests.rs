@@ -38,7 +38,7 @@ fn a_missing_address_is_described_by_its_neighbour() {
     assert!(memory.describe(base - 1).ends_with("1 byte before its start"));
     memory.free(base).unwrap();
     assert!(memory.describe(base + 4).contains("freed, at offset 4"));
-    assert!(memory.window(base, 4).is_none());
+    assert!(memory.window(base, 4, &Reader::default()).is_none());
     assert!(matches!(memory.allocate("y", 1 << 50), Err(MemoryError::Full { .. })));
     assert!(memory.free(base).unwrap_err().to_string().ends_with("`x` was freed there"));
     assert_eq!(memory.allocate("z", 40).unwrap(), base);
@@ -156,12 +156,12 @@ fn written_pages_are_known() {
     let changed = |memory: &DeviceMemory| memory.changed(base).collect::<Vec<_>>();
     assert_eq!(changed(&memory), []);
     memory.write(base + 65_535, &[1, 2]).unwrap();
-    memory.window_mut(base + 199_996, 4).unwrap().words[0] = 1;
+    memory.window_mut(base + 199_996, 4, &Reader::default()).unwrap().words[0] = 1;
     let last = (base + 196_608, 3392);
     assert_eq!(changed(&memory), [(base, 65_536), (base + 65_536, 65_536), last]);
     memory.clear_changed(base);
     assert_eq!(changed(&memory), []);
-    memory.window(base, 4).unwrap();
+    memory.window(base, 4, &Reader::default()).unwrap();
     memory.fill(base, Fill::Byte(0), 200_000).unwrap();
     assert_eq!(changed(&memory), [(base, 65_536), (base + 65_536, 65_536), last]);
 }
@@ -184,28 +184,45 @@ fn host_memory_has_the_hosts_addresses() {
 
 #[test]
 fn memory_near_allocations_holds_what_is_stored_if_the_policy_permits_it() {
-    let mut memory = DeviceMemory::default();
+    let (mut memory, reader) = (DeviceMemory::default(), Reader::default());
     let base = memory.allocate("a", 101).unwrap();
     // The page after that of the allocation counts as near.
     let far = base + (4 << 20);
-    assert!(memory.window(base + 104, 4).is_none() && memory.window_mut(base + 104, 4).is_none());
+    assert!(memory.window(base + 104, 4, &reader).is_none() && memory.window_mut(base + 104, 4, &reader).is_none());
     memory.set_out_of_bounds(OutOfBounds::Warn);
     for (address, size) in
         [(base + 100, 4), (base + 96, 8), (base + 112, 16), (base + 6000, 2), (far - 4, 4), (base - 256, 4)]
     {
-        let w = memory.window_mut(address, size).unwrap_or_else(|| panic!("{address:#x}"));
+        let w = memory.window_mut(address, size, &reader).unwrap_or_else(|| panic!("{address:#x}"));
         assert!(address - w.start < w.limit);
         w.words[((address - w.start) / 4) as usize] = size as u32;
-        assert_eq!(memory.take_stray(), Some(address));
-        let w = memory.window(address, size).unwrap();
+        assert_eq!(reader.take_stray(), Some(address));
+        let w = memory.window(address, size, &reader).unwrap();
         assert_eq!(w.words[((address - w.start) / 4) as usize], size as u32);
-        memory.take_stray();
+        reader.take_stray();
     }
-    assert!(memory.window(far, 4).is_none() && memory.window(base - (2 << 20) - 4, 4).is_none());
-    assert_eq!(memory.window(base + 8000, 4).unwrap().words, [0; 4]);
-    memory.take_stray();
-    memory.window(base + 96, 4).unwrap();
-    assert_eq!(memory.take_stray(), None, "in bounds");
+    assert!(memory.window(far, 4, &reader).is_none() && memory.window(base - (2 << 20) - 4, 4, &reader).is_none());
+    assert_eq!(memory.window(base + 8000, 4, &reader).unwrap().words, [0; 4]);
+    reader.take_stray();
+    memory.window(base + 96, 4, &reader).unwrap();
+    assert_eq!(reader.take_stray(), None, "in bounds");
     let b = memory.allocate("b", 64).unwrap();
-    assert_eq!(memory.window(b, 4).unwrap().words[0], 0);
+    assert_eq!(memory.window(b, 4, &reader).unwrap().words[0], 0);
+}
+
+/// Module variables may be neighbours within a granule: what a window wrote goes to the one that was meant.
+#[test]
+fn a_merge_finds_the_neighbour_in_one_granule() {
+    let (mut memory, reader) = (DeviceMemory::default(), Reader::default());
+    for (name, base) in [("a", 0x1000), ("b", 0x1004), ("c", 0x1008)] {
+        memory.place(name, base, 4, false).unwrap();
+    }
+    let words = std::array::from_fn(|word| 10 + word as u32);
+    memory.merge(0x1000, 0xff0, &words, &reader);
+    let read = |base| {
+        let mut bytes = [0; 4];
+        memory.read(base, &mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    assert_eq!([read(0x1000), read(0x1004), read(0x1008)], [0, 11, 12]);
 }

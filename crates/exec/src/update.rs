@@ -1,0 +1,104 @@
+//! What atomic operations do to a value in memory.
+
+use crate::mbarrier;
+use num::atomic;
+use num::half::{Bf16, F16};
+
+/// The operation of an `atom` or `red`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the manual's")]
+pub enum AtomicOp {
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+    Add,
+    Inc,
+    Dec,
+    Min,
+    Max,
+    /// Arrivals at an `mbarrier` ([`crate::mbarrier`]); the operand is their number.
+    Arrive,
+    /// Arrivals of threads that will not arrive in later phases.
+    ArriveDrop,
+}
+
+/// Type of the value in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the manual's")]
+pub enum AtomicType {
+    B16,
+    U32,
+    S32,
+    U64,
+    S64,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    F32,
+    F64,
+}
+
+impl AtomicType {
+    /// Size of the value in memory.
+    pub const fn bytes(self) -> u8 {
+        match self {
+            AtomicType::B16 | AtomicType::F16 | AtomicType::Bf16 => 2,
+            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
+            _ => 4,
+        }
+    }
+}
+
+/// An atomic operation on a value of a type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Update {
+    pub op: AtomicOp,
+    pub ty: AtomicType,
+}
+
+impl Update {
+    /// Computes the new value from the old one and the operands (`cas`: the value to compare with, the value to
+    /// store), in shared or global memory.
+    pub fn apply(self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
+        use AtomicType as T;
+        match self.op {
+            AtomicOp::And => old & b,
+            AtomicOp::Or => old | b,
+            AtomicOp::Xor => old ^ b,
+            AtomicOp::Exch => b,
+            AtomicOp::Cas => atomic::cas(old, b, c),
+            AtomicOp::Arrive => mbarrier::arrive(old, b as u32),
+            AtomicOp::ArriveDrop => mbarrier::arrive(mbarrier::drop(old, b as u32), b as u32),
+            AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
+            AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
+            AtomicOp::Min => match self.ty {
+                T::S32 => u64::from((old as i32).min(b as i32) as u32),
+                T::S64 => (old as i64).min(b as i64) as u64,
+                _ => old.min(b),
+            },
+            AtomicOp::Max => match self.ty {
+                T::S32 => u64::from((old as i32).max(b as i32) as u32),
+                T::S64 => (old as i64).max(b as i64) as u64,
+                _ => old.max(b),
+            },
+            AtomicOp::Add => match self.ty {
+                T::F32 => {
+                    let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
+                    let add = if shared { atomic::add_f32_shared } else { atomic::add_f32_global };
+                    u64::from(add(old, b).to_bits())
+                }
+                T::F64 => atomic::add_f64(f64::from_bits(old), f64::from_bits(b)).to_bits(),
+                T::F16 => u64::from(atomic::add_half::<F16>(old as u16, b as u16)),
+                T::Bf16 => u64::from(atomic::add_half::<Bf16>(old as u16, b as u16)),
+                T::F16x2 => u64::from(atomic::add_half2::<F16>(old as u32, b as u32)),
+                T::Bf16x2 => u64::from(atomic::add_half2::<Bf16>(old as u32, b as u32)),
+                T::B16 => old.wrapping_add(b) & 0xffff,
+                T::U32 | T::S32 => u64::from((old as u32).wrapping_add(b as u32)),
+                T::U64 | T::S64 => old.wrapping_add(b),
+            },
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The gate of a cluster of SMs: replies leave the crossbar for the SMs' inboxes.
+
+use crate::{AnswerCounters, Port, Request, RequestKind};
+use config::GpuConfig;
+use kit::{Cycle, NEVER, Ring};
+
+/// A reply on its way to its SM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    pub request: Request,
+    /// Number of the SM.
+    pub sm: u16,
+    /// Cycle of the request.
+    pub since: Cycle,
+}
+
+/// A part of a reply that has passed the crossbar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The first cycle in which it may leave the crossbar's output.
+    pub from: Cycle,
+    /// The reply, with its last part.
+    pub reply: Option<Reply>,
+}
+
+/// What is between the reply crossbar's output and the inboxes of the SMs that share it.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    /// Parts of replies at the crossbar's output, in order.
+    pub(crate) arrivals: Ring<Arrival>,
+    first_sm: usize,
+    ejection_packets: usize,
+    answers: AnswerCounters,
+}
+
+impl Gate {
+    /// The gate of cluster number `cluster`.
+    pub fn new(config: &GpuConfig, cluster: usize) -> Self {
+        Self {
+            arrivals: Ring::new(),
+            first_sm: cluster * config.sms_per_cluster.max(1) as usize,
+            ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
+            answers: AnswerCounters::default(),
+        }
+    }
+
+    /// The first cycle from `from` on in which a part of a reply can leave the crossbar, as long as no SM takes
+    /// a reply; [`NEVER`] if there is none.
+    #[inline]
+    pub fn next_event(&self, from: Cycle, ports: &[Port]) -> Cycle {
+        match self.arrivals.front() {
+            Some(part) if self.has_room(ports) => part.from.max(from),
+            _ => NEVER,
+        }
+    }
+
+    #[inline]
+    fn has_room(&self, ports: &[Port]) -> bool {
+        ports.iter().map(|port| port.inbox.len()).sum::<usize>() < self.ejection_packets
+    }
+
+    /// Cycle `now`: one part leaves the crossbar, if there is room in the inboxes. With a reply's last part the reply
+    /// is in the inbox of its SM, which may take it from the next cycle on. Returns the SM's place in the cluster.
+    #[inline]
+    pub fn eject(&mut self, now: Cycle, ports: &mut [Port]) -> Option<usize> {
+        if self.arrivals.front().is_none_or(|part| part.from > now) || !self.has_room(ports) {
+            return None;
+        }
+        let Reply { request, sm, since } = self.arrivals.pop_front()?.reply?;
+        let place = usize::from(sm) - self.first_sm;
+        ports[place].inbox.push_back((now + 1, request));
+        if request.kind == RequestKind::Write {
+            self.answers.writes += 1;
+        } else {
+            self.answers.reads += 1;
+            self.answers.read_latency += now + 1 - since;
+        }
+        Some(place)
+    }
+
+    /// Replies that the SMs got.
+    pub fn answers(&self) -> &AnswerCounters {
+        &self.answers
+    }
+
+    /// Whether no part of a reply waits.
+    pub fn is_empty(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+}
