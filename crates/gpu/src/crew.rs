@@ -3,7 +3,8 @@
 //! Which thread does which task changes nothing that is simulated: a task touches only what is its own. Threads that
 //! have nothing to do wait for some microseconds, since the next window usually comes sooner, and sleep then.
 
-use std::panic::resume_unwind;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -120,14 +121,10 @@ impl Signal {
     }
 }
 
-/// The threads that help the calling one.
-pub(crate) struct Crew<'a> {
+/// What the threads of a run have in common.
+struct Board<'a> {
     helpers: usize,
     task: &'a (dyn Fn(usize) + Sync),
-    /// Every round is shared, however short.
-    always: bool,
-    /// Nanoseconds that the last round took.
-    last: AtomicU64,
     /// Number of the present round of tasks.
     round: Signal,
     tasks: AtomicUsize,
@@ -138,43 +135,11 @@ pub(crate) struct Crew<'a> {
     panicked: AtomicBool,
 }
 
-impl Crew<'_> {
-    /// Calls `work` with a crew of `threads` threads, the calling one among them, that do `task`s by their numbers. Short
-    /// rounds of tasks are shared only if `always`.
-    pub fn with<R>(
-        threads: usize,
-        always: bool,
-        task: &(dyn Fn(usize) + Sync),
-        work: impl FnOnce(&Crew<'_>) -> R,
-    ) -> R {
-        let crew = Crew {
-            helpers: threads.saturating_sub(1),
-            task,
-            always,
-            last: AtomicU64::new(u64::MAX),
-            round: Signal::default(),
-            tasks: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-            ended: Signal::default(),
-            stop: AtomicBool::new(false),
-            panicked: AtomicBool::new(false),
-        };
-        if crew.helpers == 0 {
-            return work(&crew);
-        }
-        std::thread::scope(|scope| {
-            (0..crew.helpers).for_each(|_| drop(scope.spawn(|| crew.help())));
-            // Helpers end whatever becomes of the work, else the scope would wait for them.
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&crew)));
-            crew.stop.store(true, Ordering::SeqCst);
-            crew.round.add();
-            result.unwrap_or_else(|panic| resume_unwind(panic))
-        })
-    }
-
+impl Board<'_> {
+    /// The life of a helper.
     fn help(&self) {
         /// Counts the round as ended, also after a panic, which the calling thread passes on.
-        struct Ending<'a>(&'a Crew<'a>);
+        struct Ending<'a>(&'a Board<'a>);
         impl Drop for Ending<'_> {
             fn drop(&mut self) {
                 if std::thread::panicking() {
@@ -206,23 +171,7 @@ impl Crew<'_> {
         }
     }
 
-    /// Does the tasks `0..tasks`. Those with low numbers begin first.
-    pub fn run(&self, tasks: usize) {
-        if self.helpers == 0 {
-            (0..tasks).for_each(self.task);
-            return;
-        }
-        let begin = Instant::now();
-        let is_short = self.last.load(Ordering::Relaxed) < WORTH_SHARING.as_nanos() as u64;
-        if tasks < 2 || is_short && !self.always {
-            (0..tasks).for_each(self.task);
-        } else {
-            self.share(tasks);
-        }
-        self.last.store(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// All threads do the tasks.
+    /// All threads do the tasks `0..tasks`.
     fn share(&self, tasks: usize) {
         self.tasks.store(tasks, Ordering::SeqCst);
         self.next.store(0, Ordering::SeqCst);
@@ -231,6 +180,69 @@ impl Crew<'_> {
         self.take_tasks();
         self.ended.wait(|ended| ended == before + self.helpers as u64);
         assert!(!self.panicked.load(Ordering::SeqCst), "a thread of the simulation has panicked");
+    }
+}
+
+/// The calling thread, and those that help it from the first round on that is worth it.
+pub(crate) struct Crew<'a> {
+    board: &'a Board<'a>,
+    /// Starts the helpers.
+    start: &'a dyn Fn(),
+    has_started: Cell<bool>,
+    /// Every round is shared, however short.
+    always: bool,
+    /// How long the last round took.
+    last: Cell<Duration>,
+}
+
+impl Crew<'_> {
+    /// Calls `work` with a crew of `threads` threads, the calling one among them, that do `task`s by their numbers. Short
+    /// rounds of tasks are shared only if `always`.
+    pub fn with<R>(
+        threads: usize,
+        always: bool,
+        task: &(dyn Fn(usize) + Sync),
+        work: impl FnOnce(&Crew<'_>) -> R,
+    ) -> R {
+        let board = Board {
+            helpers: threads.saturating_sub(1),
+            task,
+            round: Signal::default(),
+            tasks: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+            ended: Signal::default(),
+            stop: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
+        };
+        let board = &board;
+        std::thread::scope(|scope| {
+            let start = || (0..board.helpers).for_each(|_| drop(scope.spawn(|| board.help())));
+            let (has_started, last) = (Cell::new(false), Cell::new(Duration::ZERO));
+            let crew = Crew { board, start: &start, has_started, always, last };
+            // Helpers end after a panic, too, else the scope would wait for them.
+            let result = catch_unwind(AssertUnwindSafe(|| work(&crew)));
+            board.stop.store(true, Ordering::SeqCst);
+            board.round.add();
+            result.unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
+    /// Does the tasks `0..tasks`. Those with low numbers begin first.
+    pub fn run(&self, tasks: usize) {
+        if self.board.helpers == 0 {
+            (0..tasks).for_each(self.board.task);
+            return;
+        }
+        let begin = Instant::now();
+        if tasks < 2 || self.last.get() < WORTH_SHARING && !self.always {
+            (0..tasks).for_each(self.board.task);
+        } else {
+            if !self.has_started.replace(true) {
+                (self.start)();
+            }
+            self.board.share(tasks);
+        }
+        self.last.set(begin.elapsed());
     }
 }
 
@@ -274,7 +286,7 @@ mod tests {
     fn a_panic_of_any_thread_reaches_the_caller() {
         for threads in [1, 3] {
             let task = |i: usize| assert_ne!(i, 7);
-            let outcome = std::panic::catch_unwind(|| Crew::with(threads, true, &task, |crew| crew.run(20)));
+            let outcome = catch_unwind(|| Crew::with(threads, true, &task, |crew| crew.run(20)));
             assert!(outcome.is_err());
         }
     }
