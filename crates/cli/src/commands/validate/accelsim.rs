@@ -170,7 +170,13 @@ fn measure(list: &Path, gpu: &str, repeat: u32) -> Result<Ours, String> {
 fn run_apart(list: &Path, gpu: &Path) -> Result<Ours, String> {
     let program = std::env::current_exe().map_err(|e| format!("this program cannot be found: {e}"))?;
     let mut command = Command::new(program);
-    command.arg("run").arg(list).arg("--gpu").arg(gpu).args(["--any-architecture", "--quiet", "--json"]);
+    command.arg("run").arg(list).arg("--gpu").arg(gpu).args([
+        "--any-architecture",
+        "--threads",
+        "1",
+        "--quiet",
+        "--json",
+    ]);
     let started = Instant::now();
     let ran = command.stdin(Stdio::null()).output().map_err(|e| format!("this program cannot be run again: {e}"))?;
     let seconds = started.elapsed().as_secs_f64();
