@@ -35,7 +35,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
 const CYCLES_PER_WATCH: Cycle = 4096;
@@ -99,14 +99,24 @@ struct Shift {
     to_last_thread: bool,
 }
 
+// A panic of one thread ends the run: what others find of its state then is of no use, and not looked at.
+
 fn own<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a, C: Core> Floor<'a, C> {
     /// Task number `task` of the shift.
     fn work(&self, mut task: usize) {
-        let shift = self.shift.read().unwrap_or_else(PoisonError::into_inner);
+        let shift = read(&self.shift);
         if let Some((requests, replies)) = shift.memory {
             if task == 0 {
                 let mut memory = own(&self.memory);
@@ -122,11 +132,11 @@ impl<'a, C: Core> Floor<'a, C> {
     fn run_unit(&self, unit: usize, end: Cycle, to_last_thread: bool) {
         let mut unit = own(&self.units[unit]);
         if C::IN_STEP {
-            let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
+            let mut world = write(&self.world);
             let (shared, kernels) = &mut *world;
             unit.run(end, to_last_thread, kernels, Access::Alone(shared));
         } else {
-            let world = self.world.read().unwrap_or_else(PoisonError::into_inner);
+            let world = read(&self.world);
             unit.run(end, to_last_thread, world.1, Access::Frozen(world.0));
         }
     }
@@ -450,7 +460,7 @@ impl<C: Core> Control<C> {
         while at < end {
             let until = if self.sample_at > at { end.min(self.sample_at) } else { end };
             let tasks = {
-                let mut shift = floor.shift.write().unwrap_or_else(PoisonError::into_inner);
+                let mut shift = write(&floor.shift);
                 shift.units.clear();
                 let units = floor.each_unit().enumerate();
                 shift.units.extend(units.filter(|(_, u)| u.next_event() < until && u.has_threads()).map(|(i, _)| i));
@@ -502,7 +512,7 @@ impl<C: Core> Control<C> {
     /// Operations that wait for this are performed if they are of a cycle before `end`.
     fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<(), Box<Fault>> {
         self.exchange_messages(floor, &mut own(&floor.memory));
-        let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+        let mut world = write(&floor.world);
         let shared = &mut *world.0;
         let mut waiting = Vec::new();
         for (number, mut unit) in floor.each_unit().enumerate() {
@@ -624,7 +634,7 @@ impl<C: Core> Control<C> {
                 continue;
             }
             let Self { dispatcher, room, cores_per_unit, .. } = self;
-            let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+            let mut world = write(&floor.world);
             let (shared, kernels) = &mut *world;
             dispatcher.dispatch(cycle, room, |p| {
                 let place = p.core % *cores_per_unit;
@@ -663,7 +673,7 @@ impl<C: Core> Control<C> {
         }
         let Self { watchdog, kernel_ready, now, .. } = self;
         if let Some(watchdog) = watchdog {
-            let mut world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+            let mut world = write(&floor.world);
             let (shared, kernels) = &mut *world;
             let mut units: Vec<_> = floor.each_unit().collect();
             let cores: Vec<&C> = units.iter().flat_map(|unit| &unit.cores).collect();
@@ -680,7 +690,7 @@ impl<C: Core> Control<C> {
     }
 
     fn deadlock(&self, floor: &Floor<'_, C>) -> MachineError {
-        let world = floor.world.write().unwrap_or_else(PoisonError::into_inner);
+        let world = read(&floor.world);
         let mut blocked = Vec::new();
         for unit in floor.each_unit() {
             unit.cores.iter().for_each(|core| blocked.extend(core.describe_stalls(world.1)));
