@@ -4,8 +4,8 @@
 use crate::launch::Launch;
 use crate::spot::spot;
 use crate::state::DeviceState;
-use crate::stream::LiveStream;
-use isa::{Control, CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
+use crate::stream::{LiveStream, Turn};
+use isa::{CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 
 /// Instructions that a warp executes before the next warp's turn: large enough for speed, small enough that
@@ -105,20 +105,25 @@ fn turn(
     (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst)),
     out: &mut DynInst,
 ) -> Result<Waiting, Box<Fault>> {
-    for _ in 0..TURN {
-        let Some(pc) = stream.next_pc(warp) else { return Ok(Waiting::Done) };
-        let control = stream.kernel(warp).map_or(Control::None, |k| k.program.inst(pc).control);
-        let context = StepContext { now: stats.warp_instructions, sm: 0 };
-        let live = stream.live(warp);
-        stream.step_alone(state, warp, context, out)?;
-        observe(live, out);
-        stats.warp_instructions += 1;
-        stats.thread_instructions += u64::from(out.mask.count_ones());
-        let arrives = matches!(control, Control::BarrierSync | Control::BarrierArrive) && out.mask != 0;
-        if arrives {
-            barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;
-            if control == Control::BarrierSync {
-                return Ok(Waiting::Barrier { id: out.barrier.id, threads: u32::from(out.barrier.threads) });
+    let mut left = TURN;
+    while left > 0 {
+        let mut context = StepContext { now: stats.warp_instructions, sm: 0 };
+        let count = |live: LaneMask, out: &DynInst| {
+            observe(live, out);
+            stats.thread_instructions += u64::from(out.mask.count_ones());
+        };
+        let before = context.now;
+        let end = stream.take_turn(state, warp, (left, &mut context), out, count)?;
+        stats.warp_instructions = context.now;
+        left -= (context.now - before) as u32;
+        match end {
+            Turn::Over => break,
+            Turn::Done => return Ok(Waiting::Done),
+            Turn::Barrier { waits } => {
+                barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;
+                if waits {
+                    return Ok(Waiting::Barrier { id: out.barrier.id, threads: u32::from(out.barrier.threads) });
+                }
             }
         }
     }

@@ -11,7 +11,8 @@ use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Reduction, Warp, Way};
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+    Control, CtaSlot, Dim3, DynInst, Fault, Inst, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext,
+    WarpSlot, WarpStream,
 };
 use kit::{Cycle, LaneMask};
 use std::sync::Arc;
@@ -248,6 +249,112 @@ impl WarpStream for LiveStream {
         for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
             self.warps[warp.index()].kernel = None;
         }
+    }
+}
+
+/// Why a warp's turn has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It has executed as many instructions as it was allowed.
+    Over,
+    /// It has arrived at a barrier; whether it waits there.
+    Barrier { waits: bool },
+    /// All its lanes have exited.
+    Done,
+}
+
+/// For runs without time.
+impl LiveStream {
+    /// Executes up to `most` instructions of a warp that has the device for itself. `observe` sees each, with the lanes
+    /// that were live before it. The last one is in `out`; the cycle in `context` counts instructions.
+    pub(crate) fn take_turn(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        (most, context): (u32, &mut StepContext),
+        out: &mut DynInst,
+        mut observe: impl FnMut(LaneMask, &DynInst),
+    ) -> Result<Turn, Box<Fault>> {
+        if self.warps[slot.index()].way == Way::Watched {
+            return self.take_watched_turn(shared, slot, (most, context), out, observe);
+        }
+        if let Some(pending) = self.warps[slot.index()].pending {
+            self.finish_reduction(self.warps[slot.index()].cta.into(), pending.barrier);
+        }
+        let Self { warps, ctas, reader, .. } = self;
+        let warp = &mut warps[slot.index()];
+        let cta = &mut ctas[warp.cta as usize];
+        let Parts { memory, images, rest, launch, gpu } = shared.alone(warp.launch, reader);
+        let Some(launch) = launch else { return Ok(Turn::Done) };
+        let mut env = Environment {
+            memory,
+            images,
+            rest,
+            shared: &mut cta.shared,
+            reductions: &mut cta.reductions,
+            launch,
+            gpu,
+            context: *context,
+            cta: cta.position,
+        };
+        let (kernel, insts) = (&*launch.kernel, launch.kernel.program.insts());
+        for _ in 0..most {
+            if warp.pc().is_none() {
+                return Ok(Turn::Done);
+            }
+            let live = warp.live();
+            let done = if warp.is_machine_code {
+                machine::execute(warp, kernel, &mut env, out)
+            } else {
+                execute(warp, kernel, &mut env, out)
+            };
+            env.context.now += 1;
+            *context = env.context;
+            if let Err(Stop::Trap(trap)) = done {
+                return Err(self.fault(shared, slot, out.pc, *trap));
+            }
+            observe(live, out);
+            if let Some(waits) = arrival(insts, out) {
+                return Ok(Turn::Barrier { waits });
+            }
+        }
+        Ok(Turn::Over)
+    }
+
+    /// The same under checks.
+    #[cold]
+    fn take_watched_turn(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        (most, context): (u32, &mut StepContext),
+        out: &mut DynInst,
+        mut observe: impl FnMut(LaneMask, &DynInst),
+    ) -> Result<Turn, Box<Fault>> {
+        let Some(kernel) = self.kernel(slot).cloned() else { return Ok(Turn::Done) };
+        for _ in 0..most {
+            if self.next_pc(slot).is_none() {
+                return Ok(Turn::Done);
+            }
+            let live = self.live(slot);
+            self.step_alone(shared, slot, *context, out)?;
+            context.now += 1;
+            observe(live, out);
+            if let Some(waits) = arrival(kernel.program.insts(), out) {
+                return Ok(Turn::Barrier { waits });
+            }
+        }
+        Ok(Turn::Over)
+    }
+}
+
+/// Whether the executed instruction has arrived at a barrier; if so, whether its warp waits there.
+#[inline]
+fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
+    match insts[out.pc.index()].traits.control {
+        Control::BarrierSync if out.mask != 0 => Some(true),
+        Control::BarrierArrive if out.mask != 0 => Some(false),
+        _ => None,
     }
 }
 

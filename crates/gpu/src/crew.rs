@@ -3,6 +3,7 @@
 //! Which thread does which task changes nothing that is simulated: a task touches only what is its own. Threads that
 //! have nothing to do wait for some microseconds, since the next window usually comes sooner, and sleep then.
 
+use crate::scaling::Scaling;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,12 +16,13 @@ pub struct HostThreads {
     total: usize,
     running: Arc<AtomicUsize>,
     order: Option<u64>,
+    scaling: Option<Arc<Mutex<Scaling>>>,
 }
 
 impl HostThreads {
     /// `total` threads, at least one.
     pub fn new(total: usize) -> Self {
-        Self { total: total.max(1), running: Arc::default(), order: None }
+        Self { total: total.max(1), running: Arc::default(), order: None, scaling: None }
     }
 
     /// As many as the host has processors.
@@ -32,6 +34,21 @@ impl HostThreads {
     /// depend on it.
     pub fn shuffled(self, seed: u64) -> Self {
         Self { order: Some(seed), ..self }
+    }
+
+    /// One thread, which measures how long the parts of each window take.
+    pub fn measuring() -> Self {
+        Self { scaling: Some(Arc::default()), ..Self::new(1) }
+    }
+
+    /// What was measured, if anything is.
+    pub fn scaling(&self) -> Option<Scaling> {
+        Some(self.measure()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// What measures the tasks, if anything does.
+    pub(crate) fn measure(&self) -> Option<&Mutex<Scaling>> {
+        self.scaling.as_deref()
     }
 
     /// The seed of the order of work, if it is drawn.
@@ -74,7 +91,7 @@ impl Drop for Share<'_> {
 const AWAKE: Duration = Duration::from_micros(20);
 
 /// A round of tasks that took less than this is not worth waking anybody: the next one is done by the calling thread.
-const WORTH_SHARING: Duration = Duration::from_micros(30);
+pub(crate) const WORTH_SHARING: Duration = Duration::from_micros(30);
 
 /// What a thread waits for: a number that changes, and where it sleeps until then.
 #[derive(Default)]
@@ -121,16 +138,50 @@ impl Signal {
     }
 }
 
+/// The tasks of a round: number of the round, how many tasks it has, and the next one, in one word, so that a thread that
+/// comes late takes none of another round.
+#[derive(Default)]
+struct Round(AtomicU64);
+
+impl Round {
+    /// Bits of a number of tasks.
+    const BITS: u32 = 20;
+
+    /// Begins a round. No task of the one before is left.
+    fn begin(&self, tasks: usize) {
+        let number = (self.0.load(Ordering::SeqCst) >> (2 * Self::BITS)).wrapping_add(1);
+        self.0.store((number << Self::BITS | tasks as u64) << Self::BITS, Ordering::SeqCst);
+    }
+
+    /// Takes the next task.
+    fn take(&self) -> Option<usize> {
+        let part = |state: u64| state & ((1 << Self::BITS) - 1);
+        let next = |state: u64| Some(part(state) as usize).filter(|_| part(state) < part(state >> Self::BITS));
+        next(self.0.load(Ordering::SeqCst))?;
+        next(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+}
+
+/// What the tasks of a run are.
+pub(crate) trait Work: Sync {
+    /// Task number `task` of the present round.
+    fn task(&self, task: usize);
+    /// The long task that goes on beside the rounds of a window.
+    fn aside(&self);
+}
+
 /// What the threads of a run have in common.
 struct Board<'a> {
     helpers: usize,
-    task: &'a (dyn Fn(usize) + Sync),
-    /// Number of the present round of tasks.
-    round: Signal,
-    tasks: AtomicUsize,
-    next: AtomicUsize,
-    /// Rounds that helpers have ended, added up.
-    ended: Signal,
+    work: &'a dyn Work,
+    /// Changes when there is something to do.
+    call: Signal,
+    round: Round,
+    /// The task beside the rounds waits for a thread.
+    aside: AtomicBool,
+    /// Tasks of rounds that have been done, and tasks beside them, each added up.
+    done: Signal,
+    asides_done: Signal,
     stop: AtomicBool,
     panicked: AtomicBool,
 }
@@ -138,52 +189,51 @@ struct Board<'a> {
 impl Board<'_> {
     /// The life of a helper.
     fn help(&self) {
-        /// Counts the round as ended, also after a panic, which the calling thread passes on.
-        struct Ending<'a>(&'a Board<'a>);
-        impl Drop for Ending<'_> {
-            fn drop(&mut self) {
-                if std::thread::panicking() {
-                    self.0.panicked.store(true, Ordering::SeqCst);
-                }
-                self.0.ended.add();
-            }
-        }
         let mut seen = 0;
         loop {
-            seen = self.round.wait(|round| round > seen);
+            seen = self.call.wait(|call| call > seen);
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
-            let ending = Ending(self);
             self.take_tasks();
-            drop(ending);
+            self.take_aside();
         }
     }
 
     fn take_tasks(&self) {
-        let tasks = self.tasks.load(Ordering::SeqCst);
-        loop {
-            let task = self.next.fetch_add(1, Ordering::SeqCst);
-            if task >= tasks {
-                return;
-            }
-            (self.task)(task);
+        while let Some(task) = self.round.take() {
+            self.count(&self.done, || self.work.task(task));
         }
     }
 
-    /// All threads do the tasks `0..tasks`.
-    fn share(&self, tasks: usize) {
-        self.tasks.store(tasks, Ordering::SeqCst);
-        self.next.store(0, Ordering::SeqCst);
-        let before = self.ended.value.load(Ordering::SeqCst);
-        self.round.add();
-        self.take_tasks();
-        self.ended.wait(|ended| ended == before + self.helpers as u64);
+    /// Does the task beside the rounds unless another thread has taken it. Not before the tasks of the round.
+    fn take_aside(&self) {
+        if self.aside.swap(false, Ordering::SeqCst) {
+            self.count(&self.asides_done, || self.work.aside());
+        }
+    }
+
+    /// Does `task`, and counts it as done also if it panics, which the calling thread passes on.
+    fn count(&self, done: &Signal, task: impl FnOnce()) {
+        struct Ending<'a>(&'a AtomicBool, &'a Signal);
+        impl Drop for Ending<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.store(true, Ordering::SeqCst);
+                }
+                self.1.add();
+            }
+        }
+        let _ending = Ending(&self.panicked, done);
+        task();
+    }
+
+    fn pass_on_panics(&self) {
         assert!(!self.panicked.load(Ordering::SeqCst), "a thread of the simulation has panicked");
     }
 }
 
-/// The calling thread, and those that help it from the first round on that is worth it.
+/// The calling thread, and those that help it from the first window on that is worth it.
 pub(crate) struct Crew<'a> {
     board: &'a Board<'a>,
     /// Starts the helpers.
@@ -191,58 +241,106 @@ pub(crate) struct Crew<'a> {
     has_started: Cell<bool>,
     /// Every round is shared, however short.
     always: bool,
-    /// How long the last round took.
-    last: Cell<Duration>,
+    /// How long the last round took, of the first ones of windows and of others.
+    last: [Cell<Duration>; 2],
+    /// Tasks of rounds that the threads have been given, and tasks beside them.
+    given: Cell<u64>,
+    asides: Cell<u64>,
+    measure: Option<&'a Mutex<Scaling>>,
 }
 
 impl Crew<'_> {
-    /// Calls `work` with a crew of `threads` threads, the calling one among them, that do `task`s by their numbers. Short
-    /// rounds of tasks are shared only if `always`.
+    /// Calls `run` with a crew of `threads` threads, the calling one among them, that do `work`. Short rounds of tasks are
+    /// shared only if `always`. With `measure` there is one thread, whose tasks are measured.
     pub fn with<R>(
         threads: usize,
         always: bool,
-        task: &(dyn Fn(usize) + Sync),
-        work: impl FnOnce(&Crew<'_>) -> R,
+        measure: Option<&Mutex<Scaling>>,
+        work: &dyn Work,
+        run: impl FnOnce(&Crew<'_>) -> R,
     ) -> R {
         let board = Board {
-            helpers: threads.saturating_sub(1),
-            task,
-            round: Signal::default(),
-            tasks: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-            ended: Signal::default(),
+            helpers: if measure.is_some() { 0 } else { threads.saturating_sub(1) },
+            work,
+            call: Signal::default(),
+            round: Round::default(),
+            aside: AtomicBool::new(false),
+            done: Signal::default(),
+            asides_done: Signal::default(),
             stop: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
         };
         let board = &board;
         std::thread::scope(|scope| {
             let start = || (0..board.helpers).for_each(|_| drop(scope.spawn(|| board.help())));
-            let (has_started, last) = (Cell::new(false), Cell::new(Duration::ZERO));
-            let crew = Crew { board, start: &start, has_started, always, last };
+            let (has_started, last) = (Cell::new(false), Default::default());
+            let (given, asides) = (Cell::new(0), Cell::new(0));
+            let crew = Crew { board, start: &start, has_started, always, last, given, asides, measure };
             // Helpers end after a panic, too, else the scope would wait for them.
-            let result = catch_unwind(AssertUnwindSafe(|| work(&crew)));
+            let result = catch_unwind(AssertUnwindSafe(|| run(&crew)));
             board.stop.store(true, Ordering::SeqCst);
-            board.round.add();
+            board.call.add();
             result.unwrap_or_else(|panic| resume_unwind(panic))
         })
     }
 
-    /// Does the tasks `0..tasks`. Those with low numbers begin first.
-    pub fn run(&self, tasks: usize) {
-        if self.board.helpers == 0 {
-            (0..tasks).for_each(self.board.task);
-            return;
+    /// A window begins, with a task beside its rounds if `aside`. [`Crew::end_window`] follows.
+    pub fn begin_window(&self, aside: bool) {
+        if aside {
+            self.asides.set(self.asides.get() + 1);
+            self.board.aside.store(true, Ordering::SeqCst);
+            if self.is_worth_sharing(true) {
+                self.call();
+            }
+        }
+    }
+
+    /// Does the tasks `0..tasks`, in the first round of the window or in another one. Those with low numbers begin first.
+    pub fn run(&self, tasks: usize, is_first: bool) {
+        if let Some(measure) = self.measure {
+            let mut scaling = measure.lock().unwrap_or_else(PoisonError::into_inner);
+            return scaling.round(tasks, is_first, &|task| self.board.work.task(task));
+        }
+        let board = self.board;
+        if board.helpers == 0 {
+            return (0..tasks).for_each(|task| board.work.task(task));
         }
         let begin = Instant::now();
-        if tasks < 2 || self.last.get() < WORTH_SHARING && !self.always {
-            (0..tasks).for_each(self.board.task);
+        if tasks < 2 || !self.is_worth_sharing(is_first) {
+            (0..tasks).for_each(|task| board.work.task(task));
         } else {
-            if !self.has_started.replace(true) {
-                (self.start)();
-            }
-            self.board.share(tasks);
+            board.round.begin(tasks);
+            self.call();
+            board.take_tasks();
+            self.given.set(self.given.get() + tasks as u64);
+            board.done.wait(|done| done == self.given.get());
+            board.pass_on_panics();
         }
-        self.last.set(begin.elapsed());
+        self.last[usize::from(is_first)].set(begin.elapsed());
+    }
+
+    /// All of the window is done when this returns.
+    pub fn end_window(&self) {
+        let board = self.board;
+        if let Some(measure) = self.measure {
+            let mut scaling = measure.lock().unwrap_or_else(PoisonError::into_inner);
+            return scaling.end_window(board.aside.swap(false, Ordering::SeqCst).then_some(&|| board.work.aside()));
+        }
+        board.take_aside();
+        board.asides_done.wait(|done| done == self.asides.get());
+        board.pass_on_panics();
+    }
+
+    /// Whether a round, the first of a window or another one, takes so long that helpers are called.
+    fn is_worth_sharing(&self, is_first: bool) -> bool {
+        self.board.helpers > 0 && (self.always || self.last[usize::from(is_first)].get() >= WORTH_SHARING)
+    }
+
+    fn call(&self) {
+        if !self.has_started.replace(true) {
+            (self.start)();
+        }
+        self.board.call.add();
     }
 }
 
@@ -250,23 +348,46 @@ impl Crew<'_> {
 mod tests {
     use super::*;
 
+    /// Calls a function with the number of each task.
+    struct Calls<F>(F);
+
+    /// The number of the task beside rounds.
+    const ASIDE: usize = 1000;
+
+    impl<F: Fn(usize) + Sync> Work for Calls<F> {
+        fn task(&self, task: usize) {
+            (self.0)(task);
+        }
+
+        fn aside(&self) {
+            (self.0)(ASIDE);
+        }
+    }
+
     #[test]
     fn each_task_of_each_round_is_done_once() {
         for threads in [1, 2, 5] {
-            let done: Vec<AtomicUsize> = (0..40).map(|_| AtomicUsize::new(0)).collect();
-            let task = |i: usize| _ = done[i].fetch_add(1, Ordering::SeqCst);
-            Crew::with(threads, true, &task, |crew| {
-                for round in 0..200 {
-                    crew.run(round % 41);
-                    if round % 50 == 0 {
+            let done: Vec<AtomicUsize> = (0..=ASIDE).map(|_| AtomicUsize::new(0)).collect();
+            let work = Calls(|i: usize| _ = done[i].fetch_add(1, Ordering::SeqCst));
+            Crew::with(threads, true, None, &work, |crew| {
+                for window in 0..200 {
+                    crew.begin_window(window % 3 != 0);
+                    for round in 0..3 {
+                        crew.run((window + round) % 41, round == 0);
+                    }
+                    crew.end_window();
+                    let asides = (0..=window).filter(|window| window % 3 != 0).count();
+                    assert_eq!(done[ASIDE].load(Ordering::SeqCst), asides, "window {window}, {threads} threads");
+                    if window % 50 == 0 {
                         // Long enough for helpers to fall asleep.
                         std::thread::sleep(Duration::from_millis(1));
                     }
                 }
             });
-            let expected = |i: usize| (0..200).filter(|round| i < round % 41).count();
-            for (i, done) in done.iter().enumerate() {
-                assert_eq!(done.load(Ordering::SeqCst), expected(i), "task {i}, {threads} threads");
+            let rounds = || (0..200).flat_map(|window| (0..3).map(move |round| (window + round) % 41));
+            for (i, done) in done.iter().enumerate().take(40) {
+                let expected = rounds().filter(|&tasks| i < tasks).count();
+                assert_eq!(done.load(Ordering::SeqCst), expected, "task {i}, {threads} threads");
             }
         }
     }
@@ -285,9 +406,17 @@ mod tests {
     #[test]
     fn a_panic_of_any_thread_reaches_the_caller() {
         for threads in [1, 3] {
-            let task = |i: usize| assert_ne!(i, 7);
-            let outcome = catch_unwind(|| Crew::with(threads, true, &task, |crew| crew.run(20)));
-            assert!(outcome.is_err());
+            for bad in [7, ASIDE] {
+                let work = Calls(|i: usize| assert_ne!(i, bad));
+                let outcome = catch_unwind(|| {
+                    Crew::with(threads, true, None, &work, |crew| {
+                        crew.begin_window(true);
+                        crew.run(20, true);
+                        crew.end_window();
+                    });
+                });
+                assert!(outcome.is_err(), "{bad} on {threads} threads");
+            }
         }
     }
 }

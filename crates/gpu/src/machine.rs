@@ -13,24 +13,28 @@
 //! ```
 //! **Time is exact** where nothing else runs: a kernel ends in the cycle of its last CTA's end, launch latencies end in
 //! their cycle, samples are of their cycle. A window is cut there. What windows change:
-//! - A place that a CTA has left is filled from the next window on.
-//! - A core knows at a window's end what has left its queues to the crossbar in the window before.
+//! - Where CTAs wait for places, a unit pauses when one of its CTAs has ended, until all units have paused or have done
+//!   the window. Then all that have paused get their next CTAs, in the order of the cycles of their pauses. Each CTA
+//!   starts in the cycle after an end, but one may go to a unit that paused later than a unit that pauses once more.
+//! - What has left a core's queue to the crossbar since the window before the last, the core estimates where the queue
+//!   would be full ([`mem::Drain`]).
 //! - While other kernels run, a kernel counts as ended at the window's end.
 //!
 //! Cores that run in step ([`Core::IN_STEP`]), textures (which skip the latency path) and an L2 without a latency have
 //! windows of one cycle, one part after the other.
 
 use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport};
-use crate::crew::{Crew, HostThreads};
+use crate::crew::{Crew, HostThreads, Work};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
 use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running, View};
+use crate::scaling::Scaling;
 use crate::snapshot::{LaunchWait, Snapshot};
-use crate::unit::{Start, Unit};
+use crate::unit::{Start, StopAt, Unit};
 use crate::watchdog::Watchdog;
 use config::GpuConfig;
 use isa::{Fault, KernelId};
 use kit::{BitSet, Counters, Cycle, NEVER};
-use mem::MemorySystem;
+use mem::{AnswerCounters, MemorySystem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
@@ -83,6 +87,8 @@ pub struct Machine<C: Core> {
 struct Floor<'a, C: Core> {
     units: Vec<Mutex<&'a mut Unit<C>>>,
     memory: Mutex<&'a mut MemorySystem>,
+    /// How far each of its sides goes in this window, if it has work.
+    memory_upto: Mutex<Option<(Cycle, Cycle)>>,
     world: RwLock<(&'a mut C::Shared, &'a [C::Kernel])>,
     shift: RwLock<Shift>,
 }
@@ -90,13 +96,10 @@ struct Floor<'a, C: Core> {
 /// The tasks of a window.
 #[derive(Debug, Default)]
 struct Shift {
-    /// The memory system has work: how far each of its sides goes.
-    memory: Option<(Cycle, Cycle)>,
     /// Units that have work, and the cycle at which they stop.
     units: Vec<usize>,
     end: Cycle,
-    /// They stop at the end of their last CTA.
-    to_last_thread: bool,
+    stop: StopAt,
 }
 
 // A panic of one thread ends the run: what others find of its state then is of no use, and not looked at.
@@ -113,31 +116,31 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a, C: Core> Floor<'a, C> {
-    /// Task number `task` of the shift.
-    fn work(&self, mut task: usize) {
+impl<C: Core> Work for Floor<'_, C> {
+    fn task(&self, task: usize) {
         let shift = read(&self.shift);
-        if let Some((requests, replies)) = shift.memory {
-            if task == 0 {
-                let mut memory = own(&self.memory);
-                memory.run_requests(requests);
-                memory.run_replies(replies);
-                return;
-            }
-            task -= 1;
-        }
-        self.run_unit(shift.units[task], shift.end, shift.to_last_thread);
+        self.run_unit(shift.units[task], shift.end, shift.stop);
     }
 
-    fn run_unit(&self, unit: usize, end: Cycle, to_last_thread: bool) {
+    fn aside(&self) {
+        let mut memory = own(&self.memory);
+        if let Some((requests, replies)) = *own(&self.memory_upto) {
+            memory.run_requests(requests);
+            memory.run_replies(replies);
+        }
+    }
+}
+
+impl<'a, C: Core> Floor<'a, C> {
+    fn run_unit(&self, unit: usize, end: Cycle, stop: StopAt) {
         let mut unit = own(&self.units[unit]);
         if C::IN_STEP {
             let mut world = write(&self.world);
             let (shared, kernels) = &mut *world;
-            unit.run(end, to_last_thread, kernels, Access::Alone(shared));
+            unit.run(end, stop, kernels, Access::Alone(shared));
         } else {
             let world = read(&self.world);
-            unit.run(end, to_last_thread, world.1, Access::Frozen(world.0));
+            unit.run(end, stop, world.1, Access::Frozen(world.0));
         }
     }
 
@@ -271,9 +274,14 @@ impl<C: Core> Machine<C> {
         let share = host.enter();
         let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len()) };
         let (control, floor) = self.split();
-        Crew::with(threads, host.order().is_some(), &|task| floor.work(task), |crew| {
+        let measure = host.measure();
+        let note = |event: fn(&mut Scaling)| measure.iter().for_each(|scaling| event(&mut own(scaling)));
+        note(Scaling::begin);
+        let done = Crew::with(threads, host.order().is_some(), measure, &floor, |crew| {
             control.run(&floor, crew, limit, watch)
-        })
+        });
+        note(Scaling::end);
+        done
     }
 
     /// The control, and what it controls.
@@ -282,6 +290,7 @@ impl<C: Core> Machine<C> {
         let floor = Floor {
             units: units.iter_mut().map(Mutex::new).collect(),
             memory: Mutex::new(memory),
+            memory_upto: Mutex::default(),
             world: RwLock::new((shared, kernels)),
             shift: RwLock::default(),
         };
@@ -421,13 +430,23 @@ impl<C: Core> Control<C> {
         let end = window_end.min(limit).min(cut);
         self.dispatch(floor, end);
         let memory = self.prepare_memory(floor, window_end);
-        self.run_units(floor, crew, end, memory);
-        if let Some(fault) = self.first_fault(floor) {
+        *own(&floor.memory_upto) = memory;
+        floor
+            .each_unit()
+            .for_each(|mut unit| (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every));
+        crew.begin_window(memory.is_some());
+        self.run_units(floor, crew, end);
+        crew.end_window();
+        let fault = self.first_fault(floor);
+        if fault.is_none() {
+            self.catch_up(floor, self.now);
+        }
+        self.collect_samples(floor);
+        if let Some(fault) = fault {
             // What came before the fault is visible.
             self.exchange(floor, self.now)?;
             return Err(fault);
         }
-        self.catch_up(floor, self.now);
         self.exchange(floor, NEVER)?;
         self.retire(floor);
         Ok(self.now - start)
@@ -455,39 +474,67 @@ impl<C: Core> Control<C> {
     }
 
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
-    fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle, mut memory: Option<(Cycle, Cycle)>) {
-        let mut at = self.now;
-        while at < end {
-            let until = if self.sample_at > at { end.min(self.sample_at) } else { end };
-            let tasks = {
-                let mut shift = write(&floor.shift);
-                shift.units.clear();
-                let units = floor.each_unit().enumerate();
-                shift.units.extend(units.filter(|(_, u)| u.next_event() < until && u.has_threads()).map(|(i, _)| i));
-                shift.memory = memory.take();
-                if let Some(state) = &mut self.shuffle {
-                    shuffle(state, &mut shift.units);
-                }
-                (shift.end, shift.to_last_thread) = (until, true);
-                shift.units.len() + usize::from(shift.memory.is_some())
-            };
-            crew.run(tasks);
-            at = until;
-            if floor.each_unit().all(|unit| !unit.has_threads())
-                && let Some(last) = floor.each_unit().filter_map(|unit| unit.ended).max()
-            {
-                at = last + 1;
+    fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle) {
+        let (start, mut is_first) = (self.now, true);
+        loop {
+            // What gets no CTA has no reason to pause.
+            let pause = end - start > 1 && self.dispatcher.has_work(start);
+            let stop = if pause { StopAt::EachEnd } else { StopAt::LastEnd };
+            let tasks = self.hand_out(floor, end, stop);
+            crew.run(tasks, std::mem::take(&mut is_first));
+            if !pause || !self.refill(floor, end) {
                 break;
-            }
-            if floor.each_unit().any(|unit| unit.fault.is_some()) {
-                break;
-            }
-            if at == self.sample_at {
-                self.catch_up(floor, at);
-                self.take_samples_upto(floor, at);
             }
         }
-        self.now = at;
+        let last = floor.each_unit().filter_map(|unit| unit.ended).max();
+        let is_over = floor.each_unit().all(|unit| !unit.has_threads());
+        self.now = last.filter(|_| is_over).map_or(end, |last| last + 1);
+    }
+
+    /// The tasks up to cycle `until`, and how many they are.
+    fn hand_out(&mut self, floor: &Floor<'_, C>, until: Cycle, stop: StopAt) -> usize {
+        let mut shift = write(&floor.shift);
+        shift.units.clear();
+        let units = floor.each_unit().enumerate();
+        shift.units.extend(units.filter(|(_, u)| u.next_event() < until && u.has_threads()).map(|(i, _)| i));
+        if let Some(state) = &mut self.shuffle {
+            shuffle(state, &mut shift.units);
+        }
+        (shift.end, shift.stop) = (until, stop);
+        shift.units.len()
+    }
+
+    /// Units that have paused get the CTAs for which they have places now. Returns whether any has paused.
+    fn refill(&mut self, floor: &Floor<'_, C>, end: Cycle) -> bool {
+        let mut paused = Vec::new();
+        for (number, mut unit) in floor.each_unit().enumerate() {
+            if let Some(at) = unit.paused.take() {
+                // A unit takes one CTA in a cycle, and those that it has been given come first.
+                paused.push((unit.starts.back().map_or(at, |start| start.at.max(at)), number));
+            }
+        }
+        paused.sort_unstable();
+        let Some(&(first, _)) = paused.first() else { return false };
+        let mut free = BitSet::new(floor.units.len() * self.cores_per_unit);
+        let mut paused = paused.into_iter().peekable();
+        for cycle in first..end - 1 {
+            while let Some((_, unit)) = paused.next_if(|&(at, _)| at <= cycle) {
+                let mut unit = own(&floor.units[unit]);
+                let first = unit.first;
+                for (place, core) in unit.cores.iter_mut().enumerate() {
+                    if !core.finished().is_empty() {
+                        free.insert(first + place);
+                    }
+                }
+            }
+            if !self.dispatcher.has_work(cycle) || free.is_empty() && paused.peek().is_none() {
+                break;
+            }
+            if !free.is_empty() {
+                self.dispatch_in(floor, cycle, &mut free);
+            }
+        }
+        true
     }
 
     /// Cores without threads do what replies bring them, up to cycle `end`.
@@ -495,7 +542,7 @@ impl<C: Core> Control<C> {
         for unit in 0..floor.units.len() {
             let due = own(&floor.units[unit]).next_event() < end;
             if due {
-                floor.run_unit(unit, end, false);
+                floor.run_unit(unit, end, StopAt::End);
             }
         }
     }
@@ -633,24 +680,31 @@ impl<C: Core> Control<C> {
                 }
                 continue;
             }
-            let Self { dispatcher, room, cores_per_unit, .. } = self;
-            let mut world = write(&floor.world);
-            let (shared, kernels) = &mut *world;
-            dispatcher.dispatch(cycle, room, |p| {
-                let place = p.core % *cores_per_unit;
-                let mut unit = own(&floor.units[p.core / *cores_per_unit]);
-                let Unit { cores, starts, .. } = &mut **unit;
-                let core = &mut cores[place];
-                let coming = starts.iter().filter(|start| start.place == place);
-                let mut coming = coming.map(|start| kernels[start.kernel.index()].shape());
-                let fits = core.can_accept(&mut coming, kernels[p.kernel.index()].shape());
-                if fits {
-                    core.prepare_cta(shared, p.kernel, p.cta);
-                    starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
-                }
-                fits
-            });
+            let mut room = std::mem::take(&mut self.room);
+            self.dispatch_in(floor, cycle, &mut room);
+            self.room = room;
         }
+    }
+
+    /// What the dispatcher does in `cycle` for the cores in `room`. A CTA starts in the next one.
+    fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle, room: &mut BitSet) {
+        let Self { dispatcher, cores_per_unit, .. } = self;
+        let mut world = write(&floor.world);
+        let (shared, kernels) = &mut *world;
+        dispatcher.dispatch(cycle, room, |p| {
+            let place = p.core % *cores_per_unit;
+            let mut unit = own(&floor.units[p.core / *cores_per_unit]);
+            let Unit { cores, starts, .. } = &mut **unit;
+            let core = &mut cores[place];
+            let coming = starts.iter().filter(|start| start.place == place);
+            let mut coming = coming.map(|start| kernels[start.kernel.index()].shape());
+            let fits = core.can_accept(&mut coming, kernels[p.kernel.index()].shape());
+            if fits {
+                core.prepare_cta(shared, p.kernel, p.cta);
+                starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
+            }
+            fits
+        });
     }
 
     /// The next cycle in which anything can happen; `now` is the first that has not been done.
@@ -703,13 +757,38 @@ impl<C: Core> Control<C> {
     fn take_samples_upto(&mut self, floor: &Floor<'_, C>, next: Cycle) {
         while self.sample_at <= next {
             let sample = self.snapshot(floor, self.sample_at);
-            self.samples.push(sample.since(&self.sampled));
-            self.sampled = sample;
-            if self.samples.len() >= self.most_samples {
-                self.halve_samples();
-            }
-            self.sample_at += self.sample_every;
+            self.take_sample(sample);
         }
+    }
+
+    /// Takes the samples of the window, of which each unit has its part. The memory system's counters are those of the
+    /// window.
+    fn collect_samples(&mut self, floor: &Floor<'_, C>) {
+        if self.sample_at > self.now {
+            return;
+        }
+        floor.each_unit().for_each(|mut unit| unit.pass(self.now));
+        while self.sample_at <= self.now {
+            let at = self.sample_at;
+            let counted = self.sum(floor, at, |unit, core, answers| {
+                if let Some(part) = unit.samples.iter().find(|part| part.at == at) {
+                    core.add(&part.core);
+                    answers.add(&part.answers);
+                }
+            });
+            let sample = self.without_waits(counted);
+            self.take_sample(sample);
+        }
+        floor.each_unit().for_each(|mut unit| unit.samples.clear());
+    }
+
+    fn take_sample(&mut self, sample: Snapshot<C::Counters>) {
+        self.samples.push(sample.since(&self.sampled));
+        self.sampled = sample;
+        if self.samples.len() >= self.most_samples {
+            self.halve_samples();
+        }
+        self.sample_at += self.sample_every;
     }
 
     fn halve_samples(&mut self) {
@@ -729,15 +808,24 @@ impl<C: Core> Control<C> {
 
     /// What cores and memory have counted up to `upto`, waits for launches like any other time.
     fn counted(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        let mut core = C::Counters::default();
-        let memory = own(&floor.memory);
+        self.sum(floor, upto, |unit, core, answers| {
+            unit.cores.iter_mut().for_each(|one| one.settle(upto));
+            unit.cores.iter().for_each(|one| one.count(core));
+            answers.add(unit.gate.answers());
+        })
+    }
+
+    /// What the memory system has counted up to `upto`, with the parts of the units that `add` gives.
+    fn sum(
+        &self,
+        floor: &Floor<'_, C>,
+        upto: Cycle,
+        add: impl Fn(&mut Unit<C>, &mut C::Counters, &mut AnswerCounters),
+    ) -> Snapshot<C::Counters> {
+        let (memory, mut core) = (own(&floor.memory), C::Counters::default());
         let mut counters = memory.counters();
         for mut unit in floor.each_unit() {
-            for one in &mut unit.cores {
-                one.settle(upto);
-                one.count(&mut core);
-            }
-            counters.answers.add(unit.gate.answers());
+            add(&mut unit, &mut core, &mut counters.answers);
         }
         Snapshot {
             cycles: upto,

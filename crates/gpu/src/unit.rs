@@ -3,8 +3,8 @@
 use crate::core::{Access, Core, Env};
 use config::GpuConfig;
 use isa::{Dim3, Fault, KernelId};
-use kit::{Cycle, NEVER};
-use mem::{Gate, Port};
+use kit::{Counters, Cycle, NEVER};
+use mem::{AnswerCounters, Gate, Port};
 use std::collections::VecDeque;
 
 /// A CTA that is to start.
@@ -16,6 +16,18 @@ pub(crate) struct Start {
     pub place: usize,
     pub kernel: KernelId,
     pub cta: Dim3,
+}
+
+/// Where a unit stops before the end of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StopAt {
+    /// Nowhere.
+    #[default]
+    End,
+    /// At the end of its last CTA.
+    LastEnd,
+    /// It pauses at each end of a CTA.
+    EachEnd,
 }
 
 /// The cores of a cluster with their ports and their gate. It meets others only where the machine exchanges messages:
@@ -34,10 +46,24 @@ pub(crate) struct Unit<C: Core> {
     done: Cycle,
     /// The cycle of the last end of a CTA that the machine has not seen.
     pub ended: Option<Cycle>,
+    /// The same, if it has paused for a new CTA.
+    pub paused: Option<Cycle>,
     /// The first fault: its cycle, its core.
     pub fault: Option<(Cycle, usize, Box<Fault>)>,
     /// Cores have been ticked since the last exchange.
     pub has_run: bool,
+    /// The cycle before which the next sample is taken, and from one to the next.
+    pub sample_at: Cycle,
+    pub sample_every: Cycle,
+    /// Its parts of the samples of this window.
+    pub samples: Vec<SamplePart<C::Counters>>,
+}
+
+/// A unit's part of a sample: what it has counted before cycle `at`.
+pub(crate) struct SamplePart<K> {
+    pub at: Cycle,
+    pub core: K,
+    pub answers: AnswerCounters,
 }
 
 impl<C: Core> Unit<C> {
@@ -51,8 +77,12 @@ impl<C: Core> Unit<C> {
             starts: VecDeque::new(),
             done: 0,
             ended: None,
+            paused: None,
             fault: None,
             has_run: false,
+            sample_at: NEVER,
+            sample_every: NEVER,
+            samples: Vec::new(),
             cores,
         }
     }
@@ -69,18 +99,41 @@ impl<C: Core> Unit<C> {
         start.min(core).min(self.gate.next_event(self.done, &self.ports))
     }
 
-    /// Does the cycles before `end` in which anything happens, up to a fault; with `to_last_thread`, up to the end of
-    /// the last CTA.
-    pub fn run(&mut self, end: Cycle, to_last_thread: bool, kernels: &[C::Kernel], mut shared: Access<'_, C::Shared>) {
+    /// Does the cycles before `end` in which anything happens, up to a fault or to where it is to stop.
+    pub fn run(&mut self, end: Cycle, stop: StopAt, kernels: &[C::Kernel], mut shared: Access<'_, C::Shared>) {
         loop {
             let now = self.next_event();
             if now >= end || self.fault.is_some() {
                 return;
             }
-            self.cycle(now, kernels, &mut shared);
-            if to_last_thread && self.ended == Some(now) && !self.has_threads() {
-                return;
+            if now >= self.sample_at {
+                self.pass(now);
             }
+            self.cycle(now, kernels, &mut shared);
+            if stop != StopAt::End && self.ended == Some(now) {
+                if stop == StopAt::EachEnd {
+                    self.paused = Some(now);
+                }
+                if stop == StopAt::EachEnd || !self.has_threads() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes its parts of the samples up to cycle `now`: all cycles before it are done.
+    #[cold]
+    pub fn pass(&mut self, now: Cycle) {
+        while self.sample_at <= now {
+            let mut part =
+                SamplePart { at: self.sample_at, core: C::Counters::default(), answers: AnswerCounters::default() };
+            for core in &mut self.cores {
+                core.settle(part.at);
+                core.count(&mut part.core);
+            }
+            part.answers.add(self.gate.answers());
+            self.samples.push(part);
+            self.sample_at += self.sample_every;
         }
     }
 

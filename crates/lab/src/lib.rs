@@ -73,7 +73,8 @@ pub use monitor::{Details, Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{
-    CheckResult, EnergyModelInUse, HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report,
+    CheckResult, EnergyModelInUse, HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, OnThreads,
+    RegisterSource, Report,
 };
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use samples::{Overview, Sample, SampleSeries};

@@ -6,6 +6,7 @@ use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
 use crate::timeline::SmTimeline;
 use gpu::Stats;
+use gpu::{Prediction, Scaling};
 use isa::Dim3;
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -105,7 +106,7 @@ pub struct CheckResult {
 }
 
 /// Time and memory of the simulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFigures {
     /// Wall-clock time of the simulation proper; of a trace, with reading it.
     pub seconds: f64,
@@ -116,6 +117,52 @@ pub struct HostFigures {
     /// Maximum memory that the whole process has held so far (resident set); absent where the system
     /// does not report it.
     pub peak_memory_bytes: Option<u64>,
+    /// How long it would take on several host threads, if that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<HostScaling>,
+}
+
+/// How long a simulation would take on several host threads, from what the parts of its windows took on one
+/// ([`gpu::Scaling`]).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostScaling {
+    /// Between tasks: exchange, merge, dispatch, which one thread does.
+    pub alone_seconds: f64,
+    /// In tasks: cores and memory system.
+    pub task_seconds: f64,
+    /// In the memory system, which is one of them.
+    pub memory_seconds: f64,
+    /// What sharing a round with a second thread costs on this host.
+    pub handover_seconds: f64,
+    /// By the number of threads.
+    pub threads: Vec<OnThreads>,
+}
+
+/// The time on a number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct OnThreads {
+    pub threads: usize,
+    pub seconds: f64,
+    /// Over one thread.
+    pub times_faster: f64,
+}
+
+impl HostScaling {
+    /// What `measured` says.
+    pub(crate) fn of(measured: &Scaling) -> Self {
+        let handover = gpu::handover();
+        let predictions = measured.predictions(handover);
+        let one = predictions.first().map_or(0.0, |first| first.seconds);
+        let on = |p: &Prediction| OnThreads { threads: p.threads, seconds: p.seconds, times_faster: one / p.seconds };
+        Self {
+            alone_seconds: measured.alone_seconds(),
+            task_seconds: measured.task_seconds(),
+            memory_seconds: measured.memory_seconds(),
+            handover_seconds: handover.as_secs_f64(),
+            threads: predictions.iter().map(on).collect(),
+        }
+    }
 }
 
 /// `VmHWM` of this process, as Linux counts it.

@@ -6,7 +6,7 @@ use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
-use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
+use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::samples::{Overview, SampleSeries};
 use crate::setup::Setup;
 use crate::timeline::SmTimeline;
@@ -380,6 +380,7 @@ impl<'m> Simulation<'m> {
                 cycles_per_second: per_second("total_cycles"),
                 warp_instructions_per_second: per_second("warp_instructions"),
                 peak_memory_bytes: crate::report::peak_memory_bytes(),
+                scaling: self.setup.threads.scaling().map(|measured| HostScaling::of(&measured)),
             },
             total,
             by_kernel: self.by_kernel(),

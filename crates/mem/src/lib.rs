@@ -81,5 +81,5 @@ pub use dram::DramCounters;
 pub use gate::Gate;
 pub use in_step::InStep;
 pub use partition::PartitionCounters;
-pub use port::{Port, Request, RequestKind};
+pub use port::{Drain, Port, Request, RequestKind};
 pub use system::{AnswerCounters, MemoryCounters, MemorySystem};

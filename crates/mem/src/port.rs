@@ -62,21 +62,49 @@ pub struct Port {
     pub outbox: Ring<(Cycle, Request)>,
     /// Earlier requests in the crossbar's input buffer, as of the last exchange.
     pub waiting: usize,
+    /// How fast they leave it.
+    pub drain: Drain,
     /// Replies to the SM.
     pub inbox: Ring<(Cycle, Request)>,
 }
 
-impl Port {
-    /// Packets in the crossbar's input buffer, as far as the SM knows: none leaves it before the next exchange.
-    #[inline]
-    pub fn packets(&self) -> usize {
-        self.outbox.len() + self.waiting
+/// How fast packets leave a crossbar's input buffer, as the last exchanges have shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drain {
+    /// The crossbar has done the cycles before.
+    upto: Cycle,
+    /// Packets that it took in the last of them.
+    packets: usize,
+    /// How many cycles these were.
+    cycles: Cycle,
+}
+
+impl Drain {
+    /// The crossbar has done the cycles before `upto`, in which it took `packets`.
+    pub(crate) fn note(&mut self, upto: Cycle, packets: usize) {
+        if upto > self.upto {
+            *self = Self { upto, packets, cycles: upto - self.upto };
+        }
     }
 
-    /// Whether the crossbar's input buffer of `packets` packets has room for one more.
+    /// Packets that it is going to have taken by `now`, at the same rate.
+    fn expected(&self, now: Cycle) -> usize {
+        now.saturating_sub(self.upto) as usize * self.packets / self.cycles.max(1) as usize
+    }
+}
+
+impl Port {
+    /// Whether the crossbar's input buffer of `packets` packets has room for one more at `now`. An SM that finds it
+    /// full takes it that packets leave it as fast as they have left it before the last exchange.
     #[inline]
-    pub fn has_room(&self, packets: u32) -> bool {
-        self.packets() < packets as usize
+    pub fn has_room(&self, packets: u32, now: Cycle) -> bool {
+        let most = packets as usize;
+        self.outbox.len() + self.waiting < most || self.will_have_room(most, now)
+    }
+
+    #[cold]
+    fn will_have_room(&self, most: usize, now: Cycle) -> bool {
+        self.outbox.len() + self.waiting.saturating_sub(self.drain.expected(now)) < most
     }
 
     /// The next reply, if the SM may see one at `now`.

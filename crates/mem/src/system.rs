@@ -176,6 +176,7 @@ impl MemorySystem {
         let first = cluster * self.sms_per_cluster;
         let mut oldest = NEVER;
         for (port, input) in ports.iter_mut().zip(&mut self.inputs[first..]) {
+            port.drain.note(self.requests_done, port.waiting.saturating_sub(input.len()));
             if let Some(&(stamp, _)) = port.outbox.front() {
                 oldest = oldest.min(stamp);
                 port.outbox.append_to(input);

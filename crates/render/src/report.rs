@@ -9,7 +9,7 @@ use crate::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use crate::summary;
 use crate::table::{Align, Table};
 use crate::wrap::wrapped;
-use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
+use lab::{HostScaling, KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
 use workloads::Form;
 
@@ -295,7 +295,20 @@ fn speed(report: &Report) -> String {
         number::short(host.cycles_per_second),
         number::short(host.warp_instructions_per_second),
     );
-    format!("{}\n", styled(FAINT, line))
+    format!("{}\n{}", styled(FAINT, line), host.scaling.as_ref().map_or_else(String::new, scaling))
+}
+
+/// How long it would take on several host threads.
+fn scaling(measured: &HostScaling) -> String {
+    let share = |seconds: f64| format!("{:.0} %", 100.0 * seconds / (measured.alone_seconds + measured.task_seconds));
+    let mut out = format!("\n{}  predicted from the parts of this run's windows\n", styled(HEADING, "Host threads"));
+    for on in &measured.threads {
+        let times = format!("{:.2}", on.times_faster);
+        let _ = writeln!(out, "  {:>3}  {:>9}  {times:>6} times faster", on.threads, number::seconds(on.seconds));
+    }
+    let (alone, memory) = (share(measured.alone_seconds), share(measured.memory_seconds));
+    let _ = writeln!(out, "  {alone} of the time is between tasks, {memory} in the memory system, which is one task");
+    out
 }
 
 /// The program that made the report.

@@ -111,6 +111,7 @@ pub fn report() -> Report {
             cycles_per_second: 71_358.0,
             warp_instructions_per_second: 290_035.0,
             peak_memory_bytes: None,
+            scaling: None,
         },
     }
 }

@@ -176,7 +176,7 @@ impl L1 {
 
     /// Sends a request, if there is one and the port has room. Returns whether it did.
     pub fn send(&mut self, now: Cycle, port: &mut Port) -> bool {
-        if !self.may_send() || !port.has_room(self.outbox_packets) {
+        if !self.may_send() || !port.has_room(self.outbox_packets, now) {
             return false;
         }
         let request = self.direct.pop_front().or_else(|| self.cache.pop_miss());

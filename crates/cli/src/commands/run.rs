@@ -14,7 +14,7 @@ use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::profile::Profile;
 use lab::timeline::{Cycles, TimelineWindow};
-use lab::{Report, Setup};
+use lab::{HostThreads, Report, Setup};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -72,6 +72,9 @@ pub struct Args {
     output: Output,
     #[command(flatten)]
     jobs: Jobs,
+    /// Run on one host thread, measure the parts of each window, and print how long the run would take on 2 to 64 threads
+    #[arg(long, conflicts_with = "threads", help_heading = "Output")]
+    scaling: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -416,7 +419,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
         code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
         check_memory: args.check_memory,
-        threads: args.jobs.host(),
+        threads: if args.scaling { HostThreads::measuring() } else { args.jobs.host() },
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

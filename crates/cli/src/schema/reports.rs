@@ -76,7 +76,35 @@ pub fn report() -> Value {
                             number("Simulated warp instructions per second.", "warp instructions/s"),
                         ),
                         ("peak_memory_bytes", nullable(count("Maximum memory that the process has held.", "bytes"))),
+                        ("scaling?", scaling()),
                     ],
+                ),
+            ),
+        ],
+    )
+}
+
+fn scaling() -> Value {
+    let seconds = |what: &str| number(what, "s");
+    object(
+        "Time on several host threads, predicted from what the parts of this run's windows took on one.",
+        [
+            ("alone_seconds", seconds("Between tasks: exchange, merge, dispatch.")),
+            ("task_seconds", seconds("In tasks: cores and memory system.")),
+            ("memory_seconds", seconds("In the memory system, which is one task.")),
+            ("handover_seconds", seconds("What sharing a round with a second thread costs on this host.")),
+            (
+                "threads",
+                list(
+                    "By the number of threads.",
+                    &object(
+                        "A number of threads.",
+                        [
+                            ("threads", count("Host threads.", "threads")),
+                            ("seconds", seconds("Wall-clock time of the simulation.")),
+                            ("times_faster", number("Over one thread.", "")),
+                        ],
+                    ),
                 ),
             ),
         ],

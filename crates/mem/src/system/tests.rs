@@ -188,7 +188,7 @@ fn stream(config: &GpuConfig, system: &mut InStep, count: u64, address: impl Fn(
             while port.take_answer(now).is_some() {
                 left -= 1;
             }
-            while sent[sm] < count && port.has_room(config.interconnect.input_buffer_packets) {
+            while sent[sm] < count && port.has_room(config.interconnect.input_buffer_packets, now) {
                 port.outbox.push_back((now, read(address(sm as u64, sent[sm]), 0)));
                 sent[sm] += 1;
             }
@@ -426,7 +426,7 @@ fn outcome(
             }
             if let Some(&(from, request)) = waiting[sm].front()
                 && from <= now
-                && port.has_room(config.interconnect.input_buffer_packets)
+                && port.has_room(config.interconnect.input_buffer_packets, now)
             {
                 port.outbox.push_back((now, request));
                 waiting[sm].pop_front();
@@ -494,7 +494,7 @@ fn outcome_by_windows(config: &GpuConfig, traffic: &Traffic) -> (Vec<(usize, Cyc
                 }
                 if let Some(&(from, request)) = waiting[sm].front()
                     && from <= now
-                    && port.has_room(config.interconnect.input_buffer_packets)
+                    && port.has_room(config.interconnect.input_buffer_packets, now)
                 {
                     port.outbox.push_back((now, request));
                     waiting[sm].pop_front();

@@ -268,7 +268,7 @@ impl LoadStoreUnit {
         if dispatch.sent == self.transactions.len() {
             return true;
         }
-        if !port.has_room(state.spec.outbox_packets) {
+        if !port.has_room(state.spec.outbox_packets, now) {
             state.wake_up.at(now + 1);
             return false;
         }

@@ -465,7 +465,7 @@ impl LoadStoreUnit {
         let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
         self.may_send = false;
         for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
-            if !port.has_room(state.spec.outbox_packets) {
+            if !port.has_room(state.spec.outbox_packets, wb.tick.now) {
                 state.wake_up.at(wb.tick.now + 1);
                 self.may_send = true;
                 break;

@@ -133,7 +133,7 @@ impl PerfectMemory {
             return;
         }
         let Some(icache) = front_end.send().filter(|icache| icache.peek_miss().is_some()) else { return };
-        if port.has_room(wb.state.spec.outbox_packets)
+        if port.has_room(wb.state.spec.outbox_packets, now)
             && let Some(request) = icache.pop_miss()
         {
             port.outbox.push_back((now, request));

@@ -1,0 +1,190 @@
+//! How long a run would take on more host threads than it has: what its tasks took on one, and how they could be shared.
+//!
+//! In each round of tasks (a window has one, or several where units pause) a thread takes the next task when it has done
+//! its last one; the memory system is done beside the rounds. The calling thread does the rest alone: exchange, merge, dispatch. Deviations from a host with so many
+//! processors: tasks take as long there as one after the other here, with all caches and the memory for themselves; the
+//! cost of sharing a round is measured with two threads, and each further one adds what its part of that is.
+
+use crate::crew::{Crew, WORTH_SHARING, Work};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+/// Numbers of threads for which a run is predicted.
+pub const PREDICTED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// What a run on one thread has taken, and would have taken on several.
+#[derive(Clone, Debug, Default)]
+pub struct Scaling {
+    /// Outside tasks.
+    alone: Duration,
+    /// In windows: for each number of threads.
+    windows: [Duration; PREDICTED.len()],
+    /// Rounds that would be shared.
+    shared: u64,
+    /// All tasks, and those of the memory system among them.
+    tasks: Duration,
+    memory: Duration,
+    /// The rounds of the present window: the times of their tasks, and whether they would be shared.
+    rounds: Vec<(Vec<Duration>, bool)>,
+    /// How long the last round took, of those that are not the first of their window and of those that are.
+    last: [Duration; 2],
+    /// Nothing was measured since then.
+    idle_since: Option<Instant>,
+}
+
+/// A prediction of [`Scaling`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Host threads.
+    pub threads: usize,
+    /// Wall-clock time of the simulation in seconds.
+    pub seconds: f64,
+}
+
+impl Scaling {
+    /// The run begins, or goes on.
+    pub(crate) fn begin(&mut self) {
+        self.idle_since = Some(Instant::now());
+    }
+
+    /// The run ends, or pauses.
+    pub(crate) fn end(&mut self) {
+        self.alone += self.idle_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
+
+    /// Does the tasks `0..tasks` one after the other.
+    pub(crate) fn round(&mut self, tasks: usize, is_first: bool, task: &dyn Fn(usize)) {
+        self.end();
+        let times: Vec<Duration> = (0..tasks).map(|number| time_of(|| task(number))).collect();
+        let sum: Duration = times.iter().sum();
+        self.tasks += sum;
+        // As the crew decides.
+        let last = std::mem::replace(&mut self.last[usize::from(is_first)], sum);
+        let is_shared = tasks > 1 && last >= WORTH_SHARING;
+        self.shared += u64::from(is_shared);
+        self.rounds.push((times, is_shared));
+        self.begin();
+    }
+
+    /// Ends the window, with the task beside its rounds.
+    pub(crate) fn end_window(&mut self, aside: Option<&dyn Fn()>) {
+        self.end();
+        let aside = aside.map_or(Duration::ZERO, time_of);
+        self.tasks += aside;
+        self.memory += aside;
+        for (time, threads) in self.windows.iter_mut().zip(PREDICTED) {
+            *time += makespan(&self.rounds, aside, threads);
+        }
+        self.rounds.clear();
+        self.begin();
+    }
+
+    /// Seconds outside tasks: what one thread does between rounds.
+    pub fn alone_seconds(&self) -> f64 {
+        self.alone.as_secs_f64()
+    }
+
+    /// Seconds in tasks.
+    pub fn task_seconds(&self) -> f64 {
+        self.tasks.as_secs_f64()
+    }
+
+    /// Seconds in the memory system.
+    pub fn memory_seconds(&self) -> f64 {
+        self.memory.as_secs_f64()
+    }
+
+    /// The time on each number of threads, where sharing a round costs two threads `handover`.
+    pub fn predictions(&self, handover: Duration) -> Vec<Prediction> {
+        let predict = |(&windows, threads): (&Duration, usize)| {
+            let shares = self.shared as f64 * handover.as_secs_f64() * (threads - 1) as f64;
+            Prediction { threads, seconds: (self.alone + windows).as_secs_f64() + shares }
+        };
+        self.windows.iter().zip(PREDICTED).map(predict).collect()
+    }
+}
+
+fn time_of(task: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    task();
+    begin.elapsed()
+}
+
+/// How long a window takes on `threads` threads that take the next task each; the first that finds none left in a round
+/// does the task beside the rounds, at the latest the calling one at the end.
+fn makespan(rounds: &[(Vec<Duration>, bool)], aside: Duration, threads: usize) -> Duration {
+    let (mut now, mut aside_end) = (Duration::ZERO, None);
+    for (times, is_shared) in rounds {
+        // The calling thread is there from the beginning, and one may still be at the task beside.
+        let there = |number: usize| if number == 1 { aside_end.unwrap_or(now).max(now) } else { now };
+        let count = if *is_shared { threads } else { 1 };
+        let mut free: BinaryHeap<Reverse<(Duration, usize)>> =
+            (0..count).map(|number| Reverse((there(number), number))).collect();
+        let mut end = now;
+        for &time in times {
+            let Reverse((start, number)) = free.pop().unwrap_or_default();
+            end = end.max(start + time);
+            free.push(Reverse((start + time, number)));
+        }
+        if aside_end.is_none()
+            && threads > 1
+            && let Some(Reverse((start, _))) = free.pop()
+        {
+            aside_end = Some(if *is_shared { start } else { now } + aside);
+        }
+        now = end;
+    }
+    now.max(aside_end.unwrap_or(now + aside))
+}
+
+/// Tasks without work.
+struct Nothing;
+
+impl Work for Nothing {
+    fn task(&self, _: usize) {}
+    fn aside(&self) {}
+}
+
+/// What sharing a round with a second thread costs on this host, measured on rounds without work.
+pub fn handover() -> Duration {
+    const ROUNDS: u32 = 10_000;
+    let mut time = Duration::ZERO;
+    Crew::with(2, true, None, &Nothing, |crew| {
+        crew.run(2, true);
+        let begin = Instant::now();
+        (0..ROUNDS).for_each(|_| crew.run(2, true));
+        time = begin.elapsed() / ROUNDS;
+    });
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_take_the_next_task_when_they_have_done_their_last() {
+        let us = Duration::from_micros;
+        let round = |times: &[u64]| (times.iter().map(|&time| us(time)).collect(), true);
+        let on = |rounds: &[(Vec<Duration>, bool)], aside, threads| makespan(rounds, us(aside), threads).as_micros();
+        let one = [round(&[5, 3, 3, 2, 4])];
+        assert_eq!([1, 2, 3, 5, 64].map(|threads| on(&one, 0, threads)), [17, 10, 7, 5, 5]);
+        assert_eq!([1, 2].map(|threads| on(&[], 4, threads)), [4, 4]);
+        // The second thread has its tasks done after 7, and does the task beside until 16.
+        assert_eq!([1, 2, 64].map(|threads| on(&one, 9, threads)), [26, 16, 12]);
+        // Meanwhile the first does the next round.
+        let two = [round(&[5, 3, 3, 2, 4]), round(&[2, 2])];
+        assert_eq!([1, 2, 3].map(|threads| on(&two, 9, threads)), [30, 16, 14]);
+    }
+
+    #[test]
+    fn predictions_add_what_one_thread_does_alone() {
+        let ms = Duration::from_millis;
+        let mut scaling = Scaling { alone: ms(10), shared: 100, ..Scaling::default() };
+        scaling.windows = [80, 40, 20, 20, 20, 20, 20].map(ms);
+        let seconds: Vec<f64> = scaling.predictions(Duration::from_micros(10)).iter().map(|p| p.seconds).collect();
+        let expected = [0.090, 0.051, 0.033, 0.037, 0.045, 0.061, 0.093];
+        assert!(seconds.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{seconds:?}");
+    }
+}
