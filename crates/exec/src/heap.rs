@@ -72,6 +72,10 @@ impl Heap {
     }
 }
 
+kit::persist! {
+    struct Heap { bytes, placed, used, gaps }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! Kernel launches and their arguments.
 
+use kit::persist::{Archive, Mismatch, Persist};
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
 use crate::machine_code::{launch_bank, resolve, set_workspace};
@@ -244,4 +245,14 @@ fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
     }
     let (words, _) = bytes.as_chunks::<4>();
     Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
+}
+
+/// What was resolved when the launch was made.
+impl Persist for Launch {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { kernel: _, grid: _, block: _, dynamic_shared: _, workspace, params, constants } = self;
+        workspace.persist(archive)?;
+        params.persist(archive)?;
+        constants.persist(archive)
+    }
 }

@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds, Own, Reader, View};
 use crate::warp::Warp;
 use isa::{Dim3, DynInst, Image, KernelId};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use std::sync::Arc;
 
 /// Properties of the GPU that special registers report.
@@ -229,4 +230,25 @@ pub(crate) struct Parts<'a> {
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
+}
+
+/// The kernels of the launches are not part of it: whoever reads the state makes the same launches before.
+impl Persist for DeviceState {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { memory, gpu: _, output, heap, images, launches, unset, examined: _, remarks, watch } = self;
+        if watch.is_some() {
+            return Err(Mismatch::new("what is known of memory accesses that are checked is not kept"));
+        }
+        memory.persist(archive)?;
+        output.persist(archive)?;
+        heap.persist(archive)?;
+        images.persist(archive)?;
+        each(launches.iter_mut().flatten().collect::<Vec<_>>(), archive)?;
+        unset.persist(archive)?;
+        remarks.persist(archive)
+    }
+}
+
+kit::persist! {
+    new struct UnsetConstant { name, address, bytes, writes }
 }

@@ -168,11 +168,22 @@ impl Dispatcher {
         self.waiting.is_empty() && self.resident.is_empty()
     }
 
+    /// Whether no kernel has begun and not ended: at most their launch latencies run.
+    pub fn is_between_kernels(&self) -> bool {
+        self.resident.iter().all(|k| k.dispatched == 0)
+    }
+
     /// CTAs finished and CTAs in all, over kernels that have not finished.
     pub fn progress(&self) -> (u64, u64) {
         let all = self.resident.iter().chain(&self.waiting);
         all.fold((0, 0), |(done, total), k| (done + k.finished, total + k.grid.volume()))
     }
+}
+
+kit::persist! {
+    new id StreamId;
+    new struct Launched { kernel, stream, grid, dispatched, finished, ready_at }
+    struct Dispatcher { waiting, resident, last_cluster, last_places; skip timing, cores_per_cluster }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::core::{Access, Core, Env};
 use config::GpuConfig;
 use isa::{Dim3, Fault, KernelId};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Cycle, NEVER};
 use mem::{Gate, Port};
 use std::collections::VecDeque;
@@ -119,5 +120,21 @@ impl<C: Core> Unit<C> {
     /// A core has new work, or is to be looked at, in cycle `now`.
     pub fn wake(&mut self, place: usize, now: Cycle) {
         self.due[place] = self.due[place].min(now);
+    }
+}
+
+impl<C: Core> Persist for Unit<C> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { first: _, cores, ports, gate, due, starts, done, ended, fault: _, has_run } = self;
+        if !starts.is_empty() {
+            return Err(Mismatch::new("a CTA is about to start"));
+        }
+        cores.iter_mut().try_for_each(|core| core.persist(archive))?;
+        each(ports, archive)?;
+        gate.persist(archive)?;
+        each(due, archive)?;
+        done.persist(archive)?;
+        ended.persist(archive)?;
+        has_run.persist(archive)
     }
 }

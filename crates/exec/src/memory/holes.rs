@@ -61,3 +61,7 @@ impl Holes {
         self.by_size.remove(&(size, start));
     }
 }
+
+kit::persist! {
+    struct Holes { sizes, by_size }
+}

@@ -1,5 +1,7 @@
 //! An allocation: named bytes in sparse 64 KiB pages of words.
 
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
+
 /// Words of a page.
 const PAGE_WORDS: usize = 1 << 14;
 /// Bytes of a page.
@@ -241,4 +243,50 @@ fn store_bytes(words: &mut [u32], skip: usize, data: &[u8]) {
     for (i, &byte) in tail.iter().enumerate() {
         put(&mut words[(start + i) / 4], start + i, byte);
     }
+}
+
+/// A page of zeros takes one byte.
+impl Persist for DeviceAllocation {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { name, base, bytes, read_only, id, host_writes, origin, pages, written } = self;
+        if written.is_some() {
+            return Err(Mismatch::new("it is recorded which bytes of memory were written"));
+        }
+        name.persist(archive)?;
+        base.persist(archive)?;
+        bytes.persist(archive)?;
+        read_only.persist(archive)?;
+        id.persist(archive)?;
+        host_writes.persist(archive)?;
+        origin.persist(archive)?;
+        let mut count = pages.len();
+        archive.length(&mut count)?;
+        if count as u64 != bytes.div_ceil(PAGE_BYTES) || base.checked_add(*bytes).is_none() {
+            return Err(archive.wrong("an impossible allocation"));
+        }
+        pages.resize(count, Page::default());
+        for page in 0..count {
+            let words = self.page_words(page);
+            let Page { words: contents, changed } = &mut self.pages[page];
+            let mut has_contents = contents.as_ref().is_some_and(|words| words.iter().any(|&word| word != 0));
+            has_contents.persist(archive)?;
+            changed.persist(archive)?;
+            if has_contents {
+                archive.words(contents.get_or_insert_with(|| vec![0; words].into()))?;
+            } else if archive.is_reading() {
+                *contents = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fresh for DeviceAllocation {
+    fn fresh() -> Self {
+        Self::none()
+    }
+}
+
+kit::persist! {
+    enum Origin { Heap = 0, Module = 1, Host = 2 }
 }

@@ -4,6 +4,7 @@
 //! access faults only where no allocation is in its page.
 
 use super::pages::{GRANULE_BYTES, ZERO_PAGE};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::BTreeMap;
 
 /// Bytes that hardware maps together.
@@ -66,5 +67,17 @@ impl Stray {
         let new = || vec![0; PAGE_BYTES as usize / 4].into();
         let at = word_of(address);
         &mut self.pages.entry(address / PAGE_BYTES).or_insert_with(new)[at..at + GRANULE_WORDS]
+    }
+}
+
+impl Persist for Stray {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut pages = std::mem::take(&mut self.pages).into_iter().map(|(at, words)| (at, words.into_vec())).collect();
+        Vec::<(u64, Vec<u32>)>::persist(&mut pages, archive)?;
+        if pages.iter().any(|(_, words)| words.len() != PAGE_BYTES as usize / 4) {
+            return Err(archive.wrong("a page of another size"));
+        }
+        self.pages = pages.into_iter().map(|(at, words)| (at, words.into())).collect();
+        Ok(())
     }
 }

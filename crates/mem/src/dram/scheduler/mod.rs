@@ -11,6 +11,7 @@ mod fr_fcfs_cap;
 #[cfg(test)]
 mod tests;
 
+use kit::persist::{Archive, Mismatch, Persist};
 use bank_queues::{BankQueues, Pick};
 use fifo::Fifo;
 
@@ -113,4 +114,14 @@ impl Policy for Scheduler {
     fn can_choose(&self, free: u64) -> bool {
         dispatch!(self, s => s.can_choose(free))
     }
+}
+
+impl Persist for Scheduler {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        dispatch!(self, s => s.persist(archive))
+    }
+}
+
+kit::persist! {
+    new struct Queued { id, bank, row, write }
 }

@@ -67,6 +67,7 @@ use crate::warps::mask::WarpMask;
 use accesses::Accesses;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
 use kit::bits::set_bits;
 use registers::Registers;
@@ -416,5 +417,10 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let of = &self.windows[warp.index()];
         (of.waiting != 0).then(|| self.entries[warp.index() * SPAN + place_of(of.head)].id)
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.issued.persist(archive)?;
+        self.reordered.persist(archive)
     }
 }

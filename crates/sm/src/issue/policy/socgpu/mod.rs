@@ -73,6 +73,7 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
 pub use parameters::{SocgpuConfig, Until};
 
@@ -255,4 +256,12 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.buffer.oldest(warp)
     }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.counts.persist(archive)
+    }
+}
+
+kit::persist! {
+    struct Counts { inserted, issued, reordered, raw, waw_war, stop, memory }
 }
