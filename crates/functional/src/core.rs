@@ -321,7 +321,7 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
         self.stream.watch_changes(shared);
     }
 
-    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+    fn persist(&mut self, _: &[FunctionalKernel], archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { ctas, resident, ready, at_barrier, asleep, first_rise, last, counters, cycles, .. } = self;
         ctas.persist(archive)?;
         each([resident, ready, at_barrier], archive)?;

@@ -183,11 +183,12 @@ pub trait Core: Send {
     /// From now on notes whether anything that threads share changes: [`Core::has_changed`].
     fn watch_changes(&self, _shared: &mut Self::Shared) {}
 
-    /// The state that survives the end of all CTAs, for checkpoints between kernels: no thread is resident.
+    /// The state that survives the end of all CTAs, for checkpoints between kernels: no thread is resident. `kernels` are
+    /// all launches.
     ///
     /// # Errors
     /// As [`Persist::persist`](kit::persist::Persist::persist). Cores of this kind have no checkpoints.
-    fn persist(&mut self, _archive: &mut Archive) -> Result<(), Mismatch> {
+    fn persist(&mut self, _kernels: &[Self::Kernel], _archive: &mut Archive) -> Result<(), Mismatch> {
         Err(Mismatch::new("cores of this kind have no checkpoints"))
     }
 

@@ -7,7 +7,7 @@
 
 use crate::core::Core;
 use crate::machine::{Control, Machine, Waiting};
-use kit::persist::{Archive, Fresh, Mismatch, Persist, each};
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 
 kit::persist! {
     struct [K: Fresh + kit::Counters] Waiting<K> { ended, ended_cores, since }
@@ -30,7 +30,8 @@ impl<C: Core> Persist for Machine<C> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { units, memory, shared: _, kernels, control, threads: _ } = self;
         archive.same("number of launches", kernels.len())?;
-        each(units, archive)?;
+        archive.same("number of clusters", units.len())?;
+        units.iter_mut().try_for_each(|unit| unit.persist(kernels, archive))?;
         memory.persist(archive)?;
         control.persist(archive)
     }

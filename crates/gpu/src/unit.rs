@@ -123,13 +123,17 @@ impl<C: Core> Unit<C> {
     }
 }
 
-impl<C: Core> Persist for Unit<C> {
-    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+impl<C: Core> Unit<C> {
+    /// Its state between kernels ([`Persist`]).
+    ///
+    /// # Errors
+    /// As [`Persist::persist`].
+    pub fn persist(&mut self, kernels: &[C::Kernel], archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { first: _, cores, ports, gate, due, starts, done, ended, fault: _, has_run } = self;
         if !starts.is_empty() {
             return Err(Mismatch::new("a CTA is about to start"));
         }
-        cores.iter_mut().try_for_each(|core| core.persist(archive))?;
+        cores.iter_mut().try_for_each(|core| core.persist(kernels, archive))?;
         each(ports, archive)?;
         gate.persist(archive)?;
         each(due, archive)?;

@@ -1,15 +1,17 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
+use crate::checkpoint::{Answer, Keeper, Known};
 use crate::cores::Build;
 use crate::engine::Engine;
 use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
-use crate::simulation::{Launched, MOST_PENDING, Simulation, check_fit};
+use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
 use isa::KernelId;
+use kit::persist::Persist;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
@@ -99,6 +101,27 @@ impl<'m> SimulatedDevice<'m> {
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
         Ok(Self { simulation, recorder, modules: Vec::new(), next_slot: 0, broken: None, stack_bytes: None })
+    }
+
+    /// The run leaves checkpoints, or continues from one, as `keeper` says.
+    ///
+    /// # Errors
+    /// The machine has no state that can be kept.
+    pub(crate) fn keep_checkpoints(&mut self, keeper: Keeper) -> Result<(), String> {
+        self.simulation.keep_checkpoints(keeper)
+    }
+
+    /// What the host got of the device at this place, if the run has yet to come back to its checkpoint. True if it did.
+    fn answer_again(&mut self, answer: Answer, value: &mut impl Persist) -> Result<bool, DeviceError> {
+        let again = self.simulation.keeper().map_or(Ok(false), |keeper| keeper.answer_again(answer, value));
+        again.map_err(DeviceError::Other)
+    }
+
+    /// Notes what the host gets, for checkpoints.
+    fn note_answer(&mut self, answer: Answer, value: &mut impl Persist) {
+        if let Some(keeper) = self.simulation.keeper() {
+            keeper.note_answer(answer, value);
+        }
     }
 
     /// Ends the device; gives what has recorded it.
@@ -235,7 +258,7 @@ impl<'m> SimulatedDevice<'m> {
 
     fn run_by(
         &mut self,
-        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, MachineError>,
+        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, Halt>,
     ) -> Result<Vec<KernelId>, DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
@@ -245,10 +268,11 @@ impl<'m> SimulatedDevice<'m> {
                 ended.iter().for_each(|kernel| self.state().end_launch(*kernel));
                 return Ok(ended);
             }
-            Err(MachineError::Fault(fault)) => DeviceError::Fault(fault),
-            Err(MachineError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
-            Err(MachineError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
-            Err(MachineError::Interrupted) => DeviceError::Interrupted,
+            Err(Halt::Machine(MachineError::Fault(fault))) => DeviceError::Fault(fault),
+            Err(Halt::Machine(MachineError::Deadlock(deadlock))) => DeviceError::Deadlock(deadlock.to_string()),
+            Err(Halt::Machine(MachineError::Livelock(livelock))) => DeviceError::Deadlock(livelock.to_string()),
+            Err(Halt::Machine(MachineError::Interrupted)) => DeviceError::Interrupted,
+            Err(Halt::Checkpoint(why)) => DeviceError::Other(why),
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
@@ -302,23 +326,34 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
-        let address = self.state().memory.allocate(name, bytes).map_err(|e| match e {
+        let mut address = 0;
+        if self.answer_again(Answer::Address, &mut address)? {
+            return Ok(Buffer { address, bytes });
+        }
+        address = self.state().memory.allocate(name, bytes).map_err(|e| match e {
             MemoryError::Full { .. } => {
                 DeviceError::OutOfMemory { name: name.to_owned(), bytes, reason: e.to_string() }
             }
             e => other(e),
         })?;
+        self.note_answer(Answer::Address, &mut address);
         Ok(Buffer { address, bytes })
     }
 
     fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
         self.synchronize()?;
+        if self.simulation.is_replaying() {
+            return Ok(());
+        }
         self.state().memory.free(buffer.address).map_err(other)
     }
 
     fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
+        if self.simulation.is_replaying() {
+            return Ok(());
+        }
         self.state().memory.write(address, bytes).map_err(other)?;
         if let Some(recorder) = &mut self.recorder {
             recorder.note(Action::CopyToDevice { address, bytes: bytes.len() as u64 });
@@ -330,7 +365,12 @@ impl Device for SimulatedDevice<'_> {
     fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
-        self.state().memory.read(address, bytes).map_err(other)
+        if self.answer_again(Answer::Bytes, &mut Known(bytes))? {
+            return Ok(());
+        }
+        self.state().memory.read(address, bytes).map_err(other)?;
+        self.note_answer(Answer::Bytes, &mut Known(bytes));
+        Ok(())
     }
 
     fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
@@ -360,7 +400,13 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
-        self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+        let mut handle = 0;
+        if self.answer_again(Answer::Handle, &mut handle)? {
+            return Ok(handle);
+        }
+        handle = self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))?;
+        self.note_answer(Answer::Handle, &mut handle);
+        Ok(handle)
     }
 
     fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {

@@ -1,5 +1,6 @@
 //! Runs a job on a set-up GPU.
 
+use crate::checkpoint::Checkpoints;
 use crate::designs::CORES;
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
@@ -122,11 +123,27 @@ pub fn scheduler_with(scheduler: &str, name: &str, value: &str) -> Result<Option
 /// # Errors
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
+    run_kept(setup, job, Checkpoints::default(), monitor)
+}
+
+/// As [`run`], leaving checkpoints or continuing from one, as `checkpoints` say. The report of a run that continues
+/// another is that of one run, but for what the host measured.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_kept(
+    setup: &Setup,
+    job: &Job,
+    checkpoints: Checkpoints,
+    monitor: &mut dyn Monitor,
+) -> Result<Report, RunError> {
     setup.energy.as_ref().map_err(|problem| RunError::input(problem.clone()))?;
+    let keeper = checkpoints.keeper(setup, job).map_err(RunError::input)?;
     if let Job::Trace { path, concurrent_streams } = job {
-        return traces::run(setup, path, *concurrent_streams, monitor);
+        return traces::run(setup, path, *concurrent_streams, keeper, monitor);
     }
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
+    keeper.map_or(Ok(()), |keeper| device.keep_checkpoints(keeper)).map_err(RunError::input)?;
     run_on(&mut device, setup, job)
 }
 

@@ -1,6 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
-use crate::engine::{Engine, Loading};
+use crate::checkpoint::Keeper;
+use crate::engine::{Engine, Loading, Step};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
@@ -14,6 +15,7 @@ use config::GpuConfig;
 use energy::Energy;
 use gpu::{AnySnapshot, CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
 use isa::{KernelId, LaunchShape, Program};
+use kit::persist::Archive;
 use kit::text::counted;
 use kit::{Cycle, NEVER};
 use std::collections::BTreeMap;
@@ -89,6 +91,22 @@ pub(crate) struct Simulation<'m> {
     samples: Option<SampleSeries>,
     /// Whether the machine keeps samples for an overview.
     overview: bool,
+    /// Keeps the checkpoints of the run, if there are any.
+    keeper: Option<Keeper>,
+}
+
+/// Why a simulation does not continue.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    Machine(MachineError),
+    /// It does not come back to its checkpoint: why.
+    Checkpoint(String),
+}
+
+impl From<MachineError> for Halt {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(error)
+    }
 }
 
 /// Intervals of an overview: the shortest, in core cycles, and their maximum number.
@@ -128,7 +146,38 @@ impl<'m> Simulation<'m> {
             last_asked: Instant::now(),
             samples: setup.sample_interval.map(|_| SampleSeries::default()),
             overview,
+            keeper: None,
         }
+    }
+
+    /// The run leaves checkpoints, or continues from one, as `keeper` says. Nothing has been launched.
+    ///
+    /// # Errors
+    /// The machine has no state that can be kept.
+    pub fn keep_checkpoints(&mut self, keeper: Keeper) -> Result<(), String> {
+        let kept = self.machine.persist(&mut Archive::writer());
+        kept.map_err(|why| format!("no checkpoints of core `{}`: {why}", self.setup.core))?;
+        if keeper.leaves_checkpoints() {
+            self.machine.record_steps();
+        }
+        self.keeper = Some(keeper);
+        Ok(())
+    }
+
+    /// What keeps checkpoints of the run, if anything does.
+    pub fn keeper(&mut self) -> Option<&mut Keeper> {
+        self.keeper.as_mut()
+    }
+
+    /// Whether the run has yet to come back to its checkpoint: what the host does has been done.
+    pub fn is_replaying(&self) -> bool {
+        self.keeper.as_ref().is_some_and(Keeper::is_replaying)
+    }
+
+    /// Whether the next launch had ended before the checkpoint that the run has yet to come back to: nothing of it is
+    /// looked at but its name and shape. A profile has its code.
+    pub fn is_next_launch_over(&self) -> bool {
+        !self.setup.profile && self.keeper.as_ref().is_some_and(|keeper| keeper.has_ended_before(self.launches.len()))
     }
 
     /// What the warps do.
@@ -174,6 +223,9 @@ impl<'m> Simulation<'m> {
         live: Option<&exec::Launch>,
         launched: Launched,
     ) -> Result<KernelId, String> {
+        if let Some(keeper) = &self.keeper {
+            keeper.check_launch(self.launches.len(), &launched.name)?;
+        }
         let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
         let id = self.machine.launch(&loading, launched.stream)?;
         self.launches.push(launched);
@@ -182,7 +234,7 @@ impl<'m> Simulation<'m> {
 
     /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        if self.setup.gpu.launch.host_copies_fill_l2 {
+        if self.setup.gpu.launch.host_copies_fill_l2 && !self.is_replaying() {
             self.machine.copied_to_device(address, bytes);
         }
     }
@@ -195,8 +247,9 @@ impl<'m> Simulation<'m> {
     /// Runs until at most `pending` launches have not ended; gives those that have.
     ///
     /// # Errors
-    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
-    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, MachineError> {
+    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come. The run does not come back to
+    /// its checkpoint.
+    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, Halt> {
         let mut ended = Vec::new();
         while self.pending() > pending {
             ended.extend(self.run_to_next_end(NEVER)?);
@@ -213,7 +266,10 @@ impl<'m> Simulation<'m> {
     ///
     /// # Errors
     /// As [`Simulation::run_to`].
-    pub fn run_to_next_end(&mut self, limit: Cycle) -> Result<Vec<KernelId>, MachineError> {
+    pub fn run_to_next_end(&mut self, limit: Cycle) -> Result<Vec<KernelId>, Halt> {
+        if self.is_replaying() {
+            return self.step_again().map_err(Halt::Checkpoint);
+        }
         let started = Instant::now();
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
@@ -227,23 +283,54 @@ impl<'m> Simulation<'m> {
         };
         let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
-        let taken = if self.overview { Vec::new() } else { self.machine.take_samples() };
-        for interval in taken {
-            self.meter.add_interval(&interval);
-            if let Some(samples) = &mut self.samples {
-                samples.add(&interval, &self.setup.gpu);
-            }
-        }
-        let ended = self.machine.take_ended();
-        ended.iter().for_each(|run| self.add_up(run));
+        let intervals = if self.overview { Vec::new() } else { self.machine.take_samples() };
+        let step = Step { intervals, ended: self.machine.take_ended() };
+        let ended = self.add_step(&step);
         if let Err(error) = result {
             self.interrupted |= matches!(error, MachineError::Interrupted);
             for run in self.machine.unfinished() {
                 self.report(&run);
             }
-            return Err(error);
+            return Err(error.into());
         }
-        Ok(ended.iter().map(|run| run.kernel).collect())
+        self.keep();
+        Ok(ended)
+    }
+
+    /// Adds what a run to a kernel's end has brought to the figures; gives the kernels that have ended.
+    fn add_step(&mut self, step: &Step<Box<dyn CoreReport>>) -> Vec<KernelId> {
+        for interval in &step.intervals {
+            self.meter.add_interval(interval);
+            if let Some(samples) = &mut self.samples {
+                samples.add(interval, &self.setup.gpu);
+            }
+        }
+        step.ended.iter().for_each(|run| self.add_up(run));
+        step.ended.iter().map(|run| run.kernel).collect()
+    }
+
+    /// Takes a checkpoint, if the run leaves any and it is time to.
+    fn keep(&mut self) {
+        let Self { keeper, machine, reports, launches, .. } = self;
+        let Some(keeper) = keeper.as_mut().filter(|keeper| keeper.leaves_checkpoints()) else { return };
+        keeper.add_step(&machine.take_step(), reports);
+        if machine.is_between_kernels() {
+            let names = launches.iter().map(|launch| &launch.name[..]);
+            keeper.keep(names, reports, |archive| machine.persist(archive));
+        }
+    }
+
+    /// Repeats a run to a kernel's end from before the checkpoint. With the last one the machine is as it was there.
+    fn step_again(&mut self) -> Result<Vec<KernelId>, String> {
+        let Some(mut keeper) = self.keeper.take() else { return Ok(Vec::new()) };
+        let step = keeper.step_again(|archive| self.machine.step_again(archive));
+        let ended = step.map(|step| self.add_step(&step));
+        let back = ended.and_then(|ended| {
+            let Self { machine, launches, reports, .. } = self;
+            keeper.come_back(launches.len(), reports, |archive| machine.persist(archive)).map(|()| ended)
+        });
+        self.keeper = Some(keeper);
+        back
     }
 
     /// Reports a launch that has ended, and adds it to the others of its kernel.
@@ -330,6 +417,7 @@ impl<'m> Simulation<'m> {
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
         }
+        remarks.extend(self.keeper.as_ref().and_then(|keeper| keeper.trouble().map(str::to_owned)));
         remarks.extend(memory_checks::remarks(&self.setup, self.machine.source()));
         remarks.extend(self.setup.timeline.iter().flat_map(|window| window.remarks(timelines)));
         remarks
@@ -353,6 +441,9 @@ impl<'m> Simulation<'m> {
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
         let seconds = time.as_secs_f64();
+        if let Some(keeper) = self.keeper.as_mut().filter(|_| self.interrupted || kit::stop::requested()) {
+            keeper.write();
+        }
         // Settles all cores, for what follows.
         let total = self.total();
         let timelines = self.machine.timelines(self.setup.gpu.sm.issue.width as usize);

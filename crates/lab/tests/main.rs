@@ -8,6 +8,7 @@ mod support;
 
 mod accelsim;
 mod audit;
+mod checkpoints;
 mod concurrency;
 mod contract;
 mod cooperative;

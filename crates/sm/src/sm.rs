@@ -245,15 +245,16 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         Sm::describe_stalls(self, kernels).iter().map(ToString::to_string).collect()
     }
 
-    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { fetch, issue, layer, operands, units, memory, state, .. } = self;
+    fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { fetch, decode: _, issue, id_oc: _, layer, operands, oc_ex: _, units, memory, state, observer } = self;
         fetch.persist(archive)?;
         issue.persist(archive)?;
         layer.persist(archive)?;
         operands.persist(archive)?;
         units.persist(archive)?;
         memory.persist(&state.spec, archive)?;
-        state.persist(archive)
+        state.persist(archive)?;
+        observer.persist(kernels, archive)
     }
 
     fn watch_changes(&self, shared: &mut S::Shared) {

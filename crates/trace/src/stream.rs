@@ -56,6 +56,11 @@ impl TraceShared {
         Ok(id)
     }
 
+    /// Counts a launch whose CTAs have all ended before, of which nothing is read.
+    pub fn launch_closed(&mut self) {
+        self.launches.push(None);
+    }
+
     /// Closes the trace of a launch whose CTAs have all ended.
     pub fn close(&mut self, kernel: KernelId) {
         if let Some(launch) = self.launches.get_mut(kernel.index()) {

@@ -1,5 +1,6 @@
 //! `warpwright exec`: a CUDA program as it was built, on simulated GPUs.
 
+use super::resume;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
@@ -70,6 +71,11 @@ pub struct Args {
     /// Write the report as JSON to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Not for whole programs: a message says so
+    #[arg(long, hide = true, value_name = "every=TIME,file=FILE")]
+    checkpoint: Option<String>,
+    #[arg(long, hide = true, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// No report on standard error
     #[arg(short, long)]
     quiet: bool,
@@ -83,6 +89,9 @@ pub struct Args {
 
 /// Runs the program.
 pub fn run(args: &Args) -> Outcome {
+    if args.checkpoint.is_some() || args.resume.is_some() {
+        return Err(resume::not_for_programs());
+    }
     let mut environment = environment(args)?;
     let libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());

@@ -5,6 +5,7 @@
 
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
+use crate::checkpoint::Keeper;
 use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;
@@ -22,6 +23,7 @@ use workloads::Form;
 pub(super) fn run<'m>(
     setup: &Setup,
     path: &Path,
+    keeper: Option<Keeper>,
     monitor: &'m mut dyn Monitor,
     remarks: &mut Remarks,
 ) -> Result<Ran<'m>, RunError> {
@@ -38,6 +40,7 @@ pub(super) fn run<'m>(
     let machine = Build::new(setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, setup, Box::new(monitor));
     simulation.expected = Some(expected);
+    keeper.map_or(Ok(()), |keeper| simulation.keep_checkpoints(keeper)).map_err(RunError::input)?;
     let outcome = run_all(&mut simulation, &trace);
     Ok((simulation, outcome))
 }

@@ -8,7 +8,7 @@ use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 use kit::Cycle;
 use kit::bits::set_bits;
-use kit::persist::{Archive, Mismatch, Persist};
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 
 macro_rules! stalls {
     ($($(#[doc = $text:literal])+ $stall:ident = $name:literal,)*) => {
@@ -235,6 +235,12 @@ impl Persist for Stall {
         number.persist(archive)?;
         *self = *Self::ALL.get(usize::from(number)).ok_or_else(|| archive.wrong("no stall reason"))?;
         Ok(())
+    }
+}
+
+impl Fresh for Stall {
+    fn fresh() -> Self {
+        Self::Idle
     }
 }
 
