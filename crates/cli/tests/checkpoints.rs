@@ -126,17 +126,29 @@ fn an_interrupted_run_leaves_a_checkpoint() {
     let place = Place::new();
     let checkpoint = place.option("--checkpoint=every=1h,file=", "a.checkpoint");
     let json = place.option("--json=", "interrupted.json");
-    let mut child = command(&words(&[&checkpoint, &json])).stdout(Stdio::null()).spawn().expect("it starts");
+    let long = |given: &[&str]| -> Vec<String> {
+        ["run", "bfs", "--param=nodes=32768", "--param=block=128", "--quiet", "-j1"]
+            .iter()
+            .chain(given)
+            .map(|word| (*word).to_owned())
+            .collect()
+    };
+    let words = |words: &[String]| words.iter().map(String::as_str).collect::<Vec<_>>().into_boxed_slice();
+    let run = long(&[&checkpoint, &json]);
+    let mut child = command(&words(&run)).stdout(Stdio::null()).spawn().expect("it starts");
     let journal = place.path("a.checkpoint.kernels.jsonl");
     let begin = Instant::now();
-    while lines(&journal).len() < 3 && begin.elapsed() < Duration::from_secs(120) {
+    // It reacts as soon as it shows progress.
+    while lines(&journal).len() < 4 && begin.elapsed() < Duration::from_secs(120)
+        || begin.elapsed() < Duration::from_millis(300)
+    {
         std::thread::sleep(Duration::from_millis(2));
     }
     let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "it ended before it was interrupted");
-    succeed(&words(&[&place.option("--json=", "whole.json")]));
+    succeed(&words(&long(&[&place.option("--json=", "whole.json")])));
     let file = place.path("a.checkpoint");
     succeed(&["run", "--resume", file.to_str().unwrap(), &place.option("--json=", "resumed.json")]);
     assert_eq!(report(&place.path("resumed.json")), report(&place.path("whole.json")));

@@ -1,19 +1,29 @@
 //! What two runs must have in common so that one continues the other.
 
 use super::file::Digest;
-use crate::run::Job;
 use crate::setup::Setup;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Inputs up to this size are compared by their contents, larger ones by their size.
 const COMPARED_BYTES: u64 = 64 << 20;
 /// The same for the files of traces, of which there may be thousands.
 const COMPARED_TRACE_BYTES: u64 = 1 << 20;
 
+/// What is run.
+#[derive(Clone, Debug)]
+pub(crate) struct Work<'a> {
+    /// With all that chooses its inputs.
+    pub name: String,
+    /// The files that it reads.
+    pub inputs: &'a [PathBuf],
+    /// They are those of a trace.
+    pub is_trace: bool,
+}
+
 /// Names and values: equal ones mean that the results are the same.
-pub(super) fn of(setup: &Setup, job: &Job) -> Vec<(String, String)> {
+pub(super) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
     let Setup {
         gpu,
         core,
@@ -41,8 +51,8 @@ pub(super) fn of(setup: &Setup, job: &Job) -> Vec<(String, String)> {
     let intervals = (power_interval, sample_interval, overview, livelock_cycles);
     [
         ("version of the program", env!("CARGO_PKG_VERSION").to_owned()),
-        ("job", named(job)),
-        ("inputs", inputs(job)),
+        ("job", work.name.clone()),
+        ("inputs", inputs(work)),
         ("GPU", gpu.name.clone()),
         ("GPU description", digest(format!("{gpu:?}"))),
         ("core design", core.clone()),
@@ -56,21 +66,10 @@ pub(super) fn of(setup: &Setup, job: &Job) -> Vec<(String, String)> {
     .to_vec()
 }
 
-fn named(job: &Job) -> String {
-    match job {
-        Job::Workload { name, size, params, seed } => format!("{name}, {size:?}, {params:?}, seed {seed}"),
-        Job::LaunchFile { path, overrides } => format!("{}, {overrides:?}", path.display()),
-        Job::Trace { path, concurrent_streams } => {
-            let streams = if *concurrent_streams { ", concurrent streams" } else { "" };
-            format!("{}{streams}", path.display())
-        }
-    }
-}
-
-/// A digest of what the job reads.
-fn inputs(job: &Job) -> String {
-    let most = if matches!(job, Job::Trace { .. }) { COMPARED_TRACE_BYTES } else { COMPARED_BYTES };
-    job.inputs().iter().fold(Digest::new(), |digest, path| of_file(digest, path, most)).text()
+/// A digest of what is read.
+fn inputs(work: &Work<'_>) -> String {
+    let most = if work.is_trace { COMPARED_TRACE_BYTES } else { COMPARED_BYTES };
+    work.inputs.iter().fold(Digest::new(), |digest, path| of_file(digest, path, most)).text()
 }
 
 fn of_file(digest: Digest, path: &Path, most: u64) -> Digest {

@@ -1,11 +1,12 @@
 //! When checkpoints are taken, and the way back to one.
 
 use super::file::{self, Bytes, Contents};
-use super::identity;
+use super::identity::{self, Work};
 use super::journal::{Answer, Journal};
 use super::kernels::Kernels;
-use super::{CheckpointPlan, SavedRun};
+use super::plan::{CheckpointPlan, Checkpoints, SavedRun};
 use crate::report::KernelReport;
+use crate::setup::Setup;
 use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -51,7 +52,26 @@ struct Replay {
 }
 
 impl Keeper {
-    pub(super) fn new(
+    /// Keeps the checkpoints of a run of `work` on `setup`.
+    ///
+    /// # Errors
+    /// The run is not the one to be continued, or what it observes cannot be kept.
+    pub fn of(checkpoints: Checkpoints, setup: &Setup, work: &Work<'_>) -> Result<Self, String> {
+        let Checkpoints { plan, resume } = checkpoints;
+        let observers = [
+            (setup.timeline.is_some(), "--timeline"),
+            (setup.check_memory, "--check-memory"),
+            (setup.out_of_bounds == exec::OutOfBounds::Warn, "--out-of-bounds warn"),
+        ];
+        if let Some((_, option)) = observers.iter().find(|(is_on, _)| *is_on) {
+            return Err(format!(
+                "checkpoints do not keep what {option} observes; leave out {option}, or --checkpoint and --resume"
+            ));
+        }
+        Self::new(plan, resume, identity::of(setup, work))
+    }
+
+    fn new(
         plan: Option<CheckpointPlan>,
         resume: Option<SavedRun>,
         identity: Vec<(String, String)>,
