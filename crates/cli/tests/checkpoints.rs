@@ -113,7 +113,8 @@ fn another_command_is_refused() {
 
 #[test]
 fn programs_have_no_checkpoints_yet() {
-    for words in [&["exec", "--checkpoint=every=1s", "--", "true"][..], &["run", "/bin/true", "--checkpoint=every=1s"]] {
+    for words in [&["exec", "--checkpoint=every=1s", "--", "true"][..], &["run", "/bin/true", "--checkpoint=every=1s"]]
+    {
         let ran = run(words);
         assert!(ran.status == 2 && ran.stderr.contains("not for whole programs yet"), "{}", ran.stderr);
     }
@@ -126,16 +127,9 @@ fn an_interrupted_run_leaves_a_checkpoint() {
     let place = Place::new();
     let checkpoint = place.option("--checkpoint=every=1h,file=", "a.checkpoint");
     let json = place.option("--json=", "interrupted.json");
-    let long = |given: &[&str]| -> Vec<String> {
-        ["run", "bfs", "--param=nodes=32768", "--param=block=128", "--quiet", "-j1"]
-            .iter()
-            .chain(given)
-            .map(|word| (*word).to_owned())
-            .collect()
-    };
-    let words = |words: &[String]| words.iter().map(String::as_str).collect::<Vec<_>>().into_boxed_slice();
-    let run = long(&[&checkpoint, &json]);
-    let mut child = command(&words(&run)).stdout(Stdio::null()).spawn().expect("it starts");
+    let long = ["run", "bfs", "--param=nodes=32768", "--param=block=128", "--quiet", "-j1"];
+    let mut child = command(&long);
+    let mut child = child.args([&checkpoint, &json]).stdout(Stdio::null()).spawn().expect("it starts");
     let journal = place.path("a.checkpoint.kernels.jsonl");
     let begin = Instant::now();
     // It reacts as soon as it shows progress.
@@ -148,7 +142,7 @@ fn an_interrupted_run_leaves_a_checkpoint() {
     assert!(interrupt.success());
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "it ended before it was interrupted");
-    succeed(&words(&long(&[&place.option("--json=", "whole.json")])));
+    succeed(&[&long[..], &[&place.option("--json=", "whole.json")]].concat());
     let file = place.path("a.checkpoint");
     succeed(&["run", "--resume", file.to_str().unwrap(), &place.option("--json=", "resumed.json")]);
     assert_eq!(report(&place.path("resumed.json")), report(&place.path("whole.json")));

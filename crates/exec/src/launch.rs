@@ -1,11 +1,11 @@
 //! Kernel launches and their arguments.
 
-use kit::persist::{Archive, Mismatch, Persist};
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
 use crate::machine_code::{launch_bank, resolve, set_workspace};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use isa::{Dim3, LaunchShape};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::sync::Arc;
 
 /// An argument of a kernel.

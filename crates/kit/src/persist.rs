@@ -122,6 +122,11 @@ impl Archive {
     pub fn number(&mut self, number: &mut u128) -> Result<(), Mismatch> {
         if !self.is_reading() {
             let mut rest = *number;
+            // Most are small.
+            if rest < 0x80 {
+                self.bytes.push(rest as u8);
+                return Ok(());
+            }
             while rest >= 0x80 {
                 self.bytes.push(rest as u8 | 0x80);
                 rest >>= 7;

@@ -78,7 +78,9 @@ pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{
     CheckResult, EnergyModelInUse, HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report,
 };
-pub use run::{Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers};
+pub use run::{
+    Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers,
+};
 pub use samples::{Overview, Sample, SampleSeries};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};

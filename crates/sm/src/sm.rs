@@ -246,7 +246,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 
     fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { fetch, decode: _, issue, id_oc: _, layer, operands, oc_ex: _, units, memory, state, observer } = self;
+        let Self { fetch, decode: _, issue, id_oc: _, layer, operands, oc_ex: _, units, memory, state, observer } =
+            self;
         fetch.persist(archive)?;
         issue.persist(archive)?;
         layer.persist(archive)?;

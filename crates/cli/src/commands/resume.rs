@@ -65,7 +65,9 @@ impl FromStr for Every {
 /// `exec` and `run PROGRAM` have no checkpoints.
 pub fn not_for_programs() -> Failure {
     let why = "checkpoints are not for whole programs yet: what a program holds of its own cannot be restored";
-    Failure::bad_input(format!("{why}\n  hint: runs of launch files, traces and bundled workloads have them (docs/checkpoints.md)"))
+    Failure::bad_input(format!(
+        "{why}\n  hint: runs of launch files, traces and bundled workloads have them (docs/checkpoints.md)"
+    ))
 }
 
 impl Options {

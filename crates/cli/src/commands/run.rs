@@ -319,9 +319,12 @@ pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString]) -> 
         return run_program(&args.workload);
     }
     let observed = Observed { profile: args.profile, ..Observed::default() };
-    run_kept(args, observed, &|setup| {
-        checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words)
-    }, &|report, failed| text(args, report, failed))
+    run_kept(
+        args,
+        observed,
+        &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
+        &|report, failed| text(args, report, failed),
+    )
 }
 
 /// What is observed in a run beside what its options ask for.

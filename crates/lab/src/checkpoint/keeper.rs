@@ -35,7 +35,7 @@ pub(crate) struct Keeper {
     last_taken: Instant,
     taking: Duration,
     last_written: Instant,
-    /// Why the last checkpoint could not be written.
+    /// What could not be kept last, and why.
     trouble: Option<String>,
 }
 
@@ -259,9 +259,11 @@ impl Keeper {
         let (Some(plan), Some(mut held)) = (&self.plan, self.held.take()) else { return };
         let packed = file::packed(&mut held).map_err(|why| why.to_string());
         let written = packed.and_then(|file| kit::output::write(&plan.file, &file).map_err(|e| e.to_string()));
-        self.trouble = written.err().map(|why| {
-            format!("the checkpoint `{}` could not be written: {why}; an older one is as it was", plan.file.display())
-        });
+        if let Err(why) = written {
+            let file = plan.file.display();
+            self.trouble =
+                Some(format!("the checkpoint `{file}` could not be written: {why}; an older one is as it was"));
+        }
         self.last_written = Instant::now();
     }
 

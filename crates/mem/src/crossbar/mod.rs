@@ -11,8 +11,8 @@ mod oldest_first;
 mod ports;
 mod round_robin;
 
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::BitSet;
+use kit::persist::{Archive, Mismatch, Persist};
 pub use ports::CrossbarCounters;
 use ports::{Arbiter, Ports};
 pub(crate) use ports::{Source, Taken};

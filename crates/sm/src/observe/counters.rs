@@ -1,10 +1,10 @@
 //! What an SM counts.
 
+use isa::OpClass;
 use kit::persist::{Archive, Fresh, Mismatch, Persist};
+use kit::{ByKind, CounterInfo, Counters};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
-use isa::OpClass;
-use kit::{ByKind, CounterInfo, Counters};
 
 kit::counters! {
     /// Events in one SM.

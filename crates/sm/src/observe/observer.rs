@@ -2,12 +2,12 @@
 //!
 //! The SM calls an [`Observer`] by static dispatch; the silent one is zero-sized and costs nothing.
 
-use crate::kernel::ResidentKernel;
-use kit::persist::{Archive, Mismatch};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::kernel::ResidentKernel;
 use crate::observe::stalls::Stall;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch};
 
 /// An instruction that something happens to.
 #[derive(Clone, Copy, Debug)]

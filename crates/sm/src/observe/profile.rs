@@ -504,7 +504,8 @@ impl Observer for Profile {
             let mut launch = known.and_then(|code| kernels.iter().position(|kernel| Arc::ptr_eq(&kernel.code, code)));
             launch.persist(archive)?;
             if archive.is_reading() {
-                let kernel = launch.and_then(|launch| kernels.get(launch)).ok_or_else(|| archive.wrong("no such code"))?;
+                let kernel =
+                    launch.and_then(|launch| kernels.get(launch)).ok_or_else(|| archive.wrong("no such code"))?;
                 self.number_of(&kernel.code);
             }
             let profile = self.codes.get_mut(number).ok_or_else(|| archive.wrong("the same code twice"))?;

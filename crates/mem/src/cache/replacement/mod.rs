@@ -17,8 +17,8 @@ mod srrip;
 #[cfg(test)]
 mod tests;
 
-use kit::persist::{Archive, Mismatch, Persist};
 use by_way::{ByWays, Candidates, Choice};
+use kit::persist::{Archive, Mismatch, Persist};
 use ordered::{Ordered, Queue};
 
 /// The state of a line, as far as replacement is concerned.

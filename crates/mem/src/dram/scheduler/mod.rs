@@ -11,9 +11,9 @@ mod fr_fcfs_cap;
 #[cfg(test)]
 mod tests;
 
-use kit::persist::{Archive, Mismatch, Persist};
 use bank_queues::{BankQueues, Pick};
 use fifo::Fifo;
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// A request as schedulers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

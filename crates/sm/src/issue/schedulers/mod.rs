@@ -15,9 +15,9 @@ pub use scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Parameters;
 use kit::parameters::{self, Parameter};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::suggest;
 pub use two_level::TwoLevelConfig;
 

@@ -96,8 +96,8 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
 use issue_buffer::{IssueBuffer, Location};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use precise::Translations;
 
 kit::parameters! {

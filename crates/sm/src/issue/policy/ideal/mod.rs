@@ -67,9 +67,9 @@ use crate::warps::mask::WarpMask;
 use accesses::Accesses;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 use registers::Registers;
 use waits::{AllWaiters, Cause, Entry, Places, SPAN, Waiters, Waits, place_of, wait};
 

@@ -64,8 +64,8 @@ use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use slices::{Slices, loads};
 
 kit::parameters! {

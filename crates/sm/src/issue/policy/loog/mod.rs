@@ -89,8 +89,8 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use stations::InStations;
 
 /// Most sources that a station awaits.

@@ -73,8 +73,8 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 pub use parameters::{SocgpuConfig, Until};
 
 /// Instructions that entered the buffers, and on how many there they depended.
