@@ -4,7 +4,7 @@
 //! the words given are added to those, and options among them replace the former ones.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, version};
 use lab::{CheckpointPlan, Checkpoints, SavedRun};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl Options {
             every: every.time,
             command: without_resume(words).iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         });
-        Ok(Checkpoints { plan, resume })
+        Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
     }
 }
 

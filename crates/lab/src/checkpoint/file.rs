@@ -117,10 +117,10 @@ pub(super) fn unpacked(file: &[u8]) -> Result<Contents, String> {
     if sum != Digest::new().with(body).0.to_le_bytes() {
         return Err("it is damaged: its checksum is wrong".to_owned());
     }
-    let length = u64::from_le_bytes(*body.split_off(..8).and_then(|bytes| bytes.as_array()).ok_or_else(short)?);
+    let length = u64::from_le_bytes(*body.split_off(..8).and_then(|bytes| bytes.first_chunk()).ok_or_else(short)?);
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < length {
-        let packed = u32::from_le_bytes(*body.split_off(..4).and_then(|bytes| bytes.as_array()).ok_or_else(short)?);
+        let packed = u32::from_le_bytes(*body.split_off(..4).and_then(|bytes| bytes.first_chunk()).ok_or_else(short)?);
         let block = body.split_off(..packed as usize).ok_or_else(short)?;
         let size = (length - bytes.len() as u64).min(BLOCK_BYTES as u64) as usize;
         let block = lz4_flex::block::decompress(block, size).map_err(|e| format!("it is damaged: {e}"))?;

@@ -23,7 +23,7 @@ pub(crate) struct Work<'a> {
 }
 
 /// Names and values: equal ones mean that the results are the same.
-pub(super) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
+pub(super) fn of(setup: &Setup, work: &Work<'_>, program: &str) -> Vec<(String, String)> {
     let Setup {
         gpu,
         core,
@@ -50,7 +50,7 @@ pub(super) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
     let observers = (audit, profile, timeline.is_some(), check_memory, out_of_bounds);
     let intervals = (power_interval, sample_interval, overview, livelock_cycles);
     [
-        ("version of the program", env!("CARGO_PKG_VERSION").to_owned()),
+        ("version of the program", format!("{} {program}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()),
         ("job", work.name.clone()),
         ("inputs", inputs(work)),
         ("GPU", gpu.name.clone()),
