@@ -165,6 +165,11 @@ impl Launch {
         }
     }
 
+    /// Whether the launch is cooperative ([`Launch::set_workspace`]).
+    pub fn is_cooperative(&self) -> bool {
+        self.workspace != 0
+    }
+
     /// Reads the constants that are in device memory: the launch sees their present values.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
         resolve(&self.kernel.launch_words, &self.params, memory, &mut self.constants);

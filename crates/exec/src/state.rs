@@ -181,6 +181,34 @@ impl DeviceState {
         self.launches.pop();
     }
 
+    /// Begins an undo log: what kernels change from now on can be undone by [`DeviceState::undo`]. The host changes
+    /// nothing, and no launch begins or ends, before [`DeviceState::keep`] or that.
+    pub fn begin_undo(&mut self) -> Undo {
+        Undo {
+            allocations: self.memory.begin_undo(),
+            output: self.output.len(),
+            heap: self.heap.clone(),
+            findings: self.watch.as_ref().map(|watch| watch.findings().clone()),
+        }
+    }
+
+    /// Ends an undo log: what was changed stays.
+    pub fn keep(&mut self, undo: Undo) {
+        self.memory.end_undo(undo.allocations, true);
+    }
+
+    /// Ends an undo log: memory, the heap and the output of kernels, and what checks have found are as they were when
+    /// it began.
+    pub fn undo(&mut self, undo: Undo) {
+        let Undo { allocations, output, heap, findings } = undo;
+        self.memory.end_undo(allocations, false);
+        self.output.truncate(output);
+        self.heap = heap;
+        if let Some((watch, findings)) = self.watch.as_mut().zip(findings) {
+            watch.set_findings(findings);
+        }
+    }
+
     /// A launch that has not ended.
     pub fn launch(&self, id: KernelId) -> Option<&Launch> {
         self.launches.get(id.index())?.as_ref()
@@ -213,6 +241,18 @@ impl DeviceState {
         let (Some(launch), Some(watch)) = (launch, &mut self.watch) else { return };
         watch.see(&Executed { launch, warp, cta, out }, &mut self.memory, stray, of_cta);
     }
+}
+
+/// What [`DeviceState::undo`] needs to know.
+#[derive(Debug)]
+#[must_use = "an undo log ends by `keep` or `undo`"]
+pub struct Undo {
+    /// Allocations so far.
+    allocations: u64,
+    /// Length of the output.
+    output: usize,
+    heap: Heap,
+    findings: Option<Findings>,
 }
 
 impl AsMut<Self> for DeviceState {
@@ -251,4 +291,32 @@ impl Persist for DeviceState {
 
 kit::persist! {
     new struct UnsetConstant { name, address, bytes, writes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undo_log_has_heap_output_and_memory() {
+        let mut state = DeviceState::default();
+        let buffer = state.memory.allocate("a", 100).unwrap();
+        state.output.push_str("before\n");
+        let undo = state.begin_undo();
+        let block = state.heap.allocate(24, &mut state.memory);
+        state.memory.write(buffer, &[7; 4]).unwrap();
+        state.output.push_str("within\n");
+        state.undo(undo);
+        assert_eq!((&*state.output, state.memory.allocations().len()), ("before\n", 1));
+        assert!(state.set_heap_bytes(1 << 20), "no kernel has used it");
+        let undo = state.begin_undo();
+        assert_eq!(state.heap.allocate(24, &mut state.memory), block);
+        state.memory.write(buffer, &[8; 4]).unwrap();
+        state.output.push_str("after\n");
+        state.keep(undo);
+        let mut bytes = [0; 4];
+        state.memory.read(buffer, &mut bytes).unwrap();
+        assert_eq!((&*state.output, bytes), ("before\nafter\n", [8; 4]));
+        assert!(state.heap.free(block) && !state.set_heap_bytes(1));
+    }
 }

@@ -339,6 +339,30 @@ impl DeviceMemory {
         Ok(())
     }
 
+    /// Begins an undo log of what is written and placed from now on. There is one at a time.
+    pub(crate) fn begin_undo(&mut self) -> u64 {
+        self.allocations.iter_mut().for_each(DeviceAllocation::begin_undo);
+        self.stray.begin_undo();
+        self.count
+    }
+
+    /// Ends the undo log that [`DeviceMemory::begin_undo`] began with `count` allocations; what was written since is
+    /// kept or undone. Nothing was freed since.
+    pub(crate) fn end_undo(&mut self, count: u64, keeps: bool) {
+        self.stray.end_undo(keeps);
+        if keeps {
+            return self.allocations.iter_mut().for_each(DeviceAllocation::keep_writes);
+        }
+        for at in (0..self.bases.len()).rev().filter(|&at| self.at(at).id > count).collect::<Vec<_>>() {
+            self.bases.remove(at);
+            let slot = self.slots.remove(at);
+            self.empty.push(slot);
+            self.used -= std::mem::replace(&mut self.allocations[slot as usize], DeviceAllocation::none()).bytes;
+        }
+        self.count = count;
+        self.allocations.iter_mut().for_each(DeviceAllocation::undo_writes);
+    }
+
     /// The allocation with the `index`th address.
     fn at(&self, index: usize) -> &DeviceAllocation {
         &self.allocations[self.slots[index] as usize]

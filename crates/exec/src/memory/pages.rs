@@ -43,6 +43,16 @@ pub struct DeviceAllocation {
     pages: Vec<Page>,
     /// A bit for each byte that was written, if that is recorded.
     written: Option<Box<[u64]>>,
+    /// Pages that were written in another epoch are yet to be kept ([`DeviceAllocation::keep`]).
+    epoch: u32,
+    kept: Option<Box<Kept>>,
+}
+
+/// What an allocation was when an undo log began: the pages that were written since.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    pages: Vec<(usize, Page)>,
+    written: Option<Box<[u64]>>,
 }
 
 /// A page: its words, none if all are zero, and whether it was written since that was last asked.
@@ -50,13 +60,27 @@ pub struct DeviceAllocation {
 struct Page {
     words: Option<Box<[u32]>>,
     changed: bool,
+    /// The allocation's epoch in which the page was written last.
+    epoch: u32,
 }
 
 impl DeviceAllocation {
     /// An allocation of zeros.
     pub(super) fn new(name: String, base: u64, bytes: u64, id: u64, origin: Origin) -> Self {
         let pages = vec![Page::default(); bytes.div_ceil(PAGE_BYTES) as usize];
-        Self { name, base, bytes, read_only: false, id, host_writes: 0, origin, pages, written: None }
+        Self {
+            name,
+            base,
+            bytes,
+            read_only: false,
+            id,
+            host_writes: 0,
+            origin,
+            pages,
+            written: None,
+            epoch: 0,
+            kept: None,
+        }
     }
 
     /// What is left of a freed allocation in its slot: it contains no address.
@@ -85,9 +109,44 @@ impl DeviceAllocation {
     #[inline]
     pub(super) fn page_mut(&mut self, index: usize) -> &mut [u32] {
         let words = self.page_words(index);
+        if self.pages[index].epoch != self.epoch {
+            self.keep(index);
+        }
         let page = &mut self.pages[index];
         page.changed = true;
         page.words.get_or_insert_with(|| vec![0; words].into())
+    }
+
+    /// Keeps a page that is about to be written, if there is an undo log.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, index: usize) {
+        let page = &mut self.pages[index];
+        if let Some(kept) = &mut self.kept {
+            kept.pages.push((index, page.clone()));
+        }
+        page.epoch = self.epoch;
+    }
+
+    /// Begins an undo log: each page is kept before it is written.
+    pub(super) fn begin_undo(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.kept = Some(Box::new(Kept { pages: Vec::new(), written: self.written.clone() }));
+    }
+
+    /// Ends the undo log: what was written stays.
+    pub(super) fn keep_writes(&mut self) {
+        self.kept = None;
+    }
+
+    /// Ends the undo log: the allocation is as it was when the log began.
+    pub(super) fn undo_writes(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            for (index, page) in kept.pages {
+                self.pages[index] = page;
+            }
+            self.written = kept.written;
+        }
     }
 
     /// Records from now on which bytes are written.
@@ -153,6 +212,9 @@ impl DeviceAllocation {
             let index = (at / PAGE_BYTES) as usize;
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = data.split_at(data.len().min(PAGE_BYTES as usize - skip));
+            if self.pages[index].epoch != self.epoch {
+                self.keep(index);
+            }
             let page = &mut self.pages[index];
             match &mut page.words {
                 // The page reads as zeros already.
@@ -179,6 +241,9 @@ impl DeviceAllocation {
             let last = end.min((index as u64 + 1) * PAGE_BYTES);
             // All of the page, up to the end of the allocation.
             if word == 0 && at.is_multiple_of(PAGE_BYTES) && (last == self.bytes || last.is_multiple_of(PAGE_BYTES)) {
+                if self.pages[index].epoch != self.epoch {
+                    self.keep(index);
+                }
                 let page = &mut self.pages[index];
                 page.changed |= page.words.take().is_some();
             } else if word != 0 || self.pages[index].words.is_some() {

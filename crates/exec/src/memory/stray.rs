@@ -45,6 +45,8 @@ pub(super) struct Stray {
     pub policy: OutOfBounds,
     /// By address divided by their size.
     pages: BTreeMap<u64, Box<[u32]>>,
+    /// The same when an undo log began.
+    kept: Option<BTreeMap<u64, Box<[u32]>>>,
 }
 
 /// Words of a granule, and the first of them in its page.
@@ -67,6 +69,18 @@ impl Stray {
         let new = || vec![0; PAGE_BYTES as usize / 4].into();
         let at = word_of(address);
         &mut self.pages.entry(address / PAGE_BYTES).or_insert_with(new)[at..at + GRANULE_WORDS]
+    }
+
+    /// Begins an undo log.
+    pub fn begin_undo(&mut self) {
+        self.kept = Some(self.pages.clone());
+    }
+
+    /// Ends the undo log; what was written since is kept or undone.
+    pub fn end_undo(&mut self, keeps: bool) {
+        if let Some(kept) = self.kept.take().filter(|_| !keeps) {
+            self.pages = kept;
+        }
     }
 }
 
