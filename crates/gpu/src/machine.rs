@@ -34,7 +34,7 @@ use mem::MemorySystem;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
@@ -236,10 +236,29 @@ impl<C: Core> Machine<C> {
     /// [`Machine::shared`], if it has any, must have the same.
     pub fn launch(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
         let id = KernelId::from(self.kernels.len());
+        self.control.dispatcher.launch(id, stream, kernel.shape());
+        self.add(kernel, stream)
+    }
+
+    /// As [`Machine::launch`], of the CTAs with these numbers only, of which there is at least one.
+    /// [`Machine::take_cta_ends`] knows when they ended.
+    pub fn launch_ctas(&mut self, kernel: C::Kernel, stream: StreamId, ctas: Range<u64>) -> KernelId {
+        let id = KernelId::from(self.kernels.len());
+        self.control.dispatcher.launch_ctas(id, stream, kernel.shape(), ctas);
+        self.add(kernel, stream)
+    }
+
+    /// Cycles in which the CTAs of a kernel that has ended did, to a window; none unless [`Machine::launch_ctas`]
+    /// launched it.
+    pub fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle> {
+        self.control.dispatcher.take_cta_ends(kernel)
+    }
+
+    fn add(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
+        let id = KernelId::from(self.kernels.len());
         if kernel.reads_textures() {
             self.control.window = 1;
         }
-        self.control.dispatcher.launch(id, stream, kernel.shape());
         self.kernels.push(kernel);
         self.control.streams.push(stream);
         id
@@ -561,7 +580,7 @@ impl<C: Core> Control<C> {
             for (place, core) in unit.cores.iter_mut().enumerate() {
                 for cta in core.finished().drain(..) {
                     self.room.insert(first + place);
-                    if self.dispatcher.cta_finished(cta.kernel) {
+                    if self.dispatcher.cta_finished(cta.kernel, self.now) {
                         ended.push(cta.kernel);
                     }
                 }

@@ -51,7 +51,7 @@ impl Source {
 
     /// The open trace of our own format.
     #[inline]
-    fn native(&mut self) -> &mut NativeShared {
+    pub fn native(&mut self) -> &mut NativeShared {
         let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
         trace
     }
