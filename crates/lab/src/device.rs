@@ -6,6 +6,8 @@ use crate::engine::Engine;
 use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
+use crate::sampling::Began;
+use crate::sampling::device::Rest;
 use crate::setup::Setup;
 use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
 use exec::{DeviceState, GpuFacts, MemoryError};
@@ -14,6 +16,7 @@ use isa::KernelId;
 use kit::persist::Persist;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::Source;
@@ -32,7 +35,7 @@ const MOST_LOCAL_BYTES: u64 = 4 << 30;
 
 /// A GPU with a core design, simulated cycle by cycle.
 pub struct SimulatedDevice<'m> {
-    simulation: Simulation<'m>,
+    pub(crate) simulation: Simulation<'m>,
     /// Records what the host and the warps do.
     recorder: Option<Recorder>,
     modules: Vec<lower::Loaded>,
@@ -42,6 +45,10 @@ pub struct SimulatedDevice<'m> {
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
     stack_bytes: Option<u32>,
+    /// Number of the next launch.
+    pub(crate) next_launch: u32,
+    /// CTAs that are executed after the timed ones of their launch.
+    pub(crate) rests: BTreeMap<KernelId, Rest>,
 }
 
 fn other(error: impl std::fmt::Display) -> DeviceError {
@@ -100,7 +107,16 @@ impl<'m> SimulatedDevice<'m> {
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
-        Ok(Self { simulation, recorder, modules: Vec::new(), next_slot: 0, broken: None, stack_bytes: None })
+        Ok(Self {
+            simulation,
+            recorder,
+            modules: Vec::new(),
+            next_slot: 0,
+            broken: None,
+            stack_bytes: None,
+            next_launch: 0,
+            rests: BTreeMap::new(),
+        })
     }
 
     /// The run leaves checkpoints, or continues from one, as `keeper` says.
@@ -174,7 +190,7 @@ impl<'m> SimulatedDevice<'m> {
         self.simulation.setup()
     }
 
-    fn state(&mut self) -> &mut DeviceState {
+    pub(crate) fn state(&mut self) -> &mut DeviceState {
         self.simulation.source().live()
     }
 
@@ -266,6 +282,9 @@ impl<'m> SimulatedDevice<'m> {
         let error = match run(&mut self.simulation) {
             Ok(ended) => {
                 ended.iter().for_each(|kernel| self.state().end_launch(*kernel));
+                if !self.rests.is_empty() {
+                    self.execute_rests(&ended)?;
+                }
                 return Ok(ended);
             }
             Err(Halt::Machine(MachineError::Fault(fault))) => DeviceError::Fault(fault),
@@ -425,7 +444,14 @@ impl Device for SimulatedDevice<'_> {
         let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
-        self.enqueue(live, launch.registers, launch.stream).map(|_| ())
+        let number = self.number_launch();
+        if self.is_sampled() {
+            self.run_to(0)?;
+        }
+        match self.begin(number, &live)? {
+            Began::Executed(..) => Ok(()),
+            Began::ToQueue => self.enqueue(number, live, launch.registers, launch.stream).map(|_| ()),
+        }
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -511,19 +537,18 @@ impl SimulatedDevice<'_> {
         self.check_local_memory(&launch.kernel, &launch.shape())
     }
 
-    /// Executes `launch` at once and without time.
-    ///
-    /// # Errors
-    /// A fault, or a barrier that cannot complete.
-    pub fn execute(&mut self, launch: &exec::Launch) -> Result<exec::FunctionalStats, DeviceError> {
-        exec::run(self.state(), launch).map_err(DeviceError::Fault)
-    }
-
-    /// Queues `live`; returns the number of the launch.
+    /// Queues `live`, which is launch `number` of the run ([`SimulatedDevice::number_launch`]); returns its number among
+    /// those that are simulated.
     ///
     /// # Errors
     /// It does not fit on the GPU, or the core cannot execute it.
-    pub fn enqueue(&mut self, live: exec::Launch, registers: ThreadRegisters, stream: u32) -> Result<u32, DeviceError> {
+    pub fn enqueue(
+        &mut self,
+        number: u32,
+        live: exec::Launch,
+        registers: ThreadRegisters,
+        stream: u32,
+    ) -> Result<u32, DeviceError> {
         let kernel = live.kernel.clone();
         let mut shape = live.shape();
         let registers = match registers {
@@ -546,9 +571,11 @@ impl SimulatedDevice<'_> {
         self.check_local_memory(&kernel, &shape)?;
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
-        let launched = Launched { name, registers, code, shape, stream: StreamId(stream) };
+        let launched = Launched { number, name, registers, code, shape, stream: StreamId(stream) };
+        let part = self.simulation.sampler.as_ref().and_then(|sampler| sampler.part(number));
         let queued = self.simulation.launch(&kernel.program, Some(&live), launched);
         let id = queued.map_err(DeviceError::Other)?;
+        self.note_rest(id, number, part.as_ref(), &live);
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());

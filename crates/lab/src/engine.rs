@@ -10,7 +10,7 @@ use sm::passages::Passages;
 use sm::{Findings, Profile};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use stream::Source;
 use workloads::Form;
@@ -24,6 +24,12 @@ pub(crate) trait Engine: Send {
     /// # Errors
     /// The core cannot execute the program; all reasons.
     fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String>;
+    /// As [`Engine::launch`], of the CTAs with these numbers only.
+    ///
+    /// # Errors
+    /// As of [`Engine::launch`].
+    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String>;
+    fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle>;
     fn run_to_next_end(
         &mut self,
         limit: Cycle,
@@ -174,6 +180,16 @@ impl<C: Subject> Engine for Rig<C> {
         let kernel = C::load(&mut self.loader, loading)?;
         self.name_next(loading.name);
         Ok(self.machine.launch(kernel, stream))
+    }
+
+    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String> {
+        let kernel = C::load(&mut self.loader, loading)?;
+        self.name_next(loading.name);
+        Ok(self.machine.launch_ctas(kernel, stream, ctas))
+    }
+
+    fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle> {
+        self.machine.take_cta_ends(kernel)
     }
 
     fn run_to_next_end(

@@ -16,6 +16,7 @@
 //! | `cores` | builds a machine of any design |
 //! | `checkpoint` | what is kept of a run between kernels, and the way back to it |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
+//! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
 //! | `run` | a job, whatever it is |
@@ -52,6 +53,7 @@ mod registers;
 mod report;
 mod run;
 mod samples;
+mod sampling;
 mod setup;
 mod sgmf;
 mod simulation;
@@ -82,6 +84,7 @@ pub use run::{
     Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers,
 };
 pub use samples::{Overview, Sample, SampleSeries};
+pub use sampling::{Began, GroupSample, How, LaunchSample, Likeness, Sampling, Time, Which};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};

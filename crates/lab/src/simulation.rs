@@ -9,6 +9,7 @@ use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
 use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::samples::{Overview, SampleSeries};
+use crate::sampling::Sampler;
 use crate::setup::Setup;
 use crate::timeline::SmTimeline;
 use config::GpuConfig;
@@ -36,6 +37,8 @@ pub(crate) const MOST_PENDING: usize = 1024;
 
 /// A launch as its report describes it.
 pub(crate) struct Launched {
+    /// Number of the launch, from 0; those that are not simulated have numbers, too.
+    pub number: u32,
     pub name: String,
     pub registers: RegisterSource,
     pub code: Form,
@@ -93,6 +96,8 @@ pub(crate) struct Simulation<'m> {
     overview: bool,
     /// Keeps the checkpoints of the run, if there are any.
     keeper: Option<Keeper>,
+    /// What is timed and what is not, unless all is.
+    pub sampler: Option<Box<Sampler>>,
 }
 
 /// Why a simulation does not continue.
@@ -147,6 +152,7 @@ impl<'m> Simulation<'m> {
             samples: setup.sample_interval.map(|_| SampleSeries::default()),
             overview,
             keeper: None,
+            sampler: Sampler::new(&setup.time, setup.gpu.clocks.core_mhz * 1e6),
         }
     }
 
@@ -227,7 +233,11 @@ impl<'m> Simulation<'m> {
             keeper.check_launch(self.launches.len(), &launched.name)?;
         }
         let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
-        let id = self.machine.launch(&loading, launched.stream)?;
+        let part = self.sampler.as_ref().and_then(|sampler| sampler.part(launched.number));
+        let id = match part {
+            Some(ctas) => self.machine.launch_ctas(&loading, launched.stream, ctas)?,
+            None => self.machine.launch(&loading, launched.stream)?,
+        };
         self.launches.push(launched);
         Ok(id)
     }
@@ -336,6 +346,12 @@ impl<'m> Simulation<'m> {
     /// Reports a launch that has ended, and adds it to the others of its kernel.
     fn add_up(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
         let energy = self.report(run);
+        if let (Some(sampler), Some(report)) = (&mut self.sampler, self.reports.last()) {
+            let [cycles, instructions] =
+                ["cycles", "warp_instructions"].map(|name| report.statistics.number(name) as u64);
+            let ends = self.machine.take_cta_ends(run.kernel);
+            sampler.ended(report.launch, cycles, instructions, &ends);
+        }
         let sum = self.sums.entry(self.launches[run.kernel.index()].name.clone()).or_default();
         sum.launches += 1;
         sum.wait_cycles += run.ready - run.start;
@@ -347,12 +363,12 @@ impl<'m> Simulation<'m> {
 
     /// Reports a launch; returns its energy.
     fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) -> Option<Energy> {
-        let Launched { name, registers, code, shape, stream } = &self.launches[run.kernel.index()];
+        let Launched { number, name, registers, code, shape, stream } = &self.launches[run.kernel.index()];
         let gpu = &self.setup.gpu;
         let occupancy = sm::occupancy(&gpu.sm, shape);
         let energy = self.meter.of_kernel(&run.counters);
         let mut report = KernelReport {
-            launch: run.kernel.0,
+            launch: *number,
             name: name.clone(),
             stream: stream.0,
             code: *code,
@@ -400,6 +416,11 @@ impl<'m> Simulation<'m> {
         self.interrupted
     }
 
+    /// Adds time of the host that was spent beside the machine.
+    pub fn add_host_time(&mut self, time: Duration) {
+        self.host_time += time;
+    }
+
     /// Host time spent simulating.
     pub fn host_time(&self) -> Duration {
         self.host_time
@@ -418,6 +439,7 @@ impl<'m> Simulation<'m> {
             remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
         }
         remarks.extend(self.keeper.as_ref().and_then(|keeper| keeper.trouble().map(str::to_owned)));
+        remarks.extend(self.sampler.iter().flat_map(|sampler| sampler.remarks()));
         remarks.extend(memory_checks::remarks(&self.setup, self.machine.source()));
         remarks.extend(self.setup.timeline.iter().flat_map(|window| window.remarks(timelines)));
         remarks
@@ -484,6 +506,7 @@ impl<'m> Simulation<'m> {
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
             profile: self.profile(),
+            sampling: self.sampler.as_ref().map(|sampler| sampler.report()),
             timelines,
         }
     }

@@ -30,6 +30,7 @@ mod own_design;
 mod profile;
 mod registers;
 mod samples;
+mod sampling;
 mod scalar;
 mod settings;
 mod starvation;

@@ -4,7 +4,7 @@ use super::{exec, resume};
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Machine, Page, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Machine, Page, Results, Timed};
 use crate::progress::Watch;
 use crate::render::{accelsim, number, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
@@ -40,6 +40,8 @@ use workloads::suggest;
   warpwright run lud --core ghost --timeline=lud.json --cycles 4000..8000
   warpwright run sort.toml --gpu v100 --checkpoint every=10m,file=sort.checkpoint
   warpwright run --resume sort.checkpoint
+  warpwright run jacobi.toml --time representative
+  warpwright run matmul --size large --time ctas=0..199
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Command {
@@ -70,6 +72,8 @@ pub struct Args {
     /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; `warpwright profile` shows more. Takes about a quarter longer
     #[arg(long)]
     profile: bool,
+    #[command(flatten)]
+    time: Timed,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -445,6 +449,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
         check_memory: args.check_memory,
         threads: args.jobs.host(),
+        time: args.time.chosen()?,
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

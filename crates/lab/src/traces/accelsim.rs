@@ -12,6 +12,7 @@ use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
+use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
 use config::BranchFetch;
@@ -73,39 +74,48 @@ fn run_all(
     at_once: usize,
     remarks: &mut Remarks,
 ) -> Result<(), Stop> {
-    for file in files {
+    for (number, file) in (0..).zip(files) {
+        if !is_timed(simulation, number, file)? {
+            continue;
+        }
         run_to(simulation, at_once - 1)?;
         if simulation.is_next_launch_over() {
-            launch_again(simulation, file, at_once, remarks)?;
+            launch_again(simulation, (number, file), at_once, remarks)?;
             continue;
         }
         let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
         let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || simulation.keep_on())? else {
             return Err(Stop::Run(gpu::MachineError::Interrupted));
         };
-        let trace = Arc::new(trace);
+        let (instructions, trace) = (trace.warp_instructions, Arc::new(trace));
         remarks.add(&trace.header.name, &trace.oddities);
         keep_oddities(simulation, &mut trace.oddities.clone())?;
-        let launched = launched(&trace.header, at_once);
+        let launched = launched(number, &trace.header, at_once);
         let id = simulation.launch(&trace.program, None, launched).map_err(Stop::Launch)?;
         let same = simulation.source().accelsim().launch(trace)?;
         debug_assert_eq!(id, same);
+        if let Some(sampler) = &mut simulation.sampler {
+            sampler.set_instructions(number, instructions);
+            if let Some(part) = sampler.part(number) {
+                simulation.source().accelsim().skip(id, part.start)?;
+            }
+        }
     }
     run_to(simulation, 0)
 }
 
 /// The launch of a kernel's trace.
-fn launched(header: &Header, at_once: usize) -> Launched {
+fn launched(number: u32, header: &Header, at_once: usize) -> Launched {
     // One stream for all is the order of the list.
     let stream = if at_once > 1 { StreamId(header.stream as u32) } else { StreamId(0) };
     let (name, shape) = (plain(header.name.clone()), header.shape);
-    Launched { name, registers: RegisterSource::Compiled, code: Form::Sass, shape, stream }
+    Launched { number, name, registers: RegisterSource::Compiled, code: Form::Sass, shape, stream }
 }
 
 /// Launches the kernel of `file`, which had ended before the checkpoint: its instructions are not read.
 fn launch_again(
     simulation: &mut Simulation<'_>,
-    file: &Path,
+    (number, file): (u32, &Path),
     at_once: usize,
     remarks: &mut Remarks,
 ) -> Result<(), Stop> {
@@ -113,7 +123,7 @@ fn launch_again(
     let mut oddities = Oddities::default();
     keep_oddities(simulation, &mut oddities)?;
     remarks.add(&header.name, &oddities);
-    simulation.launch(&Arc::default(), None, launched(&header, at_once)).map_err(Stop::Launch)?;
+    simulation.launch(&Arc::default(), None, launched(number, &header, at_once)).map_err(Stop::Launch)?;
     simulation.source().accelsim().launch_closed();
     Ok(())
 }
@@ -125,6 +135,21 @@ fn keep_oddities(simulation: &mut Simulation<'_>, oddities: &mut Oddities) -> Re
         keeper.note_answer(Answer::Oddities, oddities);
     }
     Ok(())
+}
+
+/// Whether the kernel of `file` is to be timed, or a part of it. Its work is only known when the file is read; the size
+/// of the file stands for it.
+fn is_timed(simulation: &mut Simulation<'_>, number: u32, file: &Path) -> Result<bool, Stop> {
+    if simulation.sampler.is_none() {
+        return Ok(true);
+    }
+    let header = Header::open(file)?;
+    let slots = sampling::slots(&simulation.setup().gpu, &header.shape);
+    let bytes =
+        std::fs::metadata(file).map_err(|e| Stop::Launch(format!("{}: cannot be read: {e}", file.display())))?.len();
+    let work = Work { amount: bytes, ..Work::default() };
+    let sampler = simulation.sampler.as_mut();
+    Ok(sampler.is_none_or(|sampler| sampler.begin_traced(number, &plain(header.name), &header.shape, &work, slots)))
 }
 
 /// Runs until at most `pending` launches have not ended, and closes the traces of those that have.

@@ -10,6 +10,7 @@ use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
+use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, MOST_PENDING, Simulation, check_fit, check_launches};
 use gpu::StreamId;
@@ -59,7 +60,23 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
                 };
                 let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
                 simulation.run_to(MOST_PENDING - 1)?;
-                let launched = Launched { name, registers, code, shape: launch.shape, stream: StreamId(launch.stream) };
+                let number = index as u32;
+                let slots = sampling::slots(&simulation.setup().gpu, &launch.shape);
+                if let Some(sampler) = &mut simulation.sampler {
+                    let work = Work {
+                        amount: trace.warp_instructions(index),
+                        thread_instructions: Some(trace.thread_instructions(index)),
+                        ..Work::default()
+                    };
+                    let is_timed = sampler.begin_traced(number, &name, &launch.shape, &work, slots);
+                    sampler.set_instructions(number, work.amount);
+                    if !is_timed {
+                        continue;
+                    }
+                }
+                simulation.source().native().launch(index);
+                let launched =
+                    Launched { number, name, registers, code, shape: launch.shape, stream: StreamId(launch.stream) };
                 simulation.launch(program, None, launched).map_err(Stop::Launch)?;
             }
             Action::Wait => {
