@@ -195,6 +195,7 @@ impl DeviceState {
     /// Ends an undo log: what was changed stays.
     pub fn keep(&mut self, undo: Undo) {
         self.memory.end_undo(undo.allocations, true);
+        drop(undo);
     }
 
     /// Ends an undo log: memory, the heap and the output of kernels, and what checks have found are as they were when

@@ -7,7 +7,7 @@ use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::sampling::Began;
-use crate::sampling::device::Rest;
+use crate::sampling::began::Rest;
 use crate::setup::Setup;
 use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
 use exec::{DeviceState, GpuFacts, MemoryError};
@@ -445,7 +445,7 @@ impl Device for SimulatedDevice<'_> {
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
         let number = self.number_launch();
-        if self.is_sampled() {
+        if self.may_execute(number, live.kernel.name()) {
             self.run_to(0)?;
         }
         match self.begin(number, &live)? {

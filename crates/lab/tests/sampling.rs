@@ -89,6 +89,31 @@ fn a_run_that_is_timed_as_a_whole_has_the_figures_of_a_full_run() {
     }
 }
 
+/// Launches of different streams still overlap if all of them are timed.
+#[test]
+fn timed_launches_of_streams_overlap() {
+    let full = simulate(&setup(Form::Ptx, "all"), &launch_file("streams.toml"));
+    let all = simulate(&setup(Form::Ptx, "kernels=0..1000"), &launch_file("streams.toml"));
+    assert_eq!((&all.kernels, &all.total), (&full.kernels, &full.total));
+    for time in CHOICES {
+        let report = simulate(&setup(Form::Ptx, time), &launch_file("streams.toml"));
+        check(&report, &full, time);
+    }
+}
+
+/// The choice of representatives follows from what launches do, not from their time.
+#[test]
+fn designs_time_the_same_launches() {
+    let how = |core: &str| {
+        let setup = Setup { core: core.into(), ..setup(Form::Ptx, "representative") };
+        let report = simulate(&setup, &launch_file("jacobi.toml"));
+        sampling(&report).kernels.iter().map(|one| (one.launch, one.how, one.group)).collect::<Vec<_>>()
+    };
+    let in_order = how("inorder");
+    assert!(in_order.iter().any(|one| one.1 == How::Functional));
+    assert_eq!(in_order, how("ghost"));
+}
+
 #[test]
 fn launches_of_representatives_are_counted_by_group() {
     let report = simulate(&setup(Form::Ptx, "representative"), &launch_file("jacobi.toml"));

@@ -208,6 +208,24 @@ fn launches_that_are_not_timed_take_the_time_of_others() {
     }
 }
 
+/// Cooperative launches are timed whatever the choice is; graphs, copies and printing do not depend on it.
+#[test]
+fn programs_do_the_same_whatever_is_timed() {
+    let place = Place::new();
+    for (name, args) in [
+        ("cooperative", vec![source("kernels.fatbin")]),
+        ("graphs", vec![source("kernels.fatbin")]),
+        ("copies", vec![]),
+        ("images", vec![source("images.fatbin")]),
+    ] {
+        let Some(program) = place.compile(name, 0) else { return };
+        for time in ["none", "representative", "ctas=0..0"] {
+            let output = place.command(&program).args(&args).env("WARPWRIGHT_TIME", time).output().expect("it runs");
+            assert_eq!(printed(&output, 0), "done\n", "{name}, {time}");
+        }
+    }
+}
+
 /// Starts a program with a kernel that runs for long, and sends it a signal; it ends with a report.
 fn interrupt(place: &Place, mut command: Command, signal: &str) {
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it runs");

@@ -81,12 +81,12 @@ pub fn section(sampling: &Sampling) -> String {
     let error = sampling.error_cycles.map_or_else(|| ABSENT.to_owned(), cycles);
     table.row(&["± at 95 %".into(), "0".into(), error.clone(), error]);
     let seconds = sampling.total_cycles.max(1.0);
-    let part = |cycles: f64| number::seconds(sampling.seconds * cycles / seconds);
+    let part = |cycles: f64| number::with_prefix(sampling.seconds * cycles / seconds, "s");
     table.row(&[
         "time".into(),
         part(sampling.timed_cycles as f64),
         part(sampling.inferred_cycles),
-        number::seconds(sampling.seconds),
+        number::with_prefix(sampling.seconds, "s"),
     ]);
     let mut out = format!("{}  {}\n{}", styled(HEADING, "Sampling"), sampling.choice, table.render());
     out += &groups(sampling);

@@ -74,7 +74,7 @@ impl Driver {
         }
         let values = self.arguments(&kernel, request.arguments)?;
         let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
-        let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
+        let live = Launch::new(kernel, dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
         let live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
             Error::INVALID_VALUE

@@ -4,6 +4,7 @@
 //! With `representative`, whether a launch is timed follows from what it does. It is therefore executed first, with an
 //! undo log. If it is to be timed, everything that it has changed is undone, and it is simulated.
 
+use super::began::{Began, Rest};
 use super::work::{Stopped, Tally, Work};
 use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
@@ -12,24 +13,6 @@ use isa::KernelId;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 use workloads::DeviceError;
-
-/// What has become of a launch whose turn has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Began {
-    /// It is to be queued.
-    ToQueue,
-    /// It was executed without time: what it did, and the cycles that it has taken by what is known so far, launch
-    /// latency included, if anything is.
-    Executed(FunctionalStats, Option<u64>),
-}
-
-/// The CTAs of a launch that are executed after those that are timed.
-#[derive(Clone, Debug)]
-pub(crate) struct Rest {
-    launch: Launch,
-    number: u32,
-    ctas: Range<u64>,
-}
 
 /// Executes CTAs of a launch, counted.
 fn execute(state: &mut DeviceState, launch: &Launch, ctas: Range<u64>) -> Result<FunctionalStats, DeviceError> {
@@ -66,6 +49,16 @@ impl SimulatedDevice<'_> {
         self.simulation.sampler.is_some()
     }
 
+    /// Whether launch `number` of a kernel, or a part of it, may be executed when it is launched: launches before it must
+    /// have ended.
+    pub(crate) fn may_execute(&self, number: u32, kernel: &str) -> bool {
+        let is_timed = |choice: &Time| match choice {
+            Time::All | Time::None | Time::Kernels(_) => choice.includes(number, kernel),
+            Time::Ctas(_) | Time::Representative(_) => false,
+        };
+        self.simulation.sampler.as_ref().is_some_and(|sampler| !is_timed(sampler.choice()))
+    }
+
     fn sampler(&mut self) -> &mut Sampler {
         self.simulation.sampler.as_mut().expect("the run is sampled")
     }
@@ -83,6 +76,9 @@ impl SimulatedDevice<'_> {
     pub fn begin(&mut self, number: u32, launch: &Launch) -> Result<Began, DeviceError> {
         if !self.is_sampled() {
             return Ok(Began::ToQueue);
+        }
+        if self.simulation.keep_on().is_break() {
+            return Err(DeviceError::Interrupted);
         }
         let started = Instant::now();
         let began = self.begin_sampled(number, launch);

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn small_groups_borrow_the_spread_of_all() {
         let known = stratum(&[(1.0, 90.0), (1.0, 110.0), (1.0, 90.0), (1.0, 110.0)], 1, &[]);
-        let strata = [known.clone(), stratum(&[(2.0, 400.0)], 0, &[2.0]), stratum(&[], 1, &[7.0])];
+        let strata = [known, stratum(&[(2.0, 400.0)], 0, &[2.0]), stratum(&[], 1, &[7.0])];
         let rates = rates(&strata);
         let (own, small) = (rates[0].unwrap(), rates[1].unwrap());
         assert!(!own.is_borrowed && small.is_borrowed && rates[2].is_none());

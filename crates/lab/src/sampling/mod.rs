@@ -8,18 +8,19 @@
 //! | `estimate` | cycles of launches that were not timed, with their error |
 //! | `part` | cycles of launches of which some CTAs were timed |
 //! | `report` | the section of the report |
-//! | `device` | launches of a device |
+//! | `began`, `device` | launches of a device |
 
+pub(crate) mod began;
 mod choice;
-pub(crate) mod device;
+mod device;
 mod estimate;
 mod group;
 mod part;
 mod report;
 pub(crate) mod work;
 
+pub use began::Began;
 pub use choice::{Likeness, Time, Which};
-pub use device::Began;
 pub use report::{GroupSample, How, LaunchSample, Sampling};
 
 use self::estimate::{Inferred, Rate, Stratum, Timed};
@@ -349,6 +350,8 @@ impl Sampler {
             let (group, rate) = (&self.groups.all[at], rates[at]);
             // Amounts need not be instructions.
             let (amount, instructions) = sums[at];
+            // Where nothing is inferred, a spread that is not of the group says nothing.
+            let shown = rate.filter(|rate| !rate.is_borrowed || !strata[at].untimed.is_empty());
             let scale = if instructions > 0 { amount as f64 / instructions as f64 } else { 1.0 };
             GroupSample {
                 name: group.key.name.clone(),
@@ -357,8 +360,8 @@ impl Sampler {
                 launches: group.launches,
                 timed: strata[at].timed.len() as u64,
                 cycles_per_warp_instruction: rate.map(|rate| rate.per_amount * scale),
-                spread_percent: rate.and_then(|rate| rate.spread).map(|spread| spread * 100.0),
-                spread_is_borrowed: rate.is_some_and(|rate| rate.is_borrowed),
+                spread_percent: shown.and_then(|rate| rate.spread).map(|spread| spread * 100.0),
+                spread_is_borrowed: shown.is_some_and(|rate| rate.is_borrowed),
                 from_other_groups: borrowed[at],
             }
         };
@@ -367,11 +370,13 @@ impl Sampler {
 
     /// What readers of the report must know.
     pub fn remarks(&self) -> Vec<String> {
-        let is_timed = |member: &&Member| matches!(member.how, How::Timed | How::Partly);
-        let timed = self.launches.values().filter(is_timed).count();
+        let count = |how: How| self.launches.values().filter(|member| member.how == how).count();
+        let (whole, parts) = (count(How::Timed), count(How::Partly));
+        let timed = whole + parts;
+        let of_parts = if parts > 0 { format!(" ({parts} in part)") } else { String::new() };
         let launches = kit::text::counted(self.launches.len() as u64, "launch");
         let mut remarks = vec![format!(
-            "sampled ({}): {timed} of {launches} simulated in time, with caches and DRAM rows as the last timed launch has left them",
+            "sampled ({}): {timed} of {launches} simulated in time{of_parts}, with caches and DRAM rows as the last timed launch has left them",
             self.choice
         )];
         remarks.extend(self.remarks.iter().cloned());

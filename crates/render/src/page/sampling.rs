@@ -26,7 +26,7 @@ pub fn section(report: &Report) -> Option<Section> {
             ("Timed cycles", number::count(sampling.timed_cycles)),
             ("Inferred cycles", cycles(sampling.inferred_cycles)),
             ("Interval at 95 %", interval),
-            ("Time of all launches", number::seconds(sampling.seconds)),
+            ("Time of all launches", number::with_prefix(sampling.seconds, "s")),
             ("Timed warp instructions", number::count(sampling.timed_warp_instructions)),
             ("Other warp instructions", known(sampling.untimed_warp_instructions)),
         ])

@@ -237,8 +237,11 @@ impl Draw {
     }
 }
 
+/// Address, bytes, changed pages and written granules of an allocation.
+type Contents = (u64, Vec<u8>, Vec<(u64, u64)>, Vec<bool>);
+
 /// All that can be read of a memory.
-fn contents(memory: &DeviceMemory) -> Vec<(u64, Vec<u8>, Vec<(u64, u64)>, Vec<bool>)> {
+fn contents(memory: &DeviceMemory) -> Vec<Contents> {
     let of = |a: &DeviceAllocation| {
         let mut bytes = vec![0; a.bytes as usize];
         memory.read(a.base, &mut bytes).unwrap();
