@@ -44,10 +44,11 @@ pub(super) fn of(setup: &Setup, work: &Work<'_>, program: &str) -> Vec<(String, 
         power_interval,
         sample_interval,
         overview,
+        time,
         threads: _,
     } = setup;
     let digest = |text: String| Digest::new().with(text.as_bytes()).text();
-    let observers = (audit, profile, timeline.is_some(), check_memory, out_of_bounds);
+    let observers = (audit, profile, timeline.is_some(), check_memory, out_of_bounds, time);
     let intervals = (power_interval, sample_interval, overview, livelock_cycles);
     [
         ("version of the program", format!("{} {program}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()),

@@ -62,10 +62,11 @@ impl Keeper {
             (setup.timeline.is_some(), "--timeline"),
             (setup.check_memory, "--check-memory"),
             (setup.out_of_bounds == exec::OutOfBounds::Warn, "--out-of-bounds warn"),
+            (!setup.time.is_all(), "--time"),
         ];
         if let Some((_, option)) = observers.iter().find(|(is_on, _)| *is_on) {
             return Err(format!(
-                "checkpoints do not keep what {option} observes; leave out {option}, or --checkpoint and --resume"
+                "checkpoints do not keep what {option} collects; leave out {option}, or --checkpoint and --resume"
             ));
         }
         Self::new(plan, resume, identity::of(setup, work, &program))
