@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lab::{HostThreads, OutOfBounds, Setup};
+use lab::{HostThreads, OutOfBounds, Setup, Time};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,25 @@ impl Checks {
     /// `setup` with these limits and checks.
     pub fn applied(self, setup: Setup) -> Setup {
         Setup { max_cycles: self.max_cycles, audit: self.audit, ..setup }
+    }
+}
+
+/// What is simulated in time.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Timed {
+    /// What is simulated in time, the rest being executed without, or left out of a trace: all (default), none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md)
+    #[arg(long, value_name = "CHOICE")]
+    time: Option<String>,
+}
+
+impl Timed {
+    /// The choice.
+    ///
+    /// # Errors
+    /// There is no such choice.
+    pub fn chosen(&self) -> Result<Time, Failure> {
+        let parsed = self.time.as_deref().map_or(Ok(Time::All), str::parse);
+        parsed.map_err(|problem| Failure::bad_input(format!("--time: {problem}")))
     }
 }
 

@@ -1,3 +1,3 @@
 //! What most commands ask of [`lab`].
 
-pub use lab::{cores, run, schedulers, schema, structures};
+pub use lab::{cores, run, run_kept, schedulers, schema, structures};

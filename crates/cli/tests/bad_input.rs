@@ -148,6 +148,9 @@ fn usage() {
     fails(2, &["run"], &["WORKLOAD"]);
     fails(2, &["run", "matmul", "--gpus", "v100"], &["--gpu"]);
     fails(2, &["run", "matmul", "--seed", "minus one"], &["--seed", "minus one"]);
+    fails(2, &["run", "matmul", "--time", "some"], &["--time", "`some` chooses nothing", "kernels=3,7..9"]);
+    fails(2, &["run", "matmul", "--time", "kernels=9..7"], &["the last is before the first"]);
+    fails(2, &["exec", "--time", "ctas=x", "--", "true"], &["--time", "`x` is not a number"]);
     fails(2, &["run", "matmul", "--size", "huge"], &["--size", "huge", "small"]);
     fails(2, &["run", "matmul", "--max-cycles", "-1"], &["-1"]);
     fails(2, &["run", "matmul", "--max-registers", "32"], &["--registers"]);

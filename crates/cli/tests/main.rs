@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bounds;
+mod checkpoints;
 mod commands;
 mod common;
 mod energy;

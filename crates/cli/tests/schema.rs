@@ -115,6 +115,9 @@ fn reports_follow_their_schema() {
     check("run", &[&QUICK[..], &["--max-cycles", "1", "--set", "sm.max_warps=16"]].concat());
     check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "inorder+scalar", "--audit"]);
     check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "sgmf", "--gpu", "gtx480"]);
+    let sampled = check("run", &["run", "lud", "--time", "representative"]);
+    assert!(sampled["sampling"]["untimed"].as_u64() > Some(0), "nothing is inferred");
+    check("run", &["run", "lud", "--time", "ctas=1..2"]);
     let hazards = check("run", &["run", "hotspot", "--audit"]);
     assert!(!hazards["audit"]["violations"].as_array().unwrap().is_empty(), "no violation to check");
 }

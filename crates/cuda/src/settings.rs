@@ -1,59 +1,16 @@
 //! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
-use lab::{HostThreads, OutOfBounds, Setup};
+use lab::{HostThreads, OutOfBounds, Setup, Time};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use workloads::Form;
-
-/// Which kernels run on the simulated cores. The others are executed without time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Time {
-    /// All of them.
-    #[default]
-    All,
-    /// None of them.
-    None,
-    /// Those of these names, as in the source or mangled.
-    Kernels(Vec<String>),
-}
-
-impl Time {
-    /// Reads `all`, `none` or `kernels=NAME,NAME`.
-    ///
-    /// # Errors
-    /// It is none of these.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let list =
-            |names: &str| names.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect();
-        match text.split_once('=') {
-            None if text == "all" => Ok(Self::All),
-            None if text == "none" => Ok(Self::None),
-            Some(("kernels", names)) => {
-                let names: Vec<String> = list(names);
-                if names.is_empty() { Err("`kernels=` names no kernel".to_owned()) } else { Ok(Self::Kernels(names)) }
-            }
-            _ => Err(format!("`{}` is none of all, none, kernels=NAME,NAME", kit::text::excerpt(text))),
-        }
-    }
-
-    /// Whether the kernel `name` (mangled or not) runs on the simulated cores.
-    pub fn includes(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::None => false,
-            Self::Kernels(names) => names.iter().any(|n| n == name || exec::plain_name(name) == Some(n)),
-        }
-    }
-}
 
 /// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The devices, each with its core design.
     pub devices: Vec<Setup>,
-    /// Which kernels are timed.
-    pub time: Time,
     /// Folder for report, JSON and power.
     pub out: Option<PathBuf>,
     /// File for the report as JSON.
@@ -68,7 +25,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_CORE", "core design"),
     ("WARPWRIGHT_SCHEDULER", "warp scheduler"),
     ("WARPWRIGHT_SET", "values of the GPU description, between semicolons: KEY=VALUE;KEY=VALUE"),
-    ("WARPWRIGHT_TIME", "kernels that are timed: all, none, kernels=NAME,NAME"),
+    (
+        "WARPWRIGHT_TIME",
+        "what is simulated in time, the rest being executed without: all, none, kernels=3,7..9, kernels=NAME, ctas=0..79, representative (docs/sampling.md)",
+    ),
     ("WARPWRIGHT_OUT", "folder for report.txt, report.json and power.csv"),
     ("WARPWRIGHT_JSON", "file for the report as JSON"),
     ("WARPWRIGHT_QUIET", "1: no report on standard error"),
@@ -130,6 +90,7 @@ impl Variables<'_> {
             self.parsed("WARPWRIGHT_SCHEDULER", |name| lab::check_scheduler(name).map(|()| name.to_owned()));
         let out_of_bounds = self.parsed("WARPWRIGHT_OUT_OF_BOUNDS", str::parse).unwrap_or(OutOfBounds::Warn);
         let code = self.parsed("WARPWRIGHT_ISA", code).unwrap_or(Form::Sass);
+        let time: Time = self.parsed("WARPWRIGHT_TIME", str::parse).unwrap_or_default();
         let gpus = self.text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
         let mut devices = Vec::new();
         for name in gpus.split(',').map(str::trim) {
@@ -145,6 +106,7 @@ impl Variables<'_> {
                     out_of_bounds,
                     check_memory: self.flag("WARPWRIGHT_CHECK_MEMORY"),
                     threads: threads.clone(),
+                    time: time.clone(),
                     power_interval: power_interval.filter(|_| gpu.energy.model.is_some()),
                     ..Setup::new(gpu)
                 }),
@@ -172,14 +134,12 @@ impl Settings {
     pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut variables = Variables { get, problems: Vec::new() };
         let devices = variables.devices();
-        let time = variables.parsed("WARPWRIGHT_TIME", Time::parse).unwrap_or_default();
         if !variables.problems.is_empty() {
             return Err(variables.problems.join("\n"));
         }
         let path = |name: &str| variables.text(name).map(PathBuf::from);
         Ok(Self {
             devices: visible(devices, get("CUDA_VISIBLE_DEVICES").as_deref()),
-            time,
             out: path("WARPWRIGHT_OUT"),
             json: path("WARPWRIGHT_JSON"),
             quiet: variables.flag("WARPWRIGHT_QUIET"),
@@ -191,7 +151,7 @@ impl Settings {
     pub fn from_environment(host: &dyn Host) -> Self {
         Self::read(&|name| std::env::var(name).ok()).unwrap_or_else(|problems| {
             host.message(&format!("{problems}\nno device is simulated"));
-            Self { devices: Vec::new(), time: Time::All, out: None, json: None, quiet: true }
+            Self { devices: Vec::new(), out: None, json: None, quiet: true }
         })
     }
 }
@@ -230,7 +190,8 @@ mod tests {
         let names: Vec<&str> = settings.devices.iter().map(|d| &*d.gpu.name).collect();
         assert_eq!(names, ["rtx2060s", "v100"]);
         assert_eq!((settings.devices[0].gpu.sm_count, &*settings.devices[0].core), (4, "ghost"));
-        assert!(settings.time.includes("_Z3addPf") && settings.time.includes("mul") && !settings.time.includes("sub"));
+        let time = &settings.devices[1].time;
+        assert!(time.includes(0, "_Z3addPf") && time.includes(1, "mul") && !time.includes(2, "sub"));
     }
 
     #[test]

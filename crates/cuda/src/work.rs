@@ -26,8 +26,6 @@ pub struct KernelLaunch {
     pub live: exec::Launch,
     /// Registers per thread.
     pub registers: ThreadRegisters,
-    /// Whether it runs on the simulated cores. Otherwise it is executed without time.
-    pub timed: bool,
     /// The program's function.
     pub function: u64,
     /// The bytes of its arguments.

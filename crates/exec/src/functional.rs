@@ -7,6 +7,7 @@ use crate::state::DeviceState;
 use crate::stream::{LiveStream, Turn};
 use isa::{CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
+use std::ops::{ControlFlow, Range};
 
 /// Instructions that a warp executes before the next warp's turn: large enough for speed, small enough that
 /// warps that wait for each other's stores make progress.
@@ -52,13 +53,45 @@ pub fn run_observed(
     launch: &Launch,
     mut observe: impl FnMut(LaneMask, &DynInst),
 ) -> Result<FunctionalStats, Box<Fault>> {
+    let ran = run_ctas(state, launch, 0..launch.grid.volume(), |live, out| {
+        observe(live, out);
+        ControlFlow::Continue(())
+    });
+    ran.map(|stats| stats.expect("nothing stops it"))
+}
+
+/// As [`run_observed`], of the CTAs with these numbers only. `None` if `observe` has stopped it.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_ctas(
+    state: &mut DeviceState,
+    launch: &Launch,
+    mut ctas: Range<u64>,
+    mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
     let mut stats = FunctionalStats::default();
-    let result = (0..launch.grid.volume())
-        .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
+    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
     state.take_back_launch(id);
-    result.map(|()| stats)
+    match result {
+        Ok(()) => Ok(Some(stats)),
+        Err(Ended::Stopped) => Ok(None),
+        Err(Ended::Fault(fault)) => Err(fault),
+    }
+}
+
+/// Why a CTA has not run to its end.
+enum Ended {
+    Fault(Box<Fault>),
+    Stopped,
+}
+
+impl From<Box<Fault>> for Ended {
+    fn from(fault: Box<Fault>) -> Self {
+        Ended::Fault(fault)
+    }
 }
 
 fn run_cta(
@@ -67,8 +100,8 @@ fn run_cta(
     (id, launch): (KernelId, &Launch),
     cta: u64,
     stats: &mut FunctionalStats,
-    observe: &mut impl FnMut(LaneMask, &DynInst),
-) -> Result<(), Box<Fault>> {
+    observe: &mut impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+) -> Result<(), Ended> {
     let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
     stream.prepare_cta(state, id, launch.grid.position(cta));
     stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
@@ -88,7 +121,7 @@ fn run_cta(
         }
         let released = release(stream, &mut waiting, &mut barriers);
         if !progress && !released {
-            return Err(deadlock(stream, launch, cta, &waiting, &barriers));
+            return Err(deadlock(stream, launch, cta, &waiting, &barriers).into());
         }
     }
     stream.end_cta(CtaSlot(0));
@@ -102,15 +135,15 @@ fn turn(
     stream: &mut LiveStream,
     warp: WarpSlot,
     stats: &mut FunctionalStats,
-    (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst)),
+    (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>),
     out: &mut DynInst,
-) -> Result<Waiting, Box<Fault>> {
+) -> Result<Waiting, Ended> {
     let mut left = TURN;
     while left > 0 {
         let mut context = StepContext { now: stats.warp_instructions, sm: 0 };
         let count = |live: LaneMask, out: &DynInst| {
-            observe(live, out);
             stats.thread_instructions += u64::from(out.mask.count_ones());
+            observe(live, out)
         };
         let before = context.now;
         let end = stream.take_turn(state, warp, (left, &mut context), out, count)?;
@@ -118,6 +151,7 @@ fn turn(
         left -= (context.now - before) as u32;
         match end {
             Turn::Over => break,
+            Turn::Stopped => return Err(Ended::Stopped),
             Turn::Done => return Ok(Waiting::Done),
             Turn::Barrier { waits } => {
                 barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;

@@ -14,7 +14,7 @@ const ALIGNMENT: u64 = 16;
 pub const DEFAULT_HEAP_BYTES: u64 = 8 << 20;
 
 /// The heap of the kernels of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heap {
     bytes: u64,
     placed: bool,
@@ -70,6 +70,10 @@ impl Heap {
         self.gaps.add(address, bytes);
         true
     }
+}
+
+kit::persist! {
+    struct Heap { bytes, placed, used, gaps }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::lanes::Column;
 use crate::machine_code::{launch_bank, resolve, set_workspace};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use isa::{Dim3, LaunchShape};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::sync::Arc;
 
 /// An argument of a kernel.
@@ -164,6 +165,11 @@ impl Launch {
         }
     }
 
+    /// Whether the launch is cooperative ([`Launch::set_workspace`]).
+    pub fn is_cooperative(&self) -> bool {
+        self.workspace != 0
+    }
+
     /// Reads the constants that are in device memory: the launch sees their present values.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
         resolve(&self.kernel.launch_words, &self.params, memory, &mut self.constants);
@@ -244,4 +250,14 @@ fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
     }
     let (words, _) = bytes.as_chunks::<4>();
     Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
+}
+
+/// What was resolved when the launch was made.
+impl Persist for Launch {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { kernel: _, grid: _, block: _, dynamic_shared: _, workspace, params, constants } = self;
+        workspace.persist(archive)?;
+        params.persist(archive)?;
+        constants.persist(archive)
+    }
 }

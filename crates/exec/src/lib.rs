@@ -48,13 +48,13 @@ mod uses;
 pub mod video;
 mod warp;
 
-pub use functional::{FunctionalStats, run, run_observed};
+pub use functional::{FunctionalStats, run, run_ctas, run_observed};
 pub use heap::DEFAULT_HEAP_BYTES;
 pub use image::{ImageError, ImageReference};
 pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
 pub use spot::spot;
-pub use state::{DeviceState, GpuFacts};
+pub use state::{DeviceState, GpuFacts, Undo};
 pub use stream::LiveStream;
 pub use uses::{operands_mut, uses};

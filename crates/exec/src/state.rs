@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds, Own, Reader, View};
 use crate::warp::Warp;
 use isa::{Dim3, DynInst, Image, KernelId};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use std::sync::Arc;
 
 /// Properties of the GPU that special registers report.
@@ -180,6 +181,35 @@ impl DeviceState {
         self.launches.pop();
     }
 
+    /// Begins an undo log: what kernels change from now on can be undone by [`DeviceState::undo`]. The host changes
+    /// nothing, and no launch begins or ends, before [`DeviceState::keep`] or that.
+    pub fn begin_undo(&mut self) -> Undo {
+        Undo {
+            allocations: self.memory.begin_undo(),
+            output: self.output.len(),
+            heap: self.heap.clone(),
+            findings: self.watch.as_ref().map(|watch| watch.findings().clone()),
+        }
+    }
+
+    /// Ends an undo log: what was changed stays.
+    pub fn keep(&mut self, undo: Undo) {
+        self.memory.end_undo(undo.allocations, true);
+        drop(undo);
+    }
+
+    /// Ends an undo log: memory, the heap and the output of kernels, and what checks have found are as they were when
+    /// it began.
+    pub fn undo(&mut self, undo: Undo) {
+        let Undo { allocations, output, heap, findings } = undo;
+        self.memory.end_undo(allocations, false);
+        self.output.truncate(output);
+        self.heap = heap;
+        if let Some((watch, findings)) = self.watch.as_mut().zip(findings) {
+            watch.set_findings(findings);
+        }
+    }
+
     /// A launch that has not ended.
     pub fn launch(&self, id: KernelId) -> Option<&Launch> {
         self.launches.get(id.index())?.as_ref()
@@ -214,6 +244,18 @@ impl DeviceState {
     }
 }
 
+/// What [`DeviceState::undo`] needs to know.
+#[derive(Debug)]
+#[must_use = "an undo log ends by `keep` or `undo`"]
+pub struct Undo {
+    /// Allocations so far.
+    allocations: u64,
+    /// Length of the output.
+    output: usize,
+    heap: Heap,
+    findings: Option<Findings>,
+}
+
 impl AsMut<Self> for DeviceState {
     fn as_mut(&mut self) -> &mut Self {
         self
@@ -229,4 +271,53 @@ pub(crate) struct Parts<'a> {
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
+}
+
+/// The kernels of the launches are not part of it: whoever reads the state makes the same launches before.
+impl Persist for DeviceState {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { memory, gpu: _, output, heap, images, launches, unset, examined: _, remarks, watch } = self;
+        if watch.is_some() {
+            return Err(Mismatch::new("what is known of memory accesses that are checked is not kept"));
+        }
+        memory.persist(archive)?;
+        output.persist(archive)?;
+        heap.persist(archive)?;
+        images.persist(archive)?;
+        each(launches.iter_mut().flatten().collect::<Vec<_>>(), archive)?;
+        unset.persist(archive)?;
+        remarks.persist(archive)
+    }
+}
+
+kit::persist! {
+    new struct UnsetConstant { name, address, bytes, writes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undo_log_has_heap_output_and_memory() {
+        let mut state = DeviceState::default();
+        let buffer = state.memory.allocate("a", 100).unwrap();
+        state.output.push_str("before\n");
+        let undo = state.begin_undo();
+        let block = state.heap.allocate(24, &mut state.memory);
+        state.memory.write(buffer, &[7; 4]).unwrap();
+        state.output.push_str("within\n");
+        state.undo(undo);
+        assert_eq!((&*state.output, state.memory.allocations().len()), ("before\n", 1));
+        assert!(state.set_heap_bytes(1 << 20), "no kernel has used it");
+        let undo = state.begin_undo();
+        assert_eq!(state.heap.allocate(24, &mut state.memory), block);
+        state.memory.write(buffer, &[8; 4]).unwrap();
+        state.output.push_str("after\n");
+        state.keep(undo);
+        let mut bytes = [0; 4];
+        state.memory.read(buffer, &mut bytes).unwrap();
+        assert_eq!((&*state.output, bytes), ("before\nafter\n", [8; 4]));
+        assert!(state.heap.free(block) && !state.set_heap_bytes(1));
+    }
 }

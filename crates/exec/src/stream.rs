@@ -15,6 +15,7 @@ use isa::{
     WarpSlot, WarpStream,
 };
 use kit::{Cycle, LaneMask};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The warps and CTAs resident on one SM. Slots are created at their first use and keep their storage.
@@ -261,19 +262,21 @@ pub(crate) enum Turn {
     Barrier { waits: bool },
     /// All its lanes have exited.
     Done,
+    /// Its observer wants no more.
+    Stopped,
 }
 
 /// For runs without time.
 impl LiveStream {
     /// Executes up to `most` instructions of a warp that has the device for itself. `observe` sees each, with the lanes
-    /// that were live before it. The last one is in `out`; the cycle in `context` counts instructions.
+    /// that were live before it, and may end the run. The last one is in `out`; the cycle in `context` counts instructions.
     pub(crate) fn take_turn(
         &mut self,
         shared: &mut DeviceState,
         slot: WarpSlot,
         (most, context): (u32, &mut StepContext),
         out: &mut DynInst,
-        mut observe: impl FnMut(LaneMask, &DynInst),
+        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
     ) -> Result<Turn, Box<Fault>> {
         if self.warps[slot.index()].way == Way::Watched {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
@@ -313,7 +316,9 @@ impl LiveStream {
             if let Err(Stop::Trap(trap)) = done {
                 return Err(self.fault(shared, slot, out.pc, *trap));
             }
-            observe(live, out);
+            if observe(live, out).is_break() {
+                return Ok(Turn::Stopped);
+            }
             if let Some(waits) = arrival(insts, out) {
                 return Ok(Turn::Barrier { waits });
             }
@@ -329,7 +334,7 @@ impl LiveStream {
         slot: WarpSlot,
         (most, context): (u32, &mut StepContext),
         out: &mut DynInst,
-        mut observe: impl FnMut(LaneMask, &DynInst),
+        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
     ) -> Result<Turn, Box<Fault>> {
         let Some(kernel) = self.kernel(slot).cloned() else { return Ok(Turn::Done) };
         for _ in 0..most {
@@ -339,7 +344,9 @@ impl LiveStream {
             let live = self.live(slot);
             self.step_alone(shared, slot, *context, out)?;
             context.now += 1;
-            observe(live, out);
+            if observe(live, out).is_break() {
+                return Ok(Turn::Stopped);
+            }
             if let Some(waits) = arrival(kernel.program.insts(), out) {
                 return Ok(Turn::Barrier { waits });
             }

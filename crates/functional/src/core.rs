@@ -10,6 +10,7 @@ use isa::{
     Control, CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, Pc, Program, StepContext, WarpSlot, WarpStream,
 };
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER};
 use mem::Port;
 use std::sync::Arc;
@@ -318,6 +319,17 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
 
     fn watch_changes(&self, shared: &mut S::Shared) {
         self.stream.watch_changes(shared);
+    }
+
+    fn persist(&mut self, _: &[FunctionalKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { ctas, resident, ready, at_barrier, asleep, first_rise, last, counters, cycles, .. } = self;
+        ctas.persist(archive)?;
+        each([resident, ready, at_barrier], archive)?;
+        asleep.persist(archive)?;
+        first_rise.persist(archive)?;
+        last.persist(archive)?;
+        counters.persist(archive)?;
+        cycles.persist(archive)
     }
 
     fn has_changed(&self, shared: &S::Shared) -> bool {

@@ -9,6 +9,7 @@ use crate::statistics::{Period, Table};
 use config::GpuConfig;
 use energy::{Activity, Each};
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot};
+use kit::persist::{Archive, Fresh, Mismatch};
 use kit::{Counters, Cycle};
 use mem::Port;
 
@@ -182,6 +183,15 @@ pub trait Core: Send {
     /// From now on notes whether anything that threads share changes: [`Core::has_changed`].
     fn watch_changes(&self, _shared: &mut Self::Shared) {}
 
+    /// The state that survives the end of all CTAs, for checkpoints between kernels: no thread is resident. `kernels` are
+    /// all launches.
+    ///
+    /// # Errors
+    /// As [`Persist::persist`](kit::persist::Persist::persist). Cores of this kind have no checkpoints.
+    fn persist(&mut self, _kernels: &[Self::Kernel], _archive: &mut Archive) -> Result<(), Mismatch> {
+        Err(Mismatch::new("cores of this kind have no checkpoints"))
+    }
+
     /// Whether anything that threads share may have changed since [`Core::watch_changes`]. A core that does
     /// not know always returns true, and no livelock is found on it.
     fn has_changed(&self, _shared: &Self::Shared) -> bool {
@@ -207,7 +217,7 @@ pub trait Core: Send {
 }
 
 /// The counters of a kind of core, added up over cores.
-pub trait CoreCounters: Counters + CoreReport + Send + 'static {
+pub trait CoreCounters: Counters + CoreReport + Fresh + Send + 'static {
     /// Subtracts what cores count because time passes (idle issue slots): `waited` was counted while every
     /// kernel was within its launch latency, and reports leave those cycles out.
     fn leave_out(&mut self, waited: &Self);
@@ -243,4 +253,8 @@ pub trait CoreReport {
 
     /// Cycles in which a core had a thread, summed over cores.
     fn active_cycles(&self) -> u64;
+}
+
+kit::persist! {
+    new struct FinishedCta { kernel, cta, slot }
 }

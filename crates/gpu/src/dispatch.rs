@@ -9,6 +9,7 @@
 use isa::{Dim3, KernelId, LaunchShape};
 use kit::{BitSet, Cycle, NEVER};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// An ordered queue of launches; launches of different streams may overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,17 +21,21 @@ struct Launched {
     kernel: KernelId,
     stream: StreamId,
     grid: Dim3,
-    /// CTAs dispatched so far.
-    dispatched: u64,
+    /// Numbers of its CTAs that have yet to be dispatched.
+    left: Range<u64>,
+    /// CTAs that it has altogether.
+    ctas: u64,
     /// CTAs finished so far.
     finished: u64,
+    /// Cycles in which CTAs have ended, if they are kept.
+    ends: Option<Vec<Cycle>>,
     /// First cycle in which a CTA may be dispatched; set when the kernel becomes resident.
     ready_at: Cycle,
 }
 
 impl Launched {
     fn has_ctas_left(&self) -> bool {
-        self.dispatched < self.grid.volume()
+        !self.left.is_empty()
     }
 }
 
@@ -56,6 +61,8 @@ pub struct Dispatcher {
     last_cluster: usize,
     /// In each cluster, the place of the core that was served last.
     last_places: Box<[usize]>,
+    /// Ends of the CTAs of kernels that have finished, where they are kept.
+    cta_ends: Vec<(KernelId, Vec<Cycle>)>,
 }
 
 /// A CTA that has found its core.
@@ -79,19 +86,39 @@ impl Dispatcher {
             cores_per_cluster,
             last_cluster: clusters - 1,
             last_places: vec![cores_per_cluster - 1; clusters].into(),
+            cta_ends: Vec::new(),
         }
     }
 
     /// Queues a kernel after the earlier ones of its stream.
     pub fn launch(&mut self, kernel: KernelId, stream: StreamId, shape: &LaunchShape) {
-        self.waiting.push_back(Launched {
-            kernel,
-            stream,
-            grid: shape.grid,
-            dispatched: 0,
-            finished: 0,
-            ready_at: NEVER,
-        });
+        self.queue(kernel, stream, shape, 0..shape.grid.volume(), None);
+    }
+
+    /// As [`Dispatcher::launch`], of the CTAs with these numbers only, of which there is at least one. The ends of
+    /// its CTAs are kept.
+    pub fn launch_ctas(&mut self, kernel: KernelId, stream: StreamId, shape: &LaunchShape, ctas: Range<u64>) {
+        self.queue(kernel, stream, shape, ctas, Some(Vec::new()));
+    }
+
+    fn queue(
+        &mut self,
+        kernel: KernelId,
+        stream: StreamId,
+        shape: &LaunchShape,
+        left: Range<u64>,
+        ends: Option<Vec<Cycle>>,
+    ) {
+        let (grid, ctas) = (shape.grid, left.end - left.start);
+        let launched = Launched { kernel, stream, grid, left, ctas, finished: 0, ends, ready_at: NEVER };
+        self.waiting.push_back(launched);
+    }
+
+    /// Cycles in which the CTAs of a kernel that has finished ended, as far as windows distinguish them; ascending.
+    /// Empty unless [`Dispatcher::launch_ctas`] launched it.
+    pub fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle> {
+        let at = self.cta_ends.iter().position(|(of, _)| *of == kernel);
+        at.map(|at| self.cta_ends.swap_remove(at).1).unwrap_or_default()
     }
 
     /// Makes waiting kernels resident whose stream is free; returns those that begin, with the cycle in which
@@ -139,9 +166,9 @@ impl Dispatcher {
                     continue;
                 }
                 let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-                let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.dispatched) };
+                let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.left.start) };
                 if let Some(kernel) = ready.find(|k| place(offer(k))) {
-                    kernel.dispatched += 1;
+                    kernel.left.start += 1;
                     self.last_cluster = cluster;
                     self.last_places[cluster] = at;
                     break;
@@ -151,14 +178,18 @@ impl Dispatcher {
         }
     }
 
-    /// Notes the end of a CTA; true if it was its kernel's last one.
-    pub fn cta_finished(&mut self, kernel: KernelId) -> bool {
+    /// Notes the end of a CTA before cycle `now`; true if it was its kernel's last one.
+    pub fn cta_finished(&mut self, kernel: KernelId, now: Cycle) -> bool {
         let at = self.resident.iter().position(|k| k.kernel == kernel).expect("a running CTA's kernel is resident");
         let launched = &mut self.resident[at];
         launched.finished += 1;
-        let done = launched.finished == launched.grid.volume();
+        if let Some(ends) = &mut launched.ends {
+            ends.push(now);
+        }
+        let done = launched.finished == launched.ctas;
         if done {
-            self.resident.remove(at);
+            let launched = self.resident.remove(at);
+            self.cta_ends.extend(launched.ends.map(|ends| (kernel, ends)));
         }
         done
     }
@@ -168,11 +199,22 @@ impl Dispatcher {
         self.waiting.is_empty() && self.resident.is_empty()
     }
 
+    /// Whether no kernel has begun and not ended: at most their launch latencies run.
+    pub fn is_between_kernels(&self) -> bool {
+        self.resident.iter().all(|k| k.left.end - k.left.start == k.ctas)
+    }
+
     /// CTAs finished and CTAs in all, over kernels that have not finished.
     pub fn progress(&self) -> (u64, u64) {
         let all = self.resident.iter().chain(&self.waiting);
-        all.fold((0, 0), |(done, total), k| (done + k.finished, total + k.grid.volume()))
+        all.fold((0, 0), |(done, total), k| (done + k.finished, total + k.ctas))
     }
+}
+
+kit::persist! {
+    new id StreamId;
+    new struct Launched { kernel, stream, grid, left, ctas, finished, ends, ready_at }
+    struct Dispatcher { waiting, resident, last_cluster, last_places, cta_ends; skip timing, cores_per_cluster }
 }
 
 #[cfg(test)]
@@ -215,7 +257,7 @@ mod tests {
         }
         assert_eq!(order, [(0, 0), (1, 1), (2, 2), (0, 3), (2, 4)]);
         for i in 0..5 {
-            assert!(!d.cta_finished(KernelId(0)), "CTA {i} is not the last");
+            assert!(!d.cta_finished(KernelId(0), 150), "CTA {i} is not the last");
         }
         assert_eq!(d.progress(), (5, 8));
     }
@@ -254,9 +296,27 @@ mod tests {
             assert_eq!(offered.last(), Some(&kernel));
         }
         assert!(d.admit(101).is_empty());
-        assert!(d.cta_finished(KernelId(0)));
+        assert!(d.cta_finished(KernelId(0), 150));
         assert_eq!(d.admit(150), [(KernelId(1), 250)]);
         assert_eq!(d.next_ready(150), 250);
         assert!(!d.is_idle());
+    }
+
+    #[test]
+    fn a_part_of_a_grid_is_dispatched_and_its_ends_are_kept() {
+        let mut d = Dispatcher::new(TIMING, 1, 1);
+        d.launch_ctas(KernelId(0), StreamId(0), &shape(8), 3..5);
+        d.admit(0);
+        let mut given = Vec::new();
+        for _ in 0..3 {
+            d.dispatch(100, &mut all(1), |p| {
+                given.push(p.cta.x);
+                true
+            });
+        }
+        assert_eq!((given, d.progress()), (vec![3, 4], (0, 2)));
+        assert!(!d.cta_finished(KernelId(0), 120) && d.cta_finished(KernelId(0), 130));
+        assert!(d.is_idle());
+        assert_eq!((d.take_cta_ends(KernelId(0)), d.take_cta_ends(KernelId(0))), (vec![120, 130], vec![]));
     }
 }

@@ -10,6 +10,7 @@ mod dispatch;
 mod livelock;
 mod loops;
 mod machine;
+mod persist;
 mod report;
 pub mod resident;
 mod run;

@@ -147,3 +147,7 @@ impl fmt::Display for Livelock {
         Ok(())
     }
 }
+
+kit::persist! {
+    new struct Pulse { digest, executed, at_barrier, arrivals }
+}

@@ -38,7 +38,7 @@ use mem::{AnswerCounters, MemorySystem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
@@ -62,24 +62,24 @@ fn stuck_after(config: &GpuConfig) -> Cycle {
 }
 
 /// What cores counted while every kernel was within its launch latency.
-struct Waiting<K> {
+pub(crate) struct Waiting<K> {
     /// The waits that are over.
-    ended: LaunchWait,
-    ended_cores: K,
+    pub(crate) ended: LaunchWait,
+    pub(crate) ended_cores: K,
     /// The counters when the present one began: no kernel is past its launch latency.
-    since: Option<Box<Snapshot<K>>>,
+    pub(crate) since: Option<Box<Snapshot<K>>>,
 }
 
 /// A GPU of cores `C`.
 pub struct Machine<C: Core> {
-    units: Vec<Unit<C>>,
-    memory: MemorySystem,
+    pub(crate) units: Vec<Unit<C>>,
+    pub(crate) memory: MemorySystem,
     /// What all cores share: device memory, or nothing.
     pub shared: C::Shared,
-    kernels: Vec<C::Kernel>,
-    control: Control<C>,
+    pub(crate) kernels: Vec<C::Kernel>,
+    pub(crate) control: Control<C>,
     /// What host threads there are for it.
-    threads: HostThreads,
+    pub(crate) threads: HostThreads,
 }
 
 /// What the host threads of a run work on. A thread locks what is its task's; the control locks all of it between
@@ -150,43 +150,43 @@ impl<'a, C: Core> Floor<'a, C> {
 }
 
 /// What decides what happens when: dispatch, the time, what is counted of kernels.
-struct Control<C: Core> {
-    dispatcher: Dispatcher,
-    cores_per_unit: usize,
-    streams: Vec<StreamId>,
-    running: Vec<Running<C::Counters>>,
-    ended: Vec<KernelRun<C::Counters>>,
-    flush_l1: bool,
-    flush_l2: bool,
+pub(crate) struct Control<C: Core> {
+    pub(crate) dispatcher: Dispatcher,
+    pub(crate) cores_per_unit: usize,
+    pub(crate) streams: Vec<StreamId>,
+    pub(crate) running: Vec<Running<C::Counters>>,
+    pub(crate) ended: Vec<KernelRun<C::Counters>>,
+    pub(crate) flush_l1: bool,
+    pub(crate) flush_l2: bool,
 
     // Time.
     /// All cycles before it have been simulated.
-    now: Cycle,
+    pub(crate) now: Cycle,
     /// Cycles of a window.
-    window: Cycle,
+    pub(crate) window: Cycle,
     /// Cores that may have room for a CTA.
-    room: BitSet,
+    pub(crate) room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
-    kernel_ready: Cycle,
-    waiting: Waiting<C::Counters>,
+    pub(crate) kernel_ready: Cycle,
+    pub(crate) waiting: Waiting<C::Counters>,
     /// When something moved last, and how much had moved then: instructions issued and packets.
-    last_move: (Cycle, u64),
-    stuck_after: Cycle,
+    pub(crate) last_move: (Cycle, u64),
+    pub(crate) stuck_after: Cycle,
     /// Looks for warps that execute without end, if that is requested.
-    watchdog: Option<Box<Watchdog>>,
+    pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Cycles simulated since the watcher was called.
-    since_watch: Cycle,
+    pub(crate) since_watch: Cycle,
     /// State of the generator of the order of work, if it is drawn.
-    shuffle: Option<u64>,
+    pub(crate) shuffle: Option<u64>,
 
     // Samples: what was counted in each interval of a number of cycles, if that is requested.
-    sample_every: Cycle,
+    pub(crate) sample_every: Cycle,
     /// The cycle before which the next one is taken.
-    sample_at: Cycle,
+    pub(crate) sample_at: Cycle,
     /// The counters at the last one.
-    sampled: Snapshot<C::Counters>,
-    samples: Vec<Snapshot<C::Counters>>,
-    most_samples: usize,
+    pub(crate) sampled: Snapshot<C::Counters>,
+    pub(crate) samples: Vec<Snapshot<C::Counters>>,
+    pub(crate) most_samples: usize,
 }
 
 impl<C: Core> Machine<C> {
@@ -239,10 +239,29 @@ impl<C: Core> Machine<C> {
     /// [`Machine::shared`], if it has any, must have the same.
     pub fn launch(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
         let id = KernelId::from(self.kernels.len());
+        self.control.dispatcher.launch(id, stream, kernel.shape());
+        self.add(kernel, stream)
+    }
+
+    /// As [`Machine::launch`], of the CTAs with these numbers only, of which there is at least one.
+    /// [`Machine::take_cta_ends`] knows when they ended.
+    pub fn launch_ctas(&mut self, kernel: C::Kernel, stream: StreamId, ctas: Range<u64>) -> KernelId {
+        let id = KernelId::from(self.kernels.len());
+        self.control.dispatcher.launch_ctas(id, stream, kernel.shape(), ctas);
+        self.add(kernel, stream)
+    }
+
+    /// Cycles in which the CTAs of a kernel that has ended did, to a window; none unless [`Machine::launch_ctas`]
+    /// launched it.
+    pub fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle> {
+        self.control.dispatcher.take_cta_ends(kernel)
+    }
+
+    fn add(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
+        let id = KernelId::from(self.kernels.len());
         if kernel.reads_textures() {
             self.control.window = 1;
         }
-        self.control.dispatcher.launch(id, stream, kernel.shape());
         self.kernels.push(kernel);
         self.control.streams.push(stream);
         id
@@ -608,7 +627,7 @@ impl<C: Core> Control<C> {
             for (place, core) in unit.cores.iter_mut().enumerate() {
                 for cta in core.finished().drain(..) {
                     self.room.insert(first + place);
-                    if self.dispatcher.cta_finished(cta.kernel) {
+                    if self.dispatcher.cta_finished(cta.kernel, self.now) {
                         ended.push(cta.kernel);
                     }
                 }

@@ -124,3 +124,8 @@ impl<K: Counters> Running<K> {
         KernelRun { kernel, stream, start, ready: ready.min(end), end, counters: after.since(counters) }
     }
 }
+
+kit::persist! {
+    new struct [K: kit::persist::Fresh + Counters] KernelRun<K> { kernel, stream, start, ready, end, counters }
+    new struct [K: kit::persist::Fresh + Counters] Running<K> { kernel, stream, start, ready, before }
+}

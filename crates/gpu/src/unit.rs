@@ -3,6 +3,7 @@
 use crate::core::{Access, Core, Env};
 use config::GpuConfig;
 use isa::{Dim3, Fault, KernelId};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER};
 use mem::{AnswerCounters, Gate, Port};
 use std::collections::VecDeque;
@@ -172,5 +173,26 @@ impl<C: Core> Unit<C> {
     /// A core has new work, or is to be looked at, in cycle `now`.
     pub fn wake(&mut self, place: usize, now: Cycle) {
         self.due[place] = self.due[place].min(now);
+    }
+}
+
+impl<C: Core> Unit<C> {
+    /// Its state between kernels ([`Persist`]).
+    ///
+    /// # Errors
+    /// As [`Persist::persist`].
+    pub fn persist(&mut self, kernels: &[C::Kernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { first: _, cores, ports, gate, due, starts, done, ended, paused: _, fault: _, has_run, .. } = self;
+        let Self { sample_at: _, sample_every: _, samples: _, .. } = self;
+        if !starts.is_empty() {
+            return Err(Mismatch::new("a CTA is about to start"));
+        }
+        cores.iter_mut().try_for_each(|core| core.persist(kernels, archive))?;
+        each(ports, archive)?;
+        gate.persist(archive)?;
+        each(due, archive)?;
+        done.persist(archive)?;
+        ended.persist(archive)?;
+        has_run.persist(archive)
     }
 }

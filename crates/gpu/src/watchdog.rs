@@ -112,3 +112,8 @@ impl Watchdog {
         Livelock { cycle: now, since: self.since, warps }
     }
 }
+
+kit::persist! {
+    new struct Memory { pulses, repeats, blocked }
+    struct Watchdog { since, next_look, ctas, warps; skip patience }
+}

@@ -171,3 +171,11 @@ impl Image {
         self.base + (slice as u64 * self.size[1] as u64 + row as u64) * self.pitch + x
     }
 }
+
+kit::persist! {
+    enum Channel { U8 = 0, S8 = 1, U16 = 2, S16 = 3, U32 = 4, S32 = 5, F16 = 6, F32 = 7 }
+    enum Shape { D1 = 0, D2 = 1, D3 = 2, Layered1 = 3, Layered2 = 4, Cube = 5, LayeredCube = 6 }
+    enum AddressMode { Wrap = 0, Clamp = 1, Mirror = 2, Border = 3 }
+    new struct Sampler { address, linear, normalised, as_float, srgb, seamless, border }
+    new struct Image { base, shape, size, pitch, channel, channels, sampler }
+}

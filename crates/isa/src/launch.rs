@@ -69,3 +69,7 @@ impl LaunchShape {
         self.grid.volume()
     }
 }
+
+kit::persist! {
+    new struct Dim3 { x, y, z }
+}

@@ -147,6 +147,8 @@ impl BitSet {
     }
 }
 
+crate::persist! { struct BitSet { first, rest } }
+
 #[cfg(test)]
 mod tests {
     use super::*;

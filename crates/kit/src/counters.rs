@@ -1,5 +1,7 @@
 //! Statistics: plain counters, each with a name, a unit and a description.
 
+use crate::persist::{Archive, Mismatch, Persist};
+
 /// Description of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterInfo {
@@ -55,6 +57,12 @@ impl<const N: usize> Counters for ByKind<N> {
 
     fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] - earlier.0[i]))
+    }
+}
+
+impl<const N: usize> Persist for ByKind<N> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.0.persist(archive)
     }
 }
 
@@ -115,6 +123,12 @@ macro_rules! counters {
             }
             fn since(&self, earlier: &Self) -> Self {
                 Self { $($field: $crate::Counters::since(&self.$field, &earlier.$field),)* }
+            }
+        }
+        $crate::persist! { struct [$($part: $crate::persist::Persist)?] $name $(<$part>)? { $($field),* } }
+        impl $(<$part: $crate::Counters + $crate::persist::Persist>)? $crate::persist::Fresh for $name $(<$part>)? {
+            fn fresh() -> Self {
+                Self::default()
             }
         }
     };

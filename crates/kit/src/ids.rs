@@ -29,5 +29,6 @@ macro_rules! id {
                 Self(<$int>::try_from(index).expect("id out of range"))
             }
         }
+        $crate::persist! { new id $name; }
     )*};
 }

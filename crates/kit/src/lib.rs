@@ -9,6 +9,7 @@ pub mod files;
 pub mod ids;
 pub mod output;
 pub mod parameters;
+pub mod persist;
 pub mod ring;
 pub mod slab;
 pub mod stop;

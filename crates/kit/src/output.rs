@@ -149,6 +149,29 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     file.finish()
 }
 
+/// A file that grows by what is appended to it, for records that must survive the end of the process at any moment.
+#[derive(Debug)]
+pub struct Appended(File);
+
+impl Appended {
+    /// Begins a file that replaces the one at `path`, if there is one, with `content`.
+    ///
+    /// # Errors
+    /// As [`write`](write()).
+    pub fn create(path: &Path, content: &[u8]) -> Result<Self> {
+        write(path, content)?;
+        Ok(Self(File::options().append(true).open(path)?))
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.write_all(bytes)
+    }
+}
+
 /// The reason why a command cannot write its output.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names say it")]

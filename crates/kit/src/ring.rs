@@ -1,5 +1,7 @@
 //! A first-in first-out queue.
 
+use crate::persist::{Archive, Fresh, Mismatch, Persist};
+
 /// A queue of small values that keeps its storage. The storage has room for the maximum number of entries
 /// that it ever held, rounded up to a power of two, so that positions are found by masking.
 #[derive(Clone, Debug)]
@@ -103,6 +105,30 @@ impl<T: Copy> Ring<T> {
     /// The entries, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).map(|i| &self.slots[self.place(i)])
+    }
+}
+
+impl<T: Copy + Fresh> Persist for Ring<T> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut length = self.len;
+        archive.length(&mut length)?;
+        if archive.is_reading() {
+            *self = Self::new();
+        }
+        for i in 0..length {
+            let mut entry = self.get(i).copied().unwrap_or_else(T::fresh);
+            entry.persist(archive)?;
+            if archive.is_reading() {
+                self.push_back(entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Copy + Fresh> Fresh for Ring<T> {
+    fn fresh() -> Self {
+        Self::new()
     }
 }
 

@@ -63,6 +63,8 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
+crate::persist! { struct [T: crate::persist::Fresh] Slab<T> { entries, free } }
+
 #[cfg(test)]
 mod tests {
     use super::*;

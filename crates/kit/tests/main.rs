@@ -4,3 +4,4 @@
 
 mod counters;
 mod imports;
+mod persist;

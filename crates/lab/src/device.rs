@@ -1,17 +1,22 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
+use crate::checkpoint::{Answer, Keeper, Known};
 use crate::cores::Build;
 use crate::engine::Engine;
 use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
+use crate::sampling::Began;
+use crate::sampling::began::Rest;
 use crate::setup::Setup;
-use crate::simulation::{Launched, MOST_PENDING, Simulation, check_fit};
+use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
 use isa::KernelId;
+use kit::persist::Persist;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::Source;
@@ -30,7 +35,7 @@ const MOST_LOCAL_BYTES: u64 = 4 << 30;
 
 /// A GPU with a core design, simulated cycle by cycle.
 pub struct SimulatedDevice<'m> {
-    simulation: Simulation<'m>,
+    pub(crate) simulation: Simulation<'m>,
     /// Records what the host and the warps do.
     recorder: Option<Recorder>,
     modules: Vec<lower::Loaded>,
@@ -40,6 +45,10 @@ pub struct SimulatedDevice<'m> {
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
     stack_bytes: Option<u32>,
+    /// Number of the next launch.
+    pub(crate) next_launch: u32,
+    /// CTAs that are executed after the timed ones of their launch.
+    pub(crate) rests: BTreeMap<KernelId, Rest>,
 }
 
 fn other(error: impl std::fmt::Display) -> DeviceError {
@@ -98,7 +107,37 @@ impl<'m> SimulatedDevice<'m> {
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
-        Ok(Self { simulation, recorder, modules: Vec::new(), next_slot: 0, broken: None, stack_bytes: None })
+        Ok(Self {
+            simulation,
+            recorder,
+            modules: Vec::new(),
+            next_slot: 0,
+            broken: None,
+            stack_bytes: None,
+            next_launch: 0,
+            rests: BTreeMap::new(),
+        })
+    }
+
+    /// The run leaves checkpoints, or continues from one, as `keeper` says.
+    ///
+    /// # Errors
+    /// The machine has no state that can be kept.
+    pub(crate) fn keep_checkpoints(&mut self, keeper: Keeper) -> Result<(), String> {
+        self.simulation.keep_checkpoints(keeper)
+    }
+
+    /// What the host got of the device at this place, if the run has yet to come back to its checkpoint. True if it did.
+    fn answer_again(&mut self, answer: Answer, value: &mut impl Persist) -> Result<bool, DeviceError> {
+        let again = self.simulation.keeper().map_or(Ok(false), |keeper| keeper.answer_again(answer, value));
+        again.map_err(DeviceError::Other)
+    }
+
+    /// Notes what the host gets, for checkpoints.
+    fn note_answer(&mut self, answer: Answer, value: &mut impl Persist) {
+        if let Some(keeper) = self.simulation.keeper() {
+            keeper.note_answer(answer, value);
+        }
     }
 
     /// Ends the device; gives what has recorded it.
@@ -151,7 +190,7 @@ impl<'m> SimulatedDevice<'m> {
         self.simulation.setup()
     }
 
-    fn state(&mut self) -> &mut DeviceState {
+    pub(crate) fn state(&mut self) -> &mut DeviceState {
         self.simulation.source().live()
     }
 
@@ -235,7 +274,7 @@ impl<'m> SimulatedDevice<'m> {
 
     fn run_by(
         &mut self,
-        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, MachineError>,
+        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, Halt>,
     ) -> Result<Vec<KernelId>, DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
@@ -243,12 +282,16 @@ impl<'m> SimulatedDevice<'m> {
         let error = match run(&mut self.simulation) {
             Ok(ended) => {
                 ended.iter().for_each(|kernel| self.state().end_launch(*kernel));
+                if !self.rests.is_empty() {
+                    self.execute_rests(&ended)?;
+                }
                 return Ok(ended);
             }
-            Err(MachineError::Fault(fault)) => DeviceError::Fault(fault),
-            Err(MachineError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
-            Err(MachineError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
-            Err(MachineError::Interrupted) => DeviceError::Interrupted,
+            Err(Halt::Machine(MachineError::Fault(fault))) => DeviceError::Fault(fault),
+            Err(Halt::Machine(MachineError::Deadlock(deadlock))) => DeviceError::Deadlock(deadlock.to_string()),
+            Err(Halt::Machine(MachineError::Livelock(livelock))) => DeviceError::Deadlock(livelock.to_string()),
+            Err(Halt::Machine(MachineError::Interrupted)) => DeviceError::Interrupted,
+            Err(Halt::Checkpoint(why)) => DeviceError::Other(why),
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
@@ -302,23 +345,34 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
-        let address = self.state().memory.allocate(name, bytes).map_err(|e| match e {
+        let mut address = 0;
+        if self.answer_again(Answer::Address, &mut address)? {
+            return Ok(Buffer { address, bytes });
+        }
+        address = self.state().memory.allocate(name, bytes).map_err(|e| match e {
             MemoryError::Full { .. } => {
                 DeviceError::OutOfMemory { name: name.to_owned(), bytes, reason: e.to_string() }
             }
             e => other(e),
         })?;
+        self.note_answer(Answer::Address, &mut address);
         Ok(Buffer { address, bytes })
     }
 
     fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
         self.synchronize()?;
+        if self.simulation.is_replaying() {
+            return Ok(());
+        }
         self.state().memory.free(buffer.address).map_err(other)
     }
 
     fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
+        if self.simulation.is_replaying() {
+            return Ok(());
+        }
         self.state().memory.write(address, bytes).map_err(other)?;
         if let Some(recorder) = &mut self.recorder {
             recorder.note(Action::CopyToDevice { address, bytes: bytes.len() as u64 });
@@ -330,7 +384,12 @@ impl Device for SimulatedDevice<'_> {
     fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
-        self.state().memory.read(address, bytes).map_err(other)
+        if self.answer_again(Answer::Bytes, &mut Known(bytes))? {
+            return Ok(());
+        }
+        self.state().memory.read(address, bytes).map_err(other)?;
+        self.note_answer(Answer::Bytes, &mut Known(bytes));
+        Ok(())
     }
 
     fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
@@ -360,7 +419,13 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
-        self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+        let mut handle = 0;
+        if self.answer_again(Answer::Handle, &mut handle)? {
+            return Ok(handle);
+        }
+        handle = self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))?;
+        self.note_answer(Answer::Handle, &mut handle);
+        Ok(handle)
     }
 
     fn bind_image(&mut self, module: ModuleId, name: &str, object: u64) -> Result<(), DeviceError> {
@@ -379,7 +444,14 @@ impl Device for SimulatedDevice<'_> {
         let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
-        self.enqueue(live, launch.registers, launch.stream).map(|_| ())
+        let number = self.number_launch();
+        if self.may_execute(number, live.kernel.name()) {
+            self.run_to(0)?;
+        }
+        match self.begin(number, &live)? {
+            Began::Executed(..) => Ok(()),
+            Began::ToQueue => self.enqueue(number, live, launch.registers, launch.stream).map(|_| ()),
+        }
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -465,19 +537,18 @@ impl SimulatedDevice<'_> {
         self.check_local_memory(&launch.kernel, &launch.shape())
     }
 
-    /// Executes `launch` at once and without time.
-    ///
-    /// # Errors
-    /// A fault, or a barrier that cannot complete.
-    pub fn execute(&mut self, launch: &exec::Launch) -> Result<exec::FunctionalStats, DeviceError> {
-        exec::run(self.state(), launch).map_err(DeviceError::Fault)
-    }
-
-    /// Queues `live`; returns the number of the launch.
+    /// Queues `live`, which is launch `number` of the run ([`SimulatedDevice::number_launch`]); returns its number among
+    /// those that are simulated.
     ///
     /// # Errors
     /// It does not fit on the GPU, or the core cannot execute it.
-    pub fn enqueue(&mut self, live: exec::Launch, registers: ThreadRegisters, stream: u32) -> Result<u32, DeviceError> {
+    pub fn enqueue(
+        &mut self,
+        number: u32,
+        live: exec::Launch,
+        registers: ThreadRegisters,
+        stream: u32,
+    ) -> Result<u32, DeviceError> {
         let kernel = live.kernel.clone();
         let mut shape = live.shape();
         let registers = match registers {
@@ -500,9 +571,11 @@ impl SimulatedDevice<'_> {
         self.check_local_memory(&kernel, &shape)?;
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
-        let launched = Launched { name, registers, code, shape, stream: StreamId(stream) };
+        let launched = Launched { number, name, registers, code, shape, stream: StreamId(stream) };
+        let part = self.simulation.sampler.as_ref().and_then(|sampler| sampler.part(number));
         let queued = self.simulation.launch(&kernel.program, Some(&live), launched);
         let id = queued.map_err(DeviceError::Other)?;
+        self.note_rest(id, number, part.as_ref(), &live);
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());

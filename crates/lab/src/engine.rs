@@ -4,12 +4,13 @@
 use crate::timeline::SmTimeline;
 use gpu::{AnySnapshot, Core, CoreReport, HostThreads, KernelRun, Machine, MachineError, Snapshot, StreamId, View};
 use isa::{KernelId, LaunchShape, Program};
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 use kit::{Counters, Cycle};
 use sm::passages::Passages;
 use sm::{Findings, Profile};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use stream::Source;
 use workloads::Form;
@@ -23,6 +24,12 @@ pub(crate) trait Engine: Send {
     /// # Errors
     /// The core cannot execute the program; all reasons.
     fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String>;
+    /// As [`Engine::launch`], of the CTAs with these numbers only.
+    ///
+    /// # Errors
+    /// As of [`Engine::launch`].
+    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String>;
+    fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle>;
     fn run_to_next_end(
         &mut self,
         limit: Cycle,
@@ -42,6 +49,23 @@ pub(crate) trait Engine: Send {
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     fn set_threads(&mut self, threads: HostThreads);
     fn copied_to_device(&mut self, address: u64, bytes: u64);
+    /// From now on what [`Engine::take_ended`] and [`Engine::take_samples`] give is recorded.
+    fn record_steps(&mut self);
+    /// What was recorded since the last call.
+    fn take_step(&mut self) -> Vec<u8>;
+    /// What [`Engine::take_samples`] and [`Engine::take_ended`] gave when the step was recorded that `archive` has next.
+    /// Kernels count as ended with it.
+    ///
+    /// # Errors
+    /// It has none, or one of other launches.
+    fn step_again(&mut self, archive: &mut Archive) -> Result<Step<Box<dyn CoreReport>>, Mismatch>;
+    /// Whether no thread is resident, and no kernel has begun.
+    fn is_between_kernels(&self) -> bool;
+    /// The state of the machine between kernels, with what its cores share. The launches must have been made.
+    ///
+    /// # Errors
+    /// The archive has the state of another machine, or the cores have none to keep.
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch>;
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;
     /// What was recorded cycle by cycle of some cores, whose schedulers issue up to `width` instructions a cycle.
@@ -53,6 +77,25 @@ pub(crate) trait Engine: Send {
     fn scheduler(&self) -> &str;
     /// What readers of each report must know of this kind of core.
     fn remarks(&self) -> &'static [&'static str];
+}
+
+/// What a run to a kernel's end has brought.
+#[derive(Clone, Debug)]
+pub(crate) struct Step<K> {
+    /// What was counted in each interval that has ended.
+    pub intervals: Vec<Snapshot<K>>,
+    /// The kernels that have ended.
+    pub ended: Vec<KernelRun<K>>,
+}
+
+impl<K> Default for Step<K> {
+    fn default() -> Self {
+        Self { intervals: Vec::new(), ended: Vec::new() }
+    }
+}
+
+kit::persist! {
+    struct [K: Fresh + Counters] Step<K> { intervals, ended }
 }
 
 /// What a core makes a launch of.
@@ -107,12 +150,14 @@ pub(crate) struct Rig<C: Subject> {
     sums: Vec<Snapshot<C::Counters>>,
     /// By launch, the index of its kernel's name.
     name_of: Vec<usize>,
+    /// The step so far, if steps are recorded.
+    step: Option<Step<C::Counters>>,
 }
 
 impl<C: Subject> Rig<C> {
     /// A machine on which nothing has been launched.
     pub fn new(machine: Machine<C>, loader: C::Loader) -> Self {
-        Self { machine, loader, names: BTreeMap::new(), sums: Vec::new(), name_of: Vec::new() }
+        Self { machine, loader, names: BTreeMap::new(), sums: Vec::new(), name_of: Vec::new(), step: None }
     }
 
     /// Notes the name of the kernel that is launched next.
@@ -137,6 +182,16 @@ impl<C: Subject> Engine for Rig<C> {
         Ok(self.machine.launch(kernel, stream))
     }
 
+    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String> {
+        let kernel = C::load(&mut self.loader, loading)?;
+        self.name_next(loading.name);
+        Ok(self.machine.launch_ctas(kernel, stream, ctas))
+    }
+
+    fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle> {
+        self.machine.take_cta_ends(kernel)
+    }
+
     fn run_to_next_end(
         &mut self,
         limit: Cycle,
@@ -152,6 +207,9 @@ impl<C: Subject> Engine for Rig<C> {
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
         let ended = self.machine.take_ended();
         ended.iter().for_each(|run| self.sums[self.name_of[run.kernel.index()]].add(&run.counters));
+        if let Some(step) = &mut self.step {
+            step.ended.extend_from_slice(&ended);
+        }
         ended.into_iter().map(KernelRun::erased).collect()
     }
 
@@ -180,7 +238,45 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn take_samples(&mut self) -> Vec<AnySnapshot> {
-        self.machine.take_samples().into_iter().map(Snapshot::erased).collect()
+        let samples = self.machine.take_samples();
+        if let Some(step) = &mut self.step {
+            step.intervals.extend_from_slice(&samples);
+        }
+        samples.into_iter().map(Snapshot::erased).collect()
+    }
+
+    fn record_steps(&mut self) {
+        self.step = Some(Step::default());
+    }
+
+    fn take_step(&mut self) -> Vec<u8> {
+        let Some(step) = &mut self.step else { return Vec::new() };
+        let mut archive = Archive::writer();
+        // Writing counters to memory has no errors.
+        let _ = std::mem::take(step).persist(&mut archive);
+        archive.into_bytes()
+    }
+
+    fn step_again(&mut self, archive: &mut Archive) -> Result<Step<Box<dyn CoreReport>>, Mismatch> {
+        let mut step = Step::<C::Counters>::default();
+        step.persist(archive)?;
+        for run in &step.ended {
+            let name = self.name_of.get(run.kernel.index()).ok_or_else(|| archive.wrong("no such launch"))?;
+            self.sums[*name].add(&run.counters);
+        }
+        Ok(Step {
+            intervals: step.intervals.into_iter().map(Snapshot::erased).collect(),
+            ended: step.ended.into_iter().map(KernelRun::erased).collect(),
+        })
+    }
+
+    fn is_between_kernels(&self) -> bool {
+        self.machine.is_between_kernels()
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.machine.persist(archive)?;
+        self.machine.shared.persist(archive)
     }
 
     fn since_sample(&mut self) -> AnySnapshot {

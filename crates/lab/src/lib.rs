@@ -14,7 +14,9 @@
 //! | `other_core` | cores that are no SM |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
+//! | `checkpoint` | what is kept of a run between kernels, and the way back to it |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
+//! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
 //! | `run` | a job, whatever it is |
@@ -24,6 +26,7 @@
 pub mod accelsim;
 pub mod applications;
 pub mod attribution;
+mod checkpoint;
 pub mod core_cost;
 mod core_name;
 mod cores;
@@ -50,6 +53,7 @@ mod registers;
 mod report;
 mod run;
 mod samples;
+mod sampling;
 mod setup;
 mod sgmf;
 mod simulation;
@@ -60,6 +64,7 @@ mod traces;
 pub mod validate;
 
 pub use ::trace::Compression;
+pub use checkpoint::{CheckpointPlan, Checkpoints, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
 pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
@@ -76,8 +81,11 @@ pub use report::{
     CheckResult, EnergyModelInUse, HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, OnThreads,
     RegisterSource, Report,
 };
-pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
+pub use run::{
+    Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers,
+};
 pub use samples::{Overview, Sample, SampleSeries};
+pub use sampling::{Began, GroupSample, How, LaunchSample, Likeness, Sampling, Time, Which};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};

@@ -4,6 +4,7 @@ use crate::memory_checks::MemoryChecks;
 use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
+use crate::sampling::Sampling;
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use gpu::{Prediction, Scaling};
@@ -278,6 +279,9 @@ pub struct Report {
     /// What was recorded cycle by cycle, if that was asked for. It has files of its own.
     #[serde(skip)]
     pub timelines: Vec<SmTimeline>,
+    /// What was simulated in time, and what was inferred of the rest, unless all was simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// What was found of memory accesses, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_checks: Option<MemoryChecks>,

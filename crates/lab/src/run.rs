@@ -1,5 +1,6 @@
 //! Runs a job on a set-up GPU.
 
+use crate::checkpoint::{Checkpoints, Keeper, Work};
 use crate::designs::CORES;
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
@@ -53,6 +54,21 @@ impl Job {
                 LaunchFile::load(path, overrides).map_or_else(|_| vec![path.clone()], |file| file.inputs())
             }
             Job::Trace { path, .. } => traces::inputs(path),
+        }
+    }
+
+    /// With all that chooses its inputs, in words.
+    fn named(&self) -> String {
+        match self {
+            Job::Workload { name, size, params, seed } => {
+                let params: String = params.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+                format!("{name}, {}{params}, seed {seed}", size.name())
+            }
+            Job::LaunchFile { path, overrides } => format!("{}, {overrides:?}", path.display()),
+            Job::Trace { path, concurrent_streams } => {
+                let streams = if *concurrent_streams { ", concurrent streams" } else { "" };
+                format!("{}{streams}", path.display())
+            }
         }
     }
 
@@ -122,12 +138,37 @@ pub fn scheduler_with(scheduler: &str, name: &str, value: &str) -> Result<Option
 /// # Errors
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
+    run_kept(setup, job, Checkpoints::default(), monitor)
+}
+
+/// As [`run`], leaving checkpoints or continuing from one, as `checkpoints` say. The report of a run that continues
+/// another is that of one run, but for what the host measured.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_kept(
+    setup: &Setup,
+    job: &Job,
+    checkpoints: Checkpoints,
+    monitor: &mut dyn Monitor,
+) -> Result<Report, RunError> {
     setup.energy.as_ref().map_err(|problem| RunError::input(problem.clone()))?;
+    let keeper = keeper(setup, job, checkpoints).map_err(RunError::input)?;
     if let Job::Trace { path, concurrent_streams } = job {
-        return traces::run(setup, path, *concurrent_streams, monitor);
+        return traces::run(setup, path, *concurrent_streams, keeper, monitor);
     }
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
+    keeper.map_or(Ok(()), |keeper| device.keep_checkpoints(keeper)).map_err(RunError::input)?;
     run_on(&mut device, setup, job)
+}
+
+/// Keeps the checkpoints of a run of `job`; `None` if there are to be none.
+fn keeper(setup: &Setup, job: &Job, checkpoints: Checkpoints) -> Result<Option<Keeper>, String> {
+    if checkpoints.are_none() {
+        return Ok(None);
+    }
+    let (name, is_trace) = (job.named(), matches!(job, Job::Trace { .. }));
+    Keeper::of(checkpoints, setup, &Work { name, inputs: &job.inputs(), is_trace }).map(Some)
 }
 
 /// As [`run`], with each instruction checked against the program order of its warp.

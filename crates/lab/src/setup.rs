@@ -4,6 +4,7 @@ use crate::core_name;
 use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
+use crate::sampling::Time;
 use crate::timeline::TimelineWindow;
 use config::GpuConfig;
 use exec::OutOfBounds;
@@ -61,6 +62,8 @@ pub struct Setup {
     /// Whether the report has an overview of statistics and power over time, in some hundreds of intervals, if no interval
     /// is given.
     pub overview: bool,
+    /// What of the run is simulated in time.
+    pub time: Time,
     /// Host threads, which runs at the same time share. Results do not depend on them.
     pub threads: HostThreads,
 }
@@ -73,6 +76,7 @@ impl Setup {
             power_interval: None,
             sample_interval: None,
             overview: false,
+            time: Time::All,
             threads: HostThreads::default(),
             gpu,
             core: CORES[0].0.to_owned(),

@@ -1,6 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
-use crate::engine::{Engine, Loading};
+use crate::checkpoint::Keeper;
+use crate::engine::{Engine, Loading, Step};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
@@ -8,12 +9,14 @@ use crate::monitor::{Details, Monitor, Progress};
 use crate::profile::Profile;
 use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::samples::{Overview, SampleSeries};
+use crate::sampling::Sampler;
 use crate::setup::Setup;
 use crate::timeline::SmTimeline;
 use config::GpuConfig;
 use energy::Energy;
 use gpu::{AnySnapshot, CoreReport, KernelRun, MachineError, Period, StatInfo, Stats, StreamId, Table, Value, View};
 use isa::{KernelId, LaunchShape, Program};
+use kit::persist::Archive;
 use kit::text::counted;
 use kit::{Cycle, NEVER};
 use std::collections::BTreeMap;
@@ -34,6 +37,8 @@ pub(crate) const MOST_PENDING: usize = 1024;
 
 /// A launch as its report describes it.
 pub(crate) struct Launched {
+    /// Number of the launch, from 0; those that are not simulated have numbers, too.
+    pub number: u32,
     pub name: String,
     pub registers: RegisterSource,
     pub code: Form,
@@ -89,6 +94,24 @@ pub(crate) struct Simulation<'m> {
     samples: Option<SampleSeries>,
     /// Whether the machine keeps samples for an overview.
     overview: bool,
+    /// Keeps the checkpoints of the run, if there are any.
+    keeper: Option<Keeper>,
+    /// What is timed and what is not, unless all is.
+    pub sampler: Option<Box<Sampler>>,
+}
+
+/// Why a simulation does not continue.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    Machine(MachineError),
+    /// It does not come back to its checkpoint: why.
+    Checkpoint(String),
+}
+
+impl From<MachineError> for Halt {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(error)
+    }
 }
 
 /// Intervals of an overview: the shortest, in core cycles, and their maximum number.
@@ -128,7 +151,39 @@ impl<'m> Simulation<'m> {
             last_asked: Instant::now(),
             samples: setup.sample_interval.map(|_| SampleSeries::default()),
             overview,
+            keeper: None,
+            sampler: Sampler::new(&setup.time, setup.gpu.clocks.core_mhz * 1e6),
         }
+    }
+
+    /// The run leaves checkpoints, or continues from one, as `keeper` says. Nothing has been launched.
+    ///
+    /// # Errors
+    /// The machine has no state that can be kept.
+    pub fn keep_checkpoints(&mut self, keeper: Keeper) -> Result<(), String> {
+        let kept = self.machine.persist(&mut Archive::writer());
+        kept.map_err(|why| format!("no checkpoints of core `{}`: {why}", self.setup.core))?;
+        if keeper.leaves_checkpoints() {
+            self.machine.record_steps();
+        }
+        self.keeper = Some(keeper);
+        Ok(())
+    }
+
+    /// What keeps checkpoints of the run, if anything does.
+    pub fn keeper(&mut self) -> Option<&mut Keeper> {
+        self.keeper.as_mut()
+    }
+
+    /// Whether the run has yet to come back to its checkpoint: what the host does has been done.
+    pub fn is_replaying(&self) -> bool {
+        self.keeper.as_ref().is_some_and(Keeper::is_replaying)
+    }
+
+    /// Whether the next launch had ended before the checkpoint that the run has yet to come back to: nothing of it is
+    /// looked at but its name and shape. A profile has its code.
+    pub fn is_next_launch_over(&self) -> bool {
+        !self.setup.profile && self.keeper.as_ref().is_some_and(|keeper| keeper.has_ended_before(self.launches.len()))
     }
 
     /// What the warps do.
@@ -174,15 +229,22 @@ impl<'m> Simulation<'m> {
         live: Option<&exec::Launch>,
         launched: Launched,
     ) -> Result<KernelId, String> {
+        if let Some(keeper) = &self.keeper {
+            keeper.check_launch(self.launches.len(), &launched.name)?;
+        }
         let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
-        let id = self.machine.launch(&loading, launched.stream)?;
+        let part = self.sampler.as_ref().and_then(|sampler| sampler.part(launched.number));
+        let id = match part {
+            Some(ctas) => self.machine.launch_ctas(&loading, launched.stream, ctas)?,
+            None => self.machine.launch(&loading, launched.stream)?,
+        };
         self.launches.push(launched);
         Ok(id)
     }
 
     /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        if self.setup.gpu.launch.host_copies_fill_l2 {
+        if self.setup.gpu.launch.host_copies_fill_l2 && !self.is_replaying() {
             self.machine.copied_to_device(address, bytes);
         }
     }
@@ -195,8 +257,9 @@ impl<'m> Simulation<'m> {
     /// Runs until at most `pending` launches have not ended; gives those that have.
     ///
     /// # Errors
-    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
-    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, MachineError> {
+    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come. The run does not come back to
+    /// its checkpoint.
+    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, Halt> {
         let mut ended = Vec::new();
         while self.pending() > pending {
             ended.extend(self.run_to_next_end(NEVER)?);
@@ -213,7 +276,10 @@ impl<'m> Simulation<'m> {
     ///
     /// # Errors
     /// As [`Simulation::run_to`].
-    pub fn run_to_next_end(&mut self, limit: Cycle) -> Result<Vec<KernelId>, MachineError> {
+    pub fn run_to_next_end(&mut self, limit: Cycle) -> Result<Vec<KernelId>, Halt> {
+        if self.is_replaying() {
+            return self.step_again().map_err(Halt::Checkpoint);
+        }
         let started = Instant::now();
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
@@ -227,28 +293,65 @@ impl<'m> Simulation<'m> {
         };
         let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
-        let taken = if self.overview { Vec::new() } else { self.machine.take_samples() };
-        for interval in taken {
-            self.meter.add_interval(&interval);
-            if let Some(samples) = &mut self.samples {
-                samples.add(&interval, &self.setup.gpu);
-            }
-        }
-        let ended = self.machine.take_ended();
-        ended.iter().for_each(|run| self.add_up(run));
+        let intervals = if self.overview { Vec::new() } else { self.machine.take_samples() };
+        let step = Step { intervals, ended: self.machine.take_ended() };
+        let ended = self.add_step(&step);
         if let Err(error) = result {
             self.interrupted |= matches!(error, MachineError::Interrupted);
             for run in self.machine.unfinished() {
                 self.report(&run);
             }
-            return Err(error);
+            return Err(error.into());
         }
-        Ok(ended.iter().map(|run| run.kernel).collect())
+        self.keep();
+        Ok(ended)
+    }
+
+    /// Adds what a run to a kernel's end has brought to the figures; gives the kernels that have ended.
+    fn add_step(&mut self, step: &Step<Box<dyn CoreReport>>) -> Vec<KernelId> {
+        for interval in &step.intervals {
+            self.meter.add_interval(interval);
+            if let Some(samples) = &mut self.samples {
+                samples.add(interval, &self.setup.gpu);
+            }
+        }
+        step.ended.iter().for_each(|run| self.add_up(run));
+        step.ended.iter().map(|run| run.kernel).collect()
+    }
+
+    /// Takes a checkpoint, if the run leaves any and it is time to.
+    fn keep(&mut self) {
+        let Self { keeper, machine, reports, launches, .. } = self;
+        let Some(keeper) = keeper.as_mut().filter(|keeper| keeper.leaves_checkpoints()) else { return };
+        keeper.add_step(&machine.take_step(), reports);
+        if machine.is_between_kernels() {
+            let names = launches.iter().map(|launch| &launch.name[..]);
+            keeper.keep(names, reports, |archive| machine.persist(archive));
+        }
+    }
+
+    /// Repeats a run to a kernel's end from before the checkpoint. With the last one the machine is as it was there.
+    fn step_again(&mut self) -> Result<Vec<KernelId>, String> {
+        let Some(mut keeper) = self.keeper.take() else { return Ok(Vec::new()) };
+        let step = keeper.step_again(|archive| self.machine.step_again(archive));
+        let ended = step.map(|step| self.add_step(&step));
+        let back = ended.and_then(|ended| {
+            let Self { machine, launches, reports, .. } = self;
+            keeper.come_back(launches.len(), reports, |archive| machine.persist(archive)).map(|()| ended)
+        });
+        self.keeper = Some(keeper);
+        back
     }
 
     /// Reports a launch that has ended, and adds it to the others of its kernel.
     fn add_up(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
         let energy = self.report(run);
+        if let (Some(sampler), Some(report)) = (&mut self.sampler, self.reports.last()) {
+            let [cycles, instructions] =
+                ["cycles", "warp_instructions"].map(|name| report.statistics.number(name) as u64);
+            let ends = self.machine.take_cta_ends(run.kernel);
+            sampler.ended(report.launch, cycles, instructions, &ends);
+        }
         let sum = self.sums.entry(self.launches[run.kernel.index()].name.clone()).or_default();
         sum.launches += 1;
         sum.wait_cycles += run.ready - run.start;
@@ -260,12 +363,12 @@ impl<'m> Simulation<'m> {
 
     /// Reports a launch; returns its energy.
     fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) -> Option<Energy> {
-        let Launched { name, registers, code, shape, stream } = &self.launches[run.kernel.index()];
+        let Launched { number, name, registers, code, shape, stream } = &self.launches[run.kernel.index()];
         let gpu = &self.setup.gpu;
         let occupancy = sm::occupancy(&gpu.sm, shape);
         let energy = self.meter.of_kernel(&run.counters);
         let mut report = KernelReport {
-            launch: run.kernel.0,
+            launch: *number,
             name: name.clone(),
             stream: stream.0,
             code: *code,
@@ -313,6 +416,11 @@ impl<'m> Simulation<'m> {
         self.interrupted
     }
 
+    /// Adds time of the host that was spent beside the machine.
+    pub fn add_host_time(&mut self, time: Duration) {
+        self.host_time += time;
+    }
+
     /// Host time spent simulating.
     pub fn host_time(&self) -> Duration {
         self.host_time
@@ -330,6 +438,8 @@ impl<'m> Simulation<'m> {
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
         }
+        remarks.extend(self.keeper.as_ref().and_then(|keeper| keeper.trouble().map(str::to_owned)));
+        remarks.extend(self.sampler.iter().flat_map(|sampler| sampler.remarks()));
         remarks.extend(memory_checks::remarks(&self.setup, self.machine.source()));
         remarks.extend(self.setup.timeline.iter().flat_map(|window| window.remarks(timelines)));
         remarks
@@ -353,6 +463,9 @@ impl<'m> Simulation<'m> {
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
         let seconds = time.as_secs_f64();
+        if let Some(keeper) = self.keeper.as_mut().filter(|_| self.interrupted || kit::stop::requested()) {
+            keeper.write();
+        }
         // Settles all cores, for what follows.
         let total = self.total();
         let timelines = self.machine.timelines(self.setup.gpu.sm.issue.width as usize);
@@ -394,6 +507,7 @@ impl<'m> Simulation<'m> {
             check: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
             profile: self.profile(),
+            sampling: self.sampler.as_ref().map(|sampler| sampler.report()),
             timelines,
         }
     }

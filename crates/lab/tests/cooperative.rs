@@ -40,7 +40,7 @@ fn run(gpu: &str, core: &str, code: ModuleCode<'_>, with_workspace: bool) -> Res
         device.memory().write(workspace, &[0; Launch::WORKSPACE_BYTES as usize]).unwrap();
         launch.set_workspace(workspace);
     }
-    device.enqueue(launch, ThreadRegisters::Estimated, 0).map_err(|e| e.to_string())?;
+    device.enqueue(0, launch, ThreadRegisters::Estimated, 0).map_err(|e| e.to_string())?;
     device.synchronize().map_err(|e| e.to_string())?;
     let mut bytes = vec![0; 4 * COUNT as usize];
     device.memory().read(a, &mut bytes).unwrap();

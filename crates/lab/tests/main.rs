@@ -8,6 +8,7 @@ mod support;
 
 mod accelsim;
 mod audit;
+mod checkpoints;
 mod concurrency;
 mod contract;
 mod cooperative;
@@ -29,6 +30,7 @@ mod own_design;
 mod profile;
 mod registers;
 mod samples;
+mod sampling;
 mod scalar;
 mod settings;
 mod starvation;

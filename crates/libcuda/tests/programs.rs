@@ -183,6 +183,49 @@ fn kernels_run_without_time_if_asked() {
     }
 }
 
+/// Whatever is timed, each launch has its effects once, and events have nearly the time of a full run between them.
+#[test]
+fn launches_that_are_not_timed_take_the_time_of_others() {
+    let place = Place::new();
+    let Some(program) = place.compile("repeats", 12) else { return };
+    let run = |time: &str| {
+        let output = place.command(&program).env("WARPWRIGHT_TIME", time).output().expect("it runs");
+        let text = printed(&output, 0);
+        assert_eq!(text.matches("says hello 2.50\n").count(), 12, "{time}: {text}");
+        let milliseconds: f64 = text.lines().last().and_then(|line| line.parse().ok()).expect("a number");
+        (milliseconds, place.report()["devices"][0].clone())
+    };
+    let (full, report) = run("all");
+    assert!(report["sampling"].is_null() && full > 0.0);
+    for time in ["representative", "kernels=0..2,22,32", "ctas=0..5"] {
+        let (milliseconds, report) = run(time);
+        assert!((milliseconds / full - 1.0).abs() < 0.05, "{time}: {milliseconds} for {full}");
+        let sampling = &report["sampling"];
+        assert_eq!(sampling["launches"], 36, "{time}");
+        let timed = report["kernels"].as_array().map(Vec::len).expect("kernels") as u64;
+        assert_eq!(sampling["timed"].as_u64().zip(sampling["partly"].as_u64()).map(|(a, b)| a + b), Some(timed));
+        assert!(timed < 36 || time.starts_with("ctas"), "{time}");
+    }
+}
+
+/// Cooperative launches are timed whatever the choice is; graphs, copies and printing do not depend on it.
+#[test]
+fn programs_do_the_same_whatever_is_timed() {
+    let place = Place::new();
+    for (name, args) in [
+        ("cooperative", vec![source("kernels.fatbin")]),
+        ("graphs", vec![source("kernels.fatbin")]),
+        ("copies", vec![]),
+        ("images", vec![source("images.fatbin")]),
+    ] {
+        let Some(program) = place.compile(name, 0) else { return };
+        for time in ["none", "representative", "ctas=0..0"] {
+            let output = place.command(&program).args(&args).env("WARPWRIGHT_TIME", time).output().expect("it runs");
+            assert_eq!(printed(&output, 0), "done\n", "{name}, {time}");
+        }
+    }
+}
+
 /// Starts a program with a kernel that runs for long, and sends it a signal; it ends with a report.
 fn interrupt(place: &Place, mut command: Command, signal: &str) {
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it runs");

@@ -88,3 +88,9 @@ impl Gate {
         self.arrivals.is_empty()
     }
 }
+
+kit::persist! {
+    new struct Reply { request, sm, since }
+    new struct Arrival { from, reply }
+    struct Gate { arrivals, answers; skip first_sm, ejection_packets }
+}

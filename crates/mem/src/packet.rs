@@ -38,3 +38,8 @@ impl Part {
 
 /// All packets in flight.
 pub(crate) type Packets = kit::Slab<Packet>;
+
+kit::persist! {
+    new struct Packet { request, sm, parts_left, since }
+    new id Part;
+}

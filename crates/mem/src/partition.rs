@@ -416,3 +416,14 @@ pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<&Packet> 
     packets.remove(id);
     Some(&packets[id])
 }
+
+kit::persist! {
+    new struct ToDram { address, bytes, write, answer }
+    enum FromDram { Fill(mshr) = 0, Written(part) = 1, Nothing = 2 }
+    new struct Blocked { failure, tried }
+    struct Slice {
+        from_crossbar, from_far, cache, to_dram, from_dram, to_crossbar, blocked, room_changes, room_recorded, room_seen,
+        counters;
+        skip limits, rop_latency, fetch_bytes
+    }
+}

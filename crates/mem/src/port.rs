@@ -119,3 +119,12 @@ impl Port {
         }
     }
 }
+
+kit::persist! {
+    enum RequestKind {
+        Read = 0, Write = 1, WriteBack = 2, Atomic = 3, Instruction = 4, Constant = 5, Texture = 6
+    }
+    new struct Request { address, bytes, kind, local, byte_mask, token, from_dram }
+    struct Drain { upto, packets, cycles }
+    struct Port { outbox, waiting, drain, inbox }
+}

@@ -70,6 +70,10 @@ impl<T: Copy> StagedQueue<T> {
     }
 }
 
+kit::persist! {
+    struct [T: Copy + kit::persist::Fresh] StagedQueue<T> { entries, ready }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

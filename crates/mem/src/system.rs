@@ -662,5 +662,14 @@ impl Source for ReplyInputs<'_> {
     }
 }
 
+kit::persist! {
+    struct MemorySystem {
+        requests_done, requests_next, replies_done, replies_next, packets, inputs, unseen, unseen_due, requests, slices,
+        channels, replies, arrived, active, answering, rop_timers, far_timers, channel_due, channels_due;
+        skip clocks, map, sms_per_cluster, cluster_of, slices_per_channel, input_packets, rop_latency, far_latency,
+        l2_bytes, sectors_together, exhaustive
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -43,6 +43,8 @@ pub struct Options {
     check_memory: bool,
     profile: bool,
     timeline: Option<Window>,
+    /// What is simulated in time.
+    time: String,
     threads: Option<usize>,
 }
 
@@ -96,6 +98,7 @@ impl Options {
             check_memory: self.check_memory,
             profile: self.profile,
             timeline: self.timeline.map(window),
+            time: self.time.parse().map_err(bad_input)?,
             threads: self.threads.map_or_else(|| HOST.clone(), HostThreads::new),
             // Whether a page or a file for Perfetto will be asked for is not known yet.
             overview: true,

@@ -69,6 +69,12 @@ def test_several_forms_of_the_results(tmp_path):
     assert run.plot().get_xlabel()
 
 
+def test_a_part_of_a_run_is_timed():
+    run = ww.run("lud", gpu="v100", time="kernels=0..1")
+    sampling = run.report["sampling"]
+    assert run.passed and len(run.kernels) == sampling["timed"] == 2 and sampling["untimed"] > 0
+
+
 def test_columns_are_combined_and_varied():
     compared = ww.compare("nn", cores=["inorder", "ghost"], vary={"core.issue_buffer": [4, 16]}, gpu="v100")
     assert compared.columns == ["inorder", "ghost:issue_buffer=4", "ghost:issue_buffer=16"] or len(compared.columns) == 3
@@ -102,6 +108,7 @@ def test_a_run_that_fails_loses_no_other():
         (lambda: ww.run("matmul", size="huge"), "small, medium, large"),
         (lambda: ww.run("matmul", settings={"sm.l1d": {"sie": 3}}), "sm.l1d.sie"),
         (lambda: ww.run("matmul", params={"q": 1}), "no parameter `q`"),
+        (lambda: ww.run("matmul", time="some"), "chooses nothing"),
         (lambda: ww.run("matmul", timeline=True, timeline_sms=[99]), "SMs 0 to"),
         (lambda: ww.run("matmul").profile(), "profile=True"),
         (lambda: ww.run("matmul").samples(), "sample=1000"),

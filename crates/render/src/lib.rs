@@ -10,6 +10,7 @@ pub mod profile;
 pub mod report;
 #[doc(hidden)]
 pub mod sample;
+pub mod sampling;
 pub mod scalar;
 pub mod scatter;
 pub mod slots;

@@ -2,6 +2,7 @@
 
 use crate::energy;
 use crate::number;
+use crate::sampling;
 use crate::scalar;
 use crate::slots;
 use crate::statistics;
@@ -9,7 +10,7 @@ use crate::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use crate::summary;
 use crate::table::{Align, Table};
 use crate::wrap::wrapped;
-use lab::{HostScaling, KernelReport, RegisterSource, Report, Stats, Value, Violation};
+use lab::{HostScaling, KernelReport, RegisterSource, Report, Sampling, Stats, Value, Violation};
 use std::fmt::Write as _;
 use workloads::Form;
 
@@ -46,6 +47,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
         sections.push(slots::render(&report.total));
         sections.push(memory(&report.total));
     }
+    sections.insert(4, report.sampling.as_ref().map(sampling::section).unwrap_or_default());
     sections.push(scalar::render(&report.total));
     sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });
     sections.push(audit(report));
@@ -67,6 +69,9 @@ pub fn header(report: &Report, failed: bool) -> String {
     }
     let result = if failed { styled(BAD, "failed; the figures are of what was simulated") } else { check(report) };
     let _ = writeln!(out, "  result     {result}");
+    if let Some(sampling) = &report.sampling {
+        out += &sampling::head(sampling);
+    }
     if report.interrupted {
         let _ = writeln!(out, "  {}", styled(WARNING, "ended early: the figures are of what was simulated so far"));
     }
@@ -102,6 +107,10 @@ pub fn check(report: &Report) -> String {
 }
 
 fn kernels(report: &Report, detail: Detail) -> String {
+    if let Some(sampling) = &report.sampling {
+        let is_short = sampling.kernels.len() <= MAX_LAUNCHES || detail.all_kernels;
+        return if is_short { each_sample(sampling) } else { samples_by_kernel(sampling) };
+    }
     if report.kernels.is_empty() {
         return String::new();
     }
@@ -134,6 +143,58 @@ fn by_launch(report: &Report) -> String {
         ]);
     }
     format!("{}\n{}", styled(HEADING, "Kernels"), table.render())
+}
+
+/// The launches of a sampled run, timed or not.
+fn each_sample(sampling: &Sampling) -> String {
+    let mut table = Table::new([
+        ("#", Align::Right),
+        ("kernel", Align::Name),
+        ("how", Align::Left),
+        ("cycles", Align::Right),
+        ("± at 95 %", Align::Right),
+        ("warp insts", Align::Right),
+        ("group", Align::Right),
+    ]);
+    let number_or_dash = |count: Option<u64>| count.map_or_else(|| number::ABSENT.to_owned(), number::count);
+    for one in &sampling.kernels {
+        let [how, cycles, error] = sampling::launch(one);
+        let instructions = number_or_dash(one.warp_instructions);
+        let group = number_or_dash(one.group.map(|group| group as u64));
+        table.row(&[one.launch.to_string(), one.name.clone(), how, cycles, error, instructions, group]);
+    }
+    format!("{}\n{}", styled(HEADING, "Kernels"), table.render())
+}
+
+/// The same, put together by kernel.
+fn samples_by_kernel(sampling: &Sampling) -> String {
+    let mut table = Table::new([
+        ("kernel", Align::Name),
+        ("launches", Align::Right),
+        ("timed", Align::Right),
+        ("timed cycles", Align::Right),
+        ("all cycles", Align::Right),
+        ("warp insts", Align::Right),
+    ]);
+    let mut sums: Vec<(&str, [u64; 4], f64)> = Vec::new();
+    for one in &sampling.kernels {
+        let timed = one.timed_cycles.unwrap_or(0);
+        let counts = [1, u64::from(one.timed_cycles.is_some()), timed, one.warp_instructions.unwrap_or(0)];
+        let cycles = one.inferred_cycles.unwrap_or(timed as f64);
+        match sums.iter_mut().find(|(name, ..)| *name == one.name) {
+            Some((_, sum, all)) => {
+                sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                *all += cycles;
+            }
+            None => sums.push((&one.name, counts, cycles)),
+        }
+    }
+    for (name, [launches, timed, cycles, instructions], all) in sums {
+        let [launches, timed, cycles, instructions] = [launches, timed, cycles, instructions].map(number::count);
+        table.row(&[name.to_owned(), launches, timed, cycles, sampling::cycles(all), instructions]);
+    }
+    let note = styled(FAINT, "  put together by kernel; --all-kernels lists each launch\n");
+    format!("{}\n{}{note}", styled(HEADING, "Kernels"), table.render())
 }
 
 /// Occupancy: a row for each kernel and shape of launch.

@@ -2,8 +2,8 @@
 
 use isa::Dim3;
 use lab::{
-    CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
-    Value,
+    CheckResult, EnergyModelInUse, GroupSample, HostFigures, How, KernelReport, LaunchSample, OccupancyReport,
+    RegisterSource, Report, Sampling, StatInfo, Stats, Value,
 };
 use workloads::Form;
 
@@ -106,6 +106,7 @@ pub fn report() -> Report {
         profile: None,
         timelines: Vec::new(),
         memory_checks: None,
+        sampling: None,
         host: HostFigures {
             seconds: 0.346,
             cycles_per_second: 71_358.0,
@@ -114,6 +115,58 @@ pub fn report() -> Report {
             scaling: None,
         },
     }
+}
+
+/// The same of which the second launch and two more were not timed.
+pub fn sampled_report() -> Report {
+    let mut report = report();
+    report.kernels.truncate(1);
+    let launch = |launch, how, timed_cycles, inferred: Option<(f64, f64)>| LaunchSample {
+        launch,
+        name: report.kernels[0].name.clone(),
+        how,
+        group: Some(0),
+        ctas: (how == How::Partly).then_some([0, 7]),
+        warp_instructions: Some(50_176),
+        timed_cycles,
+        inferred_cycles: inferred.map(|(cycles, _)| cycles),
+        error_cycles: inferred.map(|(_, error)| error),
+    };
+    let kernels = vec![
+        launch(0, How::Timed, Some(12_345), None),
+        launch(1, How::Functional, None, Some((12_345.0, 617.25))),
+        launch(2, How::Functional, None, Some((12_345.0, 617.25))),
+        launch(3, How::Partly, Some(6789), Some((13_000.0, 1400.0))),
+    ];
+    report.sampling = Some(Sampling {
+        choice: "representative:tolerance=5".into(),
+        launches: 4,
+        timed: 1,
+        partly: 1,
+        untimed: 2,
+        unknown: 0,
+        timed_warp_instructions: 75_264,
+        untimed_warp_instructions: Some(125_440),
+        timed_cycles: 19_134,
+        inferred_cycles: 30_901.0,
+        total_cycles: 50_035.0,
+        error_cycles: Some(2273.0),
+        error_percent: Some(4.5428),
+        seconds: 50_035.0 / 5e8,
+        groups: vec![GroupSample {
+            name: report.kernels[0].name.clone(),
+            grid: [4, 4, 1],
+            block: [16, 16, 1],
+            launches: 4,
+            timed: 1,
+            cycles_per_warp_instruction: Some(0.246_034),
+            spread_percent: Some(1.2),
+            spread_is_borrowed: true,
+            from_other_groups: false,
+        }],
+        kernels,
+    });
+    report
 }
 
 /// Text without colours.

@@ -5,6 +5,7 @@ use crate::operands::Route;
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, Pc, RegId, WarpSlot};
 use kit::LaneMask;
+use kit::persist::{Archive, Mismatch, Persist};
 
 kit::id! {
     /// An instruction in flight.
@@ -316,5 +317,24 @@ impl<'a> Window<'a> {
     /// Its text.
     pub fn text(self, id: InstId) -> &'a str {
         self.code(id).program.text(self.slab.get(id).pc)
+    }
+}
+
+/// Nothing is in flight. The numbers that come next are state: where instructions are in the order of their numbers,
+/// they show.
+impl Persist for Slab {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        if !self.is_empty() {
+            return Err(Mismatch::new("an instruction is in flight"));
+        }
+        let Self { insts, free, records, free_records, routes: _ } = self;
+        free.persist(archive)?;
+        free_records.persist(archive)?;
+        if archive.is_reading() {
+            let nothing = DynInst::default();
+            insts.resize(free.len(), InFlight::new(Micro::NOTHING, &nothing));
+            records.resize(free_records.len() + 1, nothing);
+        }
+        Ok(())
     }
 }

@@ -36,6 +36,23 @@ pub struct Micro {
     pub(crate) is_wide: bool,
 }
 
+impl Micro {
+    /// What a place for an instruction holds before the first one comes.
+    pub(crate) const NOTHING: Self = Self {
+        class: OpClass::Nop,
+        work: Work::ALL[0],
+        pipe: Pipe(0),
+        control: Control::None,
+        mem: None,
+        latency_cycles: 0,
+        initiation_cycles: 0,
+        vector_srcs: 0,
+        dsts: 0,
+        vector_dsts: 0,
+        is_wide: false,
+    };
+}
+
 /// What a static instruction names. All warps share it, so that it stays in the host's caches where
 /// what is in flight does not.
 #[derive(Clone, Copy, Debug)]

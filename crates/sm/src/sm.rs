@@ -27,6 +27,7 @@ use crate::warps::occupancy::Resources;
 use gpu::{Core, FinishedCta, Pulse, SpinningWarp};
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot, WarpStream};
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::{ByKind, Counters, Cycle, NEVER};
 use mem::Port;
 use std::fmt;
@@ -242,6 +243,19 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     fn describe_stalls(&self, kernels: &[ResidentKernel]) -> Vec<String> {
         Sm::describe_stalls(self, kernels).iter().map(ToString::to_string).collect()
+    }
+
+    fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { fetch, decode: _, issue, id_oc: _, layer, operands, oc_ex: _, units, memory, state, observer } =
+            self;
+        fetch.persist(archive)?;
+        issue.persist(archive)?;
+        layer.persist(archive)?;
+        operands.persist(archive)?;
+        units.persist(archive)?;
+        memory.persist(&state.spec, archive)?;
+        state.persist(archive)?;
+        observer.persist(kernels, archive)
     }
 
     fn watch_changes(&self, shared: &mut S::Shared) {

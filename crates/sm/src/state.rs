@@ -87,3 +87,10 @@ impl<M: WarpMask> State<M> {
         Window { slab: &self.slab, kernels }
     }
 }
+
+kit::persist! {
+    struct [M: WarpMask] State<M> {
+        warps, ctas, copies, slab, wake_up, timers, barrier_free, dirty, counters, class_counts, work_counts;
+        skip id, spec, partition_of
+    }
+}

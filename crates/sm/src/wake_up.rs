@@ -95,3 +95,9 @@ impl Timers {
         }
     }
 }
+
+kit::persist! {
+    struct WakeUp { soon, moved, next }
+    enum Timer { Refetch(warp) = 0, Rise(warp) = 1, Pass(warp) = 2 }
+    struct Timers { running, next }
+}

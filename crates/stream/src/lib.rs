@@ -8,6 +8,7 @@ use isa::{
     CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, WarpSlot, WarpStream,
 };
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
 
@@ -50,7 +51,7 @@ impl Source {
 
     /// The open trace of our own format.
     #[inline]
-    fn native(&mut self) -> &mut NativeShared {
+    pub fn native(&mut self) -> &mut NativeShared {
         let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
         trace
     }
@@ -71,6 +72,16 @@ impl Source {
     fn see_native(&self) -> &NativeShared {
         let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
         trace
+    }
+}
+
+/// Traces have no state beside the launches that have not ended, none of whose CTAs has been taken.
+impl Persist for Source {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        match self {
+            Self::Live(state) => state.persist(archive),
+            Self::AccelSim(_) | Self::Native(_) => Ok(()),
+        }
     }
 }
 

@@ -134,3 +134,9 @@ impl KernelTrace {
         Ok((CtaReader::new(lines, &self.header), self.table.clone()))
     }
 }
+
+kit::persist! {
+    new struct Oddities {
+        unknown_opcodes, accesses_without_address, accesses_near_zero, accesses_beyond_memory, warps_without_exit
+    }
+}

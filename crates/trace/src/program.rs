@@ -175,3 +175,7 @@ fn register(word: &[u8]) -> Option<RegId> {
     };
     Some(RegId(id))
 }
+
+kit::persist! {
+    new struct UnknownOpcode { opcode, count }
+}

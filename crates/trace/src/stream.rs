@@ -56,6 +56,31 @@ impl TraceShared {
         Ok(id)
     }
 
+    /// Counts a launch whose CTAs have all ended before, of which nothing is read.
+    pub fn launch_closed(&mut self) {
+        self.launches.push(None);
+    }
+
+    /// Leaves out the next `ctas` CTAs of a launch, which has as many.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn skip(&mut self, kernel: KernelId, ctas: u64) -> Result<(), TraceError> {
+        match self.launches.get_mut(kernel.index()).and_then(Option::as_mut).map(|launch| &mut launch.ctas) {
+            Some(Ctas::Kept(_, dispatched)) => *dispatched += ctas as usize,
+            Some(Ctas::Read(file)) => {
+                let file = file.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let (reader, table) = &mut **file;
+                let mut left_out = Decoded::default();
+                for _ in 0..ctas {
+                    reader.next_in_grid(table, &mut left_out)?;
+                }
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
     /// Closes the trace of a launch whose CTAs have all ended.
     pub fn close(&mut self, kernel: KernelId) {
         if let Some(launch) = self.launches.get_mut(kernel.index()) {

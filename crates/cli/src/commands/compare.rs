@@ -4,7 +4,7 @@ use crate::changes::Changes;
 use crate::comparison::{Axis, Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Page, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Page, Results, Timed};
 use crate::progress::{Board, BoardWatch};
 use crate::render::{comparison, page as parts};
 use crate::variations;
@@ -60,6 +60,8 @@ pub struct Args {
     /// Show the launches of these kernels only, a row for each, in place of whole workloads
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     kernels: Vec<String>,
+    #[command(flatten)]
+    time: Timed,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -323,6 +325,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         settings: column.settings.clone(),
         profile: args.output.profile,
         livelock_cycles: NonZeroU64::new(LIVELOCK_CYCLES),
+        time: args.time.chosen()?,
         ..args.checks.applied(args.input.setup(gpu))
     };
     setup.energy.as_ref().map_err(Failure::bad_input)?;

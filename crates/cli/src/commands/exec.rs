@@ -1,14 +1,14 @@
 //! `warpwright exec`: a CUDA program as it was built, on simulated GPUs.
 
+use super::resume;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::lookup;
-use crate::options::{Jobs, LIVELOCK_CYCLES, Settings};
+use crate::options::{Jobs, LIVELOCK_CYCLES, Settings, Timed};
 use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
-use driver::settings::Time;
-use lab::OutOfBounds;
+use lab::{OutOfBounds, Time};
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
@@ -38,9 +38,8 @@ pub struct Args {
     scheduler: Option<String>,
     #[command(flatten)]
     set: Settings,
-    /// Kernels that run on the simulated cores: all, none, or kernels=NAME,NAME. The others are executed without time
-    #[arg(long, value_name = "WHICH", default_value = "all")]
-    time: String,
+    #[command(flatten)]
+    time: Timed,
     /// Which code of fat binaries runs that have both: auto (machine code, or PTX with a core that runs nothing else), or ptx
     #[arg(long, value_name = "ISA", default_value = "auto", hide_possible_values = true, value_parser = ["auto", "ptx"])]
     isa: String,
@@ -70,6 +69,11 @@ pub struct Args {
     /// Write the report as JSON to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Not for whole programs: a message says so
+    #[arg(long, hide = true, value_name = "every=TIME,file=FILE")]
+    checkpoint: Option<String>,
+    #[arg(long, hide = true, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// No report on standard error
     #[arg(short, long)]
     quiet: bool,
@@ -83,6 +87,9 @@ pub struct Args {
 
 /// Runs the program.
 pub fn run(args: &Args) -> Outcome {
+    if args.checkpoint.is_some() || args.resume.is_some() {
+        return Err(resume::not_for_programs());
+    }
     let mut environment = environment(args)?;
     let libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
@@ -131,7 +138,7 @@ fn preload(libraries: &Libraries) -> OsString {
 fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    Time::parse(&args.time).map_err(|problem| Failure::bad_input(format!("--time: {problem}")))?;
+    let time: Time = args.time.chosen()?;
     let mut gpus = OsString::new();
     for name in &args.gpu {
         lookup::gpu(name, &args.set.settings)?;
@@ -144,7 +151,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let mut set: Vec<(&'static str, OsString)> = vec![
         ("WARPWRIGHT_GPU", gpus),
         ("WARPWRIGHT_CORE", args.core.clone().into()),
-        ("WARPWRIGHT_TIME", args.time.clone().into()),
+        ("WARPWRIGHT_TIME", time.to_string().into()),
         ("WARPWRIGHT_ISA", args.isa.clone().into()),
         ("WARPWRIGHT_OUT_OF_BOUNDS", args.out_of_bounds.clone().into()),
         ("WARPWRIGHT_LIVELOCK_CYCLES", args.livelock_cycles.to_string().into()),

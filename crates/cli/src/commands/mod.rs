@@ -11,6 +11,7 @@ mod microbench;
 mod new_design;
 mod profile;
 mod reproduce;
+mod resume;
 mod run;
 mod schema;
 mod timeline;
@@ -19,7 +20,9 @@ mod validate;
 
 use crate::failure::Exit;
 use crate::{interrupt, output, version};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// A GPU core laboratory: real CUDA kernels, cycle by cycle, on a simulated GPU.
@@ -44,7 +47,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::Args),
+    Run(run::Command),
     Profile(profile::Args),
     Timeline(timeline::Args),
     Exec(exec::Args),
@@ -67,14 +70,35 @@ fn grammar() -> clap::Command {
     <CommandLine as CommandFactory>::command()
 }
 
+/// The command line of `words`, among which options of `run` may come again: the last ones count.
+fn with_replacements(words: &[OsString]) -> Result<CommandLine, clap::Error> {
+    let grammar = grammar().mut_subcommand("run", |run| run.args_override_self(true));
+    CommandLine::from_arg_matches(&grammar.try_get_matches_from(words)?)
+}
+
 /// Does what the command line asks.
 pub fn main() -> ExitCode {
-    let command = match CommandLine::try_parse() {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let mut parsed = CommandLine::try_parse_from(&words);
+    if parsed.as_ref().is_err_and(|said| said.kind() == ErrorKind::MissingRequiredArgument) {
+        match resume::completed(&words) {
+            Ok(None) => {}
+            Ok(Some(completed)) => {
+                words = completed;
+                parsed = with_replacements(&words);
+            }
+            Err(failure) => {
+                output::error(&failure.message);
+                return failure.exit.into();
+            }
+        }
+    }
+    let command = match parsed {
         Ok(line) => line.command,
         Err(said) => return usage(&said),
     };
     let outcome = match command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, &words[1..]),
         Command::Profile(args) => profile::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Exec(args) => exec::run(&args),

@@ -1,10 +1,10 @@
 //! `warpwright run`: one workload on one GPU.
 
-use super::exec;
+use super::{exec, resume};
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
-use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Machine, Page, Results};
+use crate::options::{Checks, Jobs, LIVELOCK_CYCLES, Machine, Page, Results, Timed};
 use crate::progress::Watch;
 use crate::render::{accelsim, number, power, profile, report, timeline};
 use crate::{interrupt, output, simulator, tables, version};
@@ -14,7 +14,7 @@ use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::profile::Profile;
 use lab::timeline::{Cycles, TimelineWindow};
-use lab::{HostThreads, Report, Setup};
+use lab::{Checkpoints, HostThreads, Report, Setup};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -38,8 +38,22 @@ use workloads::suggest;
   warpwright run bfs --sample 1000 bfs.csv
   warpwright run matmul --timeline=matmul.kanata --sm 3 --warps 0..7
   warpwright run lud --core ghost --timeline=lud.json --cycles 4000..8000
+  warpwright run sort.toml --gpu v100 --checkpoint every=10m,file=sort.checkpoint
+  warpwright run --resume sort.checkpoint
+  warpwright run jacobi.toml --time representative
+  warpwright run matmul --size large --time ctas=0..199
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
+pub struct Command {
+    #[command(flatten)]
+    run: Args,
+    #[command(flatten)]
+    checkpoints: resume::Options,
+}
+
+/// The run of a job, for each command that runs one.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// Bundled workload, or path of a launch file or a trace
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g")]
@@ -58,6 +72,8 @@ pub struct Args {
     /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; `warpwright profile` shows more. Takes about a quarter longer
     #[arg(long)]
     profile: bool,
+    #[command(flatten)]
+    time: Timed,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -301,14 +317,21 @@ fn run_program(path: &Path) -> Outcome {
     exec::run(&line.exec)
 }
 
-/// Runs the job and prints the report.
-pub fn run(args: &Args) -> Outcome {
+/// Runs the job and prints the report; `words` are those of the command.
+pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString]) -> Outcome {
     if lookup::is_program(&args.workload) {
+        if checkpoints.are_given() {
+            return Err(resume::not_for_programs());
+        }
         return run_program(&args.workload);
     }
-    run_and_show(args, Observed { profile: args.profile, ..Observed::default() }, &|report, failed| {
-        text(args, report, failed)
-    })
+    let observed = Observed { profile: args.profile, ..Observed::default() };
+    run_kept(
+        args,
+        observed,
+        &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
+        &|report, failed| text(args, report, failed),
+    )
 }
 
 /// What is observed in a run beside what its options ask for.
@@ -327,6 +350,14 @@ pub type Text<'a> = &'a dyn Fn(&Report, bool) -> Result<String, Failure>;
 
 /// Runs the job and prints what `text` makes of the report. An error there loses nothing that is written elsewhere.
 pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome {
+    run_kept(args, observed, &|_| Ok(Checkpoints::default()), text)
+}
+
+/// Gives the checkpoints of a run on a machine.
+type Kept<'a> = &'a dyn Fn(&Setup) -> Result<Checkpoints, Failure>;
+
+/// As [`run_and_show`], with the checkpoints that `kept` gives.
+fn run_kept(args: &Args, observed: Observed, kept: Kept<'_>, text: Text<'_>) -> Outcome {
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let timeline = args.timeline.window(observed.timeline);
     let setup = Setup { profile: observed.profile, timeline, ..setup(args, &gpu)? };
@@ -343,7 +374,8 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
     let sampled = args.energy.sample.as_ref().and_then(|words| words.get(1));
     let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref(), sampled];
     let files = [args.timeline.timeline.as_ref(), args.output.page.html.as_ref()].into_iter().chain(energy);
-    let written = job.outputs();
+    let checkpoints = kept(&setup)?;
+    let written: Vec<PathBuf> = job.outputs().into_iter().chain(checkpoints.files()).collect();
     let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
     let outputs = args.output.results.formats.files()?.into_iter().chain(outputs);
     let described = lookup::gpu_files(&gpu)
@@ -353,7 +385,7 @@ pub fn run_and_show(args: &Args, observed: Observed, text: Text<'_>) -> Outcome 
     output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
     let mut watch = Watch::new(args.output.results.quiet).live(args.output.watch);
-    let result = simulator::run(&setup, &job, &mut watch);
+    let result = simulator::run_kept(&setup, &job, checkpoints, &mut watch);
     drop(watch);
     let remark = args.input.remark(&args.workload, &[&setup.gpu], &[&setup.core]);
     match result {
@@ -420,6 +452,7 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
         check_memory: args.check_memory,
         threads: if args.scaling { HostThreads::measuring() } else { args.jobs.host() },
+        time: args.time.chosen()?,
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

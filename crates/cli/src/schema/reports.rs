@@ -63,6 +63,7 @@ pub fn report() -> Value {
             ),
             ("audit", nullable(audit())),
             ("profile?", profile()),
+            ("sampling?", sampling()),
             ("memory_checks?", memory_checks()),
             (
                 "host",
@@ -138,6 +139,73 @@ fn kernel() -> Value {
             ),
             ("start_cycle", count("Cycle of the launch: the launch latency begins.", "core cycles")),
             ("statistics", reference("statistics")),
+        ],
+    )
+}
+
+fn sampling() -> Value {
+    let group = object(
+        "Launches that are alike.",
+        [
+            ("name", text("Name of the kernel.")),
+            ("grid", dimensions("CTAs in each dimension.", "CTAs")),
+            ("block", dimensions("Threads of a CTA in each dimension.", "threads")),
+            ("launches", count("Number of launches.", "launches")),
+            ("timed", count("Launches that were simulated in time, all CTAs of them.", "launches")),
+            (
+                "cycles_per_warp_instruction",
+                nullable(number("Mean of those that others are inferred from.", "core cycles/warp instruction")),
+            ),
+            ("spread_percent", nullable(number("Standard deviation of the cycles of a launch over the mean.", "%"))),
+            ("spread_is_borrowed", flag("The deviation is that of all groups together: the group has too few.")),
+            (
+                "from_other_groups",
+                flag("Cycles are inferred from other launches of the kernel: none of the group was timed."),
+            ),
+        ],
+    );
+    let launch = object(
+        "A launch.",
+        [
+            ("launch", count("Number of the launch, from 0.", "")),
+            ("name", text("Name of the kernel.")),
+            ("how", word("How it was carried out.", &["timed", "partly", "functional", "skipped"])),
+            ("group", nullable(count("Its group, an index of groups.", ""))),
+            ("ctas", nullable(list("First and last CTA that were timed, if not all were.", &count("A CTA.", "")))),
+            ("warp_instructions", nullable(count("Its warp instructions, if they are known.", "warp instructions"))),
+            ("timed_cycles", nullable(count("Cycles that were simulated.", "core cycles"))),
+            ("inferred_cycles", nullable(number("Cycles of the whole launch, if they were inferred.", "core cycles"))),
+            ("error_cycles", nullable(number("Half of the width of their interval of 95 %.", "core cycles"))),
+        ],
+    );
+    object(
+        "What was simulated in time, and what was inferred of the rest. All other figures are of what was simulated.",
+        [
+            ("choice", text("The choice of --time.")),
+            ("launches", count("Number of launches.", "launches")),
+            ("timed", count("Launches that were simulated in time.", "launches")),
+            ("partly", count("Launches some CTAs of which were.", "launches")),
+            ("untimed", count("Launches executed without time, or left out of a trace.", "launches")),
+            (
+                "unknown",
+                count("Of those, launches of kernels of which none was timed: in no inferred figure.", "launches"),
+            ),
+            ("timed_warp_instructions", count("Warp instructions simulated in time.", "warp instructions")),
+            (
+                "untimed_warp_instructions",
+                nullable(count("Those of the rest, if they are known.", "warp instructions")),
+            ),
+            (
+                "timed_cycles",
+                count("Cycles of launches that were simulated, launch latency left aside.", "core cycles"),
+            ),
+            ("inferred_cycles", number("Cycles that were inferred.", "core cycles")),
+            ("total_cycles", number("Both together.", "core cycles")),
+            ("error_cycles", nullable(number("Half of the width of the interval of 95 %.", "core cycles"))),
+            ("error_percent", nullable(number("The same over the total.", "%"))),
+            ("seconds", number("The total as time.", "s")),
+            ("groups", list("Launches that are alike, in the order of their first launches.", &group)),
+            ("kernels", list("Every launch.", &launch)),
         ],
     )
 }

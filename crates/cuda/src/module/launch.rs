@@ -74,7 +74,7 @@ impl Driver {
         }
         let values = self.arguments(&kernel, request.arguments)?;
         let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
-        let live = Launch::new(kernel.clone(), dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
+        let live = Launch::new(kernel, dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
         let live = live.map_err(|problem| {
             self.host.message(&problem.to_string());
             Error::INVALID_VALUE
@@ -87,9 +87,8 @@ impl Driver {
             });
         }
         let (function, registers) = (request.function, ThreadRegisters::Estimated);
-        let timed = self.settings.time.includes(kernel.name());
         let (bindings, args) = (self.bindings(module), values);
-        let mut launch = KernelLaunch { live, registers, timed, function, args, cooperative: false, bindings };
+        let mut launch = KernelLaunch { live, registers, function, args, cooperative: false, bindings };
         if request.cooperative {
             self.make_cooperative(device, &mut launch)?;
         }
@@ -102,8 +101,7 @@ impl Driver {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
         self.timeline(device)?.prepare_workspace().map_err(|_| Error::OUT_OF_MEMORY)?;
-        // CTAs that wait for each other cannot be executed one after another.
-        (launch.cooperative, launch.timed) = (true, true);
+        launch.cooperative = true;
         Ok(())
     }
 

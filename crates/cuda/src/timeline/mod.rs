@@ -20,7 +20,7 @@ use crate::shared::Regions;
 use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
 use exec::Launch;
 use kit::NEVER;
-use lab::SimulatedDevice;
+use lab::{Began, SimulatedDevice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workloads::DeviceError;
@@ -31,12 +31,24 @@ pub type OpId = u64;
 /// An operation that has not ended.
 struct Op {
     work: Work,
+    /// Number of the launch, if it is one.
+    launch: u32,
     /// Operations before it that have not ended.
     waits_for: usize,
     /// Operations that wait for it.
     holds: Vec<OpId>,
     /// Lower numbers go first.
     priority: i32,
+}
+
+/// A launch on the cores.
+#[derive(Clone, Copy, Debug)]
+struct OnCores {
+    op: OpId,
+    /// Number of the launch, as reports have it.
+    launch: u32,
+    /// Workspace of a cooperative launch.
+    workspace: Option<u64>,
 }
 
 /// What transfers of a direction amount to.
@@ -111,9 +123,11 @@ pub struct Timeline {
     /// Operations that wait for nothing, by priority.
     ready: BTreeSet<(i32, OpId)>,
     /// Kernels that wait for room on the cores, by priority.
-    ready_kernels: BTreeMap<(i32, OpId), Arc<KernelLaunch>>,
-    /// Operations of launches on the cores, by the number of the launch, with the workspaces of cooperative ones.
-    launched: BTreeMap<u32, (OpId, Option<u64>)>,
+    ready_kernels: BTreeMap<(i32, OpId), (Arc<KernelLaunch>, u32)>,
+    /// Operations of launches on the cores, by their numbers among those.
+    launched: BTreeMap<u32, OnCores>,
+    /// Launches that were executed without time, until the time that they are taken to end.
+    executed: BTreeSet<(u64, OpId)>,
     /// Workspaces of cooperative launches that no launch uses.
     workspaces: Vec<u64>,
     /// Maximum number of them.
@@ -149,6 +163,7 @@ impl Timeline {
             ready: BTreeSet::new(),
             ready_kernels: BTreeMap::new(),
             launched: BTreeMap::new(),
+            executed: BTreeSet::new(),
             workspaces: Vec::new(),
             most_launched,
             transfers: BTreeMap::new(),
@@ -199,7 +214,8 @@ impl Timeline {
         if matches!(work, Work::Call(_)) {
             self.calls.insert(id);
         }
-        self.ops.insert(id, Op { work, waits_for, holds: Vec::new(), priority });
+        let launch = if matches!(work, Work::Launch(_)) { self.device.number_launch() } else { 0 };
+        self.ops.insert(id, Op { work, launch, waits_for, holds: Vec::new(), priority });
         id
     }
 
@@ -229,6 +245,7 @@ impl Timeline {
         self.ready.clear();
         self.ready_kernels.clear();
         self.launched.clear();
+        self.executed.clear();
         self.transfers.clear();
         self.value_waits.clear();
         self.calls.clear();
@@ -297,10 +314,13 @@ impl Timeline {
     /// Begins what can begin. Returns a call that the host has to make.
     fn start_ready(&mut self, host: &dyn Host) -> Result<Option<(OpId, Call)>, DeviceError> {
         while let Some((priority, op)) = self.ready.pop_first() {
-            let Some(work) = self.ops.get_mut(&op).map(|op| std::mem::replace(&mut op.work, Work::Nothing)) else {
-                continue;
+            let Some(started) = self.ops.get_mut(&op) else { continue };
+            let (work, launch) = (std::mem::replace(&mut started.work, Work::Nothing), started.launch);
+            let begun = match work {
+                Work::Launch(kernel) => self.begin_launch(priority, op, kernel, launch, host)?,
+                work => self.begin(op, work, host)?,
             };
-            match self.begin(priority, op, work, host)? {
+            match begun {
                 Begun::Ended => self.end(op),
                 Begun::Continues => {}
                 Begun::Call(call) => return Ok(Some((op, call))),
@@ -310,18 +330,40 @@ impl Timeline {
         Ok(None)
     }
 
-    /// Begins an operation. Only kernels on the cores, transfers, waits for values and calls do not end at once.
-    fn begin(&mut self, priority: i32, op: OpId, work: Work, host: &dyn Host) -> Result<Begun, DeviceError> {
+    /// Begins a launch: what is not timed of it is executed at once, the rest waits for the cores.
+    fn begin_launch(
+        &mut self,
+        priority: i32,
+        op: OpId,
+        launch: Arc<KernelLaunch>,
+        number: u32,
+        host: &dyn Host,
+    ) -> Result<Begun, DeviceError> {
+        // The CTAs of a cooperative launch wait for each other; it has its workspace when it is on the cores.
+        let began = if self.device.is_sampled() && !launch.cooperative {
+            self.bring_in(host);
+            self.bind(&launch.bindings)?;
+            self.changed = true;
+            self.device.begin(number, &launch.live)?
+        } else {
+            Began::ToQueue
+        };
+        let Began::Executed(counted, cycles) = began else {
+            self.ready_kernels.insert((priority, op), (launch, number));
+            return Ok(Begun::Continues);
+        };
+        let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
+        sum.launches += 1;
+        sum.warp_instructions += counted.warp_instructions;
+        sum.thread_instructions += counted.thread_instructions;
+        let Some(cycles) = cycles else { return Ok(Begun::Ended) };
+        self.executed.insert((self.now() + cycles, op));
+        Ok(Begun::Continues)
+    }
+
+    /// Begins an operation that is not a launch. Only transfers, waits for values and calls do not end at once.
+    fn begin(&mut self, op: OpId, work: Work, host: &dyn Host) -> Result<Begun, DeviceError> {
         match work {
-            Work::Launch(launch) if launch.timed => {
-                self.ready_kernels.insert((priority, op), launch);
-                return Ok(Begun::Continues);
-            }
-            Work::Launch(launch) => {
-                self.bring_in(host);
-                self.execute(&launch)?;
-                self.changed = true;
-            }
             Work::Copy(ref copy) => match direction(copy) {
                 Some(way) => {
                     self.transfer(op, way, copy.bytes(), work);
@@ -351,7 +393,7 @@ impl Timeline {
                 self.calling.insert(op);
                 return Ok(Begun::Call(call));
             }
-            Work::Nothing => {}
+            Work::Nothing | Work::Launch(_) => {}
         }
         Ok(Begun::Ended)
     }
@@ -359,7 +401,7 @@ impl Timeline {
     /// Hands kernels to the cores while they can hold one more.
     fn launch_ready(&mut self, host: &dyn Host) -> Result<(), DeviceError> {
         while self.launched.len() < self.most_launched
-            && let Some(((_, op), launch)) = self.ready_kernels.pop_first()
+            && let Some(((_, op), (launch, number))) = self.ready_kernels.pop_first()
         {
             self.bring_in(host);
             self.bind(&launch.bindings)?;
@@ -367,16 +409,17 @@ impl Timeline {
             let workspace = if launch.cooperative { Some(self.take_workspace()?) } else { None };
             if let Some(address) = workspace {
                 live.set_workspace(address);
+                self.device.begin(number, &live)?;
             }
-            let number = self.device.enqueue(live, launch.registers, op as u32)?;
-            self.launched.insert(number, (op, workspace));
+            let id = self.device.enqueue(number, live, launch.registers, op as u32)?;
+            self.launched.insert(id, OnCores { op, launch: number, workspace });
         }
         Ok(())
     }
 
     /// Allocates the first workspace of cooperative launches, so that a request finds out whether there is room.
     pub(crate) fn prepare_workspace(&mut self) -> Result<(), DeviceError> {
-        if self.workspaces.is_empty() && self.launched.values().all(|(_, workspace)| workspace.is_none()) {
+        if self.workspaces.is_empty() && self.launched.values().all(|one| one.workspace.is_none()) {
             let workspace = self.take_workspace()?;
             self.workspaces.push(workspace);
         }
@@ -402,17 +445,6 @@ impl Timeline {
         bindings.iter().try_for_each(|(address, handle)| {
             self.device.memory().write(*address, &handle.to_le_bytes()).map_err(|error| other(&error))
         })
-    }
-
-    /// Executes a kernel without time.
-    fn execute(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
-        self.bind(&launch.bindings)?;
-        let counted = self.device.execute(&launch.live)?;
-        let sum = self.untimed.entry(launch.live.kernel.name().to_owned()).or_default();
-        sum.launches += 1;
-        sum.warp_instructions += counted.warp_instructions;
-        sum.thread_instructions += counted.thread_instructions;
-        Ok(())
     }
 
     /// Ends the operations whose value is in memory; whether there are any.
@@ -442,7 +474,8 @@ impl Timeline {
 
     /// Simulates to the next end of a kernel or transfer, at most to `limit`. False if nothing is on its way.
     fn progress(&mut self, limit: u64, host: &dyn Host) -> Result<bool, DeviceError> {
-        let next = self.transfers.first_key_value().map(|(&(end, _), _)| end);
+        let transfer = self.transfers.first_key_value().map(|(&(end, _), _)| end);
+        let next = transfer.into_iter().chain(self.executed.first().map(|&(end, _)| end)).min();
         let stop = next.unwrap_or(NEVER).min(limit);
         if self.launched.is_empty() {
             if next.is_none() {
@@ -452,14 +485,21 @@ impl Timeline {
         } else {
             let stop = if stop == NEVER { NEVER } else { stop - self.idle };
             for number in self.device.run_to_next_end(stop)? {
-                if let Some((op, workspace)) = self.launched.remove(&number) {
+                if let Some(OnCores { op, launch, workspace }) = self.launched.remove(&number) {
                     self.workspaces.extend(workspace);
                     self.changed = true;
-                    self.end(op);
+                    match self.device.extra_cycles(launch) {
+                        0 => self.end(op),
+                        more => _ = self.executed.insert((self.now() + more, op)),
+                    }
                 }
             }
         }
         let now = self.now();
+        while let Some(&(_, op)) = self.executed.first().filter(|(end, _)| *end <= now) {
+            self.executed.pop_first();
+            self.end(op);
+        }
         while let Some(first) = self.transfers.first_entry().filter(|first| first.key().0 <= now) {
             let ((_, op), work) = first.remove_entry();
             self.carry_out(&work, host)?;

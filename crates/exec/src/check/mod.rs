@@ -145,6 +145,11 @@ impl Watch {
         &self.findings
     }
 
+    /// Replaces the findings by earlier ones.
+    pub fn set_findings(&mut self, findings: Findings) {
+        self.findings = findings;
+    }
+
     /// What is watched of a CTA that starts.
     pub fn start_cta(&self, warps: usize, shared_bytes: u32) -> Option<Box<CtaWatch>> {
         self.checks_memory.then(|| Box::new(CtaWatch::new(warps, shared_bytes)))

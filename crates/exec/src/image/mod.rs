@@ -32,6 +32,7 @@ pub use surface::{Outside, SurfaceAccess};
 
 use crate::memory::DeviceMemory;
 use isa::{AddressMode, Channel, Image, Shape};
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 
 /// The reason why an image cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -224,4 +225,39 @@ fn value(channel: Channel, bytes: &[u8], as_float: bool) -> u32 {
         (Channel::F16, _) => (num::half::to_f64::<num::half::F16>(half()) as f32).to_bits(),
         (Channel::U32 | Channel::S32 | Channel::F32, _) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
     }
+}
+
+impl Persist for Slot {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut kept = match std::mem::replace(self, Self::Free) {
+            Self::Image(image) => Kept::Image(image),
+            Self::Unbound(of, name) => Kept::Unbound(of == kind(true), name),
+            Self::Free => Kept::Free,
+        };
+        kept.persist(archive)?;
+        *self = match kept {
+            Kept::Image(image) => Self::Image(image),
+            Kept::Unbound(texture, name) => Self::Unbound(kind(texture), name),
+            Kept::Free => Self::Free,
+        };
+        Ok(())
+    }
+}
+
+impl Fresh for Slot {
+    fn fresh() -> Self {
+        Self::Free
+    }
+}
+
+/// A [`Slot`] as archives have it.
+enum Kept {
+    Image(Image),
+    Unbound(bool, String),
+    Free,
+}
+
+kit::persist! {
+    new id Images;
+    enum Kept { Image(image) = 0, Unbound(texture, name) = 1, Free = 2 }
 }

@@ -5,6 +5,7 @@ use super::overlay::{LINE_BYTES, LINE_WORDS, word_mask};
 use super::pages::{DeviceAllocation, GRANULE_BYTES, Origin, PAGE_BYTES};
 use super::reader::Reader;
 use super::stray::{MAPPED_BYTES, OutOfBounds, Stray};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
 
 /// Freed allocations that messages can name.
@@ -336,6 +337,30 @@ impl DeviceMemory {
         }
         self.freed.push_back(Freed { name: gone.name, base, bytes: gone.bytes });
         Ok(())
+    }
+
+    /// Begins an undo log of what is written and placed from now on. There is one at a time.
+    pub(crate) fn begin_undo(&mut self) -> u64 {
+        self.allocations.iter_mut().for_each(DeviceAllocation::begin_undo);
+        self.stray.begin_undo();
+        self.count
+    }
+
+    /// Ends the undo log that [`DeviceMemory::begin_undo`] began with `count` allocations; what was written since is
+    /// kept or undone. Nothing was freed since.
+    pub(crate) fn end_undo(&mut self, count: u64, keeps: bool) {
+        self.stray.end_undo(keeps);
+        if keeps {
+            return self.allocations.iter_mut().for_each(DeviceAllocation::keep_writes);
+        }
+        for at in (0..self.bases.len()).rev().filter(|&at| self.at(at).id > count).collect::<Vec<_>>() {
+            self.bases.remove(at);
+            let slot = self.slots.remove(at);
+            self.empty.push(slot);
+            self.used -= std::mem::replace(&mut self.allocations[slot as usize], DeviceAllocation::none()).bytes;
+        }
+        self.count = count;
+        self.allocations.iter_mut().for_each(DeviceAllocation::undo_writes);
     }
 
     /// The allocation with the `index`th address.
@@ -689,6 +714,48 @@ fn merge_words(to: &mut [u32], mask: u128, from: &[u32; LINE_WORDS]) {
 fn place(offset: u64) -> (usize, std::ops::Range<usize>) {
     let word = (offset % PAGE_BYTES / 4) as usize;
     ((offset / PAGE_BYTES) as usize, word..word + GRANULE_BYTES as usize / 4)
+}
+
+impl DeviceMemory {
+    /// Counts a write by the host to the allocation of `address` that is not made, since its contents come from
+    /// elsewhere.
+    pub fn note_host_write(&mut self, address: u64) {
+        if let Some(slot) = self.find(address) {
+            self.allocations[slot].host_writes += 1;
+        }
+    }
+
+    /// Whether the tables of allocations agree with each other.
+    fn is_consistent(&self) -> bool {
+        let slots = self.allocations.len();
+        self.bases.len() == self.slots.len()
+            && self.bases.len() + self.empty.len() == slots
+            && self.slots.iter().chain(&self.empty).all(|&slot| (slot as usize) < slots)
+            && (0..self.bases.len()).all(|i| self.at(i).base == self.bases[i] && self.at(i).bytes > 0)
+            && (1..self.bases.len()).all(|i| self.at(i - 1).end() <= self.bases[i])
+    }
+}
+
+impl Persist for DeviceMemory {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { bases, slots, allocations, empty, heap, freed, capacity: _, used, count, .. } = self;
+        bases.persist(archive)?;
+        slots.persist(archive)?;
+        allocations.persist(archive)?;
+        empty.persist(archive)?;
+        heap.persist(archive)?;
+        freed.persist(archive)?;
+        used.persist(archive)?;
+        count.persist(archive)?;
+        let Self { unchanged, stray, tracks_writes: _, .. } = self;
+        unchanged.persist(archive)?;
+        stray.persist(archive)?;
+        if self.is_consistent() { Ok(()) } else { Err(archive.wrong("allocations that contradict each other")) }
+    }
+}
+
+kit::persist! {
+    new struct Freed { name, base, bytes }
 }
 
 #[cfg(test)]

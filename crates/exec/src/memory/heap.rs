@@ -70,3 +70,7 @@ impl Heap {
         }
     }
 }
+
+kit::persist! {
+    struct Heap { next, holes }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Free ranges of addresses, no two of which are adjacent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Holes {
     /// Size by start.
     sizes: BTreeMap<u64, u64>,
@@ -60,4 +60,8 @@ impl Holes {
         self.sizes.remove(&start);
         self.by_size.remove(&(size, start));
     }
+}
+
+kit::persist! {
+    struct Holes { sizes, by_size }
 }

@@ -1,5 +1,7 @@
 //! An allocation: named bytes in sparse 64 KiB pages of words.
 
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
+
 /// Words of a page.
 const PAGE_WORDS: usize = 1 << 14;
 /// Bytes of a page.
@@ -41,6 +43,16 @@ pub struct DeviceAllocation {
     pages: Vec<Page>,
     /// A bit for each byte that was written, if that is recorded.
     written: Option<Box<[u64]>>,
+    /// Pages that were written in another epoch are yet to be kept ([`DeviceAllocation::keep`]).
+    epoch: u32,
+    kept: Option<Box<Kept>>,
+}
+
+/// What an allocation was when an undo log began: the pages that were written since.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    pages: Vec<(usize, Page)>,
+    written: Option<Box<[u64]>>,
 }
 
 /// A page: its words, none if all are zero, and whether it was written since that was last asked.
@@ -48,13 +60,27 @@ pub struct DeviceAllocation {
 struct Page {
     words: Option<Box<[u32]>>,
     changed: bool,
+    /// The allocation's epoch in which the page was written last.
+    epoch: u32,
 }
 
 impl DeviceAllocation {
     /// An allocation of zeros.
     pub(super) fn new(name: String, base: u64, bytes: u64, id: u64, origin: Origin) -> Self {
         let pages = vec![Page::default(); bytes.div_ceil(PAGE_BYTES) as usize];
-        Self { name, base, bytes, read_only: false, id, host_writes: 0, origin, pages, written: None }
+        Self {
+            name,
+            base,
+            bytes,
+            read_only: false,
+            id,
+            host_writes: 0,
+            origin,
+            pages,
+            written: None,
+            epoch: 0,
+            kept: None,
+        }
     }
 
     /// What is left of a freed allocation in its slot: it contains no address.
@@ -83,9 +109,44 @@ impl DeviceAllocation {
     #[inline]
     pub(super) fn page_mut(&mut self, index: usize) -> &mut [u32] {
         let words = self.page_words(index);
+        if self.pages[index].epoch != self.epoch {
+            self.keep(index);
+        }
         let page = &mut self.pages[index];
         page.changed = true;
         page.words.get_or_insert_with(|| vec![0; words].into())
+    }
+
+    /// Keeps a page that is about to be written, if there is an undo log.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, index: usize) {
+        let page = &mut self.pages[index];
+        if let Some(kept) = &mut self.kept {
+            kept.pages.push((index, page.clone()));
+        }
+        page.epoch = self.epoch;
+    }
+
+    /// Begins an undo log: each page is kept before it is written.
+    pub(super) fn begin_undo(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.kept = Some(Box::new(Kept { pages: Vec::new(), written: self.written.clone() }));
+    }
+
+    /// Ends the undo log: what was written stays.
+    pub(super) fn keep_writes(&mut self) {
+        self.kept = None;
+    }
+
+    /// Ends the undo log: the allocation is as it was when the log began.
+    pub(super) fn undo_writes(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            for (index, page) in kept.pages {
+                self.pages[index] = page;
+            }
+            self.written = kept.written;
+        }
     }
 
     /// Records from now on which bytes are written.
@@ -151,6 +212,9 @@ impl DeviceAllocation {
             let index = (at / PAGE_BYTES) as usize;
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = data.split_at(data.len().min(PAGE_BYTES as usize - skip));
+            if self.pages[index].epoch != self.epoch {
+                self.keep(index);
+            }
             let page = &mut self.pages[index];
             match &mut page.words {
                 // The page reads as zeros already.
@@ -177,6 +241,9 @@ impl DeviceAllocation {
             let last = end.min((index as u64 + 1) * PAGE_BYTES);
             // All of the page, up to the end of the allocation.
             if word == 0 && at.is_multiple_of(PAGE_BYTES) && (last == self.bytes || last.is_multiple_of(PAGE_BYTES)) {
+                if self.pages[index].epoch != self.epoch {
+                    self.keep(index);
+                }
                 let page = &mut self.pages[index];
                 page.changed |= page.words.take().is_some();
             } else if word != 0 || self.pages[index].words.is_some() {
@@ -241,4 +308,51 @@ fn store_bytes(words: &mut [u32], skip: usize, data: &[u8]) {
     for (i, &byte) in tail.iter().enumerate() {
         put(&mut words[(start + i) / 4], start + i, byte);
     }
+}
+
+/// A page of zeros takes one byte.
+impl Persist for DeviceAllocation {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        // Undo logs have ended.
+        let Self { name, base, bytes, read_only, id, host_writes, origin, pages, written, epoch: _, kept: _ } = self;
+        if written.is_some() {
+            return Err(Mismatch::new("it is recorded which bytes of memory were written"));
+        }
+        name.persist(archive)?;
+        base.persist(archive)?;
+        bytes.persist(archive)?;
+        read_only.persist(archive)?;
+        id.persist(archive)?;
+        host_writes.persist(archive)?;
+        origin.persist(archive)?;
+        let mut count = pages.len();
+        archive.length(&mut count)?;
+        if count as u64 != bytes.div_ceil(PAGE_BYTES) || base.checked_add(*bytes).is_none() {
+            return Err(archive.wrong("an impossible allocation"));
+        }
+        pages.resize(count, Page::default());
+        for page in 0..count {
+            let words = self.page_words(page);
+            let Page { words: contents, changed, epoch: _ } = &mut self.pages[page];
+            let mut has_contents = contents.as_ref().is_some_and(|words| words.iter().any(|&word| word != 0));
+            has_contents.persist(archive)?;
+            changed.persist(archive)?;
+            if has_contents {
+                archive.words(contents.get_or_insert_with(|| vec![0; words].into()))?;
+            } else if archive.is_reading() {
+                *contents = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fresh for DeviceAllocation {
+    fn fresh() -> Self {
+        Self::none()
+    }
+}
+
+kit::persist! {
+    enum Origin { Heap = 0, Module = 1, Host = 2 }
 }

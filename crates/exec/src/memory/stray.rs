@@ -4,6 +4,7 @@
 //! access faults only where no allocation is in its page.
 
 use super::pages::{GRANULE_BYTES, ZERO_PAGE};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::BTreeMap;
 
 /// Bytes that hardware maps together.
@@ -44,6 +45,8 @@ pub(super) struct Stray {
     pub policy: OutOfBounds,
     /// By address divided by their size.
     pages: BTreeMap<u64, Box<[u32]>>,
+    /// The same when an undo log began.
+    kept: Option<BTreeMap<u64, Box<[u32]>>>,
 }
 
 /// Words of a granule, and the first of them in its page.
@@ -66,5 +69,29 @@ impl Stray {
         let new = || vec![0; PAGE_BYTES as usize / 4].into();
         let at = word_of(address);
         &mut self.pages.entry(address / PAGE_BYTES).or_insert_with(new)[at..at + GRANULE_WORDS]
+    }
+
+    /// Begins an undo log.
+    pub fn begin_undo(&mut self) {
+        self.kept = Some(self.pages.clone());
+    }
+
+    /// Ends the undo log; what was written since is kept or undone.
+    pub fn end_undo(&mut self, keeps: bool) {
+        if let Some(kept) = self.kept.take().filter(|_| !keeps) {
+            self.pages = kept;
+        }
+    }
+}
+
+impl Persist for Stray {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut pages = std::mem::take(&mut self.pages).into_iter().map(|(at, words)| (at, words.into_vec())).collect();
+        Vec::<(u64, Vec<u32>)>::persist(&mut pages, archive)?;
+        if pages.iter().any(|(_, words)| words.len() != PAGE_BYTES as usize / 4) {
+            return Err(archive.wrong("a page of another size"));
+        }
+        self.pages = pages.into_iter().map(|(at, words)| (at, words.into())).collect();
+        Ok(())
     }
 }

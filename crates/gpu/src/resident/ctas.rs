@@ -6,6 +6,7 @@ use super::occupancy::Resources;
 use crate::core::FinishedCta;
 use config::Sm as SmConfig;
 use isa::{CtaSlot, Dim3, KernelId, LaunchShape, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// A CTA on the core.
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +137,19 @@ impl<M: WarpMask> Ctas<M> {
     /// What CTAs that have left have written is known to all: others may have their slots.
     pub fn exchanged(&mut self) {
         self.left = 0;
+    }
+}
+
+/// No CTA is resident: nothing is state but what is on its way to others.
+impl<M: WarpMask> Persist for Ctas<M> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { slots: _, barriers: _, free: _, reserved, warp_slots: _, finished, ended, left } = self;
+        if !reserved.is_empty() {
+            return Err(Mismatch::new("a CTA is resident"));
+        }
+        finished.persist(archive)?;
+        ended.persist(archive)?;
+        left.persist(archive)
     }
 }
 

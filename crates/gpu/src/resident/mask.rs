@@ -1,6 +1,7 @@
 //! Sets of warp slots as integers: 64 bits for the GPUs that there are, 128 for those of more warps.
 
 use isa::WarpSlot;
+use kit::persist::Fresh;
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -20,6 +21,7 @@ pub trait WarpMask:
     + Not<Output = Self>
     + BitAndAssign
     + BitOrAssign
+    + Fresh
     + 'static
 {
     /// Slots that it can tell apart.

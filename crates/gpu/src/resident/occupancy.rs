@@ -112,3 +112,7 @@ pub fn occupancy(sm: &SmConfig, shape: &LaunchShape) -> Occupancy {
     let (ctas_per_sm, limiter) = limits.into_iter().min_by_key(|&(ctas, _)| ctas).expect("there are limits");
     Occupancy { ctas_per_sm, warps_per_sm: ctas_per_sm * need.warps, limiter }
 }
+
+kit::persist! {
+    new struct Resources { warps, registers, shared_bytes, ctas }
+}

@@ -7,10 +7,12 @@
 
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
+use crate::checkpoint::{Answer, Keeper};
 use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
+use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
 use config::BranchFetch;
@@ -19,7 +21,7 @@ use sm::CoreOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stream::Source;
-use trace::{Command, Header, KernelTrace, List, TraceError, TraceShared};
+use trace::{Command, Header, KernelTrace, List, Oddities, TraceError, TraceShared};
 use workloads::Form;
 
 /// Registers per warp are given out in multiples of this: four per thread.
@@ -32,7 +34,7 @@ const MOST_MISTAKES: usize = 10;
 pub(super) fn run<'m>(
     setup: &Setup,
     path: &Path,
-    concurrent_streams: bool,
+    (concurrent_streams, keeper): (bool, Option<Keeper>),
     monitor: &'m mut dyn Monitor,
     remarks: &mut Remarks,
 ) -> Result<Ran<'m>, RunError> {
@@ -59,6 +61,7 @@ pub(super) fn run<'m>(
     let machine = Build::new(&setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, &setup, Box::new(monitor));
     simulation.expected = Some(expected);
+    keeper.map_or(Ok(()), |keeper| simulation.keep_checkpoints(keeper)).map_err(RunError::input)?;
     let at_once = if concurrent_streams { setup.gpu.launch.max_concurrent_kernels as usize } else { 1 };
     let outcome = run_all(&mut simulation, &files, at_once, remarks);
     Ok((simulation, outcome))
@@ -71,23 +74,82 @@ fn run_all(
     at_once: usize,
     remarks: &mut Remarks,
 ) -> Result<(), Stop> {
-    for file in files {
+    for (number, file) in (0..).zip(files) {
+        if !is_timed(simulation, number, file)? {
+            continue;
+        }
         run_to(simulation, at_once - 1)?;
+        if simulation.is_next_launch_over() {
+            launch_again(simulation, (number, file), at_once, remarks)?;
+            continue;
+        }
         let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
         let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || simulation.keep_on())? else {
             return Err(Stop::Run(gpu::MachineError::Interrupted));
         };
-        let trace = Arc::new(trace);
+        let (instructions, trace) = (trace.warp_instructions, Arc::new(trace));
         remarks.add(&trace.header.name, &trace.oddities);
-        // One stream for all is the order of the list.
-        let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
-        let (name, shape) = (plain(trace.header.name.clone()), trace.header.shape);
-        let launched = Launched { name, registers: RegisterSource::Compiled, code: Form::Sass, shape, stream };
+        keep_oddities(simulation, &mut trace.oddities.clone())?;
+        let launched = launched(number, &trace.header, at_once);
         let id = simulation.launch(&trace.program, None, launched).map_err(Stop::Launch)?;
         let same = simulation.source().accelsim().launch(trace)?;
         debug_assert_eq!(id, same);
+        if let Some(sampler) = &mut simulation.sampler {
+            sampler.set_instructions(number, instructions);
+            if let Some(part) = sampler.part(number) {
+                simulation.source().accelsim().skip(id, part.start)?;
+            }
+        }
     }
     run_to(simulation, 0)
+}
+
+/// The launch of a kernel's trace.
+fn launched(number: u32, header: &Header, at_once: usize) -> Launched {
+    // One stream for all is the order of the list.
+    let stream = if at_once > 1 { StreamId(header.stream as u32) } else { StreamId(0) };
+    let (name, shape) = (plain(header.name.clone()), header.shape);
+    Launched { number, name, registers: RegisterSource::Compiled, code: Form::Sass, shape, stream }
+}
+
+/// Launches the kernel of `file`, which had ended before the checkpoint: its instructions are not read.
+fn launch_again(
+    simulation: &mut Simulation<'_>,
+    (number, file): (u32, &Path),
+    at_once: usize,
+    remarks: &mut Remarks,
+) -> Result<(), Stop> {
+    let header = Header::open(file)?;
+    let mut oddities = Oddities::default();
+    keep_oddities(simulation, &mut oddities)?;
+    remarks.add(&header.name, &oddities);
+    simulation.launch(&Arc::default(), None, launched(number, &header, at_once)).map_err(Stop::Launch)?;
+    simulation.source().accelsim().launch_closed();
+    Ok(())
+}
+
+/// What is odd about a trace is kept in checkpoints: with those of kernels that had ended, it comes from there.
+fn keep_oddities(simulation: &mut Simulation<'_>, oddities: &mut Oddities) -> Result<(), Stop> {
+    let Some(keeper) = simulation.keeper() else { return Ok(()) };
+    if !keeper.answer_again(Answer::Oddities, oddities).map_err(Stop::Launch)? {
+        keeper.note_answer(Answer::Oddities, oddities);
+    }
+    Ok(())
+}
+
+/// Whether the kernel of `file` is to be timed, or a part of it. Its work is only known when the file is read; the size
+/// of the file stands for it.
+fn is_timed(simulation: &mut Simulation<'_>, number: u32, file: &Path) -> Result<bool, Stop> {
+    if simulation.sampler.is_none() {
+        return Ok(true);
+    }
+    let header = Header::open(file)?;
+    let slots = sampling::slots(&simulation.setup().gpu, &header.shape);
+    let bytes =
+        std::fs::metadata(file).map_err(|e| Stop::Launch(format!("{}: cannot be read: {e}", file.display())))?.len();
+    let work = Work { amount: bytes, ..Work::default() };
+    let sampler = simulation.sampler.as_mut();
+    Ok(sampler.is_none_or(|sampler| sampler.begin_traced(number, &plain(header.name), &header.shape, &work, slots)))
 }
 
 /// Runs until at most `pending` launches have not ended, and closes the traces of those that have.

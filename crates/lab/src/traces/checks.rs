@@ -3,7 +3,7 @@
 use super::remarks::Remarks;
 use crate::error::RunError;
 use crate::setup::Setup;
-use crate::simulation::Simulation;
+use crate::simulation::{Halt, Simulation};
 use std::path::Path;
 use trace::{Generation, TraceError};
 
@@ -26,9 +26,12 @@ impl From<TraceError> for Stop {
     }
 }
 
-impl From<gpu::MachineError> for Stop {
-    fn from(error: gpu::MachineError) -> Self {
-        Stop::Run(error)
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Machine(error) => Stop::Run(error),
+            Halt::Checkpoint(why) => Stop::Launch(why),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod remarks;
 
 use self::checks::Stop;
 use self::remarks::Remarks;
+use crate::checkpoint::Keeper;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::Report;
@@ -42,15 +43,16 @@ pub(crate) fn run(
     setup: &Setup,
     path: &Path,
     concurrent_streams: bool,
+    keeper: Option<Keeper>,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
     let started = Instant::now();
     let path = &if path.is_dir() { file_in(path) } else { path.to_owned() };
     let mut remarks = Remarks::default();
     let (mut simulation, outcome) = if trace::is_native(path) {
-        native::run(setup, path, monitor, &mut remarks)?
+        native::run(setup, path, keeper, monitor, &mut remarks)?
     } else {
-        accelsim::run(setup, path, concurrent_streams, monitor, &mut remarks)?
+        accelsim::run(setup, path, (concurrent_streams, keeper), monitor, &mut remarks)?
     };
     let mut report = simulation.summary(path.display().to_string(), started.elapsed());
     report.remarks.extend(remarks.lines());

@@ -5,10 +5,12 @@
 
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
+use crate::checkpoint::Keeper;
 use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
+use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, MOST_PENDING, Simulation, check_fit, check_launches};
 use gpu::StreamId;
@@ -22,6 +24,7 @@ use workloads::Form;
 pub(super) fn run<'m>(
     setup: &Setup,
     path: &Path,
+    keeper: Option<Keeper>,
     monitor: &'m mut dyn Monitor,
     remarks: &mut Remarks,
 ) -> Result<Ran<'m>, RunError> {
@@ -38,6 +41,7 @@ pub(super) fn run<'m>(
     let machine = Build::new(setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, setup, Box::new(monitor));
     simulation.expected = Some(expected);
+    keeper.map_or(Ok(()), |keeper| simulation.keep_checkpoints(keeper)).map_err(RunError::input)?;
     let outcome = run_all(&mut simulation, &trace);
     Ok((simulation, outcome))
 }
@@ -56,7 +60,23 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
                 };
                 let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
                 simulation.run_to(MOST_PENDING - 1)?;
-                let launched = Launched { name, registers, code, shape: launch.shape, stream: StreamId(launch.stream) };
+                let number = index as u32;
+                let slots = sampling::slots(&simulation.setup().gpu, &launch.shape);
+                if let Some(sampler) = &mut simulation.sampler {
+                    let work = Work {
+                        amount: trace.warp_instructions(index),
+                        thread_instructions: Some(trace.thread_instructions(index)),
+                        ..Work::default()
+                    };
+                    let is_timed = sampler.begin_traced(number, &name, &launch.shape, &work, slots);
+                    sampler.set_instructions(number, work.amount);
+                    if !is_timed {
+                        continue;
+                    }
+                }
+                simulation.source().native().launch(index);
+                let launched =
+                    Launched { number, name, registers, code, shape: launch.shape, stream: StreamId(launch.stream) };
                 simulation.launch(program, None, launched).map_err(Stop::Launch)?;
             }
             Action::Wait => {

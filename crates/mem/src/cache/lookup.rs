@@ -107,6 +107,10 @@ impl Lookup {
     }
 }
 
+kit::persist! {
+    struct Lookup { entries; skip shift }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -607,5 +607,14 @@ impl Place {
     }
 }
 
+kit::persist! {
+    enum FailReason { NoLine = 0, MissQueueFull = 1, NoMshr = 2, MshrMergesFull = 3, WriteBehindRead = 4 }
+    new struct Refusal { reason, changes }
+    struct Cache {
+        tags, mshrs, misses, data_port_free_at, fill_port_free_at, changes, next_clean, counters;
+        skip policy, allocate_on_miss, all_atoms, atom_shift, line_bytes, miss_queue, port_bytes
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -225,3 +225,13 @@ impl Mshrs {
         self.entries.len() - self.free.len()
     }
 }
+
+kit::persist! {
+    new struct Waiter { token, kind, silent, from_dram }
+    new struct FillPlace { line, index_address }
+    new struct Entry {
+        block, place, waiters, head, tail, has_atomic, arrived, from_dram, read_behind_write, has_write
+    }
+    new struct Link { waiter, next }
+    struct Mshrs { by_block, entries, free, links, free_link, ready; skip limit, merges }
+}

@@ -382,6 +382,14 @@ impl Tags {
     }
 }
 
+kit::persist! {
+    new struct Line { block, set, place, reserved, valid, modified, readable, modified_on_fill }
+    struct Tags {
+        lines, used_ways, dirty_bytes, by_block, replacement, dirty_lines;
+        skip ways, holds_writes, index, line_shift, all_atoms, all_sectors, allocate_on_miss, dirty_limit
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,3 +36,7 @@ impl Arbiter for Islip {
         }
     }
 }
+
+kit::persist! {
+    struct Islip { pointers }
+}

@@ -12,6 +12,7 @@ mod ports;
 mod round_robin;
 
 use kit::BitSet;
+use kit::persist::{Archive, Mismatch, Persist};
 pub use ports::CrossbarCounters;
 use ports::{Arbiter, Ports};
 pub(crate) use ports::{Source, Taken};
@@ -35,6 +36,12 @@ macro_rules! arbiters {
                 match self {
                     $(Self::$name(arbiter) => arbiter.arbitrate(cycle, ports, source),)*
                 }
+            }
+        }
+
+        impl Persist for Arbitration {
+            fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+                match self { $(Self::$name(arbiter) => arbiter.persist(archive),)* }
             }
         }
     };
@@ -115,6 +122,10 @@ impl Crossbar {
     pub fn counters(&self) -> &CrossbarCounters {
         &self.ports.counters
     }
+}
+
+kit::persist! {
+    struct Crossbar { ports, arbiter }
 }
 
 #[cfg(test)]

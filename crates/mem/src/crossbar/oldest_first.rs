@@ -54,6 +54,10 @@ impl Arbiter for OldestFirst {
     }
 }
 
+kit::persist! {
+    struct OldestFirst { aged, since }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::crossbar::tests::{network, run};

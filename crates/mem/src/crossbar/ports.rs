@@ -134,3 +134,8 @@ impl Ports {
         }
     }
 }
+
+kit::persist! {
+    struct Output { requests, request_count, queue, beyond }
+    struct Ports { heads, head_to, requested, outputs, occupied, counters; skip inputs, output_limit, flit_bytes }
+}

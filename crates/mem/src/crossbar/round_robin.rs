@@ -35,3 +35,7 @@ impl Arbiter for RoundRobin {
         }
     }
 }
+
+kit::persist! {
+    struct RoundRobin { served }
+}

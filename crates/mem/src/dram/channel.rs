@@ -463,3 +463,12 @@ impl Channel {
         due.min(self.commands_due).max(soon)
     }
 }
+
+kit::persist! {
+    new struct Entry { request, since, slice, bank, row, sent_bytes, moved_bytes }
+    struct Channel {
+        credits, latency_queue, arriving, scheduler, serving, busy, wanting, active, open_row, first_bank, rules,
+        next_refresh, data, return_queue, entries, commands_due, next_tick, woken, counters;
+        skip latency_core_cycles, clock, all_banks, dual_bus, return_entries, burst_bytes, bank_hash
+    }
+}

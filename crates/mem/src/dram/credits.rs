@@ -45,6 +45,10 @@ impl Credits {
     }
 }
 
+kit::persist! {
+    struct Credits { own, shared, last; skip limit }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,6 +58,10 @@ impl DataPipe {
     }
 }
 
+kit::persist! {
+    struct DataPipe { queue, last, frozen_since; skip depth }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

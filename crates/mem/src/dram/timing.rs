@@ -222,6 +222,12 @@ impl Rules {
     }
 }
 
+kit::persist! {
+    struct BankRules { activate, precharge, read, write }
+    struct GroupRules { column, precharge }
+    struct Rules { banks, groups, any_column, any_read, any_write, any_activate, window, oldest; skip t, group_of }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,6 +68,7 @@ def options(
     profile: bool = False,
     timeline: Union[bool, tuple[int, int]] = False,
     timeline_sms: Sequence[int] = (0,),
+    time: str = "all",
     threads: Optional[int] = None,
 ) -> dict[str, Any]:
     """The machine of a run, and what is observed. `run` says what each means."""
@@ -91,5 +92,6 @@ def options(
         "check_memory": check_memory,
         "profile": profile,
         "timeline": (list(timeline_sms), window) if timeline else None,
+        "time": time,
         "threads": threads,
     }

@@ -86,6 +86,9 @@ def run(
         Count slots, latencies, accesses and energy by instruction (`Run.profile`, `Run.instructions`).
     timeline, timeline_sms
         Record what happens to each instruction: True for 2,000 cycles, or (from, to); on which SMs (`Run.timeline`).
+    time
+        What is simulated in time, the rest being executed without: "all", "none", "kernels=3,7..9", "kernels=NAME",
+        "ctas=0..79", "representative" (`Run.report["sampling"]`; docs/sampling.md).
     audit, check_memory
         Check the order of instructions; check accesses for races and reads of unwritten memory.
     max_cycles, livelock_cycles

@@ -19,6 +19,7 @@ mod occupancy;
 mod over_time;
 mod overview;
 mod roofline;
+mod sampling;
 pub mod stack;
 mod stalls;
 mod statistics;
@@ -34,6 +35,7 @@ use html::escaped;
 pub fn run(run: &Run<'_>) -> String {
     let report = run.report;
     let mut sections = vec![overview::section(run)];
+    sections.extend(sampling::section(report));
     sections.extend(stalls::section(report));
     sections.extend(report.profile.as_ref().and_then(instructions::section));
     sections.extend(over_time::section(report));

@@ -236,3 +236,8 @@ impl Units {
         NEVER
     }
 }
+
+kit::persist! {
+    struct Unit { free_at, latest_end }
+    struct Units { units; skip service, shared, partitions, ending, lens, occupied, buses, beyond_latency }
+}

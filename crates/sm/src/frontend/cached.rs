@@ -11,6 +11,7 @@ use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist, part};
 use mem::Cache;
 use mem::cache::CacheOutcome;
 use std::collections::VecDeque;
@@ -106,6 +107,16 @@ impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
 
     fn icache(&self) -> Option<&Cache> {
         self.icache.as_ref()
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { icache, packet, last, missing, answered, per_fetch: _, may_send } = self;
+        part(icache, archive)?;
+        packet.persist(archive)?;
+        last.persist(archive)?;
+        missing.persist(archive)?;
+        answered.persist(archive)?;
+        may_send.persist(archive)
     }
 }
 

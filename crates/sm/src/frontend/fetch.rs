@@ -20,6 +20,7 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Pc, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// The warps' paths, and what fetches along them.
 #[derive(Debug)]
@@ -151,5 +152,16 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
             }
             BranchFetch::Stall | BranchFetch::Oracle => self.refetch(warp),
         }
+    }
+}
+
+impl<M: WarpMask, F: FrontEnd<M>> Persist for Fetch<M, F> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { source, at_branch, branch: _, at_barrier, left_at_barrier, resumed, next: _, branches: _ } = self;
+        source.persist(archive)?;
+        at_branch.persist(archive)?;
+        at_barrier.persist(archive)?;
+        left_at_barrier.persist(archive)?;
+        resumed.persist(archive)
     }
 }

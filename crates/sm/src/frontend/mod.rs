@@ -20,6 +20,7 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch};
 use mem::{Cache, Request, RequestKind};
 
 /// Where code is for the caches.
@@ -72,6 +73,15 @@ pub trait FrontEnd<M: WarpMask>: Send {
     /// The instruction cache, for its counters.
     fn icache(&self) -> Option<&Cache> {
         None
+    }
+
+    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// ([`Persist`](kit::persist::Persist)).
+    ///
+    /// # Errors
+    /// The archive has the state of another kind.
+    fn persist(&mut self, _archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
     }
 }
 

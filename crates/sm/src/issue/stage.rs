@@ -21,6 +21,7 @@ use crate::warps::mask::WarpMask;
 use isa::{Control, Pc, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist, each};
 
 /// Maximum number of warp schedulers, rounded up.
 const SCHEDULERS: usize = 8;
@@ -395,5 +396,16 @@ impl<M: WarpMask> State<M> {
         counters.empty_instructions += u64::from(flight.mask == 0);
         class_counts.0[flight.class as usize] += 1;
         work_counts.0[flight.work as usize] += lanes;
+    }
+}
+
+impl<D: CoreDesign> Persist for IssueStage<D> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { policy, schedulers, warps_of: _, runnable, blocked, account } = self;
+        policy.persist(archive)?;
+        each(schedulers, archive)?;
+        runnable.persist(archive)?;
+        blocked.persist(archive)?;
+        account.persist(archive)
     }
 }

@@ -1,6 +1,7 @@
 //! Groups of asynchronous copies (`cp.async`), per warp.
 
 use isa::{ALL_COPIES, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
 
 /// Groups of one warp, oldest first; the last one is open.
@@ -76,6 +77,16 @@ impl Groups {
     fn is_satisfied(&self) -> bool {
         self.outstanding.len() - 1 <= self.awaited as usize
     }
+}
+
+impl Persist for Copies {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.0.persist(archive)
+    }
+}
+
+kit::persist! {
+    struct Groups { first, outstanding, awaited }
 }
 
 #[cfg(test)]

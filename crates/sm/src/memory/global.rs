@@ -11,8 +11,10 @@ use crate::warps::mask::WarpMask;
 use config::{L1Data, LookUpOrder};
 use isa::{Access, Space, WarpSlot};
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER};
 use mem::cache::{Answer, CacheCounters, CacheOutcome, Refusal};
+use mem::carveout::carve_out;
 use mem::coalesce::Granularity;
 use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
@@ -142,6 +144,31 @@ impl L1 {
             self.queues.iter_mut().for_each(|q| q.failure = None);
             self.failure = None;
         }
+    }
+
+    /// The L1 between kernels, in the shape that the last kernel chose.
+    ///
+    /// # Errors
+    /// As [`Persist::persist`].
+    pub fn persist(&mut self, config: &L1Data, archive: &mut Archive) -> Result<(), Mismatch> {
+        // The shapes are those of the description: which one it is.
+        let bytes = config.shared_carveouts_bytes.iter().copied().chain([0, u32::MAX]);
+        let shapes: Vec<_> = bytes.map(|bytes| carve_out(config, bytes).l1).collect();
+        let mut shape = shapes.iter().position(|shape| *shape == self.shape);
+        shape.persist(archive)?;
+        if archive.is_reading()
+            && let Some(shape) = shape
+        {
+            let shape = shapes.get(shape).ok_or_else(|| archive.wrong("no shape of L1"))?;
+            self.reshape(config, shape);
+        }
+        let Self { cache, shape: _, former, queues, waiting, next_due, failure, .. } = self;
+        cache.persist(archive)?;
+        former.persist(archive)?;
+        each(queues, archive)?;
+        waiting.persist(archive)?;
+        next_due.persist(archive)?;
+        failure.persist(archive)
     }
 
     /// What the cache has done, in all its shapes.
@@ -365,4 +392,8 @@ impl LoadStoreUnit {
         }
         None
     }
+}
+
+kit::persist! {
+    struct LookUps { accesses, last_in, failure }
 }

@@ -39,6 +39,7 @@ use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::{Access, KernelId, Space, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist, each, part};
 use kit::{Cycle, NEVER};
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
@@ -90,6 +91,15 @@ pub trait MemoryStage: Sized + Send {
     /// What its caches have done.
     fn counters(&self) -> MemoryCounters {
         MemoryCounters::default()
+    }
+
+    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// ([`Persist`](kit::persist::Persist)).
+    ///
+    /// # Errors
+    /// The archive has the state of another kind.
+    fn persist(&mut self, _spec: &CoreSpec, _archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
     }
 }
 
@@ -291,6 +301,22 @@ impl MemoryStage for LoadStoreUnit {
             constant: self.constant.as_ref().map_or_else(CacheCounters::default, |cache| cache.counters().clone()),
             texture: self.texture.counters().clone(),
         }
+    }
+
+    fn persist(&mut self, spec: &CoreSpec, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { dispatch, transactions: _, shared: _, l1, constant, texture, next_global, write_back, .. } = self;
+        if dispatch.is_some() || next_global.is_some() || write_back.is_some() {
+            return Err(Mismatch::new("an access is in the load/store unit"));
+        }
+        if let Some(l1) = l1 {
+            l1.persist(&spec.sm.l1d, archive)?;
+        }
+        part(constant, archive)?;
+        texture.persist(archive)?;
+        let Self { last_client, may_send, may_have_result, inbox_stuck, last_kernel, .. } = self;
+        last_client.persist(archive)?;
+        each([may_send, may_have_result, inbox_stuck], archive)?;
+        last_kernel.persist(archive)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Access, Space};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use std::collections::VecDeque;
 
@@ -99,6 +100,10 @@ impl MemoryStage for PerfectMemory {
 
     fn is_writing_back(&self) -> bool {
         !self.under_way[Hit::Shared as usize].accesses.is_empty()
+    }
+
+    fn persist(&mut self, _: &CoreSpec, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.may_send.persist(archive)
     }
 }
 

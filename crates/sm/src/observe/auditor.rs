@@ -464,3 +464,7 @@ impl Observer for Auditor {
         warps.iter().for_each(|warp| self.warps[warp.index()].at_barrier = false);
     }
 }
+
+kit::persist! {
+    struct Auditor { findings; skip allowed, warps, records, ctas }
+}

@@ -1,7 +1,10 @@
 //! What an SM counts.
 
 use isa::OpClass;
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 use kit::{ByKind, CounterInfo, Counters};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 kit::counters! {
     /// Events in one SM.
@@ -137,4 +140,43 @@ impl Counters for DesignStatistics {
         }
         Self(self.0.iter().zip(&earlier.0).map(|(a, b)| a.joined(b, |a, b| a - b)).collect())
     }
+}
+
+/// Names and descriptions are those of the program. They are texts in an archive, each of which is kept once, for good.
+fn known(text: &mut &'static str, archive: &mut Archive) -> Result<(), Mismatch> {
+    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut owned = (*text).to_owned();
+    owned.persist(archive)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *text = match known.get(owned.as_str()) {
+        Some(known) => known,
+        None => {
+            let kept: &'static str = owned.leak();
+            known.insert(kept);
+            kept
+        }
+    };
+    Ok(())
+}
+
+impl Persist for DesignStatistic {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { info: CounterInfo { name, unit, description }, count, per } = self;
+        known(name, archive)?;
+        known(unit, archive)?;
+        known(description, archive)?;
+        count.persist(archive)?;
+        per.persist(archive)
+    }
+}
+
+impl Fresh for DesignStatistic {
+    fn fresh() -> Self {
+        Self::count("", "", "", 0)
+    }
+}
+
+kit::persist! {
+    new struct Per { count, scale }
+    new id DesignStatistics;
 }

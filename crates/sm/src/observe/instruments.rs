@@ -1,11 +1,13 @@
 //! Several observers at one SM, each of which may be absent: a design is compiled once for all of them.
 
+use crate::kernel::ResidentKernel;
 use crate::observe::auditor::Auditor;
 use crate::observe::observer::{Accessed, Level, Observer, Seen, Wait};
 use crate::observe::passages::Passages;
 use crate::observe::profile::Profile;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, part};
 
 /// The observers of an SM.
 #[derive(Debug, Default)]
@@ -84,5 +86,14 @@ impl Observer for Instruments {
     }
     fn settled(&mut self, now: Cycle) {
         each!(self, settled(now));
+    }
+    fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { auditor, profile, passages } = self;
+        if passages.is_some() {
+            return Err(Mismatch::new("what is recorded cycle by cycle is not kept"));
+        }
+        part(auditor, archive)?;
+        archive.same("number of profiles", usize::from(profile.is_some()))?;
+        profile.as_mut().map_or(Ok(()), |profile| Observer::persist(profile, kernels, archive))
     }
 }

@@ -3,9 +3,11 @@
 //! The SM calls an [`Observer`] by static dispatch; the silent one is zero-sized and costs nothing.
 
 use crate::inflight::{InFlight, InstId, Window};
+use crate::kernel::ResidentKernel;
 use crate::observe::stalls::Stall;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch};
 
 /// An instruction that something happens to.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +143,13 @@ pub trait Observer: Send {
     /// All cycles before `now` have passed: counts by time are complete up to there.
     #[inline]
     fn settled(&mut self, now: Cycle) {}
+    /// What it has observed, for checkpoints between kernels: nothing is in flight. By default nothing.
+    ///
+    /// # Errors
+    /// The archive has what another one has observed, or what it observes cannot be kept.
+    fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
+    }
 }
 
 /// Watches nothing.

@@ -13,12 +13,13 @@
 //!   dependence that the reason names.
 
 use crate::inflight::{InstId, Window};
-use crate::kernel::Code;
+use crate::kernel::{Code, ResidentKernel};
 use crate::observe::observer::{Accessed, Level, Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
 use crate::warps::mask::MOST_WARPS;
 use isa::{KernelId, Pc, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -490,6 +491,45 @@ impl Observer for Profile {
             self.change(warp);
         }
     }
+
+    /// Codes are written as the first launch that has each.
+    fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
+        if self.flights.iter().any(|flights| !flights.is_empty()) {
+            return Err(Mismatch::new("an instruction is in flight"));
+        }
+        let mut count = self.codes.len();
+        archive.length(&mut count)?;
+        for number in 0..count {
+            let known = self.codes.get(number).map(|known| &known.code);
+            let mut launch = known.and_then(|code| kernels.iter().position(|kernel| Arc::ptr_eq(&kernel.code, code)));
+            launch.persist(archive)?;
+            if archive.is_reading() {
+                let kernel =
+                    launch.and_then(|launch| kernels.get(launch)).ok_or_else(|| archive.wrong("no such code"))?;
+                self.number_of(&kernel.code);
+            }
+            let profile = self.codes.get_mut(number).ok_or_else(|| archive.wrong("the same code twice"))?;
+            profile.rows.persist(archive)?;
+        }
+        let Self { codes: _, numbers: _, last, nobody, slots, flights: _, changes } = self;
+        last.persist(archive)?;
+        nobody.persist(archive)?;
+        slots.persist(archive)?;
+        changes.persist(archive)
+    }
+}
+
+impl Fresh for Row {
+    fn fresh() -> Self {
+        Self::default()
+    }
+}
+
+kit::persist! {
+    new struct Latencies { count, sum, max, buckets, only }
+    new struct Accesses { accesses, transactions, sectors, sectors_needed, conflict_cycles, served }
+    struct Row { issues, lanes, divergences, stalls, causes, latencies, memory, by_level }
+    struct Slot { stall, waits, waited_for, looked, since }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 use kit::Cycle;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Fresh, Mismatch, Persist};
 
 macro_rules! stalls {
     ($($(#[doc = $text:literal])+ $stall:ident = $name:literal,)*) => {
@@ -226,4 +227,24 @@ impl SlotAccount {
         let sum = self.issued + self.stalled.iter().sum::<u64>();
         assert_eq!(sum, self.cycles * self.slots.len() as u64, "issue slots do not add up");
     }
+}
+
+impl Persist for Stall {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut number = *self as u8;
+        number.persist(archive)?;
+        *self = *Self::ALL.get(usize::from(number)).ok_or_else(|| archive.wrong("no stall reason"))?;
+        Ok(())
+    }
+}
+
+impl Fresh for Stall {
+    fn fresh() -> Self {
+        Self::Idle
+    }
+}
+
+kit::persist! {
+    struct Slot { stall, since }
+    struct SlotAccount { cycles, issued, stalled, slots }
 }

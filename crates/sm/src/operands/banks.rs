@@ -129,3 +129,7 @@ impl RegisterBanks {
         (collector, more)
     }
 }
+
+kit::persist! {
+    struct RegisterBanks { waiting, written; skip reads, stride, queues, of_partition, per_partition, first }
+}

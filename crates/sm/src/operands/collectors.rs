@@ -29,6 +29,7 @@ use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist, part};
 
 /// The order that collectors keep among instructions of one warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,4 +297,9 @@ impl<P: IssuePolicy> OperandStage<P> for Collectors {
     }
 
     of_the_pool!();
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.pool.persist(archive)?;
+        part(&mut self.port_order, archive)
+    }
 }

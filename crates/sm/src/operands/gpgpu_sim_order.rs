@@ -164,3 +164,7 @@ fn serve_input_ports<P: IssuePolicy, O: Observer>(
     }
     touched
 }
+
+kit::persist! {
+    struct PortOrder { first; skip next }
+}

@@ -8,6 +8,7 @@ use crate::inflight::{InFlight, InstId, Slab};
 use crate::kernel::ResidentKernel;
 use crate::spec::{CoreSpec, Pipe, SpecError, within};
 use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
+use kit::persist::{Archive, Mismatch, Persist, part};
 use kit::{LaneMask, WARP_LANES};
 
 pub use super::scalar::{ScalarCounters as LayerCounters, ScalarCounts as LayerCounts};
@@ -124,5 +125,11 @@ impl CoreSpec {
     /// `total`, or more if the parts could not have as many each (D-SV3).
     fn in_each_part(&self, total: u32) -> u32 {
         total.next_multiple_of(self.partitions as u32)
+    }
+}
+
+impl Persist for Layer {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        part(&mut self.0, archive)
     }
 }

@@ -36,6 +36,7 @@ use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch};
 
 /// One bit per collector, or per bank.
 type Mask = u64;
@@ -151,5 +152,14 @@ pub trait OperandStage<P: IssuePolicy>: Send {
     /// Whether `partition` takes no instruction of some kind, even if its units are free.
     fn is_full(&self, _partition: usize) -> bool {
         false
+    }
+
+    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// ([`Persist`](kit::persist::Persist)).
+    ///
+    /// # Errors
+    /// The archive has the state of another kind.
+    fn persist(&mut self, _archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
     }
 }

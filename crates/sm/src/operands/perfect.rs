@@ -22,6 +22,7 @@ use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
 use config::BranchFetch;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
 
 /// Instructions of a sub-core that may wait for their units.
@@ -138,6 +139,10 @@ impl<P: IssuePolicy> OperandStage<P> for PerfectOperands {
 
     fn is_full(&self, partition: usize) -> bool {
         self.count[partition % PARTITIONS] == MOST
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.awake.persist(archive)
     }
 }
 

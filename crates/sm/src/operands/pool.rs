@@ -224,3 +224,10 @@ impl Pool {
         self.collectors[c as usize % 64] = place;
     }
 }
+
+kit::persist! {
+    struct Pool {
+        free, ready, blocked, last, banks, awake;
+        skip collectors, of_partition, partitions, rounds, in_ports, out_ports
+    }
+}

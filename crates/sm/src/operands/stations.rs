@@ -17,6 +17,7 @@ use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// Reservation stations of an SM in place of the GPU's operand collectors, shared out evenly among the
 /// sub-cores; at most 64 in all.
@@ -259,5 +260,9 @@ impl<P: FeedsStations> OperandStage<P> for ReservationStations {
     fn is_full(&self, partition: usize) -> bool {
         let free = self.pool.free & self.pool.of_partition[partition % PARTITIONS];
         self.of_kind.iter().any(|kind| free & kind == 0)
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.pool.persist(archive)
     }
 }

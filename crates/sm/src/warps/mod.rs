@@ -6,6 +6,7 @@ pub(crate) use gpu::resident::{ctas, mask, occupancy};
 
 use crate::warps::mask::WarpMask;
 use isa::{CtaSlot, KernelId, Pc, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use std::fmt;
 
 /// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
@@ -170,5 +171,19 @@ impl<M: WarpMask> Warps<M> {
     pub fn is_drained(&self, warp: WarpSlot) -> bool {
         let w = warp.index();
         self.exited.contains(warp) && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
+    }
+}
+
+impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        each(self.0.as_mut(), archive)
+    }
+}
+
+kit::persist! {
+    struct [M: WarpMask] Warps<M> {
+        resident, exited, decoded, at_barrier, at_fence, invalidates, at_copies, at_atomic, atomic_at_exchange,
+        fence_at_exchange, exchanged, asleep, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
+        outstanding, atomics, l1_misses, arrivals
     }
 }

@@ -10,10 +10,13 @@ use isa::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// State that all SMs share: the file. Launches are numbered as in the file.
+/// State that all SMs share: the file. Launches are numbered as in the file, unless [`NativeShared::launch`] says which
+/// of them are made.
 #[derive(Debug)]
 pub struct NativeShared {
     source: CtaSource,
+    /// The launches that are made, by their numbers in the file.
+    chosen: Vec<usize>,
     /// Error of a CTA that could not be read; the first warp that is stepped reports it.
     failed: Option<TraceError>,
 }
@@ -24,7 +27,17 @@ impl NativeShared {
     /// # Errors
     /// If the file cannot be opened again.
     pub fn new(trace: Arc<NativeTrace>) -> Result<Self, TraceError> {
-        Ok(Self { source: CtaSource::open(trace)?, failed: None })
+        Ok(Self { source: CtaSource::open(trace)?, chosen: Vec::new(), failed: None })
+    }
+
+    /// The next launch of the machine is number `launch` of the file.
+    pub fn launch(&mut self, launch: usize) {
+        self.chosen.push(launch);
+    }
+
+    /// Number in the file of a launch of the machine.
+    fn number(&self, kernel: KernelId) -> usize {
+        self.chosen.get(kernel.index()).copied().unwrap_or(kernel.index())
     }
 }
 
@@ -70,10 +83,10 @@ impl WarpStream for NativeStream {
     fn prepare_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3) {
         let mut resident = Resident::default();
         let trace = shared.source.trace().clone();
-        resident.launch = kernel.index();
-        resident.number = number(trace.launches()[kernel.index()].shape.grid, cta);
+        resident.launch = shared.number(kernel);
+        resident.number = number(trace.launches()[resident.launch].shape.grid, cta);
         resident.position = Some(cta);
-        resident.program = trace.code(kernel.index()).clone();
+        resident.program = trace.code(resident.launch).clone();
         if let Err(error) = shared.source.read(resident.launch, resident.number, &mut resident.code) {
             shared.failed.get_or_insert(error);
             self.broken = true;

@@ -226,3 +226,88 @@ fn a_merge_finds_the_neighbour_in_one_granule() {
     };
     assert_eq!([read(0x1000), read(0x1004), read(0x1008)], [0, 11, 12]);
 }
+
+/// A generator of numbers.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Address, bytes, changed pages and written granules of an allocation.
+type Contents = (u64, Vec<u8>, Vec<(u64, u64)>, Vec<bool>);
+
+/// All that can be read of a memory.
+fn contents(memory: &DeviceMemory) -> Vec<Contents> {
+    let of = |a: &DeviceAllocation| {
+        let mut bytes = vec![0; a.bytes as usize];
+        memory.read(a.base, &mut bytes).unwrap();
+        let written = (0..a.bytes / 64).map(|at| memory.is_written(a.base + 64 * at, 64)).collect();
+        (a.base, bytes, memory.changed(a.base).collect(), written)
+    };
+    memory.allocations().map(of).collect()
+}
+
+/// A store of a kernel or the host, or a line that is merged, somewhere near the allocations.
+fn store(memory: &mut DeviceMemory, bases: &[u64], draw: &mut Draw) {
+    let (base, reader) = (bases[draw.below(bases.len() as u64) as usize], Reader::default());
+    let near = [0, 65_500, 131_072, 199_900, 300_000][draw.below(5) as usize];
+    let at = (base + near + draw.below(200)) & !3;
+    match draw.below(4) {
+        0 => {
+            let mut words = [draw.below(1 << 31) as u32; LINE_WORDS];
+            words[3] ^= 5;
+            memory.merge(at & !(LINE_BYTES - 1), u128::from(draw.below(1 << 31)) << draw.below(90), &words, &reader);
+        }
+        1 => _ = memory.write(at, &[draw.below(256) as u8; 77]),
+        2 => _ = memory.fill(at & !0xffff, Fill::Word(draw.below(2) as u32 * 9), 65_536),
+        _ => {
+            if let Some(w) = memory.window_mut(at, 4, &reader) {
+                w.words[((at - w.start) / 4) as usize] = draw.below(1 << 31) as u32;
+            }
+        }
+    }
+    memory.note_written(at, 64);
+}
+
+/// Whatever is written after an undo log has begun is gone after an undo, and stays if it is kept, over many logs.
+#[test]
+fn what_is_undone_was_never_written() {
+    for policy in [OutOfBounds::Error, OutOfBounds::Allow] {
+        let mut draw = Draw(11);
+        let mut memory = DeviceMemory::default();
+        memory.set_out_of_bounds(policy);
+        memory.track_writes(true);
+        let bases = [200_001, 64, 65_536, 100].map(|bytes| memory.allocate("a", bytes).unwrap());
+        let stray = |memory: &DeviceMemory| {
+            let reader = Reader::default();
+            let word = |at: u64| memory.window(bases[0] + 200_016 + 16 * at, 4, &reader).map(|w| w.words.to_vec());
+            (0..40).map(word).collect::<Vec<_>>()
+        };
+        for round in 0..60 {
+            (0..draw.below(6)).for_each(|_| store(&mut memory, &bases, &mut draw));
+            if round % 7 == 0 {
+                bases.iter().for_each(|&base| memory.clear_changed(base));
+            }
+            let before = (contents(&memory), stray(&memory), memory.free_bytes());
+            let count = memory.begin_undo();
+            (0..draw.below(9)).for_each(|_| store(&mut memory, &bases, &mut draw));
+            if draw.below(3) == 0 {
+                memory.place("heap", 0x60_0000_0000, 70_000, false).unwrap();
+                memory.write(0x60_0000_0000, &[1; 9]).unwrap();
+            }
+            if draw.below(2) == 0 {
+                memory.end_undo(count, false);
+                assert!(before == (contents(&memory), stray(&memory), memory.free_bytes()), "round {round}");
+            } else {
+                let now = contents(&memory);
+                memory.end_undo(count, true);
+                assert!(now == contents(&memory), "round {round}");
+                _ = memory.free(0x60_0000_0000);
+            }
+        }
+    }
+}

@@ -121,3 +121,7 @@ impl<C: Choice> Policy for ByWays<C> {
         self.places(set).iter().filter(|&&p| p == Place::Dirty).count() as u32
     }
 }
+
+kit::persist! {
+    struct [C: kit::persist::Persist] ByWays<C> { choice, way_of, lines, places; skip ways }
+}

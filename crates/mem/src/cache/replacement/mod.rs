@@ -18,6 +18,7 @@ mod srrip;
 mod tests;
 
 use by_way::{ByWays, Candidates, Choice};
+use kit::persist::{Archive, Mismatch, Persist};
 use ordered::{Ordered, Queue};
 
 /// The state of a line, as far as replacement is concerned.
@@ -104,6 +105,12 @@ macro_rules! policies {
                 match self { $(Self::$name(p) => p.dirty_lines(set),)* }
             }
         }
+
+        impl Persist for Replacement {
+            fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+                match self { $(Self::$name(p) => p.persist(archive),)* }
+            }
+        }
     };
 }
 
@@ -113,4 +120,8 @@ policies! {
     Plru: ByWays<plru::Plru>;
     Random: ByWays<random::Random>;
     Srrip: ByWays<srrip::Srrip>;
+}
+
+kit::persist! {
+    enum Place { Free = 0, Clean = 1, Dirty = 2, Pinned = 3 }
 }

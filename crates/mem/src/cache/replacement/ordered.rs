@@ -207,6 +207,12 @@ impl Order {
     }
 }
 
+kit::persist! {
+    new struct Entry { stamp, prev, next }
+    struct Order { entries, stamp; skip lists }
+    struct [Q] Ordered<Q> { order; skip _queue }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,6 +50,10 @@ impl Choice for Plru {
     }
 }
 
+kit::persist! {
+    struct Plru { upper; skip leaves }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::cache::replacement::tests::victims;

@@ -38,6 +38,10 @@ impl Choice for Random {
     }
 }
 
+kit::persist! {
+    struct Random { draws }
+}
+
 #[cfg(test)]
 mod tests {
     use super::draw;

@@ -59,6 +59,10 @@ impl Choice for Srrip {
     }
 }
 
+kit::persist! {
+    struct Srrip { predictions; skip ways }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::cache::replacement::tests::victims;

@@ -115,6 +115,11 @@ impl<P: Pick> Policy for BankQueues<P> {
     }
 }
 
+kit::persist! {
+    struct [P: kit::persist::Persist] Queues<P> { len, banks, pending, pick; skip entries }
+    struct [P: kit::persist::Persist] BankQueues<P> { reads, writes, draining; skip marks }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fr_fcfs::FrFcfs;

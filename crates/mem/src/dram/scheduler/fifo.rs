@@ -40,6 +40,10 @@ impl Policy for Fifo {
     }
 }
 
+kit::persist! {
+    struct Fifo { queue }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

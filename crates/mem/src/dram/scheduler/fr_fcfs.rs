@@ -25,6 +25,10 @@ impl Pick for FrFcfs {
     }
 }
 
+kit::persist! {
+    struct FrFcfs { row }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

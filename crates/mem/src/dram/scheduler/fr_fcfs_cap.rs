@@ -30,6 +30,10 @@ impl Pick for FrFcfsCap {
     }
 }
 
+kit::persist! {
+    struct FrFcfsCap { passed }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ mod tests;
 
 use bank_queues::{BankQueues, Pick};
 use fifo::Fifo;
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// A request as schedulers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,4 +114,14 @@ impl Policy for Scheduler {
     fn can_choose(&self, free: u64) -> bool {
         dispatch!(self, s => s.can_choose(free))
     }
+}
+
+impl Persist for Scheduler {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        dispatch!(self, s => s.persist(archive))
+    }
+}
+
+kit::persist! {
+    new struct Queued { id, bank, row, write }
 }

@@ -32,6 +32,7 @@ use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
+use kit::persist::{Archive, Mismatch};
 use kit::{Cycle, Parameters};
 
 /// Bits compared to find the dependences between two instructions: the result of each with the three
@@ -101,4 +102,13 @@ pub trait IssuePolicy: Sized + Send {
 
     /// The oldest instructions in the buffer of `warp`, for messages.
     fn oldest(&self, warp: WarpSlot) -> Option<InstId>;
+
+    /// What of the design survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// ([`Persist`](kit::persist::Persist)).
+    ///
+    /// # Errors
+    /// The archive has the state of another kind.
+    fn persist(&mut self, _archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@ use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use kit::persist::{Archive, Mismatch};
 use std::cmp::Reverse;
 use std::marker::PhantomData;
 
@@ -71,5 +72,9 @@ impl<M: WarpMask, By: Order> WarpScheduler<M> for Greedy<M, By> {
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
         self.last = M::of(warp);
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.last.persist(archive)
     }
 }

@@ -4,6 +4,7 @@ use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// Loose round robin over the ready warps.
 #[derive(Debug)]
@@ -27,5 +28,9 @@ impl<M: WarpMask> WarpScheduler<M> for LooseRoundRobin {
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
         self.last = u32::from(warp.0);
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.last.persist(archive)
     }
 }

@@ -17,6 +17,7 @@ use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 use kit::Parameters;
 use kit::parameters::{self, Parameter};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::suggest;
 pub use two_level::TwoLevelConfig;
 
@@ -61,6 +62,12 @@ macro_rules! schedulers {
         /// One of the warp schedulers.
         #[derive(Debug)]
         pub enum Scheduler<M> { $($(#[doc = $text])+ $variant($type),)* }
+
+        impl<M: WarpMask> Persist for Scheduler<M> {
+            fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+                match self { $(Self::$variant(s) => WarpScheduler::<M>::persist(s, archive),)* }
+            }
+        }
 
         impl<M: WarpMask> Scheduler<M> {
             /// The scheduler that `spec` names, which has been checked.

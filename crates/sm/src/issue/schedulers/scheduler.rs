@@ -5,6 +5,7 @@ use crate::warps::Warps;
 use crate::warps::mask::WarpMask;
 use isa::{CtaSlot, WarpSlot};
 use kit::Parameters;
+use kit::persist::{Archive, Mismatch};
 
 /// What a scheduler sees of its warps. A method looks its result up when it is called.
 #[derive(Clone, Copy, Debug)]
@@ -76,4 +77,13 @@ pub trait WarpScheduler<M: WarpMask>: Send {
 
     /// The chosen warp has issued.
     fn on_issue(&mut self, warp: WarpSlot);
+
+    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// ([`Persist`](kit::persist::Persist)).
+    ///
+    /// # Errors
+    /// The archive has the state of another kind.
+    fn persist(&mut self, _archive: &mut Archive) -> Result<(), Mismatch> {
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@ use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use kit::persist::{Archive, Mismatch, Persist};
 
 /// Strict round robin over the live warps.
 #[derive(Debug)]
@@ -34,5 +35,9 @@ impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
         self.last = u32::from(warp.0);
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.last.persist(archive)
     }
 }

@@ -10,6 +10,7 @@ use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use kit::persist::{Archive, Mismatch, Persist};
 
 kit::parameters! {
     /// Size of the two-level scheduler.
@@ -67,6 +68,13 @@ impl<M: WarpMask> WarpScheduler<M> for TwoLevel<M> {
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
         self.last = u32::from(warp.0);
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.active.persist(archive)?;
+        self.pending.persist(archive)?;
+        self.known.persist(archive)?;
+        self.last.persist(archive)
     }
 }
 

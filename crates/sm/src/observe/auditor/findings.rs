@@ -149,3 +149,9 @@ impl fmt::Display for Findings {
         Ok(())
     }
 }
+
+kit::persist! {
+    new struct Party { pc, text, issued }
+    new struct Example { kernel, cycle, warp, younger, what, older }
+    struct Findings { counts, first, instructions, dependences }
+}

@@ -470,3 +470,8 @@ classes! {
 fn is_arithmetic(class: OpClass) -> bool {
     !matches!(class, OpClass::Load | OpClass::Store) && CLASSES.iter().any(|&(known, ..)| known == class.whole())
 }
+
+kit::persist! {
+    struct ScalarCounts { counters, seen, scalar, half_scalar, first_misread }
+    struct ScalarPath { counts; skip config, groups, banks, values, operands, warps }
+}

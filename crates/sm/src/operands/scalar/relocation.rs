@@ -132,6 +132,10 @@ impl Relocation {
     }
 }
 
+kit::persist! {
+    new struct Misread { warp, pc, reg, lane, read, expected }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

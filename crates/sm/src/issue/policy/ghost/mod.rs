@@ -97,6 +97,7 @@ use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
 use issue_buffer::{IssueBuffer, Location};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use precise::Translations;
 
 kit::parameters! {
@@ -503,6 +504,16 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let waiting = self.syncing.contains(warp).then(|| self.sync[warp.index()]);
         self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
     }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.shared.persist(archive)?;
+        self.issued.persist(archive)?;
+        self.reordered.persist(archive)
+    }
+}
+
+kit::persist! {
+    struct [M: WarpMask] Shared<M> { warps, checked, served }
 }
 
 #[cfg(test)]

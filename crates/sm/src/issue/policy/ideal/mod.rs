@@ -69,6 +69,7 @@ use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 use registers::Registers;
 use waits::{AllWaiters, Cause, Entry, Places, SPAN, Waiters, Waits, place_of, wait};
 
@@ -416,5 +417,10 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let of = &self.windows[warp.index()];
         (of.waiting != 0).then(|| self.entries[warp.index() * SPAN + place_of(of.head)].id)
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.issued.persist(archive)?;
+        self.reordered.persist(archive)
     }
 }

@@ -65,6 +65,7 @@ use crate::warps::rows::widened;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use slices::{Slices, loads};
 
 kit::parameters! {
@@ -451,4 +452,13 @@ impl<M: WarpMask> IssuePolicy for LoadSlice<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.oldest[warp.index()]
     }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.slices.persist(archive)?;
+        self.counts.persist(archive)
+    }
+}
+
+kit::persist! {
+    struct Counts { inserted, through_b, looked_up, found, issued, reordered }
 }

@@ -171,6 +171,11 @@ fn address_sources(window: Window<'_>, id: InstId) -> &[RegId] {
     data.map_or(sources, |data| &vectors[..vectors.len().saturating_sub(data).max(1).min(vectors.len())])
 }
 
+kit::persist! {
+    struct Entry { place, used }
+    struct Slices { entries, uses; skip ways, writers, stride, warps, learns }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

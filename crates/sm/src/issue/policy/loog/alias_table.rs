@@ -119,3 +119,7 @@ impl AliasTable {
         self.woken.pop()
     }
 }
+
+kit::persist! {
+    struct AliasTable { captured, broadcasts; skip producers, stride, awaited, consumers, woken }
+}

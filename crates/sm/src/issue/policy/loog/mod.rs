@@ -90,6 +90,7 @@ use crate::warps::mask::WarpMask;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 use stations::InStations;
 
 /// Most sources that a station awaits.
@@ -383,6 +384,11 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.buffer.front(warp)
     }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.table.persist(archive)?;
+        self.counts.persist(archive)
+    }
 }
 
 impl<M: WarpMask> FeedsStations for Loog<M> {
@@ -405,4 +411,8 @@ impl<M: WarpMask> FeedsStations for Loog<M> {
         let loads = |inst: &InFlight| inst.mem.is_some_and(|m| m.access == Access::Load);
         loads(me) && loads(other) || known && !meet(window, younger, older)
     }
+}
+
+kit::persist! {
+    struct Counts { issued, reordered, starved }
 }

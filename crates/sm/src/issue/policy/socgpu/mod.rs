@@ -74,6 +74,7 @@ use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
+use kit::persist::{Archive, Mismatch, Persist};
 pub use parameters::{SocgpuConfig, Until};
 
 /// Instructions that entered the buffers, and on how many there they depended.
@@ -255,4 +256,12 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.buffer.oldest(warp)
     }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.counts.persist(archive)
+    }
+}
+
+kit::persist! {
+    struct Counts { inserted, issued, reordered, raw, waw_war, stop, memory }
 }

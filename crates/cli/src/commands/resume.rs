@@ -1,0 +1,166 @@
+//! `--checkpoint` and `--resume` of `warpwright run`.
+//!
+//! A checkpoint has the words of the command that left it, so that `warpwright run --resume FILE` is enough to continue:
+//! the words given are added to those, and options among them replace the former ones.
+
+use crate::failure::Failure;
+use crate::{output, version};
+use lab::{CheckpointPlan, Checkpoints, SavedRun};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Checkpoints")]
+pub struct Options {
+    /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (docs/checkpoints.md) [default: every=60s,file=WORKLOAD-GPU-CORE.checkpoint]
+    #[arg(long, value_name = "every=TIME,file=FILE", value_parser = Every::from_str)]
+    pub checkpoint: Option<Every>,
+    /// Continue a run from its checkpoint: the report is that of a run without interruption. Without WORKLOAD all options are those of that run, and options given replace them
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+/// How often a checkpoint is written, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Every {
+    pub time: Duration,
+    pub file: Option<PathBuf>,
+}
+
+/// Time between two checkpoints by default.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Units of time, with their milliseconds.
+const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+
+fn duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (_, each) = UNITS.iter().find(|(unit, _)| *unit == &text[digits..])?;
+    Some(Duration::from_millis(text[..digits].parse::<u64>().ok()?.checked_mul(*each)?))
+}
+
+impl FromStr for Every {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut every = Self { time: EVERY, file: None };
+        let mut rest = text;
+        while !rest.is_empty() {
+            // A path may have commas: it is the last.
+            if let Some(file) = rest.strip_prefix("file=").filter(|file| !file.is_empty()) {
+                every.file = Some(file.into());
+                break;
+            }
+            let (one, others) = rest.split_once(',').unwrap_or((rest, ""));
+            let time = one.strip_prefix("every=").and_then(duration);
+            every.time = time.ok_or("expected every=TIME, file=FILE or both, such as every=60s,file=bfs.checkpoint")?;
+            rest = others;
+        }
+        Ok(every)
+    }
+}
+
+/// `exec` and `run PROGRAM` have no checkpoints.
+pub fn not_for_programs() -> Failure {
+    let why = "checkpoints are not for whole programs yet: what a program holds of its own cannot be restored";
+    Failure::bad_input(format!(
+        "{why}\n  hint: runs of launch files, traces and bundled workloads have them (docs/checkpoints.md)"
+    ))
+}
+
+impl Options {
+    /// Whether any of them is given.
+    pub fn are_given(&self) -> bool {
+        self.checkpoint.is_some() || self.resume.is_some()
+    }
+
+    /// What a run of `workload` on `gpu` with `core` leaves and continues; `words` are the command's.
+    pub fn checkpoints(
+        &self,
+        (workload, gpu, core): (&Path, &str, &str),
+        words: &[OsString],
+    ) -> Result<Checkpoints, Failure> {
+        let resume = self.resume.as_deref().map(SavedRun::open).transpose().map_err(Failure::bad_input)?;
+        let plan = self.checkpoint.as_ref().map(|every| CheckpointPlan {
+            file: every.file.clone().unwrap_or_else(|| usual_file(workload, gpu, core)),
+            every: every.time,
+            command: without_resume(words).iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        });
+        Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
+    }
+}
+
+/// The file of checkpoints if none is given.
+fn usual_file(workload: &Path, gpu: &str, core: &str) -> PathBuf {
+    let workload = workload.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy());
+    let name = format!("{workload}-{gpu}-{core}").to_lowercase();
+    let plain = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
+    PathBuf::from(name.chars().map(plain).collect::<String>() + ".checkpoint")
+}
+
+/// `words` without `--resume` and its value.
+fn without_resume(words: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--resume") => _ = words.next(),
+            Some(text) if text.starts_with("--resume=") => {}
+            _ => kept.push(word.clone()),
+        }
+    }
+    kept
+}
+
+/// The value of `--resume` among `words`.
+fn resumed(words: &[OsString]) -> Option<PathBuf> {
+    let at = words.iter().position(|word| word == "--resume");
+    let joined = || words.iter().find_map(|word| word.to_str()?.strip_prefix("--resume=").map(PathBuf::from));
+    at.and_then(|at| words.get(at + 1)).map(PathBuf::from).or_else(joined)
+}
+
+/// The words of a command that names a checkpoint and no workload, after those of the run that is resumed; the first
+/// word is the program. `None` if it is not such a command.
+pub fn completed(words: &[OsString]) -> Result<Option<Vec<OsString>>, Failure> {
+    let Some((program, [command, given @ ..])) = words.split_first() else { return Ok(None) };
+    let Some(path) = resumed(given).filter(|_| command == "run") else { return Ok(None) };
+    let saved = SavedRun::open(&path).map_err(Failure::bad_input)?;
+    let here = std::env::current_dir().unwrap_or_default();
+    if here != saved.folder() {
+        output::remark(&format!(
+            "The run began in `{}`; relative paths are taken from here.\n",
+            kit::text::excerpt(&saved.folder().to_string_lossy())
+        ));
+    }
+    let former = saved.command().iter().map(OsString::from);
+    Ok(Some(std::iter::once(program.clone()).chain(former).chain(given.iter().cloned()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_files() {
+        let every = |text: &str| text.parse::<Every>().map(|every| (every.time.as_millis(), every.file));
+        assert_eq!(every("every=90s"), Ok((90_000, None)));
+        assert_eq!(every("every=0s,file=a,b.checkpoint"), Ok((0, Some("a,b.checkpoint".into()))));
+        assert_eq!(every("file=x"), Ok((60_000, Some("x".into()))));
+        assert_eq!(every("every=250ms").map(|it| it.0), Ok(250));
+        assert_eq!(every("every=2h").map(|it| it.0), Ok(7_200_000));
+        for wrong in ["60s", "every=60", "every=s", "every=1d", "file=", "every=9999999999999999h", "every=1s;file=x"] {
+            assert!(every(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_run_without_its_own_checkpoint() {
+        let words: Vec<OsString> = ["run", "bfs", "--resume", "a", "--json=x", "--resume=b"].map(Into::into).to_vec();
+        assert_eq!(without_resume(&words), ["run", "bfs", "--json=x"]);
+        assert_eq!(resumed(&words), Some("a".into()));
+        let file = usual_file(Path::new("dir/my kernel.toml"), "RTX 2060 SUPER", "loog:collectors=8");
+        assert_eq!(file, Path::new("my-kernel-rtx-2060-super-loog-collectors-8.checkpoint"));
+    }
+}

@@ -1,0 +1,93 @@
+//! What two runs must have in common so that one continues the other.
+
+use super::file::Digest;
+use crate::setup::Setup;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Inputs up to this size are compared by their contents, larger ones by their size.
+const COMPARED_BYTES: u64 = 64 << 20;
+/// The same for the files of traces, of which there may be thousands.
+const COMPARED_TRACE_BYTES: u64 = 1 << 20;
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub(crate) struct Work<'a> {
+    /// With all that chooses its inputs.
+    pub name: String,
+    /// The files that it reads.
+    pub inputs: &'a [PathBuf],
+    /// They are those of a trace.
+    pub is_trace: bool,
+}
+
+/// Names and values: equal ones mean that the results are the same.
+pub(super) fn of(setup: &Setup, work: &Work<'_>, program: &str) -> Vec<(String, String)> {
+    let Setup {
+        gpu,
+        core,
+        scheduler,
+        settings: _,
+        max_cycles: _,
+        livelock_cycles,
+        code,
+        registers,
+        any_architecture,
+        stack_bytes,
+        audit,
+        profile,
+        timeline,
+        out_of_bounds,
+        check_memory,
+        energy,
+        power_interval,
+        sample_interval,
+        overview,
+        time,
+        threads: _,
+    } = setup;
+    let digest = |text: String| Digest::new().with(text.as_bytes()).text();
+    let observers = (audit, profile, timeline.is_some(), check_memory, out_of_bounds, time);
+    let intervals = (power_interval, sample_interval, overview, livelock_cycles);
+    [
+        ("version of the program", format!("{} {program}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()),
+        ("job", work.name.clone()),
+        ("inputs", inputs(work)),
+        ("GPU", gpu.name.clone()),
+        ("GPU description", digest(format!("{gpu:?}"))),
+        ("core design", core.clone()),
+        ("warp scheduler", scheduler.clone().unwrap_or_else(|| "the GPU's".to_owned())),
+        ("code", format!("{code:?}, {registers:?}, {any_architecture}, {stack_bytes:?}")),
+        ("observation", format!("{observers:?}")),
+        ("intervals", format!("{intervals:?}")),
+        ("energy model", digest(format!("{energy:?}"))),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+/// A digest of what is read.
+fn inputs(work: &Work<'_>) -> String {
+    let most = if work.is_trace { COMPARED_TRACE_BYTES } else { COMPARED_BYTES };
+    work.inputs.iter().fold(Digest::new(), |digest, path| of_file(digest, path, most)).text()
+}
+
+fn of_file(digest: Digest, path: &Path, most: u64) -> Digest {
+    // A file that cannot be read is reported when it is to be used.
+    let Ok(mut file) = File::open(path) else { return digest };
+    let size = file.metadata().map_or(0, |meta| meta.len());
+    let digest = digest.with(&size.to_le_bytes());
+    let mut contents = Vec::new();
+    let is_small = size <= most;
+    if is_small && file.read_to_end(&mut contents).is_ok() { digest.with(&contents) } else { digest }
+}
+
+/// The first difference between the run of a checkpoint and this one, in words.
+pub(super) fn difference(there: &[(String, String)], here: &[(String, String)]) -> Option<String> {
+    let of = |side: &[(String, String)], name: &str| {
+        side.iter().find(|(known, _)| known == name).map_or("unknown".to_owned(), |(_, value)| value.clone())
+    };
+    let (name, value) = here.iter().find(|(name, value)| of(there, name) != *value)?;
+    Some(format!("{name}: `{}` there, `{value}` here", of(there, name)))
+}

@@ -1,0 +1,199 @@
+//! Launches of a device of which not all is simulated in time.
+//!
+//! A launch that is not timed is executed when its turn comes, CTA after CTA: memory is then as after a timed launch.
+//! With `representative`, whether a launch is timed follows from what it does. It is therefore executed first, with an
+//! undo log. If it is to be timed, everything that it has changed is undone, and it is simulated.
+
+use super::began::{Began, Rest};
+use super::work::{Stopped, Tally, Work};
+use super::{How, Sampler, Time, slots};
+use crate::device::SimulatedDevice;
+use exec::{DeviceState, FunctionalStats, Launch};
+use isa::KernelId;
+use std::ops::{ControlFlow, Range};
+use std::time::Instant;
+use workloads::DeviceError;
+
+/// Executes CTAs of a launch, counted.
+fn execute(state: &mut DeviceState, launch: &Launch, ctas: Range<u64>) -> Result<FunctionalStats, DeviceError> {
+    let mut steps = 0_u64;
+    let ran = exec::run_ctas(state, launch, ctas, |_, _| {
+        steps += 1;
+        let is_over = steps.is_multiple_of(1 << 16) && kit::stop::requested();
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    ran.map_err(DeviceError::Fault)?.ok_or(DeviceError::Interrupted)
+}
+
+/// What came of a launch that was executed first.
+enum Tried {
+    Did(Work, FunctionalStats),
+    /// It has no result without time.
+    Failed,
+}
+
+/// Executes a launch to see what it does.
+fn try_out(state: &mut DeviceState, launch: &Launch) -> Result<Tried, DeviceError> {
+    let mut tally = Tally::new(&launch.kernel.program);
+    let ran = exec::run_ctas(state, launch, 0..launch.grid.volume(), |_, out| tally.see(out));
+    match (ran, tally.stopped) {
+        (Ok(Some(stats)), _) => Ok(Tried::Did(tally.work(&stats), stats)),
+        (_, Some(Stopped::Interrupted)) => Err(DeviceError::Interrupted),
+        (Ok(None) | Err(_), _) => Ok(Tried::Failed),
+    }
+}
+
+impl SimulatedDevice<'_> {
+    /// Whether not all launches are simulated in time.
+    pub fn is_sampled(&self) -> bool {
+        self.simulation.sampler.is_some()
+    }
+
+    /// Whether launch `number` of a kernel, or a part of it, may be executed when it is launched: launches before it must
+    /// have ended.
+    pub(crate) fn may_execute(&self, number: u32, kernel: &str) -> bool {
+        let is_timed = |choice: &Time| match choice {
+            Time::All | Time::None | Time::Kernels(_) => choice.includes(number, kernel),
+            Time::Ctas(_) | Time::Representative(_) => false,
+        };
+        self.simulation.sampler.as_ref().is_some_and(|sampler| !is_timed(sampler.choice()))
+    }
+
+    fn sampler(&mut self) -> &mut Sampler {
+        self.simulation.sampler.as_mut().expect("the run is sampled")
+    }
+
+    /// The number of the next launch, as reports have it: from 0, in the order of requests.
+    pub fn number_launch(&mut self) -> u32 {
+        self.next_launch += 1;
+        self.next_launch - 1
+    }
+
+    /// The turn of launch `number` has come: launches before it have ended. Executes what is not timed of it.
+    ///
+    /// # Errors
+    /// A fault, or an interruption.
+    pub fn begin(&mut self, number: u32, launch: &Launch) -> Result<Began, DeviceError> {
+        if !self.is_sampled() {
+            return Ok(Began::ToQueue);
+        }
+        if self.simulation.keep_on().is_break() {
+            return Err(DeviceError::Interrupted);
+        }
+        let started = Instant::now();
+        let began = self.begin_sampled(number, launch);
+        self.simulation.add_host_time(started.elapsed());
+        began
+    }
+
+    fn begin_sampled(&mut self, number: u32, launch: &Launch) -> Result<Began, DeviceError> {
+        let name = exec::plain_name(launch.kernel.name()).unwrap_or(launch.kernel.name()).to_owned();
+        let shape = launch.shape();
+        if launch.is_cooperative() {
+            self.sampler().add_timed(number, &name, &shape);
+            self.sampler().remark(format!(
+                "`{name}` is launched cooperatively: its CTAs wait for each other, so that all are timed"
+            ));
+            return Ok(Began::ToQueue);
+        }
+        match self.sampler().choice().clone() {
+            Time::Ctas(ctas) => {
+                let all = launch.grid.volume();
+                let part = ctas.start.min(all)..ctas.end.min(all);
+                if part.is_empty() {
+                    return self.execute_whole(number, &name, launch);
+                }
+                if part == (0..all) {
+                    self.sampler().add_timed(number, &name, &shape);
+                    return Ok(Began::ToQueue);
+                }
+                let slots = slots(&self.simulation.setup().gpu, &shape);
+                self.sampler().add_part(number, &name, &shape, part.clone(), slots);
+                let before = execute(self.state(), launch, 0..part.start)?;
+                self.sampler().add_rest(number, before.warp_instructions);
+                Ok(Began::ToQueue)
+            }
+            Time::Representative(_) if self.sampler().is_endless(&name) => {
+                self.sampler().add_timed(number, &name, &shape);
+                Ok(Began::ToQueue)
+            }
+            Time::Representative(_) => self.begin_tried(number, &name, launch),
+            choice if choice.includes(number, launch.kernel.name()) => {
+                self.sampler().add_timed(number, &name, &shape);
+                Ok(Began::ToQueue)
+            }
+            _ => self.execute_whole(number, &name, launch),
+        }
+    }
+
+    fn execute_whole(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
+        self.sampler().add_untimed(number, name, &launch.shape(), How::Functional);
+        let stats = execute(self.state(), launch, 0..launch.grid.volume())?;
+        let work = Work {
+            amount: stats.warp_instructions,
+            thread_instructions: Some(stats.thread_instructions),
+            ..Work::default()
+        };
+        self.sampler().join(number, &work);
+        Ok(self.executed(number, launch, stats))
+    }
+
+    fn executed(&mut self, number: u32, launch: &Launch, stats: FunctionalStats) -> Began {
+        let latency = &self.simulation.setup().gpu;
+        let per_cta = u64::from(latency.launch.cta_latency_cycles);
+        let latency = u64::from(latency.kernel_latency_cycles()) + per_cta * launch.grid.volume();
+        let sampler = self.sampler();
+        sampler.set_instructions(number, stats.warp_instructions);
+        Began::Executed(stats, sampler.inferred_now(number).map(|cycles| cycles + latency))
+    }
+
+    /// Executes the launch, and undoes that if it is to be timed.
+    fn begin_tried(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
+        let state = self.state();
+        let undo = state.begin_undo();
+        let tried = try_out(state, launch);
+        let Ok(Tried::Did(work, stats)) = tried else {
+            self.state().undo(undo);
+            tried?;
+            // A fault is reported by the timed launch.
+            self.sampler().add_timed(number, name, &launch.shape());
+            self.sampler().note_endless(name);
+            return Ok(Began::ToQueue);
+        };
+        self.sampler().add_untimed(number, name, &launch.shape(), How::Functional);
+        if self.sampler().join(number, &work) {
+            self.state().undo(undo);
+            self.sampler().set_timed(number);
+            return Ok(Began::ToQueue);
+        }
+        self.state().keep(undo);
+        Ok(self.executed(number, launch, stats))
+    }
+
+    /// Notes what is to be executed of launch `number` after its CTAs that are timed.
+    pub(crate) fn note_rest(&mut self, id: KernelId, number: u32, part: Option<&Range<u64>>, launch: &Launch) {
+        if let Some(part) = part {
+            let ctas = part.end..launch.grid.volume();
+            self.rests.insert(id, Rest { launch: launch.clone(), number, ctas });
+        }
+    }
+
+    /// Executes the CTAs that come after the timed ones of launches that have ended.
+    pub(crate) fn execute_rests(&mut self, ended: &[KernelId]) -> Result<(), DeviceError> {
+        for id in ended {
+            if let Some(Rest { launch, number, ctas }) = self.rests.remove(id) {
+                let started = Instant::now();
+                let stats = execute(self.state(), &launch, ctas)?;
+                self.simulation.add_host_time(started.elapsed());
+                self.sampler().add_rest(number, stats.warp_instructions);
+                self.sampler().end_part(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Cycles by which launch `number`, which has ended, takes longer than what was simulated of it.
+    pub fn extra_cycles(&self, number: u32) -> u64 {
+        self.simulation.sampler.as_ref().map_or(0, |sampler| sampler.extra_now(number))
+    }
+}
