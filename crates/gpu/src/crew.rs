@@ -3,7 +3,7 @@
 //! Which thread does which task changes nothing that is simulated: a task touches only what is its own. Threads that
 //! have nothing to do wait for some microseconds, since the next window usually comes sooner, and sleep then.
 
-use crate::scaling::Scaling;
+use crate::scaling::{Scaling, WORTH_SHARING};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -89,9 +89,6 @@ impl Drop for Share<'_> {
 
 /// How long a thread waits without sleeping.
 const AWAKE: Duration = Duration::from_micros(20);
-
-/// A round of tasks that took less than this is not worth waking anybody: the next one is done by the calling thread.
-pub(crate) const WORTH_SHARING: Duration = Duration::from_micros(30);
 
 /// What a thread waits for: a number that changes, and where it sleeps until then.
 #[derive(Default)]
@@ -195,8 +192,9 @@ impl Board<'_> {
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
-            self.take_tasks();
+            // The long task first: the others fill what time is left.
             self.take_aside();
+            self.take_tasks();
         }
     }
 
@@ -206,7 +204,7 @@ impl Board<'_> {
         }
     }
 
-    /// Does the task beside the rounds unless another thread has taken it. Not before the tasks of the round.
+    /// Does the task beside the rounds unless another thread has taken it.
     fn take_aside(&self) {
         if self.aside.swap(false, Ordering::SeqCst) {
             self.count(&self.asides_done, || self.work.aside());
@@ -342,6 +340,27 @@ impl Crew<'_> {
         }
         self.board.call.add();
     }
+}
+
+/// Tasks without work.
+struct Nothing;
+
+impl Work for Nothing {
+    fn task(&self, _: usize) {}
+    fn aside(&self) {}
+}
+
+/// What sharing a round with a second thread costs on this host, measured on rounds without work.
+pub fn handover() -> Duration {
+    const ROUNDS: u32 = 10_000;
+    let mut time = Duration::ZERO;
+    Crew::with(2, true, None, &Nothing, |crew| {
+        crew.run(2, true);
+        let begin = Instant::now();
+        (0..ROUNDS).for_each(|_| crew.run(2, true));
+        time = begin.elapsed() / ROUNDS;
+    });
+    time
 }
 
 #[cfg(test)]

@@ -21,12 +21,12 @@ mod unit;
 mod watchdog;
 
 pub use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, FinishedCta};
-pub use crew::HostThreads;
+pub use crew::{HostThreads, handover};
 pub use dispatch::StreamId;
 pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;
 pub use report::event_of;
 pub use run::{Deadlock, KernelRun, MachineError, Progress, View};
-pub use scaling::{Prediction, Scaling, handover};
+pub use scaling::{Prediction, Scaling};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
 pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};

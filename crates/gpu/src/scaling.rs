@@ -1,14 +1,17 @@
 //! How long a run would take on more host threads than it has: what its tasks took on one, and how they could be shared.
 //!
 //! In each round of tasks (a window has one, or several where units pause) a thread takes the next task when it has done
-//! its last one; the memory system is done beside the rounds. The calling thread does the rest alone: exchange, merge, dispatch. Deviations from a host with so many
-//! processors: tasks take as long there as one after the other here, with all caches and the memory for themselves; the
-//! cost of sharing a round is measured with two threads, and each further one adds what its part of that is.
+//! its last one; the memory system is done beside the rounds. The calling thread does the rest alone: exchange, merge,
+//! dispatch. Deviations from a host with so many processors: tasks take as long there as one after the other here, with
+//! all caches and the memory for themselves; the cost of sharing a round is measured with two threads, and each further
+//! one adds what its part of that is.
 
-use crate::crew::{Crew, WORTH_SHARING, Work};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
+
+/// A round of tasks that took less than this is not worth waking anybody: the next one is done by the calling thread.
+pub(crate) const WORTH_SHARING: Duration = Duration::from_micros(30);
 
 /// Numbers of threads for which a run is predicted.
 pub const PREDICTED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -111,52 +114,25 @@ fn time_of(task: impl FnOnce()) -> Duration {
     begin.elapsed()
 }
 
-/// How long a window takes on `threads` threads that take the next task each; the first that finds none left in a round
-/// does the task beside the rounds, at the latest the calling one at the end.
+/// How long a window takes on `threads` threads that take the next task each. The second thread does the task beside the
+/// rounds first, if any round is shared; else the calling one does it at the end.
 fn makespan(rounds: &[(Vec<Duration>, bool)], aside: Duration, threads: usize) -> Duration {
-    let (mut now, mut aside_end) = (Duration::ZERO, None);
+    let is_beside = threads > 1 && rounds.iter().any(|(_, is_shared)| *is_shared);
+    let aside_end = if is_beside { aside } else { Duration::ZERO };
+    let mut now = Duration::ZERO;
     for (times, is_shared) in rounds {
-        // The calling thread is there from the beginning, and one may still be at the task beside.
-        let there = |number: usize| if number == 1 { aside_end.unwrap_or(now).max(now) } else { now };
+        let there = |number: usize| if number == 1 { aside_end.max(now) } else { now };
         let count = if *is_shared { threads } else { 1 };
-        let mut free: BinaryHeap<Reverse<(Duration, usize)>> =
-            (0..count).map(|number| Reverse((there(number), number))).collect();
+        let mut free: BinaryHeap<_> = (0..count).map(|number| Reverse(there(number))).collect();
         let mut end = now;
         for &time in times {
-            let Reverse((start, number)) = free.pop().unwrap_or_default();
+            let Reverse(start) = free.pop().unwrap_or_default();
             end = end.max(start + time);
-            free.push(Reverse((start + time, number)));
-        }
-        if aside_end.is_none()
-            && threads > 1
-            && let Some(Reverse((start, _))) = free.pop()
-        {
-            aside_end = Some(if *is_shared { start } else { now } + aside);
+            free.push(Reverse(start + time));
         }
         now = end;
     }
-    now.max(aside_end.unwrap_or(now + aside))
-}
-
-/// Tasks without work.
-struct Nothing;
-
-impl Work for Nothing {
-    fn task(&self, _: usize) {}
-    fn aside(&self) {}
-}
-
-/// What sharing a round with a second thread costs on this host, measured on rounds without work.
-pub fn handover() -> Duration {
-    const ROUNDS: u32 = 10_000;
-    let mut time = Duration::ZERO;
-    Crew::with(2, true, None, &Nothing, |crew| {
-        crew.run(2, true);
-        let begin = Instant::now();
-        (0..ROUNDS).for_each(|_| crew.run(2, true));
-        time = begin.elapsed() / ROUNDS;
-    });
-    time
+    if is_beside { now.max(aside_end) } else { now + aside }
 }
 
 #[cfg(test)]
@@ -171,11 +147,10 @@ mod tests {
         let one = [round(&[5, 3, 3, 2, 4])];
         assert_eq!([1, 2, 3, 5, 64].map(|threads| on(&one, 0, threads)), [17, 10, 7, 5, 5]);
         assert_eq!([1, 2].map(|threads| on(&[], 4, threads)), [4, 4]);
-        // The second thread has its tasks done after 7, and does the task beside until 16.
-        assert_eq!([1, 2, 64].map(|threads| on(&one, 9, threads)), [26, 16, 12]);
-        // Meanwhile the first does the next round.
+        // The second thread does the task beside first.
+        assert_eq!([1, 2, 64].map(|threads| on(&one, 9, threads)), [26, 15, 9]);
         let two = [round(&[5, 3, 3, 2, 4]), round(&[2, 2])];
-        assert_eq!([1, 2, 3].map(|threads| on(&two, 9, threads)), [30, 16, 14]);
+        assert_eq!([1, 2, 3].map(|threads| on(&two, 9, threads)), [30, 17, 12]);
     }
 
     #[test]
