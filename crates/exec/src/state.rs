@@ -273,7 +273,7 @@ pub(crate) struct Parts<'a> {
     pub gpu: GpuFacts,
 }
 
-/// The kernels of the launches are not part of it: whoever reads the state makes the same launches before.
+/// The kernels of the launches are not part of it: the same launches are made before it is read.
 impl Persist for DeviceState {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { memory, gpu: _, output, heap, images, launches, unset, examined: _, remarks, watch } = self;

@@ -266,6 +266,25 @@ pub(crate) enum Turn {
     Stopped,
 }
 
+impl<'a> Parts<'a> {
+    /// What an instruction of a warp of `cta` may touch; `None` if the launch has ended.
+    #[inline(always)]
+    fn environment(self, cta: &'a mut Cta, context: StepContext) -> Option<Environment<'a>> {
+        let Self { memory, images, rest, launch, gpu } = self;
+        Some(Environment {
+            memory,
+            images,
+            rest,
+            shared: &mut cta.shared,
+            reductions: &mut cta.reductions,
+            launch: launch?,
+            gpu,
+            context,
+            cta: cta.position,
+        })
+    }
+}
+
 /// For runs without time.
 impl LiveStream {
     /// Executes up to `most` instructions of a warp that has the device for itself. `observe` sees each, with the lanes
@@ -287,20 +306,9 @@ impl LiveStream {
         let Self { warps, ctas, reader, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
-        let Parts { memory, images, rest, launch, gpu } = shared.alone(warp.launch, reader);
-        let Some(launch) = launch else { return Ok(Turn::Done) };
-        let mut env = Environment {
-            memory,
-            images,
-            rest,
-            shared: &mut cta.shared,
-            reductions: &mut cta.reductions,
-            launch,
-            gpu,
-            context: *context,
-            cta: cta.position,
-        };
-        let (kernel, insts) = (&*launch.kernel, launch.kernel.program.insts());
+        let Some(mut env) = shared.alone(warp.launch, reader).environment(cta, *context) else { return Ok(Turn::Done) };
+        let kernel = &*env.launch.kernel;
+        let insts = kernel.program.insts();
         for _ in 0..most {
             if warp.pc().is_none() {
                 return Ok(Turn::Done);
@@ -388,26 +396,16 @@ impl LiveStream {
         out.held = false;
         let cta = &mut ctas[warp.cta as usize];
         let reductions = own.reductions.len();
-        let Parts { memory, images, rest, launch, gpu } = match &mut device {
+        let parts = match &mut device {
             Device::Frozen(state) => state.frozen(warp.launch, own, reader),
             Device::Alone(state) => state.alone(warp.launch, reader),
         };
         // A launch exists as long as its CTAs are resident.
-        let Some(launch) = launch else { return Ok(()) };
-        let mut env = Environment {
-            memory,
-            images,
-            rest,
-            shared: &mut cta.shared,
-            reductions: &mut cta.reductions,
-            launch,
-            gpu,
-            context,
-            cta: cta.position,
-        };
+        let Some(mut env) = parts.environment(cta, context) else { return Ok(()) };
+        let kernel = &env.launch.kernel;
         let (done, is_watched) = match warp.way {
-            Way::Ptx => (execute(warp, &launch.kernel, &mut env, out), false),
-            Way::MachineCode => (machine::execute(warp, &launch.kernel, &mut env, out), false),
+            Way::Ptx => (execute(warp, kernel, &mut env, out), false),
+            Way::MachineCode => (machine::execute(warp, kernel, &mut env, out), false),
             Way::Watched => (execute_watched(warp, &mut env, out), true),
         };
         out.next_pc = warp.pc().map(Pc);
@@ -511,24 +509,13 @@ impl LiveStream {
         let Self { warps, ctas, reader, unused, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
-        let Parts { memory, images, rest, launch, gpu } = shared.alone(warp.launch, reader);
-        let Some(launch) = launch else { return Ok(()) };
-        let mut env = Environment {
-            memory,
-            images,
-            rest,
-            shared: &mut cta.shared,
-            reductions: &mut cta.reductions,
-            launch,
-            gpu,
-            context,
-            cta: cta.position,
-        };
+        let Some(mut env) = shared.alone(warp.launch, reader).environment(cta, context) else { return Ok(()) };
+        let kernel = &env.launch.kernel;
         unused.pc = pc;
         let done = if warp.is_machine_code {
-            machine::resume(warp, &launch.kernel, &mut env, unused)
+            machine::resume(warp, kernel, &mut env, unused)
         } else {
-            resume(warp, &launch.kernel, &mut env, unused)
+            resume(warp, kernel, &mut env, unused)
         };
         match done {
             // With the device for itself nothing waits.

@@ -163,7 +163,7 @@ impl Round {
 pub(crate) trait Work: Sync {
     /// Task number `task` of the present round.
     fn task(&self, task: usize);
-    /// The long task that goes on beside the rounds of a window.
+    /// The long task of a window that is done beside its rounds.
     fn aside(&self);
 }
 

@@ -238,17 +238,13 @@ impl<C: Core> Machine<C> {
     /// Queues a launch, which must fit on a core. Ids are given in order from 0; the launches in
     /// [`Machine::shared`], if it has any, must have the same.
     pub fn launch(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
-        let id = KernelId::from(self.kernels.len());
-        self.control.dispatcher.launch(id, stream, kernel.shape());
-        self.add(kernel, stream)
+        self.add(kernel, stream, None)
     }
 
     /// As [`Machine::launch`], of the CTAs with these numbers only, of which there is at least one.
     /// [`Machine::take_cta_ends`] knows when they ended.
     pub fn launch_ctas(&mut self, kernel: C::Kernel, stream: StreamId, ctas: Range<u64>) -> KernelId {
-        let id = KernelId::from(self.kernels.len());
-        self.control.dispatcher.launch_ctas(id, stream, kernel.shape(), ctas);
-        self.add(kernel, stream)
+        self.add(kernel, stream, Some(ctas))
     }
 
     /// Cycles in which the CTAs of a kernel that has ended did, to a window; none unless [`Machine::launch_ctas`]
@@ -257,8 +253,12 @@ impl<C: Core> Machine<C> {
         self.control.dispatcher.take_cta_ends(kernel)
     }
 
-    fn add(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
+    fn add(&mut self, kernel: C::Kernel, stream: StreamId, ctas: Option<Range<u64>>) -> KernelId {
         let id = KernelId::from(self.kernels.len());
+        match ctas {
+            Some(ctas) => self.control.dispatcher.launch_ctas(id, stream, kernel.shape(), ctas),
+            None => self.control.dispatcher.launch(id, stream, kernel.shape()),
+        }
         if kernel.reads_textures() {
             self.control.window = 1;
         }
@@ -827,11 +827,7 @@ impl<C: Core> Control<C> {
 
     /// What cores and memory have counted up to `upto`, waits for launches like any other time.
     fn counted(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        self.sum(floor, upto, |unit, core, answers| {
-            unit.cores.iter_mut().for_each(|one| one.settle(upto));
-            unit.cores.iter().for_each(|one| one.count(core));
-            answers.add(unit.gate.answers());
-        })
+        self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers))
     }
 
     /// What the memory system has counted up to `upto`, with the parts of the units that `add` gives.

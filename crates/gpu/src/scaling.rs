@@ -2,7 +2,7 @@
 //!
 //! In each round of tasks (a window has one, or several where units pause) a thread takes the next task when it has done
 //! its last one; the memory system is done beside the rounds. The calling thread does the rest alone: exchange, merge,
-//! dispatch. Deviations from a host with so many processors: tasks take as long there as one after the other here, with
+//! dispatch. Deviations from a host with that many processors: tasks take as long there as one after the other here, with
 //! all caches and the memory for themselves; the cost of sharing a round is measured with two threads, and each further
 //! one adds what its part of that is.
 
@@ -46,7 +46,7 @@ pub struct Prediction {
 }
 
 impl Scaling {
-    /// The run begins, or goes on.
+    /// The run begins or continues.
     pub(crate) fn begin(&mut self) {
         self.idle_since = Some(Instant::now());
     }

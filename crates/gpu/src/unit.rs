@@ -122,17 +122,22 @@ impl<C: Core> Unit<C> {
         }
     }
 
+    /// Adds what has been counted before cycle `upto`: all cycles before it are done.
+    pub fn count(&mut self, upto: Cycle, sum: &mut C::Counters, answers: &mut AnswerCounters) {
+        for core in &mut self.cores {
+            core.settle(upto);
+            core.count(sum);
+        }
+        answers.add(self.gate.answers());
+    }
+
     /// Takes its parts of the samples up to cycle `now`: all cycles before it are done.
     #[cold]
     pub fn pass(&mut self, now: Cycle) {
         while self.sample_at <= now {
             let mut part =
                 SamplePart { at: self.sample_at, core: C::Counters::default(), answers: AnswerCounters::default() };
-            for core in &mut self.cores {
-                core.settle(part.at);
-                core.count(&mut part.core);
-            }
-            part.answers.add(self.gate.answers());
+            self.count(part.at, &mut part.core, &mut part.answers);
             self.samples.push(part);
             self.sample_at += self.sample_every;
         }

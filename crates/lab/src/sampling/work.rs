@@ -14,7 +14,7 @@ const PER_LOOK: u64 = 1 << 16;
 /// The work of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Work {
-    /// What its time is taken to be in proportion to: warp instructions, or what stands for them.
+    /// What its time is taken to be in proportion to: warp instructions, or a figure in their place.
     pub amount: u64,
     /// Thread instructions, if they are known.
     pub thread_instructions: Option<u64>,

@@ -138,7 +138,7 @@ fn keep_oddities(simulation: &mut Simulation<'_>, oddities: &mut Oddities) -> Re
 }
 
 /// Whether the kernel of `file` is to be timed, or a part of it. Its work is only known when the file is read; the size
-/// of the file stands for it.
+/// of the file is used in its place.
 fn is_timed(simulation: &mut Simulation<'_>, number: u32, file: &Path) -> Result<bool, Stop> {
     if simulation.sampler.is_none() {
         return Ok(true);
