@@ -158,22 +158,27 @@ impl Dispatcher {
     pub fn dispatch(&mut self, now: Cycle, room: &mut BitSet, mut place: impl FnMut(Placement) -> bool) {
         let (clusters, cores) = (self.last_places.len(), self.cores_per_cluster);
         let first = (self.last_cluster + 1) % clusters;
-        for cluster in (first..clusters).chain(0..first) {
-            let next = self.last_places[cluster] + 1;
-            for at in (0..cores).map(|i| (next + i) % cores) {
-                let core = cluster * cores + at;
-                if !room.contains(core) {
-                    continue;
+        for served in [first..clusters, 0..first] {
+            let mut from = served.start * cores;
+            while let Some(member) = room.next(from).filter(|&core| core < served.end * cores) {
+                let cluster = member / cores;
+                from = (cluster + 1) * cores;
+                let next = self.last_places[cluster] + 1;
+                for at in (0..cores).map(|i| (next + i) % cores) {
+                    let core = cluster * cores + at;
+                    if !room.contains(core) {
+                        continue;
+                    }
+                    let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
+                    let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.left.start) };
+                    if let Some(kernel) = ready.find(|k| place(offer(k))) {
+                        kernel.left.start += 1;
+                        self.last_cluster = cluster;
+                        self.last_places[cluster] = at;
+                        break;
+                    }
+                    room.remove(core);
                 }
-                let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-                let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.left.start) };
-                if let Some(kernel) = ready.find(|k| place(offer(k))) {
-                    kernel.left.start += 1;
-                    self.last_cluster = cluster;
-                    self.last_places[cluster] = at;
-                    break;
-                }
-                room.remove(core);
             }
         }
     }

@@ -110,7 +110,7 @@ impl<C: Core> Unit<C> {
             if now >= self.sample_at {
                 self.pass(now);
             }
-            self.cycle(now, kernels, &mut shared);
+            let now = self.cycles(now, end, kernels, &mut shared);
             if stop != StopAt::End && self.ended == Some(now) {
                 if stop == StopAt::EachEnd {
                     self.paused = Some(now);
@@ -143,9 +143,10 @@ impl<C: Core> Unit<C> {
         }
     }
 
-    /// One cycle: a reply arrives, CTAs start, cores work.
+    /// One cycle: a reply arrives, CTAs start, cores work. An only core goes on before `end`, until it ends a CTA or
+    /// the unit has something else to do than its work. Returns the last cycle done.
     #[inline]
-    fn cycle(&mut self, now: Cycle, kernels: &[C::Kernel], shared: &mut Access<'_, C::Shared>) {
+    fn cycles(&mut self, now: Cycle, end: Cycle, kernels: &[C::Kernel], shared: &mut Access<'_, C::Shared>) -> Cycle {
         self.done = now + 1;
         if let Some(place) = self.gate.eject(now, &mut self.ports) {
             self.due[place] = self.due[place].min(now + 1);
@@ -156,6 +157,8 @@ impl<C: Core> Unit<C> {
             self.cores[place].start_cta(now, &mut env, kernel, cta);
             self.due[place] = now;
         }
+        let until = if self.cores.len() == 1 { self.alone_until(now, end) } else { now };
+        let mut now = now;
         for place in 0..self.cores.len() {
             if self.due[place] > now {
                 continue;
@@ -163,16 +166,34 @@ impl<C: Core> Unit<C> {
             self.has_run = true;
             let core = &mut self.cores[place];
             let mut env = Env { kernels, shared: shared.reborrow(), port: &mut self.ports[place] };
-            let result = core.tick(now, &mut env);
-            self.due[place] = core.next_event(env.port);
-            if !core.finished().is_empty() {
-                self.ended = Some(now);
-            }
-            if let Err(fault) = result {
-                self.fault = Some((now, self.first + place, fault));
-                return;
+            loop {
+                let result = core.tick(now, &mut env);
+                let due = core.next_event(env.port);
+                self.due[place] = due;
+                if !core.finished().is_empty() {
+                    self.ended = Some(now);
+                }
+                if let Err(fault) = result {
+                    self.fault = Some((now, self.first + place, fault));
+                    return now;
+                }
+                if due >= until || self.ended == Some(now) {
+                    break;
+                }
+                now = due;
             }
         }
+        self.done = now + 1;
+        now
+    }
+
+    /// The first cycle after `now`, or `end`, in which the unit has something else to do than the work of its cores.
+    #[inline]
+    fn alone_until(&self, now: Cycle, end: Cycle) -> Cycle {
+        let start = self.starts.front().map_or(NEVER, |start| start.at);
+        // A part that has arrived and does not leave waits for a core.
+        let part = self.gate.first_arrival().map_or(NEVER, |from| from.max(now + 1));
+        end.min(self.sample_at).min(start).min(part)
     }
 
     /// A core has new work, or is to be looked at, in cycle `now`.

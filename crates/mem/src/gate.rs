@@ -54,6 +54,12 @@ impl Gate {
         }
     }
 
+    /// When the first part of a reply that waits came, or comes.
+    #[inline]
+    pub fn first_arrival(&self) -> Option<Cycle> {
+        self.arrivals.front().map(|part| part.from)
+    }
+
     #[inline]
     fn has_room(&self, ports: &[Port]) -> bool {
         ports.iter().map(|port| port.inbox.len()).sum::<usize>() < self.ejection_packets

@@ -72,24 +72,39 @@ pub(crate) struct Names {
 /// lies in bank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Banks {
-    /// Of those that it reads.
-    pub reads: u64,
-    /// Of those that it writes.
+    /// How often it reads each of them, three times at most: the lower bits of these numbers, and the higher ones.
+    pub reads: [u64; 2],
+    /// It reads some more than three times.
+    pub has_many: bool,
+    /// Those that it writes.
     pub writes: u64,
-    /// Those that it reads lie in as many banks.
-    pub is_spread: bool,
 }
 
 impl Banks {
     fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
-        let set = |regs: &[RegId]| {
-            let vector = regs.iter().filter(|r| program.regs.is_vector(**r));
-            vector.fold(0u64, |set, r| set | 1 << (u32::from(r.0) % count))
-        };
         let (writes, reads) = operands.split_at(dsts);
-        let vector_reads = reads.iter().filter(|r| program.regs.is_vector(**r)).count();
-        let is_spread = set(reads).count_ones() as usize == vector_reads;
-        Self { reads: set(reads), writes: set(writes), is_spread }
+        let vector = |reg: &&RegId| program.regs.is_vector(**reg);
+        let bank = |reg: &RegId| 1 << (u32::from(reg.0) % count);
+        let mut banks =
+            Self { writes: writes.iter().filter(vector).map(bank).fold(0, |set, bank| set | bank), ..Self::default() };
+        reads.iter().filter(vector).for_each(|reg| banks.add_read(bank(reg)));
+        banks
+    }
+
+    /// One more read of `bank`, a bit.
+    pub fn add_read(&mut self, bank: u64) {
+        let [low, high] = self.reads;
+        if low & high & bank != 0 {
+            self.has_many = true;
+        } else {
+            self.reads = [low ^ bank, high ^ low & bank];
+        }
+    }
+
+    /// Those that it reads.
+    #[inline]
+    pub fn read(&self) -> u64 {
+        self.reads[0] | self.reads[1]
     }
 }
 

@@ -31,6 +31,7 @@ use kit::persist::{Archive, Mismatch, Persist};
 use kit::{ByKind, Counters, Cycle, NEVER};
 use mem::Port;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What an SM shares with the rest of the GPU while it ticks.
@@ -281,7 +282,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 }
 
-/// The stages of a cycle and the wires between them.
+/// The stages of a cycle and the wires between them. Those in which a cycle often has nothing to do are functions of
+/// their own, entered only if it has: inlined they would share too few registers of the host.
 impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Accounts for the cycles slept and does what time alone brings.
     #[inline]
@@ -291,17 +293,20 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         state.wake_up = WakeUp::new(now);
         if state.timers.next <= now {
             let mut passing = MaskOf::<D>::NONE;
-            state.timers.end_due(now, |timer| match timer {
-                Timer::Refetch(warp) => fetch.refetch(warp),
-                Timer::Rise(warp) => state.warps.asleep.remove(warp),
-                Timer::Pass(warp) => passing.insert(warp),
+            state.timers.end_due(now, |timer| {
+                let (Timer::Refetch(warp) | Timer::Rise(warp) | Timer::Pass(warp)) = timer;
+                state.dirty.insert(warp);
+                match timer {
+                    Timer::Refetch(_) => fetch.refetch(warp),
+                    Timer::Rise(_) => state.warps.asleep.remove(warp),
+                    Timer::Pass(_) => passing.insert(warp),
+                }
             });
             if !passing.is_empty() {
                 state.warps.at_barrier &= !passing;
                 fetch.release_from_barrier(passing);
                 observer.released(now, passing.widest());
             }
-            state.dirty = MaskOf::<D>::ALL;
             state.wake_up.moved();
         }
     }
@@ -309,37 +314,60 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Instructions leave their units, which take others; loads and stores; the CTAs that end with any.
     #[inline]
     fn execute(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
-        let Self { fetch, decode, issue, operands, oc_ex, units, memory, state, observer, .. } = self;
-        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-        let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
-        if let Some(ending) = units.take_ending(now) {
-            units.write_back(&mut wb, ending, memory.is_writing_back());
+        if let Some(ending) = self.units.take_ending(now) {
+            self.write_back(now, kernels, ending);
         }
-        if oc_ex.occupied() & !oc_ex.of_memory() != 0 {
-            let WriteBack { tick, state, operands, .. } = &mut wb;
-            let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
-                tick.observer.executing(now, Seen { id, window: Window { slab, kernels } });
-            });
-            operands.latches_freed(taken);
+        if self.oc_ex.occupied() & !self.oc_ex.of_memory() != 0 {
+            self.dispatch(now, kernels);
         }
-        let mut wires = MemoryWires { port, oc_ex, front_end: &mut fetch.source };
-        if memory.has_work(&wires) {
-            memory.step(&mut wb, &mut wires);
+        if self.memory.has_work(&MemoryWires::<D> { port, oc_ex: &mut self.oc_ex, front_end: &mut self.fetch.source }) {
+            self.access_memory(now, kernels, port);
         }
-        let ended = &mut wb.state.ctas.ended;
-        if *ended != 0 {
-            set_bits(std::mem::take(ended)).for_each(|slot| decode.stream.end_cta(CtaSlot::from(slot)));
-        }
+        let ended = std::mem::take(&mut self.state.ctas.ended);
+        set_bits(ended).for_each(|slot| self.decode.stream.end_cta(CtaSlot::from(slot)));
+    }
+
+    /// Instructions leave their units.
+    #[inline(never)]
+    fn write_back(&mut self, now: Cycle, kernels: &[ResidentKernel], ending: Range<usize>) {
+        let Self { issue, operands, units, memory, state, observer, .. } = self;
+        let tick = Tick { now, kernels, observer };
+        let mut wb = WriteBack::<D, O> { tick, state, policy: &mut issue.policy, operands };
+        units.write_back(&mut wb, ending, memory.is_writing_back());
+    }
+
+    /// Units take the instructions that have their operands.
+    #[inline(never)]
+    fn dispatch(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
+        let Self { operands, oc_ex, units, state, observer, .. } = self;
+        let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
+            observer.executing(now, Seen { id, window: Window { slab, kernels } });
+        });
+        operands.latches_freed(taken);
+    }
+
+    /// Loads and stores.
+    #[inline(never)]
+    fn access_memory(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
+        let Self { fetch, issue, operands, oc_ex, memory, state, observer, .. } = self;
+        let tick = Tick { now, kernels, observer };
+        let mut wb = WriteBack::<D, O> { tick, state, policy: &mut issue.policy, operands };
+        memory.step(&mut wb, &mut MemoryWires { port, oc_ex, front_end: &mut fetch.source });
     }
 
     /// Issued instructions get their operands.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
-        let Self { issue, id_oc, operands, oc_ex, state, observer, .. } = self;
-        if operands.is_stuck() {
-            operands.banks().end_cycle();
-            return;
+        if self.operands.is_stuck() {
+            self.operands.banks().end_cycle();
+        } else {
+            self.step_operands(now, kernels);
         }
+    }
+
+    #[inline(never)]
+    fn step_operands(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
+        let Self { issue, id_oc, operands, oc_ex, state, observer, .. } = self;
         let (policy, lane_reads) = (&mut issue.policy, &mut state.counters.lane_reads);
         let mut hooks = Hooks { policy, observer, lane_reads, now, done: Collected::default() };
         operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
@@ -348,17 +376,21 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         state.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !operands.is_stuck() {
             state.wake_up.moved();
-            issue.room_made(done.touched, state);
+            issue.room_made(done, state);
         }
     }
 
     /// The warp schedulers issue.
     #[inline]
     fn issue(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
-        let Self { fetch, issue, id_oc, layer, operands, memory, state, observer, .. } = self;
-        if !issue.has_work(now, kernels, state) {
-            return;
+        if self.issue.has_work(now, kernels, &mut self.state) {
+            self.step_schedulers(now, kernels);
         }
+    }
+
+    #[inline(never)]
+    fn step_schedulers(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
+        let Self { fetch, issue, id_oc, layer, operands, memory, state, observer, .. } = self;
         let tick = Tick { now, kernels, observer };
         issue.step(&mut IssueWires { tick, state, fetch, id_oc, layer, operands, memory });
     }
@@ -366,19 +398,25 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
     #[inline]
     fn decode_and_fetch(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
-        let Self { fetch, decode, issue, layer, state, observer, .. } = self;
-        let kernels = env.kernels;
-        let mut left = fetch.source.fetches_per_cycle(&state.spec);
+        let mut left = self.fetch.source.fetches_per_cycle(&self.state.spec);
         loop {
-            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-            decode.step(env.shared.get(), &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
-            let room = issue.policy.room();
-            fetch.step(Tick { now, kernels, observer }, state, room);
+            if self.fetch.has_packet() {
+                self.decode_packets(now, env)?;
+            }
+            let room = self.issue.policy.room();
+            self.fetch.step(Tick { now, kernels: env.kernels, observer: &mut self.observer }, &mut self.state, room);
             left -= 1;
-            if left == 0 || !fetch.has_packet() {
+            if left == 0 || !self.fetch.has_packet() {
                 return Ok(());
             }
         }
+    }
+
+    #[inline(never)]
+    fn decode_packets(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+        let Self { fetch, decode, issue, layer, state, observer, .. } = self;
+        let (tick, policy) = (Tick { now, kernels: env.kernels, observer }, &mut issue.policy);
+        decode.step(env.shared.get(), &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })
     }
 
     #[inline]

@@ -174,7 +174,6 @@ impl CoreSpec {
     }
 
     /// The part of latches, collectors and banks that scheduler `scheduler` uses.
-    #[inline]
     pub fn partition(&self, scheduler: usize) -> usize {
         if self.partitions == 1 { 0 } else { scheduler }
     }

@@ -47,8 +47,6 @@ pub trait WarpMask:
     fn next_after(self, last: u32) -> Option<WarpSlot>;
     /// How many slots it holds.
     fn count(self) -> u32;
-    /// For each *i* below 64, whether it holds slot *i* or *i* + 64.
-    fn folded(self) -> u64;
     /// As the widest set.
     fn widest(self) -> u128;
 
@@ -148,12 +146,6 @@ macro_rules! warp_masks {
             }
 
             #[inline(always)]
-            fn folded(self) -> u64 {
-                let wide = self.widest();
-                (wide | wide >> 64) as u64
-            }
-
-            #[inline(always)]
             fn widest(self) -> u128 {
                 self.into()
             }
@@ -186,6 +178,5 @@ mod tests {
     fn sets_of_both_widths() {
         keeps_its_word::<u64>();
         keeps_its_word::<u128>();
-        assert_eq!(u128::collect([0, 65, 127].map(WarpSlot)).folded(), 1 | 1 << 1 | 1 << 63);
     }
 }

@@ -27,8 +27,6 @@ pub struct Latches {
     single: u64,
     occupied: u64,
     full: u64,
-    /// By partition, the pipes whose latches are full.
-    full_pipes: [PipeSet; Self::PARTITIONS],
     partitions: usize,
     /// The pipe of each latch.
     pipes: [Pipe; LATCHES],
@@ -65,7 +63,6 @@ impl Latches {
             single,
             occupied: 0,
             full: 0,
-            full_pipes: Default::default(),
             partitions,
             pipes: std::array::from_fn(|l| Pipe((l / partitions) as u8)),
             parts: std::array::from_fn(|l| (l % partitions) as u8),
@@ -90,7 +87,8 @@ impl Latches {
     /// Pipes whose latch in `partition` takes no other instruction.
     #[inline]
     pub fn full_pipes(&self, partition: usize) -> PipeSet {
-        self.full_pipes[partition % Self::PARTITIONS]
+        let full = set_bits(self.full & self.of_partition(partition));
+        full.fold(PipeSet::default(), |set, latch| set.with(self.pipe(latch as LatchId)))
     }
 
     /// The pipe of `latch`.
@@ -137,7 +135,6 @@ impl Latches {
             self.len[l] + 1 == self.capacity[l]
         };
         self.full |= u64::from(full) << l;
-        self.full_pipes[self.partition(latch)].0 |= u16::from(full) << self.pipe(latch).0;
     }
 
     /// The one of `latches`, of which none is empty and there is at least one, whose oldest
@@ -174,8 +171,6 @@ impl Latches {
         let id = self.front(latch)?;
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
         self.full &= !bit;
-        let pipes = &mut self.full_pipes[usize::from(self.parts[l]) % Self::PARTITIONS];
-        *pipes = pipes.without(self.pipes[l]);
         if self.single & bit != 0 || self.len[l] == 0 {
             self.occupied &= !bit;
         } else {

@@ -103,7 +103,7 @@ impl Units {
     }
 
     /// Units take instructions from their latches. Calls `begin` for each one taken. Returns the
-    /// partitions whose latches any was taken from, one bit each.
+    /// latches that any was taken from, one bit each.
     pub fn accept(
         &mut self,
         now: Cycle,
@@ -111,7 +111,7 @@ impl Units {
         slab: &mut Slab,
         wake_up: &mut WakeUp,
         mut begin: impl FnMut(&Slab, InstId),
-    ) -> u8 {
+    ) -> u64 {
         let mut from = 0;
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
@@ -123,7 +123,7 @@ impl Units {
                 if self.try_accept(now, unit, id, slab, wake_up) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
-                    from |= 1 << oc_ex.partition(latch as LatchId);
+                    from |= 1 << latch;
                 }
                 unit += step;
             }
@@ -144,7 +144,7 @@ impl Units {
         slab: &mut Slab,
         wake_up: &mut WakeUp,
         mut begin: impl FnMut(&Slab, InstId),
-    ) -> u8 {
+    ) -> u64 {
         let mut from = 0;
         for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
             let latches = oc_ex.of_pipe(pipe) & self.shared;
@@ -161,7 +161,7 @@ impl Units {
                 if self.try_accept(now, unit, id, slab, wake_up) {
                     oc_ex.pop(latch);
                     begin(slab, id);
-                    from |= 1 << oc_ex.partition(latch);
+                    from |= 1 << (latch & 63);
                 }
             }
         }

@@ -71,7 +71,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     pub fn begin_access(&mut self, oc_ex: &mut Latches) -> InstId {
         let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
         let id = oc_ex.pop(latch).expect("an occupied latch");
-        self.operands.latches_freed(1 << oc_ex.partition(latch));
+        self.operands.latches_freed(1 << (latch & 63));
         self.state.slab.get_mut(id).stage = Stage::Executing;
         self.state.wake_up.moved();
         self.tick.observer.executing(self.tick.now, Seen { id, window: self.state.window(self.tick.kernels) });

@@ -13,8 +13,8 @@ use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::{SlotAccount, Stall};
-use crate::operands::OperandStage;
 use crate::operands::layer::Layer;
+use crate::operands::{Collected, OperandStage};
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
@@ -33,8 +33,11 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     warps_of: [MaskOf<D>; SCHEDULERS],
     /// Schedulers of warps that are dirty in this cycle, one bit each.
     runnable: u32,
-    /// Warps of schedulers that issued nothing for want of room in an issue latch.
-    blocked: MaskOf<D>,
+    /// Warps of schedulers that issued nothing for want of room in an issue latch: that of the memory pipe, or
+    /// others.
+    blocked: [MaskOf<D>; 2],
+    /// What of a scheduler's number is that of its partition: all bits, none without sub-cores.
+    partition_bits: usize,
     pub account: SlotAccount,
 }
 
@@ -59,25 +62,32 @@ impl<D: CoreDesign> IssueStage<D> {
             schedulers: (0..schedulers).map(|s| Scheduler::of(spec, warps_of(s))).collect(),
             warps_of: std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { MaskOf::<D>::NONE }),
             runnable: 0,
-            blocked: MaskOf::<D>::NONE,
+            blocked: [MaskOf::<D>::NONE; 2],
+            partition_bits: if spec.partitions == 1 { 0 } else { usize::MAX },
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
         }
     }
 
-    /// The operand stage has moved instructions in `partitions`, one bit each: warps that found no room
-    /// are looked at again.
+    /// The operand stage has moved instructions: warps that found no room are looked at again. Those that wait for the
+    /// latch of the memory pipe find it full, for the same reason, until one has left its latch.
     #[inline]
-    pub fn room_made(&self, partitions: u8, state: &mut State<MaskOf<D>>) {
-        if self.blocked.is_empty() {
-            return;
+    pub fn room_made(&self, done: Collected, state: &mut State<MaskOf<D>>) {
+        let [by_memory, others] = self.blocked;
+        if !by_memory.is_empty() {
+            state.dirty |= by_memory & self.warps_in(done.taken);
         }
-        // Without sub-cores all schedulers share the one partition.
-        state.dirty |= if state.spec.partitions == 1 {
-            self.blocked
-        } else {
-            let of = |all, p: usize| all | self.warps_of[p % SCHEDULERS];
-            self.blocked & set_bits(partitions.into()).fold(MaskOf::<D>::NONE, of)
-        };
+        if !others.is_empty() {
+            state.dirty |= others & self.warps_in(done.touched);
+        }
+    }
+
+    /// The warps of `partitions`, one bit each. Without sub-cores all schedulers share one.
+    #[inline]
+    fn warps_in(&self, partitions: u8) -> MaskOf<D> {
+        if self.partition_bits == 0 {
+            return MaskOf::<D>::ALL;
+        }
+        set_bits(partitions.into()).fold(MaskOf::<D>::NONE, |all, p| all | self.warps_of[p % SCHEDULERS])
     }
 
     /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
@@ -112,30 +122,18 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
+    /// The schedulers of `warps`, one bit each.
     #[inline]
     fn schedulers_of(&self, warps: MaskOf<D>) -> u32 {
-        let count = self.schedulers.len();
-        let all = (1 << count) - 1;
-        if !count.is_power_of_two() {
-            let has_any = |s: &usize| self.warps_of[*s].meets(warps);
-            return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
-        }
-        let mut warps = warps.folded();
-        // There are at most `SCHEDULERS`.
-        for half in [32, 16, 8, 4, 2, 1] {
-            if half >= SCHEDULERS || half >= count {
-                warps |= warps >> half;
-            }
-        }
-        warps as u32 & all
+        let has_any = |s: usize| u32::from(self.warps_of[s % SCHEDULERS].meets(warps));
+        (0..self.schedulers.len()).fold(0, |set, s| set | has_any(s) << s)
     }
 
     /// The scheduler issues, or its slots get a stall reason. Beside its number goes that of its partition.
     #[inline(always)]
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
         let mine = self.warps_of[scheduler % SCHEDULERS];
-        let partition = w.state.spec.partition(scheduler);
+        let partition = scheduler & self.partition_bits;
         let warps = &w.state.warps;
         let view = View {
             live: warps.resident & !warps.exited & mine,
@@ -149,7 +147,10 @@ impl<D: CoreDesign> IssueStage<D> {
         if ready.is_empty() {
             let warps = if considered.is_empty() { warps.resident & mine } else { considered };
             let stall = self.why(warps, partition, w.state, w.fetch, w.operands);
-            self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
+            self.blocked = self.blocked.map(|blocked| blocked & !mine);
+            if stall.is_blocked() {
+                self.blocked[usize::from(stall != Stall::MemoryPipeFull)] |= mine;
+            }
             self.stall_slots(w, scheduler, 0, (stall, warps));
             return;
         }
@@ -220,7 +221,11 @@ impl<D: CoreDesign> IssueStage<D> {
     ) {
         let width = w.state.spec.sm.issue.width as usize;
         let slots = scheduler * width + first..(scheduler + 1) * width;
-        slots.clone().for_each(|slot| self.account.stall(slot, stall));
+        if width == 1 {
+            self.account.stall(scheduler, stall);
+        } else {
+            slots.clone().for_each(|slot| self.account.stall(slot, stall));
+        }
         if w.tick.observer.watches_details() {
             let wait = self.wait(stall, warps, w.state, w.fetch, w.tick.kernels);
             slots.for_each(|slot| w.tick.observer.stalled(w.tick.now, slot, &wait));
@@ -401,11 +406,11 @@ impl<M: WarpMask> State<M> {
 
 impl<D: CoreDesign> Persist for IssueStage<D> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { policy, schedulers, warps_of: _, runnable, blocked, account } = self;
+        let Self { policy, schedulers, warps_of: _, runnable, blocked, partition_bits: _, account } = self;
         policy.persist(archive)?;
         each(schedulers, archive)?;
         runnable.persist(archive)?;
-        blocked.persist(archive)?;
+        each(blocked, archive)?;
         account.persist(archive)
     }
 }

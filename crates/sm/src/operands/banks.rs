@@ -1,25 +1,60 @@
 //! The banks of the register file: reads that wait at each, and what is written in a cycle.
 
 use super::{Mask, PARTITIONS};
+use crate::kernel::Banks;
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 
-/// The ring of the reads that wait at one bank.
+/// How often an instruction has yet to read each bank.
 #[derive(Clone, Copy, Debug, Default)]
-struct ReadQueue {
-    first: u16,
-    len: u16,
+pub(super) struct Reads {
+    /// These numbers, bit by bit, lowest first.
+    bits: [Mask; Self::BITS],
+    /// Some was more than three, so that more than the two lowest bits count.
+    has_many: bool,
 }
 
-/// Read queues and write ports of the register banks. Sets of banks, as `write` takes them, are
+impl Reads {
+    /// More than 127 reads of a bank by one instruction are not modelled.
+    const BITS: usize = 7;
+
+    /// The bits that may be set.
+    #[inline]
+    fn used(&mut self) -> &mut [Mask] {
+        if self.has_many { &mut self.bits } else { &mut self.bits[..2] }
+    }
+
+    /// Banks that are still read.
+    #[inline]
+    pub fn banks(&self) -> Mask {
+        let few = self.bits[0] | self.bits[1];
+        if self.has_many { self.bits.iter().fold(few, |all, bits| all | bits) } else { few }
+    }
+
+    /// One more read of `bank`, a bit.
+    pub fn add(&mut self, bank: Mask) {
+        self.has_many = true;
+        let all_set = self.bits.iter().all(|bits| bits & bank != 0);
+        let mut carry = if all_set { 0 } else { bank };
+        for bits in &mut self.bits {
+            (*bits, carry) = (*bits ^ carry, *bits & carry);
+        }
+    }
+
+    /// One read less of each of `banks`, all of which are read.
+    #[inline]
+    pub fn serve(&mut self, mut banks: Mask) {
+        for bits in self.used() {
+            (*bits, banks) = (*bits ^ banks, !*bits & banks);
+        }
+    }
+}
+
+/// The register banks: at which reads wait, and which are written. Sets of banks, as `write` takes them, are
 /// those of `Banks` of `kernel.rs`: of a warp whose register 0 is in bank 0 of a partition.
 #[derive(Debug)]
 pub struct RegisterBanks {
-    /// Reads waiting at each bank, by collector: rings of `stride` places.
-    reads: Box<[u8]>,
-    stride: usize,
-    queues: [ReadQueue; 64],
     /// Banks at which reads wait.
     pub(super) waiting: Mask,
     /// Banks written in this cycle.
@@ -31,15 +66,11 @@ pub struct RegisterBanks {
 }
 
 impl RegisterBanks {
-    /// The banks of an SM of `spec`, with rings for `reads` reads each.
-    pub(super) fn new(spec: &CoreSpec, reads: usize) -> Self {
+    /// The banks of an SM of `spec`.
+    pub(super) fn new(spec: &CoreSpec) -> Self {
         let banks = spec.banks_per_partition() as usize;
-        let stride = reads.next_power_of_two();
         let of_partition = |p: usize| if p < spec.partitions { super::low(banks) << (p * banks) } else { 0 };
         Self {
-            reads: vec![0; stride * 64].into(),
-            stride,
-            queues: [ReadQueue::default(); 64],
             waiting: 0,
             written: 0,
             of_partition: std::array::from_fn(of_partition),
@@ -50,16 +81,26 @@ impl RegisterBanks {
 
     /// No banks: every write finds them free.
     pub(super) fn none(spec: &CoreSpec) -> Self {
-        Self { of_partition: [0; PARTITIONS], ..Self::new(spec, 1) }
+        Self { of_partition: [0; PARTITIONS], ..Self::new(spec) }
     }
 
     /// The bank of a vector register.
     #[inline]
-    fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {
+    pub(super) fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> Mask {
         let number = u32::from(reg.0) + u32::from(self.first[warp.index()]);
         let banks = self.per_partition;
         let place = if banks.is_power_of_two() { number & (banks - 1) } else { number % banks };
-        place + partition as u32 * banks
+        1 << ((place + partition as u32 * banks) % 64)
+    }
+
+    /// What an instruction of `warp` reads, none of it more than three times.
+    #[inline]
+    pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
+        let mut reads = Reads::default();
+        for (bits, set) in reads.bits.iter_mut().zip(banks.reads) {
+            *bits = self.of_warp(warp, partition, set);
+        }
+        reads
     }
 
     /// The banks that are `set` to `warp`.
@@ -104,32 +145,8 @@ impl RegisterBanks {
     pub(crate) fn end_cycle(&mut self) {
         self.written = 0;
     }
-
-    /// A read for collector `c` waits at its bank.
-    #[inline]
-    pub(super) fn queue(&mut self, c: u32, partition: usize, warp: WarpSlot, reg: RegId) {
-        let bank = self.bank(warp, partition, reg) as usize % 64;
-        let queue = &mut self.queues[bank];
-        let end = usize::from(queue.first + queue.len) & (self.stride - 1);
-        queue.len += 1;
-        self.reads[bank * self.stride + end] = c as u8;
-        self.waiting |= 1 << bank;
-    }
-
-    /// Takes the oldest read at `bank`, at which one waits: the collector it is for, and whether more wait.
-    #[inline]
-    pub(super) fn serve(&mut self, bank: usize) -> (u8, bool) {
-        let queue = &mut self.queues[bank % 64];
-        let first = usize::from(queue.first);
-        let collector = self.reads[bank * self.stride + first];
-        queue.first = ((first + 1) & (self.stride - 1)) as u16;
-        queue.len -= 1;
-        let more = queue.len > 0;
-        self.waiting &= !(u64::from(!more) << bank);
-        (collector, more)
-    }
 }
 
 kit::persist! {
-    struct RegisterBanks { waiting, written; skip reads, stride, queues, of_partition, per_partition, first }
+    struct RegisterBanks { waiting, written; skip of_partition, per_partition, first }
 }

@@ -28,7 +28,6 @@ use crate::inflight::Stage;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
-use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, part};
 
 /// The order that collectors keep among instructions of one warp.
@@ -89,167 +88,115 @@ impl Collectors {
         }
     }
 
-    /// One cycle, partition by partition.
+    /// One cycle of all partitions, which share nothing.
+    #[inline(always)]
     fn step_in_turns<P: IssuePolicy, O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {
-        for partition in set_bits(self.pool.awake.into()) {
-            let moved = self.step_partition(partition, wires, hooks);
-            hooks.done.touched |= u8::from(moved) << partition;
-        }
-    }
-
-    /// The rounds of one partition, which shares nothing with the others. True if anything moved. The
-    /// partition goes to sleep if nothing can move in the next cycle unless its latches change.
-    #[inline]
-    fn step_partition<P: IssuePolicy, O: Observer>(
-        &mut self,
-        partition: usize,
-        wires: &mut Wires<'_>,
-        hooks: &mut Hooks<'_, P, O>,
-    ) -> bool {
-        let mut moved = false;
-        let mine = self.pool.of_partition[partition % PARTITIONS];
-        let latches = wires.id_oc.of_partition(partition);
-        let all_banks = self.pool.banks.of_partition[partition % PARTITIONS];
-        let mut banks = all_banks & !self.pool.banks.written;
-        // Those whose reads find their banks free and each other not in the way: served in the round
-        // after the one in which they came.
-        let mut passing = 0;
-        let rounds = self.pool.rounds;
-        for round in 1..rounds + 1 {
-            let mut quiet = passing == 0;
-            if self.pool.ready & mine & !self.pool.blocked != 0 {
-                moved |= self.dispatch(partition, wires, hooks);
+        let mut banks = !self.pool.banks.written;
+        let (mut touched, mut taken) = (0, 0);
+        for _ in 0..self.pool.rounds {
+            let mut quiet = true;
+            if self.pool.ready & !self.pool.blocked != 0 {
+                touched |= self.dispatch(wires, hooks);
                 quiet = false;
             }
             if self.pool.banks.waiting & banks != 0 {
-                self.pool.serve_reads(banks, wires, hooks);
-                (moved, quiet) = (true, false);
-            }
-            self.pool.ready |= std::mem::take(&mut passing);
-            if wires.id_oc.occupied() & latches != 0 && self.pool.free & mine != 0 {
+                touched |= self.pool.serve_reads(banks, wires, hooks);
                 quiet = false;
-                if let Some(latch) = wires.id_oc.only(latches)
-                    && let Some(c) = self.try_pass(partition, latch, round < rounds, wires, hooks)
-                {
-                    passing = c;
-                    moved = true;
+            }
+            if wires.id_oc.occupied() & self.pool.open != 0 {
+                taken |= if self.routed {
+                    self.allocate::<true, P, O>(wires, hooks)
                 } else {
-                    moved |= if self.routed {
-                        self.allocate::<true, P, O>(partition, wires, hooks)
-                    } else {
-                        self.allocate::<false, P, O>(partition, wires, hooks)
-                    };
-                }
+                    self.allocate::<false, P, O>(wires, hooks)
+                };
+                quiet = false;
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
             // were being written.
-            if quiet && self.pool.banks.waiting & all_banks == 0 {
+            if quiet && self.pool.banks.waiting == 0 {
                 break;
             }
-            banks = all_banks;
+            banks = Mask::MAX;
         }
-        let collects = self.pool.banks.waiting & all_banks != 0;
-        let sends = self.pool.ready & mine & !self.pool.blocked != 0;
-        let takes = self.pool.free & mine != 0 && wires.id_oc.occupied() & latches != 0;
-        if !collects && !sends && !takes {
-            self.pool.awake &= !(1 << partition);
-        }
-        moved
+        (hooks.done.touched, hooks.done.taken) = (touched | taken, taken);
+        let sends = self.pool.ready & !self.pool.blocked != 0;
+        let takes = wires.id_oc.occupied() & self.pool.open != 0;
+        let goes_on = self.pool.banks.waiting != 0 || sends || takes;
+        self.pool.awake = if goes_on { u8::MAX } else { 0 };
     }
 
-    /// Sends collected instructions of a partition on, in turn after the last one sent.
-    #[inline]
-    fn dispatch<P: IssuePolicy, O: Observer>(
+    /// Sends collected instructions on, those of each partition in turn after the last one sent. Returns the
+    /// partitions in which any went, one bit each.
+    #[inline(always)]
+    fn dispatch<P: IssuePolicy, O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> u8 {
+        let mut touched = 0;
+        let mut all = self.pool.ready & !self.pool.blocked;
+        while all != 0 {
+            let partition = wires.oc_ex.partition(self.pool.collectors[all.trailing_zeros() as usize % 64].latch);
+            let mut candidates = all & self.pool.of_partition[partition % PARTITIONS];
+            all ^= candidates;
+            if self.kept.guard.any() && self.pool.banks.any_read_waits_in(partition) {
+                candidates = self.kept.guard.may_leave_of(candidates, partition, &self.pool, wires.window());
+            }
+            let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
+            let mut ports = self.pool.out_ports;
+            while candidates != 0 {
+                let after = candidates & after_last;
+                let c = if after == 0 { candidates } else { after }.trailing_zeros();
+                candidates &= !(1 << c);
+                if self.try_send(c, partition, wires, hooks) {
+                    touched |= 1 << partition;
+                    ports -= 1;
+                    if ports == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        touched
+    }
+
+    /// The instruction in collector `c` of `partition`, which has its operands, leaves if it may and its latch has
+    /// room.
+    #[inline(always)]
+    fn try_send<P: IssuePolicy, O: Observer>(
         &mut self,
+        c: u32,
         partition: usize,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) -> bool {
-        let mut moved = false;
-        let mut candidates = self.pool.ready & !self.pool.blocked & self.pool.of_partition[partition % PARTITIONS];
-        if self.kept.guard.any() && self.pool.banks.any_read_waits_in(partition) {
-            candidates = self.kept.guard.may_leave_of(candidates, partition, &self.pool, wires.window());
+        let Collector { inst, latch, .. } = self.pool.collectors[c as usize % 64];
+        if !wires.oc_ex.has_room(latch) {
+            self.pool.blocked |= 1 << c;
+            return false;
         }
-        let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
-        let mut ports = self.pool.out_ports;
-        while candidates != 0 && ports > 0 {
-            let after = candidates & after_last;
-            let c = if after == 0 { candidates } else { after }.trailing_zeros();
-            candidates &= !(1 << c);
-            let Collector { inst, latch, .. } = self.pool.collectors[c as usize % 64];
-            if !wires.oc_ex.has_room(latch) {
-                self.pool.blocked |= 1 << c;
-                continue;
-            }
-            if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
-                continue;
-            }
-            wires.oc_ex.push(latch, inst, wires.slab.get(inst).issue_order());
-            self.pool.ready &= !(1 << c);
-            self.pool.free |= 1 << c;
-            self.pool.last[partition % PARTITIONS] = c;
-            ports -= 1;
-            moved = true;
-            wires.slab.get_mut(inst).stage = Stage::Dispatched;
-            hooks.operands_read(wires.window(), inst);
+        if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
+            return false;
         }
-        moved
+        self.pool.send(c, latch);
+        self.pool.release(c, partition);
+        self.pool.last[partition % PARTITIONS] = c;
+        let flight = wires.slab.get_mut(inst);
+        flight.stage = Stage::Dispatched;
+        wires.oc_ex.push(latch, inst, flight.issue_order());
+        hooks.operands_read(wires.window(), inst);
+        true
     }
 
-    /// If no bank that the instruction in `latch` reads has another read to serve and the cycle has
-    /// another round, it takes a free collector in which it has its operands after that round, without
-    /// queueing at the banks. Returns that collector's bit, nothing if it has its operands at once.
-    #[inline]
-    fn try_pass<P: IssuePolicy, O: Observer>(
-        &mut self,
-        partition: usize,
-        latch: LatchId,
-        another_round: bool,
-        wires: &mut Wires<'_>,
-        hooks: &mut Hooks<'_, P, O>,
-    ) -> Option<Mask> {
-        let inst = wires.id_oc.front(latch)?;
-        let (flight, banks) = (wires.slab.get(inst), wires.slab.banks(wires.kernels, inst));
-        let reads = self.pool.banks.of_warp(flight.warp, partition, banks.reads);
-        let passes = banks.is_spread && reads & self.pool.banks.waiting == 0 && (another_round || reads == 0);
-        let free = if self.routed {
-            self.pool.free & self.of_kind::<true>(partition, wires.id_oc.pipe(latch))
-        } else {
-            self.pool.free & self.pool.of_partition[partition % PARTITIONS]
-        };
-        if !passes || self.routed && free == 0 {
-            return None;
-        }
-        wires.id_oc.pop(latch);
-        let bit = free & free.wrapping_neg();
-        self.pool.free &= !bit;
-        let latch = if self.routed { wires.id_oc.id(flight.unit_pipe, partition) } else { latch };
-        self.pool.collectors[bit.trailing_zeros() as usize % 64] = Collector::of(inst, latch);
-        hooks.done.reads += u32::from(flight.vector_srcs);
-        if self.routed {
-            hooks.done.reads -= wires.slab.route(inst).skipped.count_ones();
-        }
-        wires.slab.get_mut(inst).stage = Stage::Collecting;
-        hooks.collecting(wires.window(), inst, 0);
-        hooks.collected(wires.window(), inst);
-        if reads == 0 {
-            self.pool.ready |= bit;
-            return Some(0);
-        }
-        Some(bit)
-    }
-
-    /// Moves instructions from a partition's issue latches into its free collectors.
-    #[inline(never)]
+    /// Moves instructions from issue latches into free collectors of their partitions. Returns the partitions in
+    /// which any moved, one bit each.
+    #[inline(always)]
     fn allocate<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
-        partition: usize,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
-    ) -> bool {
-        let mut moved = false;
-        for latch in set_bits(wires.id_oc.occupied() & wires.id_oc.of_partition(partition)) {
-            let latch = latch as LatchId;
+    ) -> u8 {
+        let mut touched = 0;
+        let mut latches = wires.id_oc.occupied() & self.pool.open;
+        while latches != 0 {
+            let latch = latches.trailing_zeros() as LatchId;
+            let partition = wires.id_oc.partition(latch);
             let mine = self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
             let mut ports = self.pool.in_ports;
             while ports > 0
@@ -257,9 +204,6 @@ impl Collectors {
             {
                 let free = self.pool.free & mine;
                 if free == 0 {
-                    if !ROUTED {
-                        return moved;
-                    }
                     break;
                 }
                 if self.kept.guard.any()
@@ -272,11 +216,12 @@ impl Collectors {
                 let unit = if ROUTED { wires.id_oc.id(wires.slab.get(inst).unit_pipe, partition) } else { latch };
                 let at = (free.trailing_zeros(), partition);
                 self.pool.place::<ROUTED, P, O>(at, Collector::of(inst, unit), 0, wires, hooks);
-                moved = true;
+                touched |= 1 << partition;
                 ports -= 1;
             }
+            latches &= (latches - 1) & self.pool.open;
         }
-        moved
+        touched
     }
 
     /// The collectors of `partition` that take instructions from issue latches of `pipe`.

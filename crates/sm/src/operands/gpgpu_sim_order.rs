@@ -46,22 +46,19 @@ impl PortOrder {
         hooks: &mut Hooks<'_, P, O>,
     ) {
         let mut banks = !pool.banks.written;
-        let mut touched = 0;
+        let (mut touched, mut taken) = (0, 0);
         for _ in 0..pool.rounds {
             let mut quiet = true;
             if pool.ready & !pool.blocked != 0 {
                 touched |= self.serve_output_ports(pool, kept, wires, hooks);
                 quiet = false;
             }
-            let served = pool.banks.waiting & banks;
-            if served != 0 {
-                pool.serve_reads(served, wires, hooks);
-                let of = |p: usize| u8::from(served & pool.banks.of_partition[p % PARTITIONS] != 0) << p;
-                touched |= (0..pool.partitions).fold(0, |all, p| all | of(p));
+            if pool.banks.waiting & banks != 0 {
+                touched |= pool.serve_reads(banks, wires, hooks);
                 quiet = false;
             }
-            if pool.free != 0 && wires.id_oc.occupied() != 0 {
-                touched |= serve_input_ports(pool, kept, wires, hooks);
+            if wires.id_oc.occupied() & pool.open != 0 {
+                taken |= serve_input_ports(pool, kept, wires, hooks);
                 quiet = false;
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
@@ -71,8 +68,8 @@ impl PortOrder {
             }
             banks = Mask::MAX;
         }
-        hooks.done.touched = touched;
-        let stuck = touched == 0 && pool.banks.waiting == 0;
+        (hooks.done.touched, hooks.done.taken) = (touched | taken, taken);
+        let stuck = touched | taken == 0 && pool.banks.waiting == 0;
         pool.awake = if stuck { 0 } else { u8::MAX };
     }
 
@@ -89,14 +86,15 @@ impl PortOrder {
         for first in &mut self.first {
             let Some(found) = found_from(*first, pool, kept, wires) else { break };
             let Collector { inst, latch, .. } = pool.collectors[found as usize % 64];
-            pool.ready &= !(1 << found);
-            pool.free |= 1 << found;
+            pool.send(found, latch);
+            let partition = wires.oc_ex.partition(latch);
+            pool.release(found, partition);
             *first = self.next[found as usize % 64];
             let flight = wires.slab.get_mut(inst);
             flight.stage = Stage::Dispatched;
             wires.oc_ex.push(latch, inst, flight.issue_order());
             hooks.operands_read(wires.window(), inst);
-            touched |= 1 << wires.oc_ex.partition(latch);
+            touched |= 1 << partition;
         }
         touched
     }

@@ -79,6 +79,8 @@ pub struct Collected {
     pub conflicts: u32,
     /// Partitions in which anything moved, one bit each.
     pub touched: u8,
+    /// Those of them in which an instruction left its issue latch.
+    pub taken: u8,
 }
 
 /// Who hears of what an operand stage does: issue design, observer, statistics.
@@ -139,8 +141,8 @@ pub trait OperandStage<P: IssuePolicy>: Send {
     /// An instruction has come into an issue latch of `partition`.
     fn wake(&mut self, partition: usize);
 
-    /// Instructions have left dispatch latches of `partitions`, one bit each.
-    fn latches_freed(&mut self, partitions: u8);
+    /// Instructions have left dispatch `latches`, one bit each.
+    fn latches_freed(&mut self, latches: u64);
 
     /// `id`, of a warp in `partition`, has written its results, of which `policy` has been informed.
     #[inline]

@@ -113,6 +113,7 @@ impl<P: IssuePolicy> OperandStage<P> for PerfectOperands {
             let moved = self.admit(partition, wires, hooks) | self.send(partition, wires, hooks);
             hooks.done.touched |= u8::from(moved) << partition;
         }
+        hooks.done.taken = hooks.done.touched;
         self.awake = hooks.done.touched;
     }
 
@@ -128,9 +129,10 @@ impl<P: IssuePolicy> OperandStage<P> for PerfectOperands {
         self.awake |= 1 << partition;
     }
 
-    fn latches_freed(&mut self, partitions: u8) {
-        let waits = |p: &usize| self.count[p % PARTITIONS] > 0;
-        self.awake |= set_bits(partitions.into()).filter(waits).fold(0, |all, p| all | 1 << p);
+    fn latches_freed(&mut self, latches: u64) {
+        if latches & self.occupied != 0 {
+            self.awake = (0..PARTITIONS).filter(|&p| self.count[p] > 0).fold(self.awake, |all, p| all | 1 << p);
+        }
     }
 
     fn any_waits_for_unit(&self, partition: usize) -> bool {

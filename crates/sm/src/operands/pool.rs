@@ -1,23 +1,18 @@
 //! What collectors and reservation stations have in common: places that hold an instruction until it has
 //! its operands, over the register banks.
 
-use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Route, Wires};
+use super::banks::Reads;
+use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::{InstId, Slab, Stage};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
-use crate::spec::CoreSpec;
-use isa::{RegId, WarpSlot};
+use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
-
-/// Maximum number of reads of one instruction that are modelled.
-const MAX_READS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collector {
     pub inst: InstId,
-    /// Reads that have not been served.
-    pub outstanding: u8,
     /// Awaited sources that have not come.
     pub awaited: u8,
     /// Latch that the instruction goes to.
@@ -27,7 +22,7 @@ pub(super) struct Collector {
 impl Collector {
     /// `inst`, on its way to `latch`, before its sources are known.
     pub fn of(inst: InstId, latch: LatchId) -> Self {
-        Self { inst, outstanding: 0, awaited: 0, latch }
+        Self { inst, awaited: 0, latch }
     }
 }
 
@@ -50,8 +45,8 @@ macro_rules! of_the_pool {
         }
 
         #[inline]
-        fn latches_freed(&mut self, partitions: u8) {
-            self.pool.latches_freed(partitions);
+        fn latches_freed(&mut self, latches: u64) {
+            self.pool.latches_freed(latches);
         }
 
         fn any_waits_for_unit(&self, partition: usize) -> bool {
@@ -66,10 +61,22 @@ pub(super) use of_the_pool;
 pub(super) struct Pool {
     pub collectors: [Collector; 64],
     pub free: Mask,
+    /// Latches of the partitions in which any is free, one bit each.
+    pub open: Mask,
+    /// The latches of partition 0.
+    every_partition: Mask,
     /// Occupied, and every operand is there.
     pub ready: Mask,
     /// The ready ones that found the latch of their unit full, which it has been since.
     pub blocked: Mask,
+    /// Those whose instruction goes to each latch.
+    aiming: [Mask; 64],
+    /// Those with reads to be served.
+    pub reading: Mask,
+    /// These in the order in which they came, in which a bank serves them.
+    order: [u8; 64],
+    /// What each of them has yet to read.
+    reads: [Reads; 64],
     pub of_partition: [Mask; PARTITIONS],
     /// The last collector of each partition that sent its instruction on.
     pub last: [u32; PARTITIONS],
@@ -92,11 +99,17 @@ impl Pool {
         Self {
             collectors: [Collector::of(InstId(0), 0); 64],
             free: (0..partitions).fold(0, |all, p| all | of_partition(p)),
+            open: Mask::MAX,
+            every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
             ready: 0,
             blocked: 0,
+            aiming: [0; 64],
+            reading: 0,
+            order: [0; 64],
+            reads: [Reads::default(); 64],
             of_partition: std::array::from_fn(of_partition),
             last: std::array::from_fn(|p| (p * each) as u32),
-            banks: RegisterBanks::new(spec, of_partition(0).count_ones() as usize * MAX_READS),
+            banks: RegisterBanks::new(spec),
             partitions,
             rounds: operands.reads_per_bank,
             in_ports: operands.in_ports,
@@ -105,14 +118,15 @@ impl Pool {
         }
     }
 
-    /// Instructions have left dispatch latches of `partitions`, one bit each: that moves only the
-    /// collectors that have their operands.
+    /// Instructions have left dispatch `latches`, one bit each: that moves only the collectors that have their
+    /// operands, and send there.
     #[inline]
-    pub fn latches_freed(&mut self, partitions: u8) {
-        if self.ready != 0 {
-            for p in set_bits(partitions.into()) {
-                self.awake |= u8::from(self.any_waits_for_unit(p)) << p;
-                self.blocked &= !self.of_partition[p % PARTITIONS];
+    pub fn latches_freed(&mut self, latches: u64) {
+        for latch in set_bits(latches) {
+            let waiting = self.aiming[latch % 64] & self.ready;
+            if waiting != 0 {
+                self.blocked &= !waiting;
+                self.awake = u8::MAX;
             }
         }
     }
@@ -137,25 +151,53 @@ impl Pool {
         me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
     }
 
-    /// Each of `banks` serves its oldest read.
-    #[inline(never)]
+    /// The instruction in collector `c` has its operands and leaves to `latch`.
+    #[inline]
+    pub fn send(&mut self, c: u32, latch: LatchId) {
+        self.ready &= !(1 << (c % 64));
+        self.aiming[usize::from(latch) % 64] &= !(1 << (c % 64));
+    }
+
+    /// Collector `c` of `partition` is free.
+    #[inline]
+    pub fn release(&mut self, c: u32, partition: usize) {
+        self.free |= 1 << (c % 64);
+        self.open |= self.every_partition << partition;
+    }
+
+    /// Each of `banks` at which reads wait serves the oldest. Returns the partitions of those that do, one bit each.
+    #[inline]
     pub fn serve_reads<P: IssuePolicy, O: Observer>(
         &mut self,
         banks: Mask,
         wires: &Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
-    ) {
-        for bank in set_bits(self.banks.waiting & banks) {
-            let (c, more) = self.banks.serve(bank);
-            hooks.done.reads += 1;
-            hooks.done.conflicts += u32::from(more);
-            let collector = &mut self.collectors[c as usize % 64];
-            collector.outstanding -= 1;
-            self.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (c % 64);
-            if collector.outstanding == 0 {
+    ) -> u8 {
+        let count = self.reading.count_ones() as usize;
+        let (mut served, mut waiting, mut partitions) = (0, 0, 0);
+        let mut kept = 0;
+        for i in 0..count {
+            let c = self.order[i % 64];
+            let collector = self.collectors[usize::from(c) % 64];
+            let reads = &mut self.reads[usize::from(c) % 64];
+            let mine = reads.banks() & banks & !served;
+            reads.serve(mine);
+            served |= mine;
+            partitions |= u8::from(mine != 0) << wires.id_oc.partition(collector.latch);
+            let left = reads.banks();
+            waiting |= left;
+            self.order[kept % 64] = c;
+            kept += usize::from(left != 0);
+            if left == 0 {
+                self.reading &= !(1 << (c % 64));
+                self.ready |= u64::from(collector.awaited == 0) << (c % 64);
                 hooks.collected(wires.window(), collector.inst);
             }
         }
+        self.banks.waiting = waiting;
+        hooks.done.reads += served.count_ones();
+        hooks.done.conflicts += (served & waiting).count_ones();
+        partitions
     }
 
     /// Collector `c` takes an instruction that has left its issue latch. It awaits the sources `awaited`
@@ -164,70 +206,60 @@ impl Pool {
     pub fn place<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
         (c, partition): (u32, usize),
-        place: Collector,
+        mut place: Collector,
         awaited: u64,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) {
-        let Wires { slab, kernels, .. } = wires;
-        let route = if ROUTED { slab.route(place.inst) } else { Route::default() };
-        let flight = slab.get_mut(place.inst);
+        let flight = wires.slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
         flight.station = c as u8;
-        let kernel = &kernels[flight.kernel.index()];
-        let operands = &kernel.names(flight.pc).operands;
-        let srcs = operands.vector_srcs(&kernel.code);
-        self.collect((c, partition), place, flight.warp, srcs, [awaited, route.skipped]);
-        if route.copied != 0 {
-            self.copy((c, partition), flight.warp, route, operands.dsts(&kernel.code));
+        let names = wires.kernels[flight.kernel.index()].names(flight.pc);
+        let reads = if ROUTED || awaited != 0 || names.banks.has_many {
+            self.reads_one_by_one(partition, place.inst, awaited, wires)
+        } else {
+            self.banks.reads(flight.warp, partition, names.banks)
+        };
+        let (banks, bit) = (reads.banks(), 1 << (c % 64));
+        place.awaited = awaited.count_ones() as u8;
+        self.free &= !bit;
+        if self.free & self.of_partition[partition % PARTITIONS] == 0 {
+            self.open &= !(self.every_partition << partition);
         }
+        self.collectors[c as usize % 64] = place;
+        self.aiming[usize::from(place.latch) % 64] |= bit;
         hooks.collecting(wires.window(), place.inst, awaited);
-        if self.collectors[c as usize % 64].outstanding == 0 {
+        if banks == 0 {
+            self.ready |= if awaited == 0 { bit } else { 0 };
             hooks.collected(wires.window(), place.inst);
+            return;
         }
+        self.order[self.reading.count_ones() as usize % 64] = c as u8;
+        self.reading |= bit;
+        self.reads[c as usize % 64] = reads;
+        self.banks.waiting |= banks;
     }
 
-    /// The instruction in collector `c` waits for registers to be copied to their banks, each of which
-    /// takes a cycle of its bank.
+    /// What an instruction of `partition` reads: its sources but those that are awaited or that its route skips, and
+    /// the registers that are copied to their banks, each of which takes a cycle of its bank.
     #[cold]
     #[inline(never)]
-    fn copy(&mut self, (c, partition): (u32, usize), warp: WarpSlot, route: Route, dsts: &[RegId]) {
-        for i in set_bits(route.copied).filter(|&i| i < dsts.len()) {
-            self.banks.queue(c, partition, warp, dsts[i]);
-            self.collectors[c as usize % 64].outstanding += 1;
-        }
-        self.ready &= !(1 << c);
-    }
-
-    /// Collector `c` takes an instruction of `warp`; its sources but those that are awaited or skipped
-    /// queue at their banks.
-    #[inline]
-    fn collect(
-        &mut self,
-        (c, partition): (u32, usize),
-        mut place: Collector,
-        warp: WarpSlot,
-        srcs: &[RegId],
-        [awaited, skipped]: [u64; 2],
-    ) {
-        self.free &= !(1 << c);
-        let srcs = &srcs[..srcs.len().min(MAX_READS)];
-        for (i, &reg) in srcs.iter().enumerate() {
-            if (awaited | skipped) >> i & 1 != 0 {
-                continue;
-            }
-            self.banks.queue(c, partition, warp, reg);
-            place.outstanding += 1;
-        }
-        place.awaited = awaited.count_ones() as u8;
-        self.ready |= u64::from(place.outstanding == 0 && awaited == 0) << c;
-        self.collectors[c as usize % 64] = place;
+    fn reads_one_by_one(&self, partition: usize, id: InstId, awaited: u64, wires: &Wires<'_>) -> Reads {
+        let (window, route) = (wires.window(), wires.slab.route(id));
+        let warp = window.inst(id).warp;
+        let mut reads = Reads::default();
+        // No more sources have a bit.
+        let sources = window.vector_srcs(id).iter().take(64).enumerate();
+        let read = sources.filter(|(i, _)| (awaited | route.skipped) >> i & 1 == 0).map(|(_, reg)| reg);
+        let copied = window.dsts(id).iter().take(64).enumerate().filter(|(i, _)| route.copied >> i & 1 != 0);
+        read.chain(copied.map(|(_, reg)| reg)).for_each(|&reg| reads.add(self.banks.bank(warp, partition, reg)));
+        reads
     }
 }
 
 kit::persist! {
     struct Pool {
-        free, ready, blocked, last, banks, awake;
-        skip collectors, of_partition, partitions, rounds, in_ports, out_ports
+        free, open, ready, blocked, last, banks, awake;
+        skip aiming, every_partition, collectors, reading, order, reads, of_partition, partitions, rounds, in_ports, out_ports
     }
 }

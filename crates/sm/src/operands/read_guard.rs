@@ -9,7 +9,7 @@
 //! holds nothing that this one needs: a collector is taken only when the older one has its own, and banks
 //! always serve.
 
-use super::pool::{Collector, Pool};
+use super::pool::Pool;
 use super::{Mask, PARTITIONS, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::{InFlight, InstId, Window};
@@ -75,17 +75,14 @@ impl Guard {
     /// leave.
     #[inline(never)]
     pub(super) fn may_leave_of(self, ready: Mask, partition: usize, pool: &Pool, window: Window<'_>) -> Mask {
-        let reading = pool.of_partition[partition % PARTITIONS] & !(pool.free | pool.ready);
+        let reading = pool.of_partition[partition % PARTITIONS] & pool.reading;
         let is_held = |c: &usize| {
             let id = pool.collectors[c % 64].inst;
             let me = window.inst(id);
             let reads_mine = |o: usize| {
-                let Collector { inst, outstanding, .. } = pool.collectors[o % 64];
-                let older = window.inst(inst);
-                outstanding > 0
-                    && older.warp == me.warp
-                    && older.issue_order() < me.issue_order()
-                    && writes_sources(window, id, inst)
+                let older = pool.collectors[o % 64].inst;
+                let inst = window.inst(older);
+                inst.warp == me.warp && inst.issue_order() < me.issue_order() && writes_sources(window, id, older)
             };
             self.covers(me) && set_bits(reading).any(reads_mine)
         };

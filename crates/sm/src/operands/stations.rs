@@ -163,14 +163,18 @@ impl ReservationStations {
                 continue;
             }
             wires.oc_ex.push(latch, inst, wires.slab.get(inst).issue_order());
-            self.pool.ready &= !(1 << c);
+            self.pool.send(c, latch);
             self.memory &= !(1 << c);
             self.pool.last[partition % PARTITIONS] = c;
             ports -= 1;
             moved = true;
             let flight = wires.slab.get_mut(inst);
             flight.stage = Stage::Dispatched;
-            *if flight.dsts == 0 { &mut self.pool.free } else { &mut self.sent } |= 1 << c;
+            if flight.dsts == 0 {
+                self.pool.release(c, partition);
+            } else {
+                self.sent |= 1 << c;
+            }
             hooks.operands_read(wires.window(), inst);
         }
         moved
@@ -201,11 +205,10 @@ impl ReservationStations {
             return true;
         }
         let reads_mine = |o: usize| {
-            let Collector { inst, outstanding, .. } = pool.collectors[o % 64];
-            let overlap = |other: InstId| me.is_wide || names.writes.meets(&window.names(other).reads);
-            outstanding > 0 && is_older(inst) && overlap(inst)
+            let other = pool.collectors[o % 64].inst;
+            is_older(other) && (me.is_wide || names.writes.meets(&window.names(other).reads))
         };
-        !set_bits(mine & !(pool.free | self.sent | pool.ready)).any(reads_mine)
+        !set_bits(mine & pool.reading).any(reads_mine)
     }
 
     /// An awaited source of the instruction in `station` of `partition` has come.
@@ -214,7 +217,7 @@ impl ReservationStations {
         let pool = &mut self.pool;
         let collector = &mut pool.collectors[usize::from(station) % 64];
         collector.awaited -= 1;
-        pool.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (station % 64);
+        pool.ready |= (u64::from(collector.awaited == 0) << (station % 64)) & !pool.reading;
         pool.awake |= 1 << partition;
     }
 
@@ -224,7 +227,7 @@ impl ReservationStations {
         let bit = 1 << (station & 63);
         debug_assert!(self.sent & bit != 0, "a result of an instruction that has not left its station");
         self.sent &= !bit;
-        self.pool.free |= bit;
+        self.pool.release(station.into(), partition);
         self.pool.awake |= 1 << partition;
     }
 }
@@ -239,6 +242,8 @@ impl<P: FeedsStations> OperandStage<P> for ReservationStations {
                 self.pool.awake &= !(1 << partition);
             }
         }
+        // That any moves may make room for one that found no station.
+        hooks.done.taken = hooks.done.touched;
         self.pool.banks.end_cycle();
     }
 

@@ -59,8 +59,9 @@ macro_rules! schedulers {
             }
         }
 
-        /// One of the warp schedulers.
+        /// One of the warp schedulers. Which one stands in a byte: it is asked twice for each instruction.
         #[derive(Debug)]
+        #[repr(u8)]
         pub enum Scheduler<M> { $($(#[doc = $text])+ $variant($type),)* }
 
         impl<M: WarpMask> Persist for Scheduler<M> {

@@ -51,7 +51,7 @@ pub(crate) mod parameters;
 mod relocation;
 
 use super::Route;
-use crate::kernel::{Micro, ResidentKernel};
+use crate::kernel::{Banks, Micro, ResidentKernel};
 use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
@@ -418,13 +418,10 @@ impl ScalarPath {
         if route.skipped != 0 || route.copied != 0 {
             let bank = |reg: u16| 1u64 << (u32::from(reg) % self.banks);
             let vector = self.operands.iter().filter(|o| o.is_vector).enumerate();
-            let (mut banks, mut count) = (0, 0);
-            for (_, operand) in vector.filter(|&(i, _)| i >= 64 || route.skipped >> i & 1 == 0) {
-                banks |= bank(operand.reg.0);
-                count += 1;
-            }
-            route.banks.reads = banks;
-            route.banks.is_spread = route.copied == 0 && banks.count_ones() == count;
+            let mut banks = Banks { writes: route.banks.writes, ..Banks::default() };
+            let read = vector.filter(|&(i, _)| i >= 64 || route.skipped >> i & 1 == 0);
+            read.for_each(|(_, operand)| banks.add_read(bank(operand.reg.0)));
+            route.banks = banks;
         }
         if writes.count > 0 && writes.to_banks == 0 {
             route.skips_writes = true;

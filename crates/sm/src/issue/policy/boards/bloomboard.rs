@@ -22,7 +22,6 @@
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::Banks;
 use crate::observe::stalls::Stall;
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
@@ -101,15 +100,15 @@ impl<M: WarpMask> Board for Bloomboard<M> {
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         self.writes.hazard(window, id).or_else(|| {
             let Bins { reserved, full } = self.bins[window.inst(id).warp.index()];
-            let Banks { reads, writes, .. } = window.banks(id);
-            (writes & reserved | reads & full != 0).then_some(Stall::War)
+            let banks = window.banks(id);
+            (banks.writes & reserved | banks.read() & full != 0).then_some(Stall::War)
         })
     }
 
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         self.writes.begin_write(window, id);
-        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).reads);
+        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).read());
         self.bins[warp].reserved |= reads;
         for bin in set_bits(reads) {
             let count = &mut self.counts[warp * self.per_warp + bin];
@@ -120,7 +119,7 @@ impl<M: WarpMask> Board for Bloomboard<M> {
 
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) -> bool {
-        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).reads);
+        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).read());
         self.bins[warp].full &= !reads;
         for bin in set_bits(reads) {
             let count = &mut self.counts[warp * self.per_warp + bin];
