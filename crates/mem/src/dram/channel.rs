@@ -48,6 +48,10 @@ pub(crate) struct Channel {
     all_banks: u64,
     /// Banks by the command that they need next, indexed by [`Command`].
     wanting: [u64; 4],
+    /// That command of each bank, as an index; 0 for banks that serve no request.
+    needed: Box<[u8]>,
+    /// The cycle from which the bank and its group can take it; [`NEVER_TICK`] for banks that serve no request.
+    able_from: Box<[u64]>,
     active: u64,
     open_row: Box<[u32]>,
     first_bank: u32,
@@ -86,6 +90,8 @@ impl Channel {
             busy: 0,
             all_banks: u64::MAX >> (64 - banks),
             wanting: [0; 4],
+            needed: vec![0; banks].into(),
+            able_from: vec![NEVER_TICK; banks].into(),
             active: 0,
             open_row: vec![0; banks].into(),
             first_bank: 0,
@@ -249,8 +255,12 @@ impl Channel {
     /// Notes the command that `bank` needs next.
     fn note_needs(&mut self, bank: usize) {
         self.wanting.iter_mut().for_each(|w| *w &= !(1 << bank));
+        (self.needed[bank], self.able_from[bank]) = (0, NEVER_TICK);
         if self.busy >> bank & 1 != 0 {
-            self.wanting[self.needs(bank) as usize] |= 1 << bank;
+            let command = self.needs(bank);
+            self.wanting[command as usize] |= 1 << bank;
+            self.needed[bank] = command as u8;
+            self.able_from[bank] = self.rules.local(command, bank);
         }
     }
 
@@ -259,16 +269,9 @@ impl Channel {
     fn first_ready(&self, commands: [Command; 2], banks: u64, now: u64) -> Option<usize> {
         let wanting = commands.map(|c| if self.rules.common(c) <= now { self.wanting[c as usize] } else { 0 });
         let candidates = (wanting[0] | wanting[1]) & banks;
-        if candidates == 0 {
-            return None;
-        }
         let behind = (1 << self.first_bank) - 1;
-        [candidates & !behind, candidates & behind].into_iter().find_map(|part| {
-            set_bits(part).find(|&bank| {
-                let command = commands[usize::from(wanting[0] >> bank & 1 == 0)];
-                self.rules.local(command, bank) <= now
-            })
-        })
+        let mut parts = [candidates & !behind, candidates & behind].into_iter();
+        parts.find_map(|part| set_bits(part).find(|&bank| self.able_from[bank] <= now))
     }
 
     /// First cycle from `soon` on in which some command can go.
@@ -285,11 +288,11 @@ impl Channel {
         }
         let (floor, mut first) = (self.rules.common(command).max(soon), NEVER_TICK);
         for bank in set_bits(wanting) {
-            let local = self.rules.local(command, bank);
-            if local <= floor {
+            let able_from = self.able_from[bank];
+            if able_from <= floor {
                 return floor;
             }
-            first = first.min(local);
+            first = first.min(able_from);
         }
         first
     }
@@ -351,6 +354,11 @@ impl Channel {
             self.serving[bank] = NO_REQUEST;
             self.busy &= !(1 << bank);
             self.note_needs(bank);
+        }
+        // The group takes columns and closes rows later now.
+        for other in set_bits(self.busy & self.rules.group(bank)) {
+            let command = Command::ALL[usize::from(self.needed[other])];
+            self.able_from[other] = self.rules.local(command, other);
         }
         match command {
             Command::Read => self.counters.read_commands += 1,
@@ -467,7 +475,7 @@ impl Channel {
 kit::persist! {
     new struct Entry { request, since, slice, bank, row, sent_bytes, moved_bytes }
     struct Channel {
-        credits, latency_queue, arriving, scheduler, serving, busy, wanting, active, open_row, first_bank, rules,
+        credits, latency_queue, arriving, scheduler, serving, busy, wanting, needed, able_from, active, open_row, first_bank, rules,
         next_refresh, data, return_queue, entries, commands_due, next_tick, woken, counters;
         skip latency_core_cycles, clock, all_banks, dual_bus, return_entries, burst_bytes, bank_hash
     }

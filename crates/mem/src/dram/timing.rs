@@ -103,6 +103,8 @@ pub struct Rules {
     banks: Box<[BankRules]>,
     groups: Box<[GroupRules]>,
     group_of: Box<[u8]>,
+    /// The banks of each bank's group, itself among them, as a mask.
+    group_masks: Box<[u64]>,
     any_column: u64,
     any_read: u64,
     any_write: u64,
@@ -133,8 +135,10 @@ impl Rules {
         let per_group = (banks / groups).max(1);
         let group_of =
             |bank: u32| if dram.bank_group_low_bits { bank % groups } else { (bank / per_group).min(groups - 1) };
+        let mask = |group: u32| (0..banks).filter(|&b| group_of(b) == group).fold(0, |mask, b| mask | 1 << b);
         Self {
             t: Timing::new(dram),
+            group_masks: (0..banks).map(|b| mask(group_of(b))).collect(),
             banks: vec![BankRules::default(); banks as usize].into(),
             groups: vec![GroupRules::default(); groups as usize].into(),
             group_of: (0..banks).map(|b| group_of(b) as u8).collect(),
@@ -183,6 +187,12 @@ impl Rules {
         }
     }
 
+    /// The banks of the group of `bank`, itself among them, as a mask.
+    #[inline]
+    pub fn group(&self, bank: usize) -> u64 {
+        self.group_masks[bank]
+    }
+
     /// Records that a refresh of all banks began in cycle `start`: their rows are closed.
     pub fn refresh(&mut self, start: u64) {
         let end = start + self.t.nRFC;
@@ -225,7 +235,7 @@ impl Rules {
 kit::persist! {
     struct BankRules { activate, precharge, read, write }
     struct GroupRules { column, precharge }
-    struct Rules { banks, groups, any_column, any_read, any_write, any_activate, window, oldest; skip t, group_of }
+    struct Rules { banks, groups, any_column, any_read, any_write, any_activate, window, oldest; skip t, group_of, group_masks }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ macro_rules! schedulers {
             }
 
             /// Chooses one of `ready`, which issues: see [`WarpScheduler::choose`].
-            #[inline]
+            #[inline(always)]
             pub fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {
                 match self {
                     $(Self::$variant(s) => {

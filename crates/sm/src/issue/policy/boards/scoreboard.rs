@@ -126,14 +126,14 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// `id` issues: its writes are under way.
-    #[inline]
+    #[inline(always)]
     pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
         let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
         self.begin(window, id, by_memory);
     }
 
     /// The writes of `id` are under way, `by_memory` or not.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
         let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];
@@ -147,7 +147,7 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// `id` has written its registers.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, window: Window<'_>, id: InstId) {
         let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];
