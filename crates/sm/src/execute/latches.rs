@@ -109,14 +109,6 @@ impl Latches {
         self.occupied
     }
 
-    /// The one occupied latch among `latches`, if there is one and it holds one instruction.
-    #[inline]
-    pub fn only(&self, latches: u64) -> Option<LatchId> {
-        let occupied = self.occupied & latches;
-        (occupied & occupied.wrapping_sub(1) == 0 && occupied & self.single != 0)
-            .then_some(occupied.trailing_zeros() as LatchId)
-    }
-
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
     /// which must have room.
     #[inline]

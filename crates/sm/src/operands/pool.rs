@@ -2,7 +2,7 @@
 //! its operands, over the register banks.
 
 use super::banks::Reads;
-use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires};
+use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::LatchId;
 use crate::inflight::{InstId, Slab, Stage};
 use crate::issue::policy::IssuePolicy;
@@ -126,7 +126,7 @@ impl Pool {
             let waiting = self.aiming[latch % 64] & self.ready;
             if waiting != 0 {
                 self.blocked &= !waiting;
-                self.awake = u8::MAX;
+                self.awake = low(self.partitions) as u8;
             }
         }
     }
