@@ -61,6 +61,11 @@ impl HostThreads {
         self.total
     }
 
+    /// How many of them another simulation would have now.
+    pub fn share(&self) -> usize {
+        (self.total / (self.running.load(Ordering::SeqCst) + 1)).max(1)
+    }
+
     /// A simulation runs as long as the returned value exists.
     pub(crate) fn enter(&self) -> Share<'_> {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
@@ -163,8 +168,10 @@ impl Round {
 pub(crate) trait Work: Sync {
     /// Task number `task` of the present round.
     fn task(&self, task: usize);
-    /// The long task of a window that is done beside its rounds.
-    fn aside(&self);
+    /// Task number `task` of a window that is done beside its rounds.
+    fn aside(&self, task: usize);
+    /// What follows when all of those are done.
+    fn after_asides(&self);
 }
 
 /// What the threads of a run have in common.
@@ -174,8 +181,9 @@ struct Board<'a> {
     /// Changes when there is something to do.
     call: Signal,
     round: Round,
-    /// The task beside the rounds waits for a thread.
-    aside: AtomicBool,
+    /// The tasks beside the rounds, and how many of them are not done.
+    asides: Round,
+    asides_left: AtomicUsize,
     /// Tasks of rounds that have been done, and tasks beside them, each added up.
     done: Signal,
     asides_done: Signal,
@@ -192,8 +200,8 @@ impl Board<'_> {
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
-            // The long task first: the others fill what time is left.
-            self.take_aside();
+            // What the window's end waits for first: the others fill what time is left.
+            self.take_asides();
             self.take_tasks();
         }
     }
@@ -204,10 +212,15 @@ impl Board<'_> {
         }
     }
 
-    /// Does the task beside the rounds unless another thread has taken it.
-    fn take_aside(&self) {
-        if self.aside.swap(false, Ordering::SeqCst) {
-            self.count(&self.asides_done, || self.work.aside());
+    /// Does tasks beside the rounds that no other thread has taken. Who does the last one does what follows.
+    fn take_asides(&self) {
+        while let Some(task) = self.asides.take() {
+            self.count(&self.asides_done, || {
+                self.work.aside(task);
+                if self.asides_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+                    self.work.after_asides();
+                }
+            });
         }
     }
 
@@ -262,7 +275,8 @@ impl Crew<'_> {
             work,
             call: Signal::default(),
             round: Round::default(),
-            aside: AtomicBool::new(false),
+            asides: Round::default(),
+            asides_left: AtomicUsize::new(0),
             done: Signal::default(),
             asides_done: Signal::default(),
             stop: AtomicBool::new(false),
@@ -282,11 +296,12 @@ impl Crew<'_> {
         })
     }
 
-    /// A window begins, with a task beside its rounds if `aside`. [`Crew::end_window`] follows.
-    pub fn begin_window(&self, aside: bool) {
-        if aside {
-            self.asides.set(self.asides.get() + 1);
-            self.board.aside.store(true, Ordering::SeqCst);
+    /// A window begins, with `asides` tasks beside its rounds. [`Crew::end_window`] follows.
+    pub fn begin_window(&self, asides: usize) {
+        if asides > 0 {
+            self.asides.set(self.asides.get() + asides as u64);
+            self.board.asides_left.store(asides, Ordering::SeqCst);
+            self.board.asides.begin(asides);
             if self.is_worth_sharing(true) {
                 self.call();
             }
@@ -322,9 +337,10 @@ impl Crew<'_> {
         let board = self.board;
         if let Some(measure) = self.measure {
             let mut scaling = measure.lock().unwrap_or_else(PoisonError::into_inner);
-            return scaling.end_window(board.aside.swap(false, Ordering::SeqCst).then_some(&|| board.work.aside()));
+            let asides = std::iter::from_fn(|| board.asides.take());
+            return scaling.end_window(asides, &|task| board.work.aside(task), &|| board.work.after_asides());
         }
-        board.take_aside();
+        board.take_asides();
         board.asides_done.wait(|done| done == self.asides.get());
         board.pass_on_panics();
     }
@@ -347,7 +363,8 @@ struct Nothing;
 
 impl Work for Nothing {
     fn task(&self, _: usize) {}
-    fn aside(&self) {}
+    fn aside(&self, _: usize) {}
+    fn after_asides(&self) {}
 }
 
 /// What sharing a round with a second thread costs on this host, measured on rounds without work.
@@ -370,33 +387,42 @@ mod tests {
     /// Calls a function with the number of each task.
     struct Calls<F>(F);
 
-    /// The number of the task beside rounds.
+    /// The numbers of the tasks beside rounds, and of what follows.
     const ASIDE: usize = 1000;
+    const AFTER: usize = 1010;
 
     impl<F: Fn(usize) + Sync> Work for Calls<F> {
         fn task(&self, task: usize) {
             (self.0)(task);
         }
 
-        fn aside(&self) {
-            (self.0)(ASIDE);
+        fn aside(&self, task: usize) {
+            (self.0)(ASIDE + task);
+        }
+
+        fn after_asides(&self) {
+            (self.0)(AFTER);
         }
     }
 
     #[test]
     fn each_task_of_each_round_is_done_once() {
         for threads in [1, 2, 5] {
-            let done: Vec<AtomicUsize> = (0..=ASIDE).map(|_| AtomicUsize::new(0)).collect();
+            let done: Vec<AtomicUsize> = (0..=AFTER).map(|_| AtomicUsize::new(0)).collect();
             let work = Calls(|i: usize| _ = done[i].fetch_add(1, Ordering::SeqCst));
             Crew::with(threads, true, None, &work, |crew| {
                 for window in 0..200 {
-                    crew.begin_window(window % 3 != 0);
+                    crew.begin_window(window % 3 * 4);
                     for round in 0..3 {
                         crew.run((window + round) % 41, round == 0);
                     }
                     crew.end_window();
-                    let asides = (0..=window).filter(|window| window % 3 != 0).count();
-                    assert_eq!(done[ASIDE].load(Ordering::SeqCst), asides, "window {window}, {threads} threads");
+                    let with_aside = |aside| (0..=window).filter(|window| window % 3 * 4 > aside).count();
+                    for aside in 0..8 {
+                        let done = done[ASIDE + aside].load(Ordering::SeqCst);
+                        assert_eq!(done, with_aside(aside), "window {window}, {threads} threads, task {aside}");
+                    }
+                    assert_eq!(done[AFTER].load(Ordering::SeqCst), with_aside(0), "window {window}, {threads} threads");
                     if window % 50 == 0 {
                         // Long enough for helpers to fall asleep.
                         std::thread::sleep(Duration::from_millis(1));
@@ -425,11 +451,11 @@ mod tests {
     #[test]
     fn a_panic_of_any_thread_reaches_the_caller() {
         for threads in [1, 3] {
-            for bad in [7, ASIDE] {
+            for bad in [7, ASIDE, ASIDE + 2, AFTER] {
                 let work = Calls(|i: usize| assert_ne!(i, bad));
                 let outcome = catch_unwind(|| {
                     Crew::with(threads, true, None, &work, |crew| {
-                        crew.begin_window(true);
+                        crew.begin_window(3);
                         crew.run(20, true);
                         crew.end_window();
                     });

@@ -86,9 +86,7 @@ pub struct Machine<C: Core> {
 /// windows. No lock is ever waited for.
 struct Floor<'a, C: Core> {
     units: Vec<Mutex<&'a mut Unit<C>>>,
-    memory: Mutex<&'a mut MemorySystem>,
-    /// How far each of its sides goes in this window, if it has work.
-    memory_upto: Mutex<Option<(Cycle, Cycle)>>,
+    memory: RwLock<&'a mut MemorySystem>,
     world: RwLock<(&'a mut C::Shared, &'a [C::Kernel])>,
     shift: RwLock<Shift>,
 }
@@ -122,12 +120,12 @@ impl<C: Core> Work for Floor<'_, C> {
         self.run_unit(shift.units[task], shift.end, shift.stop);
     }
 
-    fn aside(&self) {
-        let mut memory = own(&self.memory);
-        if let Some((requests, replies)) = *own(&self.memory_upto) {
-            memory.run_requests(requests);
-            memory.run_replies(replies);
-        }
+    fn aside(&self, task: usize) {
+        read(&self.memory).run_part(task);
+    }
+
+    fn after_asides(&self) {
+        read(&self.memory).end_window();
     }
 }
 
@@ -198,7 +196,7 @@ impl<C: Core> Machine<C> {
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
         let (count, per_unit) = (cores.len(), config.sms_per_cluster as usize);
-        let memory = MemorySystem::new(config);
+        let mut memory = MemorySystem::new(config);
         let mut cores = cores.into_iter();
         let unit = |unit| Unit::new(config, unit, unit * per_unit, cores.by_ref().take(per_unit).collect());
         let control = Control {
@@ -291,7 +289,7 @@ impl<C: Core> Machine<C> {
         // Cores that run in step would wait for each other.
         let host = self.threads.clone();
         let share = host.enter();
-        let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len()) };
+        let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len() + self.memory.partitions()) };
         let (control, floor) = self.split();
         let measure = host.measure();
         let note = |event: fn(&mut Scaling)| measure.iter().for_each(|scaling| event(&mut own(scaling)));
@@ -308,8 +306,7 @@ impl<C: Core> Machine<C> {
         let Self { units, memory, shared, kernels, control, .. } = self;
         let floor = Floor {
             units: units.iter_mut().map(Mutex::new).collect(),
-            memory: Mutex::new(memory),
-            memory_upto: Mutex::default(),
+            memory: RwLock::new(memory),
             world: RwLock::new((shared, kernels)),
             shift: RwLock::default(),
         };
@@ -448,12 +445,11 @@ impl<C: Core> Control<C> {
         let cut = if self.kernel_ready > start { self.kernel_ready } else { NEVER };
         let end = window_end.min(limit).min(cut);
         self.dispatch(floor, end);
-        let memory = self.prepare_memory(floor, window_end);
-        *own(&floor.memory_upto) = memory;
+        let memory_parts = self.begin_memory(floor, window_end);
         floor
             .each_unit()
             .for_each(|mut unit| (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every));
-        crew.begin_window(memory.is_some());
+        crew.begin_window(memory_parts);
         self.run_units(floor, crew, end);
         crew.end_window();
         let fault = self.first_fault(floor);
@@ -472,24 +468,23 @@ impl<C: Core> Control<C> {
     }
 
     /// Brings the reply side of the memory system to the window's end, so that the cores see all replies of the window.
-    /// Returns how far its sides may go while the cores work.
-    fn prepare_memory(&self, floor: &Floor<'_, C>, window_end: Cycle) -> Option<(Cycle, Cycle)> {
-        let mut memory = own(&floor.memory);
+    /// Begins what it does while the cores work, and returns how many parts that has.
+    fn begin_memory(&self, floor: &Floor<'_, C>, window_end: Cycle) -> usize {
+        let mut memory = write(&floor.memory);
         if self.window == 1 {
             // In step: both sides do the present cycle.
             if memory.next_event() <= self.now {
                 memory.run_both(window_end);
                 self.exchange_messages(floor, &mut memory);
             }
-            return None;
+            return 0;
         }
         if !memory.has_done_replies(window_end) {
             // The windows before were jumped over.
-            memory.run_requests(self.now);
-            memory.run_replies(window_end);
+            memory.run_window(self.now, window_end);
             self.exchange_messages(floor, &mut memory);
         }
-        Some((self.now, window_end + self.window))
+        memory.begin_window(self.now, window_end + self.window)
     }
 
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
@@ -577,7 +572,7 @@ impl<C: Core> Control<C> {
     /// Cores and memory system exchange what they have for each other: messages, and what cores have written.
     /// Operations that wait for this are performed if they are of a cycle before `end`.
     fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<(), Box<Fault>> {
-        self.exchange_messages(floor, &mut own(&floor.memory));
+        self.exchange_messages(floor, &mut write(&floor.memory));
         let mut world = write(&floor.world);
         let shared = &mut *world.0;
         let mut waiting = Vec::new();
@@ -642,7 +637,7 @@ impl<C: Core> Control<C> {
             self.ended.push(self.running.remove(at).until(&after));
         }
         if self.flush_l2 {
-            own(&floor.memory).flush_l2();
+            write(&floor.memory).flush_l2();
         }
         self.admit(floor, self.now);
     }
@@ -732,13 +727,13 @@ impl<C: Core> Control<C> {
         let dispatch = if can_dispatch { self.now } else { self.kernel_ready };
         let units = floor.each_unit().map(|unit| unit.next_event()).min().unwrap_or(NEVER);
         let next = dispatch.min(units);
-        if next <= self.now { self.now } else { next.min(own(&floor.memory).next_event()).max(self.now) }
+        if next <= self.now { self.now } else { next.min(write(&floor.memory).next_event()).max(self.now) }
     }
 
     /// A machine in which requests circulate but nothing issues is deadlocked too.
     fn check_progress(&mut self, floor: &Floor<'_, C>) -> Result<(), MachineError> {
         let issued = floor.each_unit().map(|unit| unit.cores.iter().map(C::warp_instructions).sum::<u64>());
-        let moved = issued.sum::<u64>() + own(&floor.memory).packets_moved();
+        let moved = issued.sum::<u64>() + write(&floor.memory).packets_moved();
         if moved != self.last_move.1 {
             self.last_move = (self.now, moved);
         } else if self.now - self.last_move.0 > self.stuck_after {
@@ -837,7 +832,7 @@ impl<C: Core> Control<C> {
         upto: Cycle,
         add: impl Fn(&mut Unit<C>, &mut C::Counters, &mut AnswerCounters),
     ) -> Snapshot<C::Counters> {
-        let (memory, mut core) = (own(&floor.memory), C::Counters::default());
+        let (mut memory, mut core) = (write(&floor.memory), C::Counters::default());
         let mut counters = memory.counters();
         for mut unit in floor.each_unit() {
             add(&mut unit, &mut core, &mut counters.answers);

@@ -1,7 +1,7 @@
 //! How long a run would take on more host threads than it has: what its tasks took on one, and how they could be shared.
 //!
 //! In each round of tasks (a window has one, or several where units pause) a thread takes the next task when it has done
-//! its last one; the memory system is done beside the rounds. The calling thread does the rest alone: exchange, merge,
+//! its last one; the parts of the memory system are done beside the rounds. The calling thread does the rest alone: exchange, merge,
 //! dispatch. Deviations from a host with that many processors: tasks take as long there as one after the other here, with
 //! all caches and the memory for themselves; the cost of sharing a round is measured with two threads, and each further
 //! one adds what its part of that is.
@@ -70,14 +70,16 @@ impl Scaling {
         self.begin();
     }
 
-    /// Ends the window, with the task beside its rounds.
-    pub(crate) fn end_window(&mut self, aside: Option<&dyn Fn()>) {
+    /// Ends the window, with the tasks beside its rounds, and with what follows them.
+    pub(crate) fn end_window(&mut self, asides: impl Iterator<Item = usize>, aside: &dyn Fn(usize), after: &dyn Fn()) {
         self.end();
-        let aside = aside.map_or(Duration::ZERO, time_of);
-        self.tasks += aside;
-        self.memory += aside;
+        let asides: Vec<Duration> = asides.map(|task| time_of(|| aside(task))).collect();
+        let after = if asides.is_empty() { Duration::ZERO } else { time_of(after) };
+        let memory = asides.iter().sum::<Duration>() + after;
+        self.tasks += memory;
+        self.memory += memory;
         for (time, threads) in self.windows.iter_mut().zip(PREDICTED) {
-            *time += makespan(&self.rounds, aside, threads);
+            *time += makespan(&self.rounds, &asides, after, threads);
         }
         self.rounds.clear();
         self.begin();
@@ -114,25 +116,45 @@ fn time_of(task: impl FnOnce()) -> Duration {
     begin.elapsed()
 }
 
-/// How long a window takes on `threads` threads that take the next task each. The second thread does the task beside the
-/// rounds first, if any round is shared; else the calling one does it at the end.
-fn makespan(rounds: &[(Vec<Duration>, bool)], aside: Duration, threads: usize) -> Duration {
-    let is_beside = threads > 1 && rounds.iter().any(|(_, is_shared)| *is_shared);
-    let aside_end = if is_beside { aside } else { Duration::ZERO };
+/// How long a window takes on `threads` threads that take the next task each. Helping threads take the tasks beside the
+/// rounds first, if any round is shared, the calling one when it has done its rounds; `after` follows the last of them.
+fn makespan(rounds: &[(Vec<Duration>, bool)], asides: &[Duration], after: Duration, threads: usize) -> Duration {
+    let mut asides = asides.iter().copied();
+    let mut asides_end = Duration::ZERO;
+    // When each helping thread is free.
+    let helping = if rounds.iter().any(|(_, is_shared)| *is_shared) { threads - 1 } else { 0 };
+    let mut helpers: BinaryHeap<_> = vec![Reverse(Duration::ZERO); helping].into();
     let mut now = Duration::ZERO;
     for (times, is_shared) in rounds {
-        let there = |number: usize| if number == 1 { aside_end.max(now) } else { now };
-        let count = if *is_shared { threads } else { 1 };
-        let mut free: BinaryHeap<_> = (0..count).map(|number| Reverse(there(number))).collect();
-        let mut end = now;
-        for &time in times {
-            let Reverse(start) = free.pop().unwrap_or_default();
-            end = end.max(start + time);
-            free.push(Reverse(start + time));
+        let (mut tasks, mut caller, mut end) = (times.iter(), now, now);
+        while tasks.len() > 0 {
+            let helper = helpers.peek().map(|&Reverse(free)| free).filter(|&free| free < caller && *is_shared);
+            let Some(free) = helper else {
+                caller += *tasks.next().unwrap_or(&Duration::ZERO);
+                end = end.max(caller);
+                continue;
+            };
+            helpers.pop();
+            let done = if let Some(aside) = asides.next() {
+                asides_end = asides_end.max(free + aside);
+                free + aside
+            } else {
+                let done = free.max(now) + *tasks.next().unwrap_or(&Duration::ZERO);
+                end = end.max(done);
+                done
+            };
+            helpers.push(Reverse(done));
         }
         now = end;
     }
-    if is_beside { now.max(aside_end) } else { now + aside }
+    let mut free = helpers;
+    free.push(Reverse(now));
+    for aside in asides {
+        let Reverse(start) = free.pop().unwrap_or_default();
+        asides_end = asides_end.max(start + aside);
+        free.push(Reverse(start + aside));
+    }
+    now.max(asides_end + after)
 }
 
 #[cfg(test)]
@@ -143,12 +165,17 @@ mod tests {
     fn threads_take_the_next_task_when_they_have_done_their_last() {
         let us = Duration::from_micros;
         let round = |times: &[u64]| (times.iter().map(|&time| us(time)).collect(), true);
-        let on = |rounds: &[(Vec<Duration>, bool)], aside, threads| makespan(rounds, us(aside), threads).as_micros();
+        let on = |rounds: &[(Vec<Duration>, bool)], aside, threads| {
+            makespan(rounds, &[us(aside)], us(0), threads).as_micros()
+        };
         let one = [round(&[5, 3, 3, 2, 4])];
         assert_eq!([1, 2, 3, 5, 64].map(|threads| on(&one, 0, threads)), [17, 10, 7, 5, 5]);
         assert_eq!([1, 2].map(|threads| on(&[], 4, threads)), [4, 4]);
         // The second thread does the task beside first.
         assert_eq!([1, 2, 64].map(|threads| on(&one, 9, threads)), [26, 15, 9]);
+        // The calling thread helps with what is left at the end.
+        let parts = |threads| makespan(&one, &[us(6), us(6), us(6)], us(1), threads).as_micros();
+        assert_eq!([1, 2, 3, 64].map(parts), [36, 19, 13, 7]);
         let two = [round(&[5, 3, 3, 2, 4]), round(&[2, 2])];
         assert_eq!([1, 2, 3].map(|threads| on(&two, 9, threads)), [30, 17, 12]);
     }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Why bytes are not the state of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -345,6 +346,12 @@ impl<T: Persist> Persist for Box<T> {
 impl<T: Fresh> Fresh for Box<T> {
     fn fresh() -> Self {
         Self::new(T::fresh())
+    }
+}
+
+impl<T: Persist> Persist for Mutex<T> {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.get_mut().unwrap_or_else(PoisonError::into_inner).persist(archive)
     }
 }
 

@@ -67,6 +67,13 @@ impl<T: Copy> Ring<T> {
         if i < self.len { self.slots.get(self.place(i)) } else { None }
     }
 
+    /// Entry number `i`, counted from the oldest.
+    #[inline(always)]
+    pub fn get_mut(&mut self, i: usize) -> Option<&mut T> {
+        let at = self.place(i);
+        if i < self.len { self.slots.get_mut(at) } else { None }
+    }
+
     /// The oldest entry.
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {

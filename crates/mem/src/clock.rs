@@ -24,10 +24,16 @@ impl Ratio {
         Self { num: num / divisor, den: den / divisor }
     }
 
+    /// Whether both clocks are the same.
+    #[inline]
+    pub fn is_one(self) -> bool {
+        self.num == self.den
+    }
+
     /// The last edge of the target clock at or before edge `tick` of the source clock.
     #[inline]
     pub fn floor(self, tick: u64) -> u64 {
-        if self.num == self.den {
+        if self.is_one() {
             return tick;
         }
         match tick.checked_mul(self.num) {
@@ -39,7 +45,7 @@ impl Ratio {
     /// The first edge of the source clock at or after edge `tick` of the target clock.
     #[inline]
     pub fn first_source_at(self, tick: u64) -> u64 {
-        if self.num == self.den {
+        if self.is_one() {
             return tick;
         }
         match tick.checked_mul(self.den) {
@@ -57,6 +63,9 @@ impl Ratio {
     /// Compares the times of edge `source` of the source clock and edge `target` of the target's.
     #[inline]
     pub fn compare(self, source: u64, target: u64) -> Ordering {
+        if self.is_one() {
+            return source.cmp(&target);
+        }
         (u128::from(source) * u128::from(self.num)).cmp(&(u128::from(target) * u128::from(self.den)))
     }
 }
@@ -95,10 +104,46 @@ impl Clocks {
         }
     }
 
+    /// Calls `edge` with the edges of crossbar and L2 that belong to core cycle `t`, in order of time: those after the
+    /// last core cycle and not after `t`. Edge 0 of every clock belongs to core cycle 0.
+    #[inline]
+    pub fn each_edge(&self, t: Cycle, mut edge: impl FnMut(Edge)) {
+        if self.interconnect.is_one() && self.l2.is_one() {
+            return edge(Edge { interconnect: Some(t), l2: Some(t) });
+        }
+        let first = |ratio: Ratio| if t == 0 { 0 } else { ratio.floor(t - 1) + 1 };
+        let (mut interconnect, interconnect_last) = (first(self.interconnect), self.interconnect.floor(t));
+        let (mut l2, l2_last) = (first(self.l2), self.l2.floor(t));
+        while interconnect <= interconnect_last || l2 <= l2_last {
+            let order = match (interconnect <= interconnect_last, l2 <= l2_last) {
+                (true, false) => Ordering::Less,
+                (false, _) => Ordering::Greater,
+                (true, true) => self.interconnect_to_l2.compare(interconnect, l2),
+            };
+            let (is_interconnect, is_l2) = (order.is_le(), order.is_ge());
+            edge(Edge { interconnect: is_interconnect.then_some(interconnect), l2: is_l2.then_some(l2) });
+            interconnect += u64::from(is_interconnect);
+            l2 += u64::from(is_l2);
+        }
+    }
+
     /// The core cycle in which DRAM edge `tick` is taken.
     pub fn core_cycle_of_dram(&self, tick: u64) -> Cycle {
         if tick == u64::MAX { kit::NEVER } else { self.dram.first_source_at(tick) }
     }
+}
+
+/// The first of the cycles from `done` on and before `end` that has something to do.
+#[inline]
+pub(crate) fn due_before(next: Cycle, done: Cycle, end: Cycle) -> Option<Cycle> {
+    Some(next.max(done)).filter(|&due| due < end)
+}
+
+/// An edge of the crossbar's clock, of the L2's, or of both at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub interconnect: Option<u64>,
+    pub l2: Option<u64>,
 }
 
 #[cfg(test)]

@@ -64,11 +64,13 @@ impl Transaction {
     }
 
     /// Bytes touched in every covered sector (see [`Request::byte_mask`]).
+    #[inline]
     pub fn byte_mask(&self) -> u32 {
         self.byte_masks[self.sectors()].iter().fold(u32::MAX, |mask, sector| mask & sector)
     }
 
     /// The request that asks the next level for this transaction.
+    #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
         let byte_mask = self.byte_mask();
         Request { address: self.address, bytes: self.bytes, kind, local, byte_mask, token, from_dram: false }

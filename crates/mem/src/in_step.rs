@@ -6,7 +6,7 @@ use kit::{Counters, Cycle, NEVER};
 
 /// A memory system with the gates of its clusters, for requesters that are at the same cycle: they see what has left
 /// their ports in the cycle before.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct InStep {
     /// The memory system.
     pub system: MemorySystem,
@@ -52,7 +52,7 @@ impl InStep {
 
     /// The first cycle that has not been done and in which anything can happen, given the contents of the ports: exact
     /// or early, never late; [`NEVER`] if nothing is under way.
-    pub fn next_event(&self, ports: &[Port]) -> Cycle {
+    pub fn next_event(&mut self, ports: &[Port]) -> Cycle {
         let mut due = self.system.next_event();
         for (gate, ports) in self.gates.iter().zip(ports.chunks(self.sms_per_cluster)) {
             due = due.min(gate.next_event(self.next, ports));
@@ -64,12 +64,12 @@ impl InStep {
     }
 
     /// Whether nothing is under way, not even a write-back.
-    pub fn is_idle(&self) -> bool {
+    pub fn is_idle(&mut self) -> bool {
         self.system.is_idle() && self.gates.iter().all(Gate::is_empty)
     }
 
     /// What has happened so far.
-    pub fn counters(&self) -> MemoryCounters {
+    pub fn counters(&mut self) -> MemoryCounters {
         let mut all = self.system.counters();
         self.gates.iter().for_each(|gate| all.answers.add(gate.answers()));
         all

@@ -61,6 +61,7 @@ pub mod cache;
 pub mod carveout;
 mod clock;
 pub mod coalesce;
+mod coming;
 mod crossbar;
 pub mod dram;
 mod gate;
@@ -74,6 +75,7 @@ mod staged;
 mod system;
 #[cfg(test)]
 mod testing;
+mod topology;
 
 pub use cache::{Cache, CacheCounters};
 pub use crossbar::CrossbarCounters;

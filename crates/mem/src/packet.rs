@@ -1,6 +1,6 @@
 //! Packets in flight, by number.
 
-use crate::Request;
+use crate::{Request, RequestKind};
 use kit::Cycle;
 
 /// A request in the memory system.
@@ -9,10 +9,28 @@ pub(crate) struct Packet {
     pub request: Request,
     /// The SM that sent the request.
     pub sm: u16,
-    /// Sectors (parts) without a reply so far.
+    /// Parts without a reply so far: sectors, or lines where the L2 fetches whole ones.
     pub parts_left: u8,
     /// Cycle of the request.
     pub since: Cycle,
+}
+
+impl Packet {
+    /// Whether it is looked up at once, without the slice's latency path.
+    #[inline]
+    pub fn skips_path(&self) -> bool {
+        self.request.kind == RequestKind::Texture
+    }
+}
+
+/// A packet that comes to a slice's latency path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// The L2 cycle.
+    pub at: u64,
+    /// Number of the slice in its partition.
+    pub slice: u8,
+    pub packet: Packet,
 }
 
 /// Number of a packet.
@@ -36,10 +54,11 @@ impl Part {
     }
 }
 
-/// All packets in flight.
+/// The packets of a partition.
 pub(crate) type Packets = kit::Slab<Packet>;
 
 kit::persist! {
     new struct Packet { request, sm, parts_left, since }
+    new struct Delivery { at, slice, packet }
     new id Part;
 }

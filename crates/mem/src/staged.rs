@@ -42,9 +42,9 @@ impl<T: Copy> StagedQueue<T> {
 
     /// Hands the oldest entry of the first stage, which there must be, on to the second.
     #[inline]
-    pub fn hand_on(&mut self) {
-        debug_assert!(self.waiting() > 0);
+    pub fn hand_on(&mut self) -> &mut T {
         self.ready += 1;
+        self.entries.get_mut(self.ready - 1).expect("the first stage has an entry")
     }
 
     /// Entries in the second stage.

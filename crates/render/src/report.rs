@@ -368,7 +368,7 @@ fn scaling(measured: &HostScaling) -> String {
         let _ = writeln!(out, "  {:>3}  {:>9}  {times:>6} times faster", on.threads, number::seconds(on.seconds));
     }
     let (alone, memory) = (share(measured.alone_seconds), share(measured.memory_seconds));
-    let _ = writeln!(out, "  {alone} of the time is between tasks, {memory} in the memory system, which is one task");
+    let _ = writeln!(out, "  {alone} of the time is between tasks, {memory} in the memory system");
     out
 }
 

@@ -92,7 +92,7 @@ fn scaling() -> Value {
         [
             ("alone_seconds", seconds("Between tasks: exchange, merge, dispatch.")),
             ("task_seconds", seconds("In tasks: cores and memory system.")),
-            ("memory_seconds", seconds("In the memory system, which is one task.")),
+            ("memory_seconds", seconds("In the memory system, all its tasks.")),
             ("handover_seconds", seconds("What sharing a round with a second thread costs on this host.")),
             (
                 "threads",

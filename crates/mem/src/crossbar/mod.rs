@@ -1,7 +1,8 @@
 //! One subnet of the crossbar: packets from input queues to output queues.
 //!
 //! The inputs' queues are an SM's outbox or a slice's replies; the crossbar knows the destination of
-//! each queue's head. Packets are one flit. Per crossbar cycle each output takes at most one packet.
+//! each queue's head, and how many packets are in the queue of each output. Packets are one flit. Per crossbar
+//! cycle each output takes at most one packet.
 //!
 //! To add an arbiter: a file with a type that implements [`Arbiter`], its row in `arbiters!`, and
 //! its word in [`config::Arbiter`].
@@ -11,7 +12,6 @@ mod oldest_first;
 mod ports;
 mod round_robin;
 
-use kit::BitSet;
 use kit::persist::{Archive, Mismatch, Persist};
 pub use ports::CrossbarCounters;
 use ports::{Arbiter, Ports};
@@ -92,26 +92,15 @@ impl Crossbar {
         }
     }
 
-    /// Outputs with packets in their queue.
+    /// A packet has left the queue of `output`.
     #[inline]
-    pub fn occupied(&self) -> &BitSet {
-        &self.ports.occupied
+    pub fn release(&mut self, output: usize) {
+        self.ports.outputs[output].queued -= 1;
     }
 
-    /// Takes the oldest packet at `output`.
-    #[inline]
-    pub fn pop(&mut self, output: usize) -> Option<u32> {
-        let queue = &mut self.ports.outputs[output].queue;
-        let packet = queue.pop_front();
-        if queue.is_empty() {
-            self.ports.occupied.remove(output);
-        }
-        packet
-    }
-
-    /// `packets` packets for `output` that its source has passed on still take room of its queue.
-    pub fn set_beyond(&mut self, output: usize, packets: usize) {
-        self.ports.outputs[output].beyond = packets;
+    /// The queue of `output` has `packets` packets.
+    pub fn set_queued(&mut self, output: usize, packets: usize) {
+        self.ports.outputs[output].queued = packets;
     }
 
     /// Packets that the queue of an output holds.
@@ -134,22 +123,28 @@ mod tests {
     use config::Arbiter;
     use std::collections::VecDeque;
 
-    /// Queues of destinations; the packet is `100 * input + sequence`.
+    /// Queues of destinations, and of packets at outputs; a packet is `100 * input + sequence`.
     pub(super) struct Queues {
         queues: Vec<VecDeque<usize>>,
         sent: Vec<u32>,
+        outputs: Vec<VecDeque<u32>>,
+    }
+
+    impl Queues {
+        /// Takes the oldest packet at `output`.
+        pub fn pop(&mut self, crossbar: &mut Crossbar, output: usize) -> Option<u32> {
+            let packet = self.outputs[output].pop_front()?;
+            crossbar.release(output);
+            Some(packet)
+        }
     }
 
     impl Source for Queues {
         fn take(&mut self, input: usize, output: usize) -> Taken {
             assert_eq!(self.queues[input].pop_front(), Some(output));
             self.sent[input] += 1;
-            let packet = 100 * input as u32 + self.sent[input];
-            Taken {
-                packet: Some(packet),
-                data_bytes: 32 * (input as u32 % 3),
-                next: self.queues[input].front().copied(),
-            }
+            self.outputs[output].push_back(100 * input as u32 + self.sent[input]);
+            Taken { data_bytes: 32 * (input as u32 % 3), next: self.queues[input].front().copied() }
         }
     }
 
@@ -168,7 +163,8 @@ mod tests {
             }
         }
         let queues = queues.iter().map(|q| q.iter().copied().collect()).collect::<Vec<_>>();
-        (crossbar, Queues { sent: vec![0; queues.len()], queues })
+        let outputs = vec![VecDeque::new(); outputs];
+        (crossbar, Queues { sent: vec![0; queues.len()], queues, outputs })
     }
 
     pub(super) fn run(
@@ -180,7 +176,7 @@ mod tests {
         let mut out = Vec::new();
         for cycle in cycles {
             crossbar.transfer(cycle, queues);
-            out.extend(crossbar.pop(output));
+            out.extend(queues.pop(crossbar, output));
         }
         out
     }
@@ -210,7 +206,7 @@ mod tests {
             }
             assert_eq!(crossbar.counters().packets, 8, "{arbiter:?}: four in each output queue");
             assert_eq!(crossbar.counters().output_full, 4);
-            crossbar.pop(1);
+            queues.pop(&mut crossbar, 1);
             crossbar.transfer(6, &mut queues);
             assert_eq!(crossbar.counters().packets, 9);
         }

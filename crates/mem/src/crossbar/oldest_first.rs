@@ -92,7 +92,7 @@ mod tests {
                         (sent[i], since[i]) = (sent[i] + 1, cycle + 1);
                         (100 * i + sent[i]) as u32
                     });
-                    prop_assert_eq!(crossbar.pop(output), expected);
+                    prop_assert_eq!(source.pop(&mut crossbar, output), expected);
                 }
             }
             prop_assert!(!crossbar.has_offers());

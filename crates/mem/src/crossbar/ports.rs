@@ -1,6 +1,6 @@
 //! Heads of inputs and queues of outputs, as arbiters see them.
 
-use kit::{BitSet, Ring};
+use kit::BitSet;
 
 kit::counters! {
     /// What one direction of the crossbar has done.
@@ -24,8 +24,6 @@ const HEADER_BYTES: u32 = 8;
 /// A packet that leaves its input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// The packet for the queue of the output, or none if the source has passed it on.
-    pub packet: Option<u32>,
     /// Bytes of data in the packet, header left out.
     pub data_bytes: u32,
     /// The output of the next packet of that input.
@@ -34,7 +32,7 @@ pub(crate) struct Taken {
 
 /// Where packets come from.
 pub(crate) trait Source {
-    /// Takes the head of `input` for `output`.
+    /// Takes the head of `input`, and puts it into the queue of `output`.
     fn take(&mut self, input: usize, output: usize) -> Taken;
 }
 
@@ -43,9 +41,8 @@ pub(super) struct Output {
     /// Inputs whose head is for this output.
     pub requests: BitSet,
     pub request_count: u32,
-    pub queue: Ring<u32>,
-    /// Packets of this output that its source has passed on, and that still take room of the queue.
-    pub beyond: usize,
+    /// Packets in its queue, which is the source's.
+    pub queued: usize,
 }
 
 /// An arbitration policy: which input each output takes.
@@ -67,8 +64,6 @@ pub(super) struct Ports {
     /// Outputs of some head.
     pub requested: BitSet,
     pub outputs: Box<[Output]>,
-    /// Outputs with packets in their queue.
-    pub occupied: BitSet,
     pub output_limit: usize,
     pub flit_bytes: u32,
     pub counters: CrossbarCounters,
@@ -76,14 +71,13 @@ pub(super) struct Ports {
 
 impl Ports {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { requests: BitSet::new(inputs), request_count: 0, queue: Ring::new(), beyond: 0 };
+        let output = Output { requests: BitSet::new(inputs), request_count: 0, queued: 0 };
         Self {
             inputs,
             heads: BitSet::new(inputs),
             head_to: vec![0; inputs].into(),
             requested: BitSet::new(outputs),
             outputs: vec![output; outputs].into(),
-            occupied: BitSet::new(outputs),
             output_limit: config.output_buffer_packets.max(1) as usize,
             flit_bytes: config.flit_bytes.max(1),
             counters: CrossbarCounters::default(),
@@ -102,22 +96,15 @@ impl Ports {
 
     #[inline]
     pub fn has_room(&self, output: usize) -> bool {
-        let output = &self.outputs[output];
-        output.queue.len() + output.beyond < self.output_limit
+        self.outputs[output].queued < self.output_limit
     }
 
     /// Moves the head of `input` to `output`; the next packet of the input is its head then.
     #[inline(always)]
     pub fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
-        let Taken { packet, data_bytes, next } = source.take(input, output);
+        let Taken { data_bytes, next } = source.take(input, output);
         let to = &mut self.outputs[output];
-        match packet {
-            Some(packet) => {
-                to.queue.push_back(packet);
-                self.occupied.insert(output);
-            }
-            None => to.beyond += 1,
-        }
+        to.queued += 1;
         self.counters.packets += 1;
         self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
         if next == Some(output) {
@@ -136,6 +123,6 @@ impl Ports {
 }
 
 kit::persist! {
-    struct Output { requests, request_count, queue, beyond }
-    struct Ports { heads, head_to, requested, outputs, occupied, counters; skip inputs, output_limit, flit_bytes }
+    struct Output { requests, request_count, queued }
+    struct Ports { heads, head_to, requested, outputs, counters; skip inputs, output_limit, flit_bytes }
 }

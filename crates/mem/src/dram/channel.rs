@@ -139,7 +139,11 @@ impl Channel {
         self.refresh(now);
         self.return_to_slice(now, slices);
         self.move_data(now);
-        if self.schedule() || self.commands_due <= now {
+        if let Some(bank) = self.schedule() {
+            let command = Command::ALL[usize::from(self.needed[bank])];
+            self.commands_due = self.commands_due.min(self.able_from[bank].max(self.rules.common(command)));
+        }
+        if self.commands_due <= now {
             self.issue_commands(now);
             self.commands_due = self.next_command(now + 1);
         }
@@ -198,6 +202,9 @@ impl Channel {
         if self.return_queue_full() {
             return;
         }
+        if self.data.next_due() > now && !self.data.is_frozen() {
+            return;
+        }
         let Some(id) = self.data.pop(now) else { return };
         let burst_bytes = self.burst_bytes;
         let entry = &mut self.entries[id.into()];
@@ -211,15 +218,16 @@ impl Channel {
     }
 
     /// One free bank takes a request, if there is one for it.
-    fn schedule(&mut self) -> bool {
+    #[inline]
+    fn schedule(&mut self) -> Option<usize> {
         if let Some(request) = self.arriving.take() {
             self.scheduler.push(request);
         }
         if !self.scheduler.can_choose(self.free_banks()) {
-            return false;
+            return None;
         }
         let banks = Banks { free: self.free_banks(), first: self.first_bank, open_row: &self.open_row };
-        let Some(choice) = self.scheduler.choose(banks) else { return false };
+        let choice = self.scheduler.choose(banks)?;
         let bank = usize::from(choice.request.bank);
         self.serving[bank] = choice.request.id;
         self.busy |= 1 << bank;
@@ -229,7 +237,7 @@ impl Channel {
         }
         self.counters.scheduled += 1;
         self.counters.row_hits += u64::from(choice.row_hit && self.active >> bank & 1 != 0);
-        true
+        Some(bank)
     }
 
     /// Banks that serve no request.
@@ -396,7 +404,7 @@ impl Channel {
             s = if s + 1 < slices.len() { s + 1 } else { 0 };
             match self.may_take(s, &slices[s], room) {
                 None => {}
-                // The one whose turn it is holds up the others.
+                // The one whose turn it is holds up the others, until a bank takes a request.
                 Some(false) => return false,
                 Some(true) => {
                     self.woken |= u64::from(slices[s].is_full_towards(Side::Dram)) << s;
@@ -445,7 +453,7 @@ impl Channel {
         self.counters.requests += 1;
     }
 
-    /// The first cycle after `now` in which anything can happen.
+    /// The first cycle after `now` in which anything can happen, where no slice has a request that can be taken.
     fn due_after(&self, now: u64, room: [bool; 2], slices: &[Slice]) -> u64 {
         let soon = now + 1;
         if self.arriving.is_some() || self.scheduler.can_choose(self.free_banks()) {
@@ -464,9 +472,6 @@ impl Channel {
             && room[usize::from(self.entries[id.into()].request.write)]
         {
             due = due.min(at);
-        }
-        if slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true)) {
-            return soon;
         }
         due.min(self.commands_due).max(soon)
     }

@@ -28,6 +28,10 @@ impl DataPipe {
         self.frozen_since.get_or_insert(now);
     }
 
+    pub fn is_frozen(&self) -> bool {
+        self.frozen_since.is_some()
+    }
+
     pub fn is_full(&self, now: u64) -> bool {
         self.last + self.delay(now) > now + self.depth
     }

@@ -106,24 +106,22 @@ impl L1 {
         }
     }
 
-    /// Whether the bank's queue of an access at `address` takes it in this cycle.
+    /// Whether the queue of a bank takes an access in this cycle.
     #[inline]
-    fn has_room(&self, now: Cycle, address: u64) -> bool {
-        let queue = &self.queues[self.bank(address)];
+    fn has_room(&self, now: Cycle, bank: usize) -> bool {
+        let queue = &self.queues[bank];
         queue.last_in != Some(now) && (queue.accesses.len() as Cycle) < self.latency
     }
 
-    /// Puts an access into its bank's queue, which has room.
+    /// Puts an access into the queue of its bank, which has room.
     #[inline]
-    fn push(&mut self, now: Cycle, request: &Request) {
-        debug_assert!(self.has_room(now, request.address));
-        let bank = self.bank(request.address);
+    fn push(&mut self, now: Cycle, bank: usize, request: Request) {
         let queue = &mut self.queues[bank];
         queue.last_in = Some(now);
         if queue.accesses.is_empty() {
             self.next_due = self.next_due.min(now + self.latency);
         }
-        queue.accesses.push_back((now + self.latency, *request));
+        queue.accesses.push_back((now + self.latency, request));
         self.waiting |= 1 << bank;
     }
 
@@ -234,48 +232,49 @@ impl LoadStoreUnit {
         }
     }
 
-    /// The transaction that the dispatched access sends next, as a request.
+    /// What the dispatched access asks for, and the token of its requests.
     #[inline]
-    fn next_request(&self, slab: &Slab, dispatch: &Dispatch, bypass: bool) -> Request {
-        let transaction = &self.transactions[dispatch.sent];
+    fn requests_of(slab: &Slab, dispatch: &Dispatch, bypass: bool) -> (RequestKind, u32) {
         let flight = slab.get(dispatch.id);
-        let (kind, token) = match flight.mem.map(|m| m.access) {
+        match flight.mem.map(|m| m.access) {
             Some(Access::Store) => (RequestKind::Write, u32::from(flight.warp.0)),
             Some(Access::Atomic | Access::Reduction) => (RequestKind::Atomic, u32::from(dispatch.id.0)),
             _ => (RequestKind::Read, u32::from(dispatch.id.0) | if bypass { TOKEN_BYPASS } else { 0 }),
-        };
-        transaction.request(kind, dispatch.local, token)
+        }
     }
 
-    /// Notes that a transaction of the dispatched access has gone. True if none is left.
+    /// Notes that transactions of the dispatched access have gone: the first `sent` of all. True if none is left.
     #[inline]
-    fn sent<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: &mut Dispatch) -> bool {
-        dispatch.sent += 1;
-        state.wake_up.moved();
-        if dispatch.is_store {
-            let warp = state.slab.get(dispatch.id).warp;
-            state.warps.outstanding[warp.index()] += 1;
+    fn sent<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: Dispatch, sent: usize) -> bool {
+        if sent != dispatch.sent {
+            state.wake_up.moved();
+            if dispatch.is_store {
+                let warp = state.slab.get(dispatch.id).warp;
+                state.warps.outstanding[warp.index()] += (sent - dispatch.sent) as u32;
+            }
+            self.dispatch = Some(Dispatch { sent, ..dispatch });
         }
-        dispatch.sent == self.transactions.len()
+        sent == self.transactions.len()
     }
 
     /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
     /// if none is left and the data path is free again.
     #[inline(always)]
-    pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, mut dispatch: Dispatch) -> bool {
-        let mut done = dispatch.sent == self.transactions.len();
-        while !done {
-            let address = self.transactions[dispatch.sent].address;
-            if self.l1.as_ref().is_some_and(|l1| !l1.has_room(now, address)) {
-                // The bank has taken one in this cycle, or its queue is full, which empties by a
-                // movement of its own.
+    pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
+        let l1 = self.l1.as_mut().expect("routed to L1");
+        let mut sent = dispatch.sent;
+        while sent < self.transactions.len() {
+            let transaction = &self.transactions[sent];
+            let bank = l1.bank(transaction.address);
+            if !l1.has_room(now, bank) {
+                // It has taken one in this cycle, or its queue is full, which empties by a movement of its own.
                 break;
             }
-            let request = self.next_request(&state.slab, &dispatch, false);
-            self.l1.as_mut().expect("routed to L1").push(now, &request);
-            done = self.sent(state, &mut dispatch);
-            self.dispatch = Some(dispatch);
+            let (kind, token) = Self::requests_of(&state.slab, &dispatch, false);
+            l1.push(now, bank, transaction.request(kind, dispatch.local, token));
+            sent += 1;
         }
+        let done = self.sent(state, dispatch, sent);
         if done && now < dispatch.leaves_at {
             state.wake_up.at(dispatch.leaves_at);
             return false;
@@ -289,7 +288,7 @@ impl LoadStoreUnit {
         &mut self,
         state: &mut State<M>,
         now: Cycle,
-        mut dispatch: Dispatch,
+        dispatch: Dispatch,
         port: &mut Port,
     ) -> bool {
         if dispatch.sent == self.transactions.len() {
@@ -299,12 +298,11 @@ impl LoadStoreUnit {
             state.wake_up.at(now + 1);
             return false;
         }
-        let request = self.next_request(&state.slab, &dispatch, true);
-        port.outbox.push_back((now, request));
+        let (kind, token) = Self::requests_of(&state.slab, &dispatch, true);
+        let transaction = &self.transactions[dispatch.sent];
+        port.outbox.push_back((now, transaction.request(kind, dispatch.local, token)));
         state.counters.requests += 1;
-        let done = self.sent(state, &mut dispatch);
-        self.dispatch = Some(dispatch);
-        done
+        self.sent(state, dispatch, dispatch.sent + 1)
     }
 
     /// Each bank looks its front access up, if that has waited out the latency.

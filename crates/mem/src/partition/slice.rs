@@ -61,26 +61,19 @@ pub(crate) struct Slice {
     /// Through the raster-operations path, a fixed latency that ends at the cycle given, to the
     /// queue that the cache takes from.
     from_crossbar: StagedQueue<(u64, Part)>,
-    /// Parts of requests from the other half of the chip, with the cycle in which they come to the path, and whether
-    /// they skip it.
-    from_far: Ring<(u64, Part, bool)>,
     cache: Cache,
     to_dram: Ring<ToDram>,
     from_dram: Ring<FromDram>,
-    /// To the crossbar's input buffer.
-    to_crossbar: StagedQueue<Part>,
+    /// To the crossbar's input buffer, with the crossbar cycle from which they are there.
+    to_crossbar: StagedQueue<(u64, Part)>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
     rop_latency: u64,
     /// What the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
-    /// Whether there was room for a packet, for the request side, which comes later: the L2 cycles in which that
-    /// changed, and the last state recorded.
-    room_changes: Ring<(u64, bool)>,
-    room_recorded: bool,
-    /// Whether there was room where the request side is.
-    room_seen: bool,
+    /// Whether there is room for a packet, as the request side was last told.
+    room: bool,
     counters: PartitionCounters,
 }
 
@@ -102,7 +95,6 @@ impl Slice {
     pub fn new(l2: &config::L2) -> Self {
         Self {
             from_crossbar: StagedQueue::new(),
-            from_far: Ring::new(),
             cache: Cache::new(&l2.cache),
             to_dram: Ring::new(),
             from_dram: Ring::new(),
@@ -111,9 +103,7 @@ impl Slice {
             rop_latency: u64::from(l2.latency_cycles),
             fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
-            room_changes: Ring::new(),
-            room_recorded: true,
-            room_seen: true,
+            room: true,
             counters: PartitionCounters::default(),
         }
     }
@@ -121,72 +111,27 @@ impl Slice {
     /// Whether a packet of up to four sectors can come in. Queues shorter than that take a packet
     /// when they are empty.
     #[inline]
-    pub fn has_room_for_packet(&self) -> bool {
+    fn has_room_for_packet(&self) -> bool {
         let limit = self.limits[0];
         self.from_crossbar.ready() + limit.min(4) <= limit
     }
 
-    /// Records whether there is room for a packet from L2 cycle `from` on.
+    /// Whether there is room for a packet, if that has changed since this was last called.
     #[inline]
-    pub fn record_room(&mut self, from: u64) {
+    pub fn changed_room(&mut self) -> Option<bool> {
         let room = self.has_room_for_packet();
-        if room != self.room_recorded {
-            self.room_recorded = room;
-            self.room_changes.push_back((from, room));
-        }
+        (std::mem::replace(&mut self.room, room) != room).then_some(room)
     }
 
-    /// Whether there was room for a packet in L2 cycle `cycle`, which is not before that of the last call.
+    /// The parts of a packet come to the slice's path in L2 cycle `now`. Those of textures skip it.
     #[inline]
-    pub fn had_room_for_packet(&mut self, cycle: u64) -> bool {
-        while let Some(&(from, room)) = self.room_changes.front()
-            && from <= cycle
-        {
-            self.room_changes.pop_front();
-            self.room_seen = room;
-        }
-        self.room_seen
-    }
-
-    /// Notes that a packet had to stay in the crossbar.
-    pub fn count_input_blocked(&mut self) {
-        self.counters.input_blocked += 1;
-    }
-
-    /// Takes a packet apart into what the cache fetches at once: sectors or lines, which come to the slice's path
-    /// after `far` cycles. Returns whether they can be looked up at once.
-    #[inline]
-    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet, far: u64) -> bool {
-        let Request { address, bytes, .. } = packet.request;
-        let within = address as u32 & (self.fetch_bytes - 1);
-        let parts = (within + bytes).div_ceil(self.fetch_bytes).clamp(1, 4);
-        packet.parts_left = parts as u8;
-        self.counters.parts += u64::from(parts);
-        let direct = packet.request.kind == RequestKind::Texture;
-        for part in (0..parts).map(|n| Part::new(id, n)) {
-            if far > 0 {
-                self.from_far.push_back((now + far, part, direct));
+    pub fn receive(&mut self, now: u64, id: PacketId, packet: &Packet) {
+        for part in (0..u32::from(packet.parts_left)).map(|n| Part::new(id, n)) {
+            if packet.skips_path() {
+                self.from_crossbar.push_ready((now, part));
             } else {
-                self.enter_path(now, part, direct);
+                self.from_crossbar.push((now + self.rop_latency, part));
             }
-        }
-        far == 0 && (direct || self.rop_latency == 0)
-    }
-
-    #[inline]
-    fn enter_path(&mut self, now: u64, part: Part, direct: bool) {
-        if direct {
-            self.from_crossbar.push_ready((now, part));
-        } else {
-            self.from_crossbar.push((now + self.rop_latency, part));
-        }
-    }
-
-    /// Parts that come from the other half of the chip in cycle `now` enter the path.
-    pub fn arrive_from_far(&mut self, now: u64) {
-        while let Some(&(_, part, direct)) = self.from_far.front().filter(|(due, ..)| *due <= now) {
-            self.from_far.pop_front();
-            self.enter_path(now, part, direct);
         }
     }
 
@@ -223,14 +168,14 @@ impl Slice {
         {
             let part = Part(waiter.token);
             packets[part.packet()].request.from_dram = true;
-            self.to_crossbar.push(part);
+            self.to_crossbar.push((0, part));
         }
     }
 
     fn take_fill(&mut self, now: u64) {
         match self.from_dram.front() {
             Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
-            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push(part),
+            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push((0, part)),
             Some(FromDram::Nothing) => {}
             _ => return,
         }
@@ -272,7 +217,7 @@ impl Slice {
         if request.kind == RequestKind::WriteBack {
             finish_part(packets, part);
         } else if access.answer == Answer::Now {
-            self.to_crossbar.push(part);
+            self.to_crossbar.push((0, part));
         }
     }
 
@@ -335,26 +280,32 @@ impl Slice {
         self.to_crossbar.waiting() != 0
     }
 
-    /// Hands the oldest reply to the crossbar's input buffer of `packets` packets; false if that
+    /// Replies in the crossbar's input buffer.
+    #[inline]
+    pub fn answers_handed_over(&self) -> usize {
+        self.to_crossbar.ready()
+    }
+
+    /// Hands the oldest reply to the crossbar's input buffer of `packets` packets in crossbar cycle `now`; false if that
     /// has no room.
     #[inline]
-    pub fn hand_over_answer(&mut self, packets: usize) -> bool {
+    pub fn hand_over_answer(&mut self, now: u64, packets: usize) -> bool {
         let room = self.to_crossbar.ready() < packets;
         if room {
-            self.to_crossbar.hand_on();
+            self.to_crossbar.hand_on().0 = now;
         }
         room
     }
 
-    /// The head of the crossbar's input buffer.
+    /// The head of the crossbar's input buffer, and since when it is there.
     #[inline]
-    pub fn next_answer(&self) -> Option<Part> {
+    pub fn next_answer(&self) -> Option<(u64, Part)> {
         self.to_crossbar.first_ready()
     }
 
     #[inline]
     pub fn pop_answer(&mut self) -> Option<Part> {
-        self.to_crossbar.pop()
+        self.to_crossbar.pop().map(|(_, part)| part)
     }
 
     /// Data in a reply to `request`: a sector or line of it, or all that was asked for.
@@ -422,8 +373,7 @@ kit::persist! {
     enum FromDram { Fill(mshr) = 0, Written(part) = 1, Nothing = 2 }
     new struct Blocked { failure, tried }
     struct Slice {
-        from_crossbar, from_far, cache, to_dram, from_dram, to_crossbar, blocked, room_changes, room_recorded, room_seen,
-        counters;
+        from_crossbar, cache, to_dram, from_dram, to_crossbar, blocked, room, counters;
         skip limits, rop_latency, fetch_bytes
     }
 }

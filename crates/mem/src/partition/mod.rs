@@ -1,0 +1,231 @@
+//! A memory partition: some L2 slices, and the DRAM channel that they share.
+//!
+//! Beside its requests it needs nothing of other parts as long as the reply crossbar's input buffers have room, and
+//! simulates a window by itself.
+
+mod slice;
+
+use crate::clock::{Clocks, Edge};
+use crate::dram::Channel;
+use crate::packet::{Delivery, Packets};
+use crate::topology::Topology;
+use config::GpuConfig;
+use kit::bits::set_bits;
+use kit::{Cycle, NEVER, Ring};
+pub use slice::PartitionCounters;
+pub(crate) use slice::{FromDram, Side, Slice, ToDram, finish_part};
+
+/// A memory partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Partition {
+    /// The first core cycle that it has not done, and the next one in which anything can happen.
+    done: Cycle,
+    next: Cycle,
+    pub packets: Packets,
+    pub slices: Box<[Slice]>,
+    pub channel: Channel,
+    /// The core cycle in which the channel is due.
+    channel_due: Cycle,
+    /// Packets from the request side that have not been taken in.
+    pub deliveries: Ring<Delivery>,
+    /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
+    timers: Ring<(u64, u8)>,
+    /// Slices that have something to do in their next cycle, as a mask.
+    active: u64,
+    /// Slices with replies for the crossbar.
+    answering: u64,
+    /// Slices that have handed replies over to the crossbar's input buffers since its side looked last.
+    pub handed_over: u64,
+    /// Slices that have room for packets, or no longer, from an L2 cycle on: for the request side, which comes later.
+    pub rooms: Ring<(u8, u64, bool)>,
+}
+
+impl Partition {
+    pub fn new(config: &GpuConfig, clocks: &Clocks) -> Self {
+        let slices = config.l2.slices_per_partition.max(1) as usize;
+        Self {
+            done: 0,
+            next: NEVER,
+            packets: Packets::default(),
+            slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
+            channel: Channel::new(&config.dram, slices, clocks.dram),
+            channel_due: NEVER,
+            deliveries: Ring::new(),
+            timers: Ring::new(),
+            active: 0,
+            answering: 0,
+            handed_over: 0,
+            rooms: Ring::new(),
+        }
+    }
+
+    /// The next core cycle in which anything can happen: exact or early, never late.
+    #[inline]
+    pub fn next_event(&self, topology: &Topology) -> Cycle {
+        match self.deliveries.front() {
+            None => self.next,
+            Some(first) if first.packet.skips_path() => self.done,
+            Some(first) => self.next.min(topology.clocks.l2.first_source_at(first.at + topology.rop_latency)),
+        }
+    }
+
+    /// Whether no input buffer of the reply crossbar can become full within `cycles` crossbar cycles.
+    pub fn has_room_towards_crossbar(&self, cycles: u64, topology: &Topology) -> bool {
+        let room = |slice: &Slice| slice.answers_handed_over() as u64 + cycles <= topology.input_packets as u64;
+        self.slices.iter().all(room)
+    }
+
+    /// Does the core cycles before `end`.
+    pub fn run(&mut self, end: Cycle, topology: &Topology) {
+        self.take_deliveries(topology);
+        while self.next < end {
+            let t = self.next;
+            topology.clocks.each_edge(t, |edge| {
+                self.begin_edge(t, edge, topology);
+                if let Some(l2) = edge.l2 {
+                    self.l2_cycle(l2, topology);
+                }
+            });
+            self.end_cycle(t, topology);
+        }
+        self.done = self.done.max(end);
+        self.next = self.next.max(self.done);
+    }
+
+    /// Takes in what has come from the request side.
+    pub fn take_deliveries(&mut self, topology: &Topology) {
+        if self.deliveries.is_empty() {
+            return;
+        }
+        while let Some(Delivery { at, slice, packet }) = self.deliveries.pop_front() {
+            let id = self.packets.insert(packet);
+            self.slices[usize::from(slice)].receive(at, id, &packet);
+            if packet.skips_path() {
+                self.active |= 1 << slice;
+            } else {
+                self.timers.push_back((at + topology.rop_latency, slice));
+            }
+        }
+        self.next = self.due(topology);
+    }
+
+    /// What comes before the L2 at an edge of core cycle `t`: replies go to the crossbar, and DRAM.
+    #[inline(always)]
+    pub fn begin_edge(&mut self, t: Cycle, edge: Edge, topology: &Topology) {
+        if let Some(cycle) = edge.interconnect
+            && self.answering != 0
+        {
+            self.hand_over_answers(cycle, topology.input_packets);
+        }
+        if self.channel_due <= t || topology.exhaustive {
+            let clocks = &topology.clocks;
+            let upto = match (edge.l2, edge.interconnect) {
+                (Some(l2), _) => clocks.l2_to_dram.floor(l2),
+                (None, cycle) => clocks.interconnect_to_dram.floor(cycle.unwrap_or(0)),
+            };
+            self.run_channel(upto, topology);
+        }
+    }
+
+    /// Each slice hands one reply over to its crossbar input.
+    #[inline(never)]
+    fn hand_over_answers(&mut self, cycle: u64, input_packets: usize) {
+        for s in set_bits(self.answering) {
+            let slice = &mut self.slices[s];
+            let full = slice.is_full_towards(Side::Crossbar);
+            if !slice.hand_over_answer(cycle, input_packets) {
+                continue;
+            }
+            self.handed_over |= 1 << s;
+            self.active |= u64::from(full) << s;
+            if !slice.has_answers() {
+                self.answering &= !(1 << s);
+            }
+        }
+    }
+
+    /// The channel does its command cycles up to and including `upto`.
+    #[inline(never)]
+    fn run_channel(&mut self, upto: u64, topology: &Topology) {
+        while self.channel.next_tick() <= upto {
+            let tick = self.channel.next_tick();
+            self.active |= self.channel.tick(tick, &topology.map, &mut self.slices);
+            if topology.exhaustive {
+                self.channel.wake(tick + 1);
+            }
+        }
+        self.channel_due = topology.clocks.core_cycle_of_dram(self.channel.next_tick());
+    }
+
+    /// L2 cycle `cycle`: slices do their work.
+    #[inline(always)]
+    pub fn l2_cycle(&mut self, cycle: u64, topology: &Topology) {
+        while let Some(&(_, slice)) = self.timers.front().filter(|(due, _)| *due <= cycle) {
+            self.timers.pop_front();
+            self.active |= 1 << slice;
+        }
+        let busy = if topology.exhaustive { u64::MAX >> (64 - self.slices.len()) } else { self.active };
+        for s in set_bits(busy) {
+            self.slice_cycle(s, cycle, topology);
+        }
+    }
+
+    #[inline(never)]
+    fn slice_cycle(&mut self, s: usize, cycle: u64, topology: &Topology) {
+        let slice = &mut self.slices[s];
+        let effects = slice.tick(cycle, &topology.map, &mut self.packets);
+        if let Some(room) = slice.changed_room() {
+            self.rooms.push_back((s as u8, cycle + 1, room));
+        }
+        self.active = self.active & !(1 << s) | u64::from(slice.is_active(cycle + 1)) << s;
+        if slice.has_answers() {
+            self.answering |= 1 << s;
+        }
+        if effects.dram {
+            // DRAM has had all its edges up to this instant.
+            self.channel.wake(topology.clocks.l2_to_dram.floor(cycle) + 1);
+            self.channel_due = topology.clocks.core_cycle_of_dram(self.channel.next_tick());
+        }
+    }
+
+    /// Ends core cycle `t` with what DRAM does after the last edge of the other clocks.
+    #[inline]
+    pub fn end_cycle(&mut self, t: Cycle, topology: &Topology) {
+        if self.channel_due <= t || topology.exhaustive {
+            self.run_channel(topology.clocks.dram.floor(t), topology);
+        }
+        self.done = t + 1;
+        self.next = self.due(topology);
+    }
+
+    /// The first core cycle that has not been done and in which anything can happen.
+    #[inline]
+    fn due(&self, topology: &Topology) -> Cycle {
+        if self.active | self.answering != 0 || topology.exhaustive {
+            return self.done;
+        }
+        let timer = self.timers.front().map_or(NEVER, |&(due, _)| topology.clocks.l2.first_source_at(due));
+        timer.min(self.channel_due).max(self.done)
+    }
+
+    /// Whether nothing is under way, not even a write-back.
+    pub fn is_idle(&self) -> bool {
+        self.packets.is_empty()
+            && self.deliveries.is_empty()
+            && self.channel.in_flight() == 0
+            && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
+    }
+
+    /// Visits everything in every cycle from now on.
+    #[cfg(test)]
+    pub fn visit_everything(&mut self) {
+        self.next = 0;
+        self.channel.wake(0);
+    }
+}
+
+kit::persist! {
+    struct Partition {
+        done, next, packets, slices, channel, channel_due, deliveries, timers, active, answering, handed_over, rooms
+    }
+}

@@ -1,0 +1,166 @@
+//! The reply crossbar: from the slices' replies to the SMs' gates.
+
+use crate::clock::due_before;
+use crate::coming::Coming;
+use crate::crossbar::{Crossbar, Source, Taken};
+use crate::gate::{Arrival, Gate, Reply};
+use crate::packet::Packet;
+use crate::partition::{Partition, finish_part};
+use crate::topology::Topology;
+use config::GpuConfig;
+use kit::bits::set_bits;
+use kit::{Cycle, NEVER, Ring};
+use std::ops::DerefMut;
+
+/// The reply crossbar with its output queues.
+#[derive(Clone, Debug)]
+pub(super) struct Replies {
+    /// The first core cycle that it has not done, and the next one in which anything can happen.
+    pub done: Cycle,
+    next: Cycle,
+    pub crossbar: Crossbar,
+    /// Slices whose next reply the crossbar has not been offered: the first crossbar cycle in which it can be.
+    coming: Coming,
+    /// Parts of replies that have passed since the last exchange, by cluster.
+    arrived: Box<[Ring<Arrival>]>,
+}
+
+impl Replies {
+    pub fn new(config: &GpuConfig, topology: &Topology) -> Self {
+        let (clusters, slices) = (topology.clusters(), topology.slices());
+        Self {
+            done: 0,
+            next: NEVER,
+            crossbar: Crossbar::new(&config.interconnect, slices, clusters),
+            coming: Coming::new(slices),
+            arrived: vec![Ring::new(); clusters].into(),
+        }
+    }
+
+    /// What has passed the crossbar goes to the gate of `cluster`. The crossbar learns how much waits there.
+    pub fn hand_over(&mut self, cluster: usize, gate: &mut Gate) {
+        self.arrived[cluster].append_to(&mut gate.arrivals);
+        self.crossbar.set_queued(cluster, gate.arrivals.len());
+    }
+
+    /// The next core cycle in which anything can happen: exact or early, never late.
+    pub fn next_event(&self) -> Cycle {
+        if self.next == NEVER { NEVER } else { self.next.max(self.done) }
+    }
+
+    /// Looks at the replies that partition number `number` has handed over.
+    #[inline]
+    pub fn look_at(&mut self, number: usize, partition: &mut Partition, topology: &Topology) {
+        for place in set_bits(std::mem::take(&mut partition.handed_over)) {
+            let slice = number * topology.slices_per_partition + place;
+            if !self.crossbar.has_head(slice)
+                && let Some((from, _)) = partition.slices[place].next_answer()
+            {
+                self.coming.insert(slice, from);
+            }
+        }
+    }
+
+    /// Does the core cycles before `end`, which all partitions have done.
+    pub fn run<P: DerefMut<Target = Partition>>(&mut self, end: Cycle, partitions: &mut [P], topology: &Topology) {
+        for (number, partition) in partitions.iter_mut().enumerate() {
+            self.look_at(number, partition, topology);
+        }
+        self.next = self.due(topology);
+        while let Some(t) = due_before(self.next, self.done, end) {
+            topology.clocks.each_edge(t, |edge| {
+                if let Some(cycle) = edge.interconnect {
+                    self.pass(t, cycle, partitions, topology);
+                }
+            });
+            self.end_cycle(t, topology);
+        }
+        self.done = self.done.max(end);
+    }
+
+    /// Crossbar cycle `cycle`, of core cycle `t`.
+    pub fn pass<P: DerefMut<Target = Partition>>(
+        &mut self,
+        t: Cycle,
+        cycle: u64,
+        partitions: &mut [P],
+        topology: &Topology,
+    ) {
+        let Self { crossbar, coming, arrived, .. } = self;
+        coming.take_due(cycle, |slice| {
+            let (partition, place) = topology.place_of[slice];
+            let partition = &*partitions[usize::from(partition)];
+            let (_, part) = partition.slices[usize::from(place)].next_answer()?;
+            crossbar.offer(slice, topology.cluster_of[usize::from(partition.packets[part.packet()].sm)].into());
+            None
+        });
+        let mut source = Inputs { now: t, cycle, topology, partitions, coming, arrived };
+        crossbar.transfer(cycle, &mut source);
+    }
+
+    /// Core cycle `t` is done.
+    pub fn end_cycle(&mut self, t: Cycle, topology: &Topology) {
+        self.done = t + 1;
+        self.next = self.due(topology);
+    }
+
+    fn due(&self, topology: &Topology) -> Cycle {
+        if topology.exhaustive || self.crossbar.has_offers() {
+            return self.done;
+        }
+        match self.coming.first() {
+            NEVER => NEVER,
+            due => topology.clocks.interconnect.first_source_at(due),
+        }
+    }
+
+    /// Whether no reply waits for the exchange.
+    pub fn is_idle(&self) -> bool {
+        self.arrived.iter().all(Ring::is_empty)
+    }
+
+    /// Visits everything in every cycle from now on.
+    #[cfg(test)]
+    pub fn visit_everything(&mut self) {
+        self.next = 0;
+    }
+}
+
+/// The slices' replies as the crossbar's inputs; its outputs are the clusters' gates.
+struct Inputs<'a, P> {
+    now: Cycle,
+    cycle: u64,
+    topology: &'a Topology,
+    partitions: &'a mut [P],
+    coming: &'a mut Coming,
+    arrived: &'a mut [Ring<Arrival>],
+}
+
+impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
+    #[inline]
+    fn take(&mut self, input: usize, output: usize) -> Taken {
+        let (partition, place) = self.topology.place_of[input];
+        let partition = &mut *self.partitions[usize::from(partition)];
+        let Partition { slices, packets, .. } = partition;
+        let slice = &mut slices[usize::from(place)];
+        let part = slice.pop_answer().expect("its head was offered");
+        let request = &packets[part.packet()].request;
+        let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
+        // Of a packet that was served by sectors, the last one brings the reply.
+        let last = finish_part(packets, part);
+        let reply = last.map(|&Packet { request, sm, since, .. }| Reply { request, sm, since });
+        self.arrived[output].push_back(Arrival { from: self.now + 1, reply });
+        let next = slice.next_answer().and_then(|(from, part)| {
+            if from > self.cycle {
+                self.coming.insert(input, from);
+                return None;
+            }
+            Some(self.topology.cluster_of[usize::from(packets[part.packet()].sm)].into())
+        });
+        Taken { data_bytes, next }
+    }
+}
+
+kit::persist! {
+    struct Replies { done, next, crossbar, coming, arrived }
+}
