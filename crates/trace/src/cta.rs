@@ -241,6 +241,25 @@ impl Decoded {
             + size_of_val(&*self.warps)
     }
 
+    /// Appends CTAs, whose instructions with index *i* have index `indices[i]` here.
+    pub fn append(&mut self, next: &Self, indices: &[InstIndex]) {
+        let len = |part: usize| part as u32;
+        let (records, bases) = (len(self.records.len()), len(self.bases.len()));
+        let (forms, offsets) = (len(self.forms.len()), len(self.offsets.len()));
+        self.records.extend(next.records.iter().map(|form| form + forms));
+        self.bases.extend_from_slice(&next.bases);
+        self.forms.extend(next.forms.iter().map(|form| {
+            let shape = match form.shape {
+                Shape::Offsets(first) => Shape::Offsets(first + offsets),
+                other => other,
+            };
+            Form { pc: Pc(indices[form.pc.0 as usize]), shape, ..*form }
+        }));
+        self.offsets.extend_from_slice(&next.offsets);
+        let moved = |span: &Span| Span { next: span.next + records, end: span.end + records, base: span.base + bases };
+        self.warps.extend(next.warps.iter().map(moved));
+    }
+
     /// Replaces instruction indices by places in the finished program.
     pub fn place(&mut self, table: &InstTable) {
         for form in &mut self.forms {
@@ -265,6 +284,17 @@ pub(crate) struct Tally {
     pub accesses_beyond_memory: u64,
     pub warps_without_exit: u64,
     pub thread_instructions: u64,
+}
+
+impl Tally {
+    /// Adds the counts of other CTAs.
+    pub fn add(&mut self, other: &Self) {
+        self.accesses_without_address += other.accesses_without_address;
+        self.accesses_near_zero += other.accesses_near_zero;
+        self.accesses_beyond_memory += other.accesses_beyond_memory;
+        self.warps_without_exit += other.warps_without_exit;
+        self.thread_instructions += other.thread_instructions;
+    }
 }
 
 /// Addresses below this are not in any process's device memory.

@@ -51,18 +51,22 @@ impl InstTable {
         Self { generation, entries: Vec::new(), first: HashMap::new(), pcs: Vec::new() }
     }
 
-    fn is(&self, at: InstIndex, line: &Line<'_>) -> bool {
-        self.entries.get(at as usize).is_some_and(|e| e.pc == line.pc && *e.fixed == *line.fixed)
+    fn is(&self, at: InstIndex, pc: u64, fixed: &[u8]) -> bool {
+        self.entries.get(at as usize).is_some_and(|e| e.pc == pc && *e.fixed == *fixed)
     }
 
     /// The instruction of `line`, which is usually `likely`.
     #[inline]
     pub fn find(&self, line: &Line<'_>, likely: InstIndex) -> Option<InstIndex> {
-        if self.is(likely, line) {
+        if self.is(likely, line.pc, line.fixed) {
             return Some(likely);
         }
-        let mut at = *self.first.get(&line.pc)?;
-        while at != NONE && !self.is(at, line) {
+        self.look_up(line.pc, line.fixed)
+    }
+
+    fn look_up(&self, pc: u64, fixed: &[u8]) -> Option<InstIndex> {
+        let mut at = *self.first.get(&pc)?;
+        while at != NONE && !self.is(at, pc, fixed) {
             at = self.entries[at as usize].next;
         }
         (at != NONE).then_some(at)
@@ -72,14 +76,26 @@ impl InstTable {
     #[cold]
     pub fn add(&mut self, line: &Line<'_>) -> Result<InstIndex, &'static str> {
         let Operands { opcode, .. } = operands(line.fixed)?;
+        let meaning = meaning(opcode, self.generation);
+        let entry = Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next: NONE };
+        self.push(entry).ok_or("no more than four million static instructions")
+    }
+
+    fn push(&mut self, entry: Entry) -> Option<InstIndex> {
         let at = self.entries.len() as InstIndex;
         if at >= 1 << 22 {
-            return Err("no more than four million static instructions");
+            return None;
         }
-        let next = self.first.insert(line.pc, at).unwrap_or(NONE);
-        let meaning = meaning(opcode, self.generation);
-        self.entries.push(Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next });
-        Ok(at)
+        let next = self.first.insert(entry.pc, at).unwrap_or(NONE);
+        self.entries.push(Entry { next, ..entry });
+        Some(at)
+    }
+
+    /// Adds the instructions of `other` that are new, in their order; returns the index that each of its instructions
+    /// has here. `None` if they are too many.
+    pub fn append(&mut self, other: &Self) -> Option<Vec<InstIndex>> {
+        let index = |entry: &Entry| self.look_up(entry.pc, &entry.fixed).or_else(|| self.push(entry.clone()));
+        other.entries.iter().map(index).collect()
     }
 
     /// Number of instructions.

@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 use std::fs::File;
-use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,10 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// First bytes of a file, which identify its compression.
 const MAGIC_BYTES: u64 = 6;
 
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const XZ: &[u8] = b"\xfd7zXZ\0";
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
 /// Opens `path` with decompression (gzip, xz or zstd) according to its first bytes, whatever its name.
 ///
 /// # Errors
@@ -25,11 +29,11 @@ pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
     (&mut file).take(MAGIC_BYTES).read_to_end(&mut magic)?;
     let whole = Cursor::new(magic.clone()).chain(file);
     let buffered = |whole| BufReader::with_capacity(BUFFER_BYTES, whole);
-    Ok(if magic.starts_with(&[0x1f, 0x8b]) {
+    Ok(if magic.starts_with(GZIP) {
         Box::new(Decompressed { format: "gzip", from: flate2::bufread::MultiGzDecoder::new(buffered(whole)) })
-    } else if magic.starts_with(b"\xfd7zXZ\0") {
+    } else if magic.starts_with(XZ) {
         Box::new(Decompressed { format: "xz", from: lzma_rust2::XzReader::new(buffered(whole), true) })
-    } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+    } else if magic.starts_with(ZSTD) {
         let from = ruzstd::decoding::StreamingDecoder::new(buffered(whole)).map_err(|_| damaged("zstd"))?;
         Box::new(Decompressed { format: "zstd", from })
     } else {
@@ -53,6 +57,58 @@ impl<R: Read> Read for Decompressed<R> {
 
 fn damaged(format: &str) -> std::io::Error {
     std::io::Error::new(ErrorKind::InvalidData, format!("this is not valid {format} data"))
+}
+
+/// What is worth a thread of its own.
+const WORTH_SPLITTING: u64 = 1 << 20;
+
+/// Divides a plain trace at the beginnings of CTAs into at most `most` parts of about the same length. One part if
+/// that is not possible, or not worth it.
+pub(crate) fn split(path: &Path, most: usize) -> Vec<Range<u64>> {
+    let cuts = if most > 1 { cuts(path, most as u64).unwrap_or_default() } else { Vec::new() };
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    starts.zip(cuts.iter().copied().chain([u64::MAX])).map(|(start, end)| start..end).collect()
+}
+
+fn cuts(path: &Path, parts: u64) -> std::io::Result<Vec<u64>> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    let parts = parts.min(bytes / WORTH_SPLITTING);
+    let mut cuts: Vec<u64> = Vec::new();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    if parts > 1 {
+        let read = file.read(&mut buffer)?;
+        if [GZIP, XZ, ZSTD].iter().any(|magic| buffer[..read].starts_with(magic)) {
+            return Ok(cuts);
+        }
+    }
+    for part in 1..parts {
+        let from = (bytes / parts * part).max(cuts.last().map_or(0, |last| last + 1));
+        if let Some(at) = find(&mut file, from, b"\n#BEGIN_TB", &mut buffer)? {
+            cuts.push(at + 1);
+        }
+    }
+    Ok(cuts)
+}
+
+/// The first place of `text` in a file from byte `from` on.
+fn find(file: &mut File, from: u64, text: &[u8], buffer: &mut [u8]) -> std::io::Result<Option<u64>> {
+    let (mut start, mut held) = (from, 0);
+    file.seek(SeekFrom::Start(from))?;
+    loop {
+        let read = file.read(&mut buffer[held..])?;
+        if read == 0 {
+            return Ok(None);
+        }
+        held += read;
+        if let Some(at) = memchr::memmem::find(&buffer[..held], text) {
+            return Ok(Some(start + at as u64));
+        }
+        // The text may begin in the last bytes.
+        let kept = held.min(text.len() - 1);
+        buffer.copy_within(held - kept..held, 0);
+        (start, held) = (start + (held - kept) as u64, kept);
+    }
 }
 
 /// The lines of a file, except blank ones.
@@ -81,8 +137,22 @@ impl Lines {
         Self::open_reading(path, 4 << 10)
     }
 
+    /// Opens these bytes of the plain file at `path`, which begin with a line.
+    pub fn open_part(path: &Path, bytes: Range<u64>) -> Result<Self, TraceError> {
+        let open = || {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(bytes.start))?;
+            Ok(file.take(bytes.end - bytes.start))
+        };
+        Self::of(path, open().map(|input| Box::new(input) as _), BUFFER_BYTES)
+    }
+
     fn open_reading(path: &Path, at_a_time: usize) -> Result<Self, TraceError> {
-        let input = open_decompressed(path).map_err(|e| {
+        Self::of(path, open_decompressed(path), at_a_time)
+    }
+
+    fn of(path: &Path, input: std::io::Result<Box<dyn Read + Send>>, at_a_time: usize) -> Result<Self, TraceError> {
+        let input = input.map_err(|e| {
             let error = TraceError::new(path, 0, format!("cannot be opened: {e}"));
             if e.kind() == ErrorKind::NotFound {
                 error.hint("kernel files must be in the folder of the list, under the names in it")

@@ -56,19 +56,23 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
 /// All instructions of all warps, as text, and the oddities.
 fn run(path: &Path) -> String {
     let kept = played(&Arc::new(KernelTrace::open(path).unwrap()));
-    let read_twice = KernelTrace::open_while(path, 0, &mut || ControlFlow::Continue(())).unwrap().unwrap();
+    let read_twice = KernelTrace::open_while(path, 0, 1, &mut || ControlFlow::Continue(())).unwrap().unwrap();
     assert_eq!(played(&Arc::new(read_twice)), kept);
-    assert!(KernelTrace::open_while(path, 0, &mut || ControlFlow::Break(())).unwrap().is_none());
+    assert!(KernelTrace::open_while(path, 0, 1, &mut || ControlFlow::Break(())).unwrap().is_none());
     kept
 }
 
 fn played(trace: &Arc<KernelTrace>) -> String {
+    played_ctas(trace, 2)
+}
+
+fn played_ctas(trace: &Arc<KernelTrace>, ctas: u32) -> String {
     let mut shared = TraceShared::new();
     shared.launch(trace.clone()).unwrap();
     let mut stream = TraceStream::new();
     let (warps, context) = ([WarpSlot(4), WarpSlot(5)], StepContext { now: 0, sm: 0 });
     let mut text = String::new();
-    for cta in 0..2 {
+    for cta in 0..ctas {
         stream.prepare_cta(&mut shared, KernelId(0), Dim3::new(cta, 0, 0));
         stream.start_cta(&shared, KernelId(0), Dim3::new(cta, 0, 0), CtaSlot(0), &warps);
         for warp in warps {
@@ -297,4 +301,67 @@ fn a_wait_for_copies_leaves_the_groups_that_it_names() {
     stream.start_cta(&shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &[WarpSlot(0), WarpSlot(1)]);
     stream.step(&shared, WarpSlot(1), StepContext { now: 0, sm: 0 }, &mut out).unwrap();
     assert_eq!(out.async_groups_left, 3);
+}
+
+/// Four megabytes of a thousand CTAs, of which later ones have instructions that earlier ones lack.
+fn long_text() -> String {
+    let mut text = head(5, false).replace("(2,1,1)", "(1000,1,1)");
+    for cta in 0..1000u32 {
+        text += &format!("#BEGIN_TB\nthread block = {cta},0,0\n");
+        for warp in 0..2 {
+            text += &format!("warp = {warp}\ninsts = 60\n");
+            for inst in 0..59u32 {
+                let (pc, mask) = (16 * inst, if (cta + inst) % 7 == 0 { 0xffu32 } else { u32::MAX });
+                text += &match (inst + cta / 300) % 4 {
+                    0 => format!("{pc:04x} {mask:08x} 1 R{} IADD3 1 R4 0 0\n", inst % 200),
+                    1 => format!("{pc:04x} {mask:08x} 1 R2 LDG.E 1 R4 4 1 {:#x} 4 0\n", 0x10000 + 512 * cta + inst),
+                    2 => format!("{pc:04x} 00000007 1 R3 LDG.E 1 R8 4 2 {:#x} {inst} -8 0\n", 64 * cta),
+                    _ => format!("{pc:04x} 00000005 0 STG.E 2 R4 R2 4 0 0x2000 {:#x} 0\n", 0x9000 + cta),
+                };
+            }
+            text += "0900 ffffffff 0 EXIT 0 0 0\n";
+        }
+        text += "#END_TB\n";
+    }
+    text
+}
+
+#[test]
+fn several_threads_read_what_one_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = long_text();
+    assert!(text.len() > 4 << 20);
+    let read = |path: &Path, kept_bytes, threads| {
+        let trace = KernelTrace::open_while(path, kept_bytes, threads, &mut || ControlFlow::Continue(()));
+        trace.map(|trace| Arc::new(trace.expect("not broken off"))).map_err(|error| (error.line, error.what))
+    };
+    let said = |trace: &Arc<KernelTrace>| {
+        let insts = (0..trace.program.insts().len() as u32).map(|pc| trace.program.text(isa::Pc(pc)).to_owned());
+        (insts.collect::<Vec<_>>(), trace.warp_instructions, trace.thread_instructions, trace.oddities.clone())
+    };
+    let path = write(folder.path(), "long", text.as_bytes());
+    let alone = read(&path, usize::MAX, 1).unwrap();
+    let streams = played_ctas(&alone, 1000);
+    for threads in [2, 3, 4, 9] {
+        let together = read(&path, usize::MAX, threads).unwrap();
+        assert_eq!(said(&together), said(&alone), "{threads} threads");
+        assert!(played_ctas(&together, 1000) == streams, "{threads} threads");
+    }
+    // Decoded CTAs that are too much for all together are read again.
+    let not_kept = read(&path, 500_000, 3).unwrap();
+    assert_eq!(said(&not_kept), said(&alone));
+    assert!(played_ctas(&not_kept, 1000) == streams);
+    assert!(KernelTrace::open_while(&path, usize::MAX, 3, &mut || ControlFlow::Break(())).unwrap().is_none());
+    // Errors have the line of the whole file, in whichever part they are.
+    let lines = text.lines().count();
+    for at in [lines / 8, lines / 2, lines - 40] {
+        let damaged: Vec<_> = text.lines().enumerate().map(|(n, line)| if n == at { "oops" } else { line }).collect();
+        let path = write(folder.path(), "damaged", damaged.join("\n").as_bytes());
+        let (alone, together) = (read(&path, usize::MAX, 1).unwrap_err(), read(&path, usize::MAX, 3).unwrap_err());
+        assert_eq!(alone, together);
+    }
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    let path = write(folder.path(), "long.gz", &packed.finish().unwrap());
+    assert_eq!(said(&read(&path, usize::MAX, 3).unwrap()), said(&alone));
 }

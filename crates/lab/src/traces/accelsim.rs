@@ -84,7 +84,8 @@ fn run_all(
             continue;
         }
         let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
-        let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || simulation.keep_on())? else {
+        let threads = simulation.setup().threads.share();
+        let Some(trace) = KernelTrace::open_while(file, kept_bytes, threads, &mut || simulation.keep_on())? else {
             return Err(Stop::Run(gpu::MachineError::Interrupted));
         };
         let (instructions, trace) = (trace.warp_instructions, Arc::new(trace));
