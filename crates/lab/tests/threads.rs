@@ -84,6 +84,28 @@ fn traces_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// Another thread reads the trace of the next kernel meanwhile.
+#[test]
+fn lists_of_traces_are_the_same_on_any_number_of_threads() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traces/vectoradd/kernel-1.traceg.xz");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy(example, folder.path().join("kernel-1.traceg.xz")).expect("the example's kernel");
+    std::fs::write(folder.path().join("damaged.traceg"), "-kernel name = k\noops\n").expect("a file");
+    let list = |name: &str, kernels: &[&str]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, kernels.join("\n")).expect("a list");
+        Job::Trace { path, concurrent_streams: false }
+    };
+    let setup = Setup { any_architecture: true, ..setup("accel-sim/rtx2060s", "inorder", "") };
+    check(&setup, &list("four", &["kernel-1.traceg.xz"; 4]), &[2, 3]);
+    let damaged = list("two", &["kernel-1.traceg.xz", "damaged.traceg"]);
+    let error = |threads| {
+        let setup = Setup { threads: HostThreads::new(threads), ..setup.clone() };
+        run(&setup, &damaged, &mut Unattended).expect_err("a kernel is damaged").to_string()
+    };
+    assert_eq!(error(2), error(1));
+}
+
 /// Some minutes: `cargo test --release -p warpwright-lab threads -- --ignored`.
 #[test]
 #[ignore = "minutes"]

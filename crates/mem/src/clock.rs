@@ -66,7 +66,10 @@ impl Ratio {
         if self.is_one() {
             return source.cmp(&target);
         }
-        (u128::from(source) * u128::from(self.num)).cmp(&(u128::from(target) * u128::from(self.den)))
+        match (source.checked_mul(self.num), target.checked_mul(self.den)) {
+            (Some(source), Some(target)) => source.cmp(&target),
+            _ => (u128::from(source) * u128::from(self.num)).cmp(&(u128::from(target) * u128::from(self.den))),
+        }
     }
 }
 
@@ -106,10 +109,9 @@ impl Clocks {
 
     /// Calls `edge` with the edges of crossbar and L2 that belong to core cycle `t`, in order of time: those after the
     /// last core cycle and not after `t`. Edge 0 of every clock belongs to core cycle 0.
-    #[inline]
     pub fn each_edge(&self, t: Cycle, mut edge: impl FnMut(Edge)) {
         if self.interconnect.is_one() && self.l2.is_one() {
-            return edge(Edge { interconnect: Some(t), l2: Some(t) });
+            return edge(Edge { interconnect: Some(t), l2: Some(t), dram: self.dram.floor(t) });
         }
         let first = |ratio: Ratio| if t == 0 { 0 } else { ratio.floor(t - 1) + 1 };
         let (mut interconnect, interconnect_last) = (first(self.interconnect), self.interconnect.floor(t));
@@ -121,7 +123,11 @@ impl Clocks {
                 (true, true) => self.interconnect_to_l2.compare(interconnect, l2),
             };
             let (is_interconnect, is_l2) = (order.is_le(), order.is_ge());
-            edge(Edge { interconnect: is_interconnect.then_some(interconnect), l2: is_l2.then_some(l2) });
+            edge(Edge {
+                interconnect: is_interconnect.then_some(interconnect),
+                l2: is_l2.then_some(l2),
+                dram: if is_l2 { self.l2_to_dram.floor(l2) } else { self.interconnect_to_dram.floor(interconnect) },
+            });
             interconnect += u64::from(is_interconnect);
             l2 += u64::from(is_l2);
         }
@@ -144,6 +150,8 @@ pub(crate) fn due_before(next: Cycle, done: Cycle, end: Cycle) -> Option<Cycle> 
 pub(crate) struct Edge {
     pub interconnect: Option<u64>,
     pub l2: Option<u64>,
+    /// The last DRAM cycle until then.
+    pub dram: u64,
 }
 
 #[cfg(test)]

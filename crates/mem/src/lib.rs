@@ -75,6 +75,7 @@ mod staged;
 mod system;
 #[cfg(test)]
 mod testing;
+mod timetable;
 mod topology;
 
 pub use cache::{Cache, CacheCounters};

@@ -153,7 +153,9 @@ impl MemorySystem {
     /// `replies`. Returns the number of its parts, at least one: [`MemorySystem::run_part`] simulates each of them once,
     /// in any order and on any thread, and then [`MemorySystem::end_window`] the rest.
     pub fn begin_window(&mut self, requests: Cycle, replies: Cycle) -> usize {
+        let next = self.next_event();
         let Self { topology, parts, partitions, .. } = self;
+        topology.times.cover(next.min(requests.max(replies))..requests.max(replies));
         (self.requests_upto, self.replies_upto) = (requests, replies);
         let done = get(&mut self.replies).done;
         let before = |cycle: Cycle| cycle.checked_sub(1).map_or(0, |last| topology.clocks.interconnect.floor(last) + 1);
@@ -222,7 +224,12 @@ impl MemorySystem {
         let (requests, replies) = (get(requests), get(replies));
         let mut partitions: Vec<_> = partitions.iter_mut().map(get).collect();
         partitions.iter_mut().for_each(|partition| partition.take_deliveries(topology));
-        Whole { requests: Some(requests), partitions: &mut partitions, replies }.run(end, topology);
+        let mut whole = Whole { requests: Some(requests), partitions: &mut partitions, replies };
+        while let Some(t) = whole.next(end, topology) {
+            topology.times.cover(t..t + 1);
+            whole.cycle(t, topology);
+        }
+        whole.finish(end, topology);
     }
 
     /// The next core cycle that some part has to do: exact or early, never late; [`NEVER`] if nothing is under way
@@ -329,19 +336,26 @@ struct Whole<'a, P> {
 impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
     /// Does the core cycles before `end`, as far as they have not been done.
     fn run(&mut self, end: Cycle, topology: &Topology) {
-        loop {
-            let mut next = self.replies.next_event();
-            for partition in &*self.partitions {
-                next = next.min(partition.next_event(topology));
-            }
-            if let Some(requests) = &self.requests {
-                next = next.min(requests.next_event());
-            }
-            match due_before(next, self.replies.done, end) {
-                Some(t) => self.cycle(t, topology),
-                None => break,
-            }
+        while let Some(t) = self.next(end, topology) {
+            self.cycle(t, topology);
         }
+        self.finish(end, topology);
+    }
+
+    /// The next cycle before `end` in which anything can happen.
+    fn next(&self, end: Cycle, topology: &Topology) -> Option<Cycle> {
+        let mut next = self.replies.next_event();
+        for partition in &*self.partitions {
+            next = next.min(partition.next_event(topology));
+        }
+        if let Some(requests) = &self.requests {
+            next = next.min(requests.next_event());
+        }
+        due_before(next, self.replies.done, end)
+    }
+
+    /// Nothing happens before `end`.
+    fn finish(&mut self, end: Cycle, topology: &Topology) {
         self.partitions.iter_mut().for_each(|partition| partition.run(end, topology));
         self.replies.run(end, self.partitions, topology);
         if let Some(requests) = &mut self.requests {
@@ -352,7 +366,7 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
     /// Core cycle `t`: edge by edge, one part after the other.
     fn cycle(&mut self, t: Cycle, topology: &Topology) {
         let Self { requests, partitions, replies } = self;
-        topology.clocks.each_edge(t, |edge| {
+        for &edge in topology.times.edges(t) {
             for (number, partition) in partitions.iter_mut().enumerate() {
                 partition.begin_edge(t, edge, topology);
                 replies.look_at(number, partition, topology);
@@ -378,7 +392,7 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
                 }
                 replies.pass(t, cycle, partitions, topology);
             }
-        });
+        }
         partitions.iter_mut().for_each(|partition| partition.end_cycle(t, topology));
         replies.end_cycle(t, topology);
         if let Some(requests) = requests {

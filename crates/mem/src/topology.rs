@@ -1,13 +1,16 @@
-//! What is where, and the clocks: the same for all parts of the memory system, at all times.
+//! What is where, and the clocks: the same for all parts of the memory system.
 
 use crate::clock::Clocks;
 use crate::dram::AddressMap;
+use crate::timetable::Timetable;
 use config::GpuConfig;
 
 /// Clocks, numbers of parts, and latencies of the paths between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     pub clocks: Clocks,
+    /// Their edges in the cycles that are being simulated.
+    pub times: Timetable,
     pub map: AddressMap,
     /// SMs of each crossbar port.
     pub sms_per_cluster: usize,
@@ -36,8 +39,10 @@ impl Topology {
         let sms_per_cluster = config.sms_per_cluster.max(1) as usize;
         let slices_per_partition = config.l2.slices_per_partition.max(1) as usize;
         let place = |slice| ((slice / slices_per_partition) as u16, (slice % slices_per_partition) as u8);
+        let clocks = Clocks::new(&config.clocks);
         Self {
-            clocks: Clocks::new(&config.clocks),
+            times: Timetable::new(clocks),
+            clocks,
             sms_per_cluster,
             cluster_of: (0..sms).map(|sm| (sm / sms_per_cluster) as u16).collect(),
             slices_per_partition,

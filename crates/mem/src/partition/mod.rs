@@ -80,12 +80,12 @@ impl Partition {
         self.take_deliveries(topology);
         while self.next < end {
             let t = self.next;
-            topology.clocks.each_edge(t, |edge| {
+            for &edge in topology.times.edges(t) {
                 self.begin_edge(t, edge, topology);
                 if let Some(l2) = edge.l2 {
                     self.l2_cycle(l2, topology);
                 }
-            });
+            }
             self.end_cycle(t, topology);
         }
         self.done = self.done.max(end);
@@ -118,12 +118,7 @@ impl Partition {
             self.hand_over_answers(cycle, topology.input_packets);
         }
         if self.channel_due <= t || topology.exhaustive {
-            let clocks = &topology.clocks;
-            let upto = match (edge.l2, edge.interconnect) {
-                (Some(l2), _) => clocks.l2_to_dram.floor(l2),
-                (None, cycle) => clocks.interconnect_to_dram.floor(cycle.unwrap_or(0)),
-            };
-            self.run_channel(upto, topology);
+            self.run_channel(edge.dram, topology);
         }
     }
 
@@ -192,7 +187,7 @@ impl Partition {
     #[inline]
     pub fn end_cycle(&mut self, t: Cycle, topology: &Topology) {
         if self.channel_due <= t || topology.exhaustive {
-            self.run_channel(topology.clocks.dram.floor(t), topology);
+            self.run_channel(topology.times.last_dram_cycle(t), topology);
         }
         self.done = t + 1;
         self.next = self.due(topology);

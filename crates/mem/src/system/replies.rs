@@ -68,11 +68,11 @@ impl Replies {
         }
         self.next = self.due(topology);
         while let Some(t) = due_before(self.next, self.done, end) {
-            topology.clocks.each_edge(t, |edge| {
+            for &edge in topology.times.edges(t) {
                 if let Some(cycle) = edge.interconnect {
                     self.pass(t, cycle, partitions, topology);
                 }
-            });
+            }
             self.end_cycle(t, topology);
         }
         self.done = self.done.max(end);

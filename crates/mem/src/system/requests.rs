@@ -116,14 +116,14 @@ impl Requests {
     /// Does the core cycles before `end`.
     pub fn run(&mut self, end: Cycle, topology: &Topology) {
         while let Some(t) = due_before(self.next, self.done, end) {
-            topology.clocks.each_edge(t, |edge| {
+            for &edge in topology.times.edges(t) {
                 if let Some(l2) = edge.l2 {
                     self.deliver(l2, topology);
                 }
                 if let Some(cycle) = edge.interconnect {
                     self.pass(t, cycle, topology);
                 }
-            });
+            }
             self.end_cycle(t, topology);
         }
         self.done = self.done.max(end);
