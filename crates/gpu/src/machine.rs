@@ -33,13 +33,14 @@ use crate::unit::{Start, StopAt, Unit};
 use crate::watchdog::Watchdog;
 use config::GpuConfig;
 use isa::{Fault, KernelId};
+use kit::locks::{own, read, write};
 use kit::{BitSet, Counters, Cycle, NEVER};
 use mem::{AnswerCounters, MemorySystem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, RwLock};
 
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
 const CYCLES_PER_WATCH: Cycle = 4096;
@@ -98,20 +99,6 @@ struct Shift {
     units: Vec<usize>,
     end: Cycle,
     stop: StopAt,
-}
-
-// A panic of one thread ends the run: what others find of its state then is of no use, and not looked at.
-
-fn own<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<C: Core> Work for Floor<'_, C> {

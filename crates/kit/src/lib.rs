@@ -7,6 +7,7 @@ pub mod bits;
 pub mod counters;
 pub mod files;
 pub mod ids;
+pub mod locks;
 pub mod output;
 pub mod parameters;
 pub mod persist;

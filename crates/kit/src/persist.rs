@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Why bytes are not the state of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -351,7 +351,7 @@ impl<T: Fresh> Fresh for Box<T> {
 
 impl<T: Persist> Persist for Mutex<T> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        self.get_mut().unwrap_or_else(PoisonError::into_inner).persist(archive)
+        crate::locks::get(self).persist(archive)
     }
 }
 

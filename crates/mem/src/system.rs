@@ -32,11 +32,12 @@ use crate::gate::Gate;
 use crate::partition::{Partition, PartitionCounters};
 use crate::topology::Topology;
 use config::GpuConfig;
+use kit::locks::{get, own};
 use kit::{Counters, Cycle, NEVER};
 use replies::Replies;
 use requests::Requests;
 use std::ops::DerefMut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 kit::counters! {
     /// Replies that the SMs got.
@@ -93,15 +94,6 @@ enum Part {
     Replies,
 }
 
-/// A part's lock is never waited for: no part is simulated by two threads.
-fn own<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn get<T>(part: &mut Mutex<T>) -> &mut T {
-    part.get_mut().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl MemorySystem {
     /// The memory system of a GPU. The description should have been checked
     /// ([`GpuConfig::check`]); sizes of zero count as one.
@@ -153,9 +145,8 @@ impl MemorySystem {
     /// `replies`. Returns the number of its parts, at least one: [`MemorySystem::run_part`] simulates each of them once,
     /// in any order and on any thread, and then [`MemorySystem::end_window`] the rest.
     pub fn begin_window(&mut self, requests: Cycle, replies: Cycle) -> usize {
-        let next = self.next_event();
+        self.cover(requests.max(replies));
         let Self { topology, parts, partitions, .. } = self;
-        topology.times.cover(next.min(requests.max(replies))..requests.max(replies));
         (self.requests_upto, self.replies_upto) = (requests, replies);
         let done = get(&mut self.replies).done;
         let before = |cycle: Cycle| cycle.checked_sub(1).map_or(0, |last| topology.clocks.interconnect.floor(last) + 1);
@@ -220,16 +211,18 @@ impl MemorySystem {
         if requests != replies {
             self.run_window(replies.min(end), requests.min(end));
         }
+        self.cover(end);
         let Self { topology, requests, partitions, replies, .. } = self;
         let (requests, replies) = (get(requests), get(replies));
         let mut partitions: Vec<_> = partitions.iter_mut().map(get).collect();
         partitions.iter_mut().for_each(|partition| partition.take_deliveries(topology));
-        let mut whole = Whole { requests: Some(requests), partitions: &mut partitions, replies };
-        while let Some(t) = whole.next(end, topology) {
-            topology.times.cover(t..t + 1);
-            whole.cycle(t, topology);
-        }
-        whole.finish(end, topology);
+        Whole { requests: Some(requests), partitions: &mut partitions, replies }.run(end, topology);
+    }
+
+    /// Computes the edges of the clocks in the cycles before `end` in which anything can happen.
+    fn cover(&mut self, end: Cycle) {
+        let next = self.next_event();
+        self.topology.times.cover(next.min(end)..end);
     }
 
     /// The next core cycle that some part has to do: exact or early, never late; [`NEVER`] if nothing is under way
@@ -339,7 +332,11 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
         while let Some(t) = self.next(end, topology) {
             self.cycle(t, topology);
         }
-        self.finish(end, topology);
+        self.partitions.iter_mut().for_each(|partition| partition.run(end, topology));
+        self.replies.run(end, self.partitions, topology);
+        if let Some(requests) = &mut self.requests {
+            requests.run(end, topology);
+        }
     }
 
     /// The next cycle before `end` in which anything can happen.
@@ -352,15 +349,6 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
             next = next.min(requests.next_event());
         }
         due_before(next, self.replies.done, end)
-    }
-
-    /// Nothing happens before `end`.
-    fn finish(&mut self, end: Cycle, topology: &Topology) {
-        self.partitions.iter_mut().for_each(|partition| partition.run(end, topology));
-        self.replies.run(end, self.partitions, topology);
-        if let Some(requests) = &mut self.requests {
-            requests.run(end, topology);
-        }
     }
 
     /// Core cycle `t`: edge by edge, one part after the other.

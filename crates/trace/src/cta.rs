@@ -2,6 +2,7 @@
 
 use crate::line::{ADDRESS_BITS, Access, Addresses, Dynamic, Layout, Line, Places, Words};
 use crate::line::{addresses, decimal, is_sane};
+use crate::oddities::Oddities;
 use crate::program::{InstIndex, InstTable};
 use crate::repeat::{Again, Known, Reach, Repeat};
 use crate::source::Lines;
@@ -276,27 +277,6 @@ impl Decoded {
     }
 }
 
-/// Counts made while CTAs are decoded.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    pub accesses_without_address: u64,
-    pub accesses_near_zero: u64,
-    pub accesses_beyond_memory: u64,
-    pub warps_without_exit: u64,
-    pub thread_instructions: u64,
-}
-
-impl Tally {
-    /// Adds the counts of other CTAs.
-    pub fn add(&mut self, other: &Self) {
-        self.accesses_without_address += other.accesses_without_address;
-        self.accesses_near_zero += other.accesses_near_zero;
-        self.accesses_beyond_memory += other.accesses_beyond_memory;
-        self.warps_without_exit += other.warps_without_exit;
-        self.thread_instructions += other.thread_instructions;
-    }
-}
-
 /// Addresses below this are not in any process's device memory.
 const NEAR_ZERO: u64 = 64 << 10;
 
@@ -315,7 +295,9 @@ pub(crate) struct CtaReader {
     /// Forms in lines remembered in another epoch are invalid.
     epoch: u32,
     list: [u64; WARP_LANES],
-    pub tally: Tally,
+    /// Without unknown opcodes.
+    pub oddities: Oddities,
+    pub thread_instructions: u64,
 }
 
 impl CtaReader {
@@ -329,7 +311,8 @@ impl CtaReader {
             first: 0,
             epoch: 0,
             list: [0; WARP_LANES],
-            tally: Tally::default(),
+            oddities: Oddities::default(),
+            thread_instructions: 0,
         }
     }
 
@@ -398,7 +381,7 @@ impl CtaReader {
             last = Some(at);
         }
         let exits = last.is_some_and(|last| table.meaning(last).control == isa::Control::Exit);
-        self.tally.warps_without_exit += u64::from(!exits);
+        self.oddities.warps_without_exit += u64::from(!exits);
         Ok(Span { next, end: out.records.len() as u32, base })
     }
 
@@ -414,9 +397,9 @@ impl CtaReader {
             match self.body.again(repeat, repeat.epoch == self.epoch) {
                 Some(Again::All { base, odd, .. }) => {
                     repeat.count += 1;
-                    self.tally.thread_instructions += u64::from(repeat.lanes);
-                    self.tally.accesses_without_address += u64::from(repeat.no_address);
-                    self.tally.accesses_near_zero += u64::from(odd);
+                    self.thread_instructions += u64::from(repeat.lanes);
+                    self.oddities.accesses_without_address += u64::from(repeat.no_address);
+                    self.oddities.accesses_near_zero += u64::from(odd);
                     out.records.push(repeat.form);
                     out.bases.extend(base);
                     return Ok(likely);
@@ -424,7 +407,7 @@ impl CtaReader {
                 Some(Again::Plain { mask, .. }) => {
                     repeat.count += 1;
                     repeat.lanes = mask.count_ones();
-                    self.tally.thread_instructions += u64::from(repeat.lanes);
+                    self.thread_instructions += u64::from(repeat.lanes);
                     let form = Form { mask, ..out.forms[repeat.form as usize] };
                     repeat.form = out.forms.len() as u32;
                     out.records.push(repeat.form);
@@ -472,7 +455,7 @@ impl CtaReader {
             Some(mem) if mask != 0 => {
                 let off_chip = mem.space == Space::Global || mem.space == Space::Generic && self.knows_windows;
                 let odd_below = if off_chip { NEAR_ZERO } else { 0 };
-                let found = Place::read(&mut said, odd_below, &mut self.list, &mut self.tally, out);
+                let found = Place::read(&mut said, odd_below, &mut self.list, &mut self.oddities, out);
                 found.map_err(|expected| self.body.expected(expected))?
             }
             Some(_) => Place::NONE,
@@ -486,7 +469,7 @@ impl CtaReader {
         let repeat = &mut self.repeats[at as usize];
         repeat.count += 1;
         repeat.lanes = mask.count_ones();
-        self.tally.thread_instructions += u64::from(repeat.lanes);
+        self.thread_instructions += u64::from(repeat.lanes);
         repeat.no_address = place.no_address;
         (repeat.form, repeat.epoch) = (out.forms.len() as u32, self.epoch);
         out.records.push(repeat.form);
@@ -520,7 +503,7 @@ impl Place {
         said: &mut Dynamic<'_>,
         odd_below: u64,
         list: &mut [u64; WARP_LANES],
-        tally: &mut Tally,
+        oddities: &mut Oddities,
         out: &mut Decoded,
     ) -> Result<Self, &'static str> {
         let lanes = said.mask.count_ones();
@@ -529,7 +512,7 @@ impl Place {
         let (first, lowest, highest, beyond, shape);
         match found.addresses {
             Addresses::Absent => {
-                tally.accesses_without_address += 1;
+                oddities.accesses_without_address += 1;
                 return Ok(Self { no_address: true, ..Self::NONE });
             }
             Addresses::Affine { base, stride } => {
@@ -548,8 +531,8 @@ impl Place {
             }
         }
         out.bases.push(first);
-        tally.accesses_near_zero += u64::from(lowest < odd_below);
-        tally.accesses_beyond_memory += u64::from(beyond);
+        oddities.accesses_near_zero += u64::from(lowest < odd_below);
+        oddities.accesses_beyond_memory += u64::from(beyond);
         let from_first = |address: u64| address.wrapping_sub(first) as i64;
         let reach = Reach { low: from_first(lowest), high: from_first(highest), odd_below };
         let known = match found.base {

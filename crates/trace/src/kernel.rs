@@ -3,8 +3,9 @@
 //! Several threads read a long plain file together, each a run of CTAs. What they have found is put together in the
 //! order of the file, so that it is the same for any number of threads.
 
-use crate::cta::{CtaReader, Decoded, Tally};
-use crate::program::{InstTable, UnknownOpcode};
+use crate::cta::{CtaReader, Decoded};
+use crate::oddities::Oddities;
+use crate::program::InstTable;
 use crate::source::{Lines, split};
 use crate::{Header, TraceError};
 use isa::Program;
@@ -13,38 +14,6 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Unusual properties of a trace that do not make it unusable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Oddities {
-    /// Opcodes that are in no table.
-    pub unknown_opcodes: Vec<UnknownOpcode>,
-    /// Accesses by active lanes without addresses; they are treated as accesses to address 0.
-    pub accesses_without_address: u64,
-    /// Accesses to global memory, by opcode or by the address of the first lane, with an address below 64 KiB
-    /// in some lane.
-    pub accesses_near_zero: u64,
-    /// Accesses with addresses of more than 57 bits, which no GPU has; higher bits are discarded.
-    pub accesses_beyond_memory: u64,
-    /// Warps whose last instruction is not an EXIT.
-    pub warps_without_exit: u64,
-}
-
-impl Oddities {
-    /// Adds the counts of another trace of the kernel.
-    pub fn add(&mut self, other: &Self) {
-        for unknown in &other.unknown_opcodes {
-            match self.unknown_opcodes.iter_mut().find(|u| u.opcode == unknown.opcode) {
-                Some(same) => same.count += unknown.count,
-                None => self.unknown_opcodes.push(unknown.clone()),
-            }
-        }
-        self.accesses_without_address += other.accesses_without_address;
-        self.accesses_near_zero += other.accesses_near_zero;
-        self.accesses_beyond_memory += other.accesses_beyond_memory;
-        self.warps_without_exit += other.warps_without_exit;
-    }
-}
 
 /// A kernel's trace.
 #[derive(Debug)]
@@ -96,7 +65,7 @@ impl KernelTrace {
         let Some(read) = read.map_or_else(|| Read::through(lines, &header, kept_bytes, keep_on), Ok)? else {
             return Ok(None);
         };
-        let Read { ctas, mut table, mut decoded, counts, tally } = read;
+        let Read { ctas, mut table, mut decoded, counts, oddities, thread_instructions } = read;
         if ctas != header.shape.ctas() {
             let what = format!("has {}, its grid {}", kit::text::counted(ctas, "CTA"), header.shape.ctas());
             return Err(TraceError::new(path, 0, what).hint("the trace may be cut short"));
@@ -108,15 +77,9 @@ impl KernelTrace {
         Ok(Some(Self {
             path: path.to_owned(),
             program,
-            oddities: Oddities {
-                unknown_opcodes: table.unknown(counts.iter().copied()),
-                accesses_without_address: tally.accesses_without_address,
-                accesses_near_zero: tally.accesses_near_zero,
-                accesses_beyond_memory: tally.accesses_beyond_memory,
-                warps_without_exit: tally.warps_without_exit,
-            },
+            oddities: Oddities { unknown_opcodes: table.unknown(counts.iter().copied()), ..oddities },
             warp_instructions: counts.iter().sum(),
-            thread_instructions: tally.thread_instructions,
+            thread_instructions,
             table,
             header,
             kept: decoded.map(Arc::new),
@@ -144,7 +107,9 @@ struct Read {
     decoded: Option<Decoded>,
     /// Executions of each static instruction.
     counts: Vec<u64>,
-    tally: Tally,
+    /// Unknown opcodes are not among them yet.
+    oddities: Oddities,
+    thread_instructions: u64,
 }
 
 impl Read {
@@ -168,8 +133,9 @@ impl Read {
                 (keep, decoded) = (false, Decoded::default());
             }
         }
-        let (counts, tally) = (reader.counts().collect(), reader.tally.clone());
-        Ok(Some(Self { ctas, table, decoded: keep.then_some(decoded), counts, tally }))
+        let (counts, oddities, thread_instructions) =
+            (reader.counts().collect(), reader.oddities.clone(), reader.thread_instructions);
+        Ok(Some(Self { ctas, table, decoded: keep.then_some(decoded), counts, oddities, thread_instructions }))
     }
 
     /// Reads the parts of a file with a thread each, the calling one for the first. `None` if any cannot be read, and
@@ -218,7 +184,8 @@ impl Read {
         for (&index, count) in indices.iter().zip(&next.counts) {
             self.counts[index as usize] += count;
         }
-        self.tally.add(&next.tally);
+        self.oddities.add(&next.oddities);
+        self.thread_instructions += next.thread_instructions;
         self.decoded = match (self.decoded.take(), &next.decoded) {
             (Some(mut all), Some(part)) if all.bytes() + part.bytes() <= kept_bytes => {
                 all.append(part, &indices);
@@ -227,11 +194,5 @@ impl Read {
             _ => None,
         };
         Some(())
-    }
-}
-
-kit::persist! {
-    new struct Oddities {
-        unknown_opcodes, accesses_without_address, accesses_near_zero, accesses_beyond_memory, warps_without_exit
     }
 }

@@ -34,6 +34,7 @@ mod kernel;
 mod line;
 mod list;
 mod native;
+mod oddities;
 mod program;
 mod repeat;
 mod source;
@@ -42,12 +43,13 @@ mod stream;
 pub use accelsim::{Compression, KeepOn, export_accelsim};
 pub use error::TraceError;
 pub use header::Header;
-pub use kernel::{KernelTrace, Oddities};
+pub use kernel::KernelTrace;
 pub use list::{Command, List};
 pub use native::{
     Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording, Timing,
     Written, is_native, walk_cta,
 };
+pub use oddities::Oddities;
 pub use program::UnknownOpcode;
 pub use sass::meaning::{Generation, class_of};
 pub use source::open_decompressed;

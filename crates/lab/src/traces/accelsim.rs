@@ -122,7 +122,7 @@ struct Ahead {
     stop: Arc<AtomicBool>,
 }
 
-/// How often whoever waits for a trace looks whether it is to go on.
+/// Time between two checks of whether the run is to continue.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Ahead {

@@ -202,9 +202,6 @@ impl Channel {
         if self.return_queue_full() {
             return;
         }
-        if self.data.next_due() > now && !self.data.is_frozen() {
-            return;
-        }
         let Some(id) = self.data.pop(now) else { return };
         let burst_bytes = self.burst_bytes;
         let entry = &mut self.entries[id.into()];

@@ -28,10 +28,6 @@ impl DataPipe {
         self.frozen_since.get_or_insert(now);
     }
 
-    pub fn is_frozen(&self) -> bool {
-        self.frozen_since.is_some()
-    }
-
     pub fn is_full(&self, now: u64) -> bool {
         self.last + self.delay(now) > now + self.depth
     }
@@ -42,7 +38,15 @@ impl DataPipe {
         self.queue.push_back((self.last, id));
     }
 
+    #[inline]
     pub fn pop(&mut self, now: u64) -> Option<u16> {
+        if self.frozen_since.is_none() && self.next_due() > now {
+            return None;
+        }
+        self.thaw_and_pop(now)
+    }
+
+    fn thaw_and_pop(&mut self, now: u64) -> Option<u16> {
         if let Some(since) = self.frozen_since.take() {
             let delay = now - since;
             self.queue.iter_mut().for_each(|(due, _)| *due += delay);

@@ -98,12 +98,12 @@ impl Partition {
             return;
         }
         while let Some(Delivery { at, slice, packet }) = self.deliveries.pop_front() {
-            let id = self.packets.insert(packet);
-            self.slices[usize::from(slice)].receive(at, id, &packet);
+            let (id, due) = (self.packets.insert(packet), at + topology.rop_latency);
+            self.slices[usize::from(slice)].receive(due, id, &packet);
             if packet.skips_path() {
                 self.active |= 1 << slice;
             } else {
-                self.timers.push_back((at + topology.rop_latency, slice));
+                self.timers.push_back((due, slice));
             }
         }
         self.next = self.due(topology);

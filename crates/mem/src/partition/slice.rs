@@ -68,7 +68,6 @@ pub(crate) struct Slice {
     to_crossbar: StagedQueue<(u64, Part)>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
-    rop_latency: u64,
     /// What the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
@@ -100,7 +99,6 @@ impl Slice {
             from_dram: Ring::new(),
             to_crossbar: StagedQueue::new(),
             limits: l2.queue_entries.map(|n| n.max(1) as usize),
-            rop_latency: u64::from(l2.latency_cycles),
             fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
             room: true,
@@ -123,14 +121,14 @@ impl Slice {
         (std::mem::replace(&mut self.room, room) != room).then_some(room)
     }
 
-    /// The parts of a packet come to the slice's path in L2 cycle `now`. Those of textures skip it.
+    /// The parts of a packet enter the slice's path, which they leave in L2 cycle `due`. Those of textures skip it.
     #[inline]
-    pub fn receive(&mut self, now: u64, id: PacketId, packet: &Packet) {
+    pub fn receive(&mut self, due: u64, id: PacketId, packet: &Packet) {
         for part in (0..u32::from(packet.parts_left)).map(|n| Part::new(id, n)) {
             if packet.skips_path() {
-                self.from_crossbar.push_ready((now, part));
+                self.from_crossbar.push_ready((due, part));
             } else {
-                self.from_crossbar.push((now + self.rop_latency, part));
+                self.from_crossbar.push((due, part));
             }
         }
     }
@@ -374,6 +372,6 @@ kit::persist! {
     new struct Blocked { failure, tried }
     struct Slice {
         from_crossbar, cache, to_dram, from_dram, to_crossbar, blocked, room, counters;
-        skip limits, rop_latency, fetch_bytes
+        skip limits, fetch_bytes
     }
 }

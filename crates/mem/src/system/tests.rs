@@ -475,10 +475,10 @@ proptest! {
 fn outcome_by_windows(
     config: &GpuConfig,
     traffic: &Traffic,
-    everything: bool,
+    exhaustive: bool,
 ) -> (Vec<(usize, Cycle, u32)>, MemoryCounters) {
     let (mut system, mut ports) = (MemorySystem::new(config), ports(config));
-    if everything {
+    if exhaustive {
         system.visit_everything();
     }
     let per = config.sms_per_cluster as usize;
@@ -547,9 +547,9 @@ proptest! {
         traffic.requests.retain(|r| r.2.kind != RequestKind::Texture);
         prop_assert!(MemorySystem::new(&config).window() > 5);
         let step = outcome(&config, &traffic, true, false);
-        for everything in [false, true] {
-            let windows = outcome_by_windows(&config, &traffic, everything);
-            prop_assert_eq!(&step, &windows, "everything: {}", everything);
+        for exhaustive in [false, true] {
+            let windows = outcome_by_windows(&config, &traffic, exhaustive);
+            prop_assert_eq!(&step, &windows, "exhaustive: {}", exhaustive);
         }
     }
 }
