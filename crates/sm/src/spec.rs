@@ -40,6 +40,12 @@ impl Pipe {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Every pipe, in order of service.
+    #[inline]
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT as u8).map(Self)
+    }
 }
 
 /// A set of [`Pipe`]s; bit *i* is `Pipe(i)`.

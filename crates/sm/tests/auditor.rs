@@ -6,7 +6,7 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy,
+    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, Head, InOrder, InstId, IssuePolicy,
     LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
@@ -88,11 +88,10 @@ struct Backwards {
 
 impl Backwards {
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let Candidates { ready, changed, .. } = &mut self.candidates;
-        *changed |= 1 << warp.0;
-        PipeSet::ALL.iter().for_each(|p| ready.remove(p, 1 << warp.0));
+        self.candidates.changed |= 1 << warp.0;
+        PipeSet::ALL.iter().for_each(|p| self.candidates.remove(Head::ready(p), 1 << warp.0));
         if let Some(&id) = self.entries[warp.index()].last().filter(|_| self.ended >> warp.0 & 1 != 0) {
-            ready.insert(window.inst(id).pipe, 1 << warp.0);
+            self.candidates.insert(Head::ready(window.inst(id).pipe), 1 << warp.0);
         }
     }
 }

@@ -7,7 +7,7 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    CachedFetch, Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall,
+    CachedFetch, Candidates, CoreDesign, CoreSpec, Head, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall,
     Structure, Timeline, WakeUp, Window,
 };
 use support::*;
@@ -48,14 +48,13 @@ impl SmallWindow {
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let bit = 1 << warp.0;
         let pipes: Vec<_> = self.free(window, warp).map(|id| window.inst(id).pipe).collect();
-        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
-        *changed |= bit;
-        PipeSet::ALL.iter().for_each(|p| ready.remove(p, bit));
-        pipes.iter().for_each(|&p| ready.insert(p, bit));
-        stalls.remove(Stall::Raw, bit);
+        self.candidates.changed |= bit;
+        PipeSet::ALL.iter().for_each(|p| self.candidates.remove(Head::ready(p), bit));
+        pipes.iter().for_each(|&p| self.candidates.insert(Head::ready(p), bit));
+        self.candidates.remove(Head::stalled(Stall::Raw), bit);
         let entries = &self.entries[warp.index()];
         if pipes.is_empty() && !entries.is_empty() {
-            stalls.insert(Stall::Raw, bit);
+            self.candidates.insert(Head::stalled(Stall::Raw), bit);
         }
         if entries.len() + self.per_fetch <= ENTRIES {
             self.room |= bit;

@@ -87,8 +87,8 @@ impl Latches {
     /// Pipes whose latch in `partition` takes no other instruction.
     #[inline]
     pub fn full_pipes(&self, partition: usize) -> PipeSet {
-        let full = set_bits(self.full & self.of_partition(partition));
-        full.fold(PipeSet::default(), |set, latch| set.with(self.pipe(latch as LatchId)))
+        let is_full = |pipe: &Pipe| !self.has_room(self.id(*pipe, partition));
+        Pipe::all().filter(is_full).fold(PipeSet::default(), PipeSet::with)
     }
 
     /// The pipe of `latch`.

@@ -51,6 +51,14 @@ impl Units {
 
 /// For stages in which instructions execute.
 impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
+    /// The same, for a function that is not inlined: this one stays in registers of the host.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> WriteBack<'_, D, O> {
+        let Self { tick, state, policy, operands } = self;
+        let tick = Tick { now: tick.now, kernels: tick.kernels, observer: tick.observer };
+        WriteBack { tick, state, policy, operands }
+    }
+
     /// The present cycle.
     pub fn now(&self) -> Cycle {
         self.tick.now
@@ -112,6 +120,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
 
     /// `id` is complete: its results are there, or it has none and has done its work. Whether a fence is
     /// passed with that which drops the contents of L1.
+    #[inline(always)]
     pub fn complete(&mut self, id: InstId) -> bool {
         let Self { tick, state, policy, operands } = self;
         state.wake_up.moved();
@@ -128,7 +137,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         state.warps.in_pipeline[warp.index()] -= 1;
         let Some(mem) = mem else {
             if state.warps.exited.contains(warp) {
-                self.retire_if_drained(warp);
+                self.reborrow().retire_if_drained(warp);
             }
             return false;
         };
@@ -147,7 +156,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     }
 
     /// A memory access of `warp` has been performed. Whether the contents of L1 go with that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn performed(&mut self, warp: WarpSlot) -> bool {
         let warps = &mut self.state.warps;
         let left = &mut warps.outstanding[warp.index()];
@@ -161,7 +170,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
             warps.at_fence.remove(warp);
             drops_l1 = warps.pass_fence(warp);
         }
-        self.retire_if_drained(warp);
+        self.reborrow().retire_if_drained(warp);
         drops_l1
     }
 

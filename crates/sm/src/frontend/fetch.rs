@@ -134,7 +134,7 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
     }
 
     /// `id` issues: if fetch of its warp was held after it, the right path is fetched.
-    #[inline]
+    #[inline(always)]
     pub fn resolve_control<O: Observer>(
         &mut self,
         tick: &mut Tick<'_, O>,

@@ -14,7 +14,7 @@ use kit::Cycle;
 
 impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     /// A memory instruction issues: fences count it, and copies and atomics are remembered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_access(&mut self, id: InstId) {
         let state = &mut *self.state;
         let flight = state.slab.get_mut(id);

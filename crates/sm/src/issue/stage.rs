@@ -7,10 +7,11 @@
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InstId, Stage, Window};
+use crate::inflight::{InFlight, InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
+use crate::observe::counters::SmCounters;
 use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::layer::Layer;
@@ -138,15 +139,15 @@ impl<D: CoreDesign> IssueStage<D> {
         let view = View {
             live: warps.resident & !warps.exited & mine,
             held: warps.held() & mine,
-            long_waits: self.policy.candidates().stalls.of(Stall::RawMemory) & mine,
+            long_waits: self.policy.candidates().stalled(Stall::RawMemory) & mine,
             warps,
         };
         let considered = self.schedulers[scheduler].considered(&view);
-        let full = w.id_oc.full_pipes(partition);
-        let ready = self.policy.candidates().ready.outside(full) & considered & !view.held;
+        let has_room = |pipe| w.id_oc.has_room(w.id_oc.id(pipe, partition));
+        let ready = self.policy.candidates().ready_for(has_room) & considered & !view.held;
         if ready.is_empty() {
             let warps = if considered.is_empty() { warps.resident & mine } else { considered };
-            let stall = self.why(warps, partition, w.state, w.fetch, w.operands);
+            let stall = self.why((warps, warps & !view.held), partition, w.state, w.fetch, w.operands);
             self.blocked = self.blocked.map(|blocked| blocked & !mine);
             if stall.is_blocked() {
                 self.blocked[usize::from(stall != Stall::MemoryPipeFull)] |= mine;
@@ -156,11 +157,12 @@ impl<D: CoreDesign> IssueStage<D> {
         }
         let first = ready & self.policy.candidates().first;
         let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
-        self.issue_warp(w, (scheduler, partition), warp, PipeSet::ALL.except(full));
+        let open = PipeSet::ALL.except(w.id_oc.full_pipes(partition));
+        self.issue_warp(w, (scheduler, partition), warp, open);
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
-    #[inline]
+    #[inline(always)]
     fn issue_warp<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
@@ -173,7 +175,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let pipe = self.issue_one(w, (scheduler * width, partition), id);
         self.account.issue(scheduler * width);
         if width > 1 {
-            self.issue_more(w, (scheduler, partition), warp, pipe);
+            self.issue_more(&mut w.reborrow(), (scheduler, partition), warp, pipe);
         }
     }
 
@@ -191,14 +193,15 @@ impl<D: CoreDesign> IssueStage<D> {
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
-            let mut open = self.policy.candidates().ready.pipes_of(only).except(w.id_oc.full_pipes(partition));
+            let mut open = self.policy.candidates().pipes_of(only).except(w.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
             if w.state.warps.held().contains(warp) || open.0 == 0 {
                 let same_unit = different && room;
-                let why = || self.why(only, partition, w.state, w.fetch, w.operands);
+                let free = only & !w.state.warps.held();
+                let why = || self.why((only, free), partition, w.state, w.fetch, w.operands);
                 let stall = if same_unit { Stall::SameUnit } else { why() };
                 self.stall_slots(w, scheduler, slot, (stall, only));
                 break;
@@ -246,13 +249,13 @@ impl<D: CoreDesign> IssueStage<D> {
         let none = Wait { stall, place: None, inst: None, window };
         let (candidates, free) = (self.policy.candidates(), warps & !state.warps.held());
         let is_ready = stall.is_blocked() || stall == Stall::SameUnit;
-        let hazard = candidates.stalls.of(stall) & free;
+        let hazard = candidates.stalled(stall) & free;
         let of_stall = match stall {
             Stall::Idle => return none,
-            _ if is_ready => candidates.ready.outside(PipeSet::default()) & free,
+            _ if is_ready => candidates.ready() & free,
             _ if !hazard.is_empty() => hazard,
             _ => {
-                let mut held = self.held(warps, state, fetch).into_iter();
+                let mut held = self.held((warps, free), state, fetch).into_iter();
                 held.find(|(reason, _)| *reason == stall).map_or(MaskOf::<D>::NONE, |(_, held)| held)
             }
         };
@@ -261,7 +264,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let last_issued = || at(state.warps.last_issued[warp.index()]);
         let inst = match stall {
             _ if is_ready => {
-                let pipes = candidates.ready.pipes_of(MaskOf::<D>::of(warp));
+                let pipes = candidates.pipes_of(MaskOf::<D>::of(warp));
                 Some(self.policy.select(window, warp, pipes))
             }
             _ if !hazard.is_empty() => self.policy.oldest(warp),
@@ -292,9 +295,11 @@ impl<D: CoreDesign> IssueStage<D> {
         let (ends_warp, is_routed) = (flight.ends_warp, flight.is_routed);
         state.dirty.insert(warp);
         state.warps.last_issued[warp.index()] = flight.pc;
-        state.count_issue(id);
+        state.counters.count_issue(flight);
+        state.class_counts.0[flight.class as usize] += 1;
+        state.work_counts.0[flight.work as usize] += u64::from(flight.mask.count_ones());
         if is_routed {
-            w.issue_routed(id);
+            w.reborrow().issue_routed(id);
         }
 
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
@@ -306,11 +311,11 @@ impl<D: CoreDesign> IssueStage<D> {
         }
         w.fetch.resolve_control(&mut w.tick, w.state, warp, id);
         if control != Control::None {
-            let released = w.take_effect(control, id);
+            let released = w.reborrow().take_effect(control, id);
             self.run_schedulers_of(released);
         }
         if ends_warp {
-            let released = w.exit_warp(warp);
+            let released = w.reborrow().exit_warp(warp);
             self.run_schedulers_of(released);
         }
         pipe
@@ -324,19 +329,18 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// Why none of `warps` issues, in the order of priority of [`Stall`].
+    /// Why none of `warps`, of which nothing holds those that are `free`, issues, in the order of priority of [`Stall`].
+    #[inline(always)]
     pub fn why(
         &self,
-        warps: MaskOf<D>,
+        (warps, free): (MaskOf<D>, MaskOf<D>),
         partition: usize,
         state: &State<MaskOf<D>>,
         fetch: &FetchOf<D>,
         operands: &D::Operands,
     ) -> Stall {
-        let w = &state.warps;
-        let free = warps & !w.held();
         // A ready candidate that did not issue found its latch full.
-        let blocked = self.policy.candidates().ready.pipes_of(free);
+        let blocked = self.policy.candidates().pipes_of(free);
         if blocked.0 != 0 {
             return if operands.is_full(partition) {
                 Stall::CollectorFull
@@ -348,18 +352,22 @@ impl<D: CoreDesign> IssueStage<D> {
                 Stall::CollectorFull
             };
         }
-        if let Some(hazard) = self.policy.candidates().stalls.first(free) {
+        if let Some(hazard) = self.policy.candidates().first_stall(free) {
             return hazard;
         }
-        let held = self.held(warps, state, fetch);
+        let held = self.held((warps, free), state, fetch);
         held.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
     }
 
     /// Those of `warps` that are held, or whose buffers are empty, by reason in order of priority.
     #[inline]
-    fn held(&self, warps: MaskOf<D>, state: &State<MaskOf<D>>, fetch: &FetchOf<D>) -> [(Stall, MaskOf<D>); 9] {
+    fn held(
+        &self,
+        (warps, free): (MaskOf<D>, MaskOf<D>),
+        state: &State<MaskOf<D>>,
+        fetch: &FetchOf<D>,
+    ) -> [(Stall, MaskOf<D>); 9] {
         let w = &state.warps;
-        let free = warps & !w.held();
         [
             (Stall::Atomic, w.at_atomic & warps & !w.exited | w.atomic_at_exchange & free),
             (Stall::Fence, w.at_fence & warps | w.fence_at_exchange & free),
@@ -375,6 +383,14 @@ impl<D: CoreDesign> IssueStage<D> {
 }
 
 impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
+    /// The same wires, for a function that is not inlined: these here stay in registers of the host.
+    #[inline(always)]
+    fn reborrow(&mut self) -> IssueWires<'_, D, O> {
+        let Self { tick, state, fetch, id_oc, layer, operands, memory } = self;
+        let tick = Tick { now: tick.now, kernels: tick.kernels, observer: tick.observer };
+        IssueWires { tick, state, fetch, id_oc, layer, operands, memory }
+    }
+
     /// Informs the layer, and takes off what lanes need not do because of it.
     #[cold]
     fn issue_routed(&mut self, id: InstId) {
@@ -387,20 +403,16 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     }
 }
 
-impl<M: WarpMask> State<M> {
-    /// Counts `id`, which issues.
+impl SmCounters {
+    /// Counts an instruction that issues.
     #[inline(always)]
-    fn count_issue(&mut self, id: InstId) {
-        let Self { slab, counters, class_counts, work_counts, .. } = self;
-        let flight = slab.get(id);
-        counters.warp_instructions += 1;
-        let lanes = u64::from(flight.mask.count_ones());
-        counters.thread_instructions += lanes;
-        counters.lane_reads += lanes * u64::from(flight.vector_srcs);
-        counters.lane_writes += lanes * u64::from(flight.vector_dsts);
-        counters.empty_instructions += u64::from(flight.mask == 0);
-        class_counts.0[flight.class as usize] += 1;
-        work_counts.0[flight.work as usize] += lanes;
+    fn count_issue(&mut self, inst: &InFlight) {
+        let lanes = u64::from(inst.mask.count_ones());
+        self.warp_instructions += 1;
+        self.thread_instructions += lanes;
+        self.lane_reads += lanes * u64::from(inst.vector_srcs);
+        self.lane_writes += lanes * u64::from(inst.vector_dsts);
+        self.empty_instructions += u64::from(inst.mask == 0);
     }
 }
 

@@ -247,7 +247,7 @@ impl MemoryStage for LoadStoreUnit {
             self.take_reply(wb, wires);
         }
         if self.may_send | wires.front_end.may_send() {
-            self.send_misses(wb, wires);
+            self.send_misses(&mut wb.reborrow(), wires.port, wires.front_end);
         }
         self.look_up_l1(wb);
         if let Some(dispatch) = self.dispatch {
@@ -370,7 +370,7 @@ impl LoadStoreUnit {
     }
 
     /// The result that `client` has for the write-back register.
-    #[inline]
+    #[inline(always)]
     fn take_from_client<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
@@ -381,21 +381,22 @@ impl LoadStoreUnit {
             1 => self.texture.pop_ready().map(|w| InstId(w.token as u16)),
             2 => self.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
             3 => self.next_global.take(),
-            _ => self.take_from_l1(wb),
+            _ => self.take_from_l1(&mut wb.reborrow()),
         }
     }
 
     /// One access of `id` has returned with its data; with the last one the instruction is complete.
-    #[inline]
+    #[inline(always)]
     fn access_returned<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
         let flight = wb.state.slab.get_mut(id);
         flight.pending -= 1;
         if flight.pending == 0 {
-            self.complete(wb, id);
+            self.complete(&mut wb.reborrow(), id);
         }
     }
 
     /// Completes `id`, and drops the contents of L1 if a fence says so.
+    #[inline(never)]
     fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
         if wb.complete(id) {
             self.invalidate_l1();
@@ -403,7 +404,7 @@ impl LoadStoreUnit {
     }
 
     /// A memory access of `warp` has been performed.
-    #[inline]
+    #[inline(always)]
     fn performed<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, warp: WarpSlot) {
         if wb.performed(warp) {
             self.invalidate_l1();
@@ -411,7 +412,7 @@ impl LoadStoreUnit {
     }
 
     /// Takes at most one reply from the memory.
-    #[inline]
+    #[inline(always)]
     fn take_reply<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
@@ -419,7 +420,7 @@ impl LoadStoreUnit {
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(wb, &reply, wires.front_end);
+        let blocked_until = self.deliver(&mut wb.reborrow(), &reply, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
             if blocked_until != NEVER {
@@ -483,9 +484,9 @@ impl LoadStoreUnit {
     fn send_misses<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, D>,
+        port: &mut Port,
+        front_end: &mut D::FrontEnd,
     ) {
-        let MemoryWires { port, front_end, .. } = wires;
         let state = &mut *wb.state;
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
         let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
@@ -529,7 +530,7 @@ impl LoadStoreUnit {
         let has_been_sent = dispatch.path == Path::L1 && dispatch.sent > 0 && !dispatch.is_store;
         let goes_on_elsewhere = dispatch.path == Path::Shared && !dispatch.is_store;
         if !goes_on_elsewhere && !has_been_sent && wb.state.slab.get(dispatch.id).pending == 0 {
-            self.complete(wb, dispatch.id);
+            self.complete(&mut wb.reborrow(), dispatch.id);
         }
     }
 

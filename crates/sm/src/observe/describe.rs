@@ -60,7 +60,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let kernel = self.state.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;
         let partition = self.state.partition_of(warp);
-        let stall = self.issue.why(MaskOf::<D>::of(warp), partition, &self.state, &self.fetch, &self.operands);
+        let only = MaskOf::<D>::of(warp);
+        let free = only & !self.state.warps.held();
+        let stall = self.issue.why((only, free), partition, &self.state, &self.fetch, &self.operands);
         // A warp that is held waits at the instruction that it issued, others before their next.
         let next = if self.state.warps.held().contains(warp) {
             Some(self.state.warps.last_issued[w])

@@ -4,10 +4,7 @@
 //! the order of [`Stall`] that holds for any warp the scheduler looked at. A slot that stays empty
 //! after an issue (issue width above one) has the reason of the warp that issued.
 
-use crate::warps::mask::WarpMask;
-use isa::WarpSlot;
 use kit::Cycle;
-use kit::bits::set_bits;
 use kit::persist::{Archive, Fresh, Mismatch, Persist};
 
 macro_rules! stalls {
@@ -83,50 +80,6 @@ impl Stall {
     #[inline]
     pub const fn is_blocked(self) -> bool {
         matches!(self, Self::MemoryPipeFull | Self::UnitBusy | Self::CollectorFull)
-    }
-}
-
-/// Warps by the reason for which they have no candidate.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StallMasks<M = u64> {
-    of: [M; Stall::COUNT],
-    /// Reasons that hold for any warp, one bit each.
-    reasons: u32,
-}
-
-impl<M: WarpMask> StallMasks<M> {
-    /// Warps stalled for `reason`.
-    #[inline]
-    pub fn of(&self, reason: Stall) -> M {
-        self.of[reason as usize]
-    }
-
-    /// Adds `warps` to those stalled for `reason`.
-    #[inline]
-    pub fn insert(&mut self, reason: Stall, warps: M) {
-        let mask = &mut self.of[reason as usize];
-        *mask |= warps;
-        self.reasons |= u32::from(!mask.is_empty()) << reason as u32;
-    }
-
-    /// Takes `warps` out of those stalled for `reason`.
-    #[inline]
-    pub fn remove(&mut self, reason: Stall, warps: M) {
-        let mask = &mut self.of[reason as usize];
-        *mask &= !warps;
-        self.reasons &= !(u32::from(mask.is_empty()) << reason as u32);
-    }
-
-    /// The first reason in order of priority that holds for any of `warps`.
-    #[inline]
-    pub fn first(&self, warps: M) -> Option<Stall> {
-        let mut reasons = set_bits(u64::from(self.reasons)).map(|r| Stall::ALL[r]);
-        reasons.find(|&reason| self.of(reason).meets(warps))
-    }
-
-    /// The reason for which `warp` is stalled.
-    pub fn reason(&self, warp: WarpSlot) -> Option<Stall> {
-        self.first(M::of(warp))
     }
 }
 

@@ -6,47 +6,28 @@ use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 
-/// How often an instruction has yet to read each bank.
+/// How often an instruction has yet to read each bank, bit by bit, lowest first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reads {
-    /// These numbers, bit by bit, lowest first.
-    bits: [Mask; Self::BITS],
-    /// Some was more than three, so that more than the two lowest bits count.
-    has_many: bool,
+    /// All there is, unless some number was more than three.
+    pub few: [Mask; 2],
+    pub more: Option<[Mask; Self::BITS - 2]>,
 }
 
 impl Reads {
     /// More than 127 reads of a bank by one instruction are not modelled.
-    const BITS: usize = 7;
-
-    /// The bits that may be set.
-    #[inline]
-    fn used(&mut self) -> &mut [Mask] {
-        if self.has_many { &mut self.bits } else { &mut self.bits[..2] }
-    }
-
-    /// Banks that are still read.
-    #[inline]
-    pub fn banks(&self) -> Mask {
-        let few = self.bits[0] | self.bits[1];
-        if self.has_many { self.bits.iter().fold(few, |all, bits| all | bits) } else { few }
-    }
+    pub const BITS: usize = 7;
 
     /// One more read of `bank`, a bit.
     pub fn add(&mut self, bank: Mask) {
-        self.has_many = true;
-        let all_set = self.bits.iter().all(|bits| bits & bank != 0);
-        let mut carry = if all_set { 0 } else { bank };
-        for bits in &mut self.bits {
-            (*bits, carry) = (*bits ^ carry, *bits & carry);
+        let [low, high] = &mut self.few;
+        let mut carry = *low & *high & bank;
+        if carry != 0 && self.more.get_or_insert_default().iter().all(|bits| bits & bank != 0) {
+            return;
         }
-    }
-
-    /// One read less of each of `banks`, all of which are read.
-    #[inline]
-    pub fn serve(&mut self, mut banks: Mask) {
-        for bits in self.used() {
-            (*bits, banks) = (*bits ^ banks, !*bits & banks);
+        (*low, *high) = (*low ^ bank, *high ^ *low & bank);
+        for bits in self.more.iter_mut().flatten() {
+            (*bits, carry) = (*bits ^ carry, *bits & carry);
         }
     }
 }
@@ -96,11 +77,7 @@ impl RegisterBanks {
     /// What an instruction of `warp` reads, none of it more than three times.
     #[inline]
     pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
-        let mut reads = Reads::default();
-        for (bits, set) in reads.bits.iter_mut().zip(banks.reads) {
-            *bits = self.of_warp(warp, partition, set);
-        }
-        reads
+        Reads { few: banks.reads.map(|set| self.of_warp(warp, partition, set)), more: None }
     }
 
     /// The banks that are `set` to `warp`.

@@ -144,44 +144,37 @@ impl Collectors {
                 let after = candidates & after_last;
                 let c = if after == 0 { candidates } else { after }.trailing_zeros();
                 candidates &= !(1 << c);
-                if self.try_send(c, partition, wires, hooks) {
-                    touched |= 1 << partition;
-                    ports -= 1;
-                    if ports == 0 {
-                        break;
-                    }
+                if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
+                    continue;
+                }
+                self.send(c, partition, wires, hooks);
+                touched |= 1 << partition;
+                candidates &= !self.pool.blocked;
+                ports -= 1;
+                if ports == 0 {
+                    break;
                 }
             }
         }
         touched
     }
 
-    /// The instruction in collector `c` of `partition`, which has its operands, leaves if it may and its latch has
-    /// room.
+    /// The instruction in collector `c` of `partition`, which has its operands, leaves to its latch.
     #[inline(always)]
-    fn try_send<P: IssuePolicy, O: Observer>(
+    fn send<P: IssuePolicy, O: Observer>(
         &mut self,
         c: u32,
         partition: usize,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
-    ) -> bool {
-        let Collector { inst, latch, .. } = self.pool.collectors[c as usize % 64];
-        if !wires.oc_ex.has_room(latch) {
-            self.pool.blocked |= 1 << c;
-            return false;
-        }
-        if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
-            return false;
-        }
-        self.pool.send(c, latch);
-        self.pool.release(c, partition);
-        self.pool.last[partition % PARTITIONS] = c;
+    ) {
+        let inst = self.pool.collectors[c as usize % 64].inst;
         let flight = wires.slab.get_mut(inst);
         flight.stage = Stage::Dispatched;
-        wires.oc_ex.push(latch, inst, flight.issue_order());
+        self.pool.send(c, flight.issue_order(), wires.oc_ex);
+        self.pool.release(c, partition);
+        self.pool.last[partition % PARTITIONS] = c;
         hooks.operands_read(wires.window(), inst);
-        true
     }
 
     /// Moves instructions from issue latches into free collectors of their partitions. Returns the partitions in
@@ -208,7 +201,7 @@ impl Collectors {
                 }
                 if self.kept.guard.any()
                     && self.kept.guard.covers(wires.slab.get(inst))
-                    && Guard::must_wait(latch, partition, wires)
+                    && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
                 {
                     break;
                 }
@@ -236,7 +229,11 @@ impl<P: IssuePolicy> OperandStage<P> for Collectors {
     fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {
         match &mut self.port_order {
             None => self.step_in_turns(wires, hooks),
-            Some(order) => order.step(&mut self.pool, self.kept, wires, hooks),
+            Some(order) => {
+                let (wires, mut apart) = (&mut wires.reborrow(), hooks.reborrow());
+                order.step(&mut self.pool, self.kept, wires, &mut apart);
+                hooks.done = apart.done;
+            }
         }
         self.pool.banks.end_cycle();
     }

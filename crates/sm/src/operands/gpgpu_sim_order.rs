@@ -86,13 +86,12 @@ impl PortOrder {
         for first in &mut self.first {
             let Some(found) = found_from(*first, pool, kept, wires) else { break };
             let Collector { inst, latch, .. } = pool.collectors[found as usize % 64];
-            pool.send(found, latch);
+            let flight = wires.slab.get_mut(inst);
+            flight.stage = Stage::Dispatched;
+            pool.send(found, flight.issue_order(), wires.oc_ex);
             let partition = wires.oc_ex.partition(latch);
             pool.release(found, partition);
             *first = self.next[found as usize % 64];
-            let flight = wires.slab.get_mut(inst);
-            flight.stage = Stage::Dispatched;
-            wires.oc_ex.push(latch, inst, flight.issue_order());
             hooks.operands_read(wires.window(), inst);
             touched |= 1 << partition;
         }
@@ -102,7 +101,7 @@ impl PortOrder {
 
 /// The collector whose instruction an output port sends on that looks at `first` first.
 #[inline(always)]
-fn found_from(first: u8, pool: &mut Pool, kept: Kept, wires: &Wires<'_>) -> Option<u32> {
+fn found_from(first: u8, pool: &Pool, kept: Kept, wires: &Wires<'_>) -> Option<u32> {
     let after = Mask::MAX << (first % 64);
     let mut candidates = pool.ready & !pool.blocked;
     if kept.guard == Guard::All {
@@ -113,9 +112,7 @@ fn found_from(first: u8, pool: &mut Pool, kept: Kept, wires: &Wires<'_>) -> Opti
     }
     while candidates != 0 {
         let c = if candidates & after == 0 { candidates } else { candidates & after }.trailing_zeros();
-        if !wires.oc_ex.has_room(pool.collectors[c as usize % 64].latch) {
-            pool.blocked |= 1 << c;
-        } else if !(kept.memory_order && pool.would_overtake(c, wires.slab)) {
+        if !(kept.memory_order && pool.would_overtake(c, wires.slab)) {
             return Some(c);
         }
         candidates &= !(1 << c);
@@ -147,7 +144,7 @@ fn serve_input_ports<P: IssuePolicy, O: Observer>(
                 waiting &= !mine;
                 continue;
             }
-            if kept.guard == Guard::All && Guard::must_wait(latch, partition, wires) {
+            if kept.guard == Guard::All && Guard::must_wait(latch, partition, wires.id_oc, wires.window()) {
                 continue;
             }
             let inst = wires.id_oc.pop(latch).expect("an occupied latch");

@@ -63,6 +63,12 @@ pub struct Wires<'a> {
 }
 
 impl Wires<'_> {
+    /// The same wires, for a function that is not inlined: these here stay in registers of the host.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Wires<'_> {
+        Wires { id_oc: self.id_oc, oc_ex: self.oc_ex, slab: self.slab, kernels: self.kernels }
+    }
+
     /// The instructions, to look at.
     #[inline]
     pub fn window(&self) -> Window<'_> {
@@ -97,6 +103,13 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
 }
 
 impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
+    /// The same, as [`Wires::reborrow`].
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Hooks<'_, P, O> {
+        let Self { policy, observer, lane_reads, now, done } = self;
+        Hooks { policy, observer, lane_reads, now: *now, done: *done }
+    }
+
     /// `id` has a collector, where it awaits the sources `awaited` (by place, one bit each) and reads the
     /// others.
     #[inline]

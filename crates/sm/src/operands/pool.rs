@@ -3,9 +3,10 @@
 
 use super::banks::Reads;
 use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
-use crate::execute::latches::LatchId;
-use crate::inflight::{InstId, Slab, Stage};
+use crate::execute::latches::{LatchId, Latches};
+use crate::inflight::{InstId, Slab, Stage, Window};
 use crate::issue::policy::IssuePolicy;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
@@ -67,16 +68,25 @@ pub(super) struct Pool {
     every_partition: Mask,
     /// Occupied, and every operand is there.
     pub ready: Mask,
-    /// The ready ones that found the latch of their unit full, which it has been since.
+    /// Those whose instruction goes to a latch that is full.
     pub blocked: Mask,
     /// Those whose instruction goes to each latch.
     aiming: [Mask; 64],
+    /// Those whose instruction awaits sources that have not come.
+    pub awaiting: Mask,
     /// Those with reads to be served.
     pub reading: Mask,
     /// These in the order in which they came, in which a bank serves them.
     order: [u8; 64],
-    /// What each of them has yet to read.
-    reads: [Reads; 64],
+    /// How often each of them has yet to read each bank: the two lowest bits of these numbers, and the others of those
+    /// in `has_more`.
+    few: [[Mask; 2]; 64],
+    more: [[Mask; Reads::BITS - 2]; 64],
+    has_more: Mask,
+    /// No bank has more than one read waiting.
+    conflict_free: bool,
+    /// Partitions with reads to be served, one bit each, if `conflict_free`.
+    reading_in: u8,
     pub of_partition: [Mask; PARTITIONS],
     /// The last collector of each partition that sent its instruction on.
     pub last: [u32; PARTITIONS],
@@ -104,9 +114,14 @@ impl Pool {
             ready: 0,
             blocked: 0,
             aiming: [0; 64],
+            awaiting: 0,
             reading: 0,
             order: [0; 64],
-            reads: [Reads::default(); 64],
+            few: [[0; 2]; 64],
+            more: [[0; Reads::BITS - 2]; 64],
+            has_more: 0,
+            conflict_free: true,
+            reading_in: 0,
             of_partition: std::array::from_fn(of_partition),
             last: std::array::from_fn(|p| (p * each) as u32),
             banks: RegisterBanks::new(spec),
@@ -123,9 +138,9 @@ impl Pool {
     #[inline]
     pub fn latches_freed(&mut self, latches: u64) {
         for latch in set_bits(latches) {
-            let waiting = self.aiming[latch % 64] & self.ready;
-            if waiting != 0 {
-                self.blocked &= !waiting;
+            let aiming = self.aiming[latch % 64];
+            self.blocked &= !aiming;
+            if aiming & self.ready != 0 {
                 self.awake = low(self.partitions) as u8;
             }
         }
@@ -151,11 +166,19 @@ impl Pool {
         me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
     }
 
-    /// The instruction in collector `c` has its operands and leaves to `latch`.
-    #[inline]
-    pub fn send(&mut self, c: u32, latch: LatchId) {
-        self.ready &= !(1 << (c % 64));
-        self.aiming[usize::from(latch) % 64] &= !(1 << (c % 64));
+    /// The instruction in collector `c` has its operands and leaves to `latch`, where it is `order`-th in the order of
+    /// issue.
+    #[inline(always)]
+    pub fn send(&mut self, c: u32, order: u64, oc_ex: &mut Latches) {
+        let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+        let bit = 1 << (c % 64);
+        let aiming = &mut self.aiming[usize::from(latch) % 64];
+        *aiming &= !bit;
+        self.ready &= !bit;
+        oc_ex.push(latch, inst, order);
+        if !oc_ex.has_room(latch) {
+            self.blocked |= *aiming;
+        }
     }
 
     /// Collector `c` of `partition` is free.
@@ -166,8 +189,29 @@ impl Pool {
     }
 
     /// Each of `banks` at which reads wait serves the oldest. Returns the partitions of those that do, one bit each.
-    #[inline]
+    #[inline(always)]
     pub fn serve_reads<P: IssuePolicy, O: Observer>(
+        &mut self,
+        banks: Mask,
+        wires: &Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) -> u8 {
+        let (waiting, count) = (self.banks.waiting, self.reading.count_ones() as usize);
+        if !self.conflict_free || waiting & !banks != 0 {
+            return self.serve_oldest(banks, wires, hooks);
+        }
+        for i in 0..count {
+            hooks.collected(wires.window(), self.collectors[usize::from(self.order[i % 64]) % 64].inst);
+        }
+        hooks.done.reads += waiting.count_ones();
+        self.banks.waiting = 0;
+        self.ready |= std::mem::take(&mut self.reading) & !self.awaiting;
+        std::mem::take(&mut self.reading_in)
+    }
+
+    /// The same where reads wait at a bank that serves another one, or none.
+    #[inline(always)]
+    fn serve_oldest<P: IssuePolicy, O: Observer>(
         &mut self,
         banks: Mask,
         wires: &Wires<'_>,
@@ -175,23 +219,35 @@ impl Pool {
     ) -> u8 {
         let count = self.reading.count_ones() as usize;
         let (mut served, mut waiting, mut partitions) = (0, 0, 0);
+        (self.conflict_free, self.reading_in) = (true, 0);
         let mut kept = 0;
         for i in 0..count {
             let c = self.order[i % 64];
-            let collector = self.collectors[usize::from(c) % 64];
-            let reads = &mut self.reads[usize::from(c) % 64];
-            let mine = reads.banks() & banks & !served;
-            reads.serve(mine);
+            let (place, bit) = (usize::from(c) % 64, 1 << (c % 64));
+            let collector = self.collectors[place];
+            let [low, high] = self.few[place];
+            let mine = self.banks_of(place) & banks & !served;
+            let carry = mine & !low;
+            self.few[place] = [low ^ mine, high ^ carry];
+            if self.has_more & bit != 0 {
+                self.borrow_from_more(place, carry & !high);
+            }
             served |= mine;
-            partitions |= u8::from(mine != 0) << wires.id_oc.partition(collector.latch);
-            let left = reads.banks();
+            let partition = 1 << wires.id_oc.partition(collector.latch);
+            partitions |= if mine != 0 { partition } else { 0 };
+            let left = self.banks_of(place);
+            let once = self.has_more & bit == 0 && self.few[place][1] == 0;
+            self.conflict_free &= waiting & left == 0 && once;
             waiting |= left;
             self.order[kept % 64] = c;
-            kept += usize::from(left != 0);
             if left == 0 {
-                self.reading &= !(1 << (c % 64));
-                self.ready |= u64::from(collector.awaited == 0) << (c % 64);
+                self.reading &= !bit;
+                self.has_more &= !bit;
+                self.ready |= bit & !self.awaiting;
                 hooks.collected(wires.window(), collector.inst);
+            } else {
+                self.reading_in |= partition;
+                kept += 1;
             }
         }
         self.banks.waiting = waiting;
@@ -200,9 +256,27 @@ impl Pool {
         partitions
     }
 
+    /// The banks that the instruction in collector `c` has yet to read.
+    #[inline]
+    fn banks_of(&self, c: usize) -> Mask {
+        let [low, high] = self.few[c];
+        if self.has_more >> c & 1 == 0 {
+            return low | high;
+        }
+        self.more[c].iter().fold(low | high, |all, bits| all | bits)
+    }
+
+    /// What is left of a subtraction beyond the two lowest bits of collector `c`.
+    #[cold]
+    fn borrow_from_more(&mut self, c: usize, mut banks: Mask) {
+        for bits in &mut self.more[c] {
+            (*bits, banks) = (*bits ^ banks, !*bits & banks);
+        }
+    }
+
     /// Collector `c` takes an instruction that has left its issue latch. It awaits the sources `awaited`
     /// (by place, one bit each) instead of reading them.
-    #[inline]
+    #[inline(always)]
     pub fn place<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
         (c, partition): (u32, usize),
@@ -216,11 +290,11 @@ impl Pool {
         flight.station = c as u8;
         let names = wires.kernels[flight.kernel.index()].names(flight.pc);
         let reads = if ROUTED || awaited != 0 || names.banks.has_many {
-            self.reads_one_by_one(partition, place.inst, awaited, wires)
+            self.reads_one_by_one(partition, place.inst, awaited, wires.slab, wires.kernels)
         } else {
             self.banks.reads(flight.warp, partition, names.banks)
         };
-        let (banks, bit) = (reads.banks(), 1 << (c % 64));
+        let ([low, high], bit) = (reads.few, 1 << (c % 64));
         place.awaited = awaited.count_ones() as u8;
         self.free &= !bit;
         if self.free & self.of_partition[partition % PARTITIONS] == 0 {
@@ -228,15 +302,29 @@ impl Pool {
         }
         self.collectors[c as usize % 64] = place;
         self.aiming[usize::from(place.latch) % 64] |= bit;
+        if !wires.oc_ex.has_room(place.latch) {
+            self.blocked |= bit;
+        }
+        if awaited != 0 {
+            self.awaiting |= bit;
+        }
         hooks.collecting(wires.window(), place.inst, awaited);
+        let mut banks = low | high;
+        self.few[c as usize % 64] = reads.few;
+        if let Some(more) = reads.more {
+            self.has_more |= bit;
+            self.more[c as usize % 64] = more;
+            banks = self.banks_of(c as usize % 64);
+        }
         if banks == 0 {
-            self.ready |= if awaited == 0 { bit } else { 0 };
+            self.ready |= bit & !self.awaiting;
             hooks.collected(wires.window(), place.inst);
             return;
         }
         self.order[self.reading.count_ones() as usize % 64] = c as u8;
         self.reading |= bit;
-        self.reads[c as usize % 64] = reads;
+        self.reading_in |= 1 << partition;
+        self.conflict_free &= self.banks.waiting & banks == 0 && high == 0 && reads.more.is_none();
         self.banks.waiting |= banks;
     }
 
@@ -244,8 +332,15 @@ impl Pool {
     /// the registers that are copied to their banks, each of which takes a cycle of its bank.
     #[cold]
     #[inline(never)]
-    fn reads_one_by_one(&self, partition: usize, id: InstId, awaited: u64, wires: &Wires<'_>) -> Reads {
-        let (window, route) = (wires.window(), wires.slab.route(id));
+    fn reads_one_by_one(
+        &self,
+        partition: usize,
+        id: InstId,
+        awaited: u64,
+        slab: &Slab,
+        kernels: &[ResidentKernel],
+    ) -> Reads {
+        let (window, route) = (Window { slab, kernels }, slab.route(id));
         let warp = window.inst(id).warp;
         let mut reads = Reads::default();
         // No more sources have a bit.
@@ -260,6 +355,7 @@ impl Pool {
 kit::persist! {
     struct Pool {
         free, open, ready, blocked, last, banks, awake;
-        skip aiming, every_partition, collectors, reading, order, reads, of_partition, partitions, rounds, in_ports, out_ports
+        skip aiming, every_partition, collectors, awaiting, reading, order, few, more, has_more, conflict_free, reading_in,
+        of_partition, partitions, rounds, in_ports, out_ports
     }
 }

@@ -10,8 +10,8 @@
 //! always serve.
 
 use super::pool::Pool;
-use super::{Mask, PARTITIONS, Wires};
-use crate::execute::latches::LatchId;
+use super::{Mask, PARTITIONS};
+use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::spec::{CoreSpec, PipeSet};
 use energy::{Each, Structure};
@@ -62,8 +62,7 @@ impl Guard {
     /// Whether the oldest instruction in `latch` of `partition`, which is guarded, may not take a
     /// collector yet.
     #[inline]
-    pub(super) fn must_wait(latch: LatchId, partition: usize, wires: &Wires<'_>) -> bool {
-        let (id_oc, window) = (&wires.id_oc, wires.window());
+    pub(super) fn must_wait(latch: LatchId, partition: usize, id_oc: &Latches, window: Window<'_>) -> bool {
         let Some(id) = id_oc.front(latch) else { return false };
         let warp = window.inst(id).warp;
         id_oc.any_before(latch, id_oc.of_partition(partition), |older| {

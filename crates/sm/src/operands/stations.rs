@@ -89,11 +89,9 @@ impl ReservationStations {
         let mine = self.pool.of_partition[partition % PARTITIONS];
         let all_banks = self.pool.banks.of_partition[partition % PARTITIONS];
         let mut banks = all_banks & !self.pool.banks.written;
-        // Those that found their latch full: it stays so to the end of the cycle.
-        let mut blocked = 0;
         for _ in 0..self.pool.rounds {
-            if self.pool.ready & mine & !blocked != 0 {
-                moved |= self.send(partition, &mut blocked, wires, hooks);
+            if self.pool.ready & mine & !self.pool.blocked != 0 {
+                moved |= self.send(partition, wires, hooks);
             }
             if self.pool.banks.waiting & banks != 0 {
                 self.pool.serve_reads(banks, wires, hooks);
@@ -142,28 +140,23 @@ impl ReservationStations {
     fn send<P: FeedsStations, O: Observer>(
         &mut self,
         partition: usize,
-        blocked: &mut Mask,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) -> bool {
         let mut moved = false;
-        let mut candidates = self.pool.ready & !*blocked & self.pool.of_partition[partition % PARTITIONS];
+        let mut candidates = self.pool.ready & !self.pool.blocked & self.pool.of_partition[partition % PARTITIONS];
         let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
         let mut ports = self.pool.out_ports;
         while candidates != 0 && ports > 0 {
             let after = candidates & after_last;
             let c = if after == 0 { candidates } else { after }.trailing_zeros();
             candidates &= !(1 << c);
-            let Collector { inst, latch, .. } = self.pool.collectors[c as usize % 64];
-            if !wires.oc_ex.has_room(latch) {
-                *blocked |= 1 << c;
-                continue;
-            }
+            let inst = self.pool.collectors[c as usize % 64].inst;
             if !self.may_leave::<P>(c, partition, wires.window()) {
                 continue;
             }
-            wires.oc_ex.push(latch, inst, wires.slab.get(inst).issue_order());
-            self.pool.send(c, latch);
+            self.pool.send(c, wires.slab.get(inst).issue_order(), wires.oc_ex);
+            candidates &= !self.pool.blocked;
             self.memory &= !(1 << c);
             self.pool.last[partition % PARTITIONS] = c;
             ports -= 1;
@@ -217,7 +210,8 @@ impl ReservationStations {
         let pool = &mut self.pool;
         let collector = &mut pool.collectors[usize::from(station) % 64];
         collector.awaited -= 1;
-        pool.ready |= (u64::from(collector.awaited == 0) << (station % 64)) & !pool.reading;
+        pool.awaiting &= !(u64::from(collector.awaited == 0) << (station % 64));
+        pool.ready |= (1 << (station % 64)) & !pool.awaiting & !pool.reading;
         pool.awake |= 1 << partition;
     }
 

@@ -1,85 +1,125 @@
 //! What an issue design shows the schedulers: which warps have a candidate, and why the others have none.
 
-use crate::observe::stalls::StallMasks;
+use crate::observe::stalls::Stall;
 use crate::spec::{Pipe, PipeSet};
 use crate::warps::mask::WarpMask;
+use kit::bits::set_bits;
 
-/// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may be
-/// listed for several pipes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadyMasks<M = u64> {
-    of: [M; Pipe::COUNT],
-    /// Pipes for which some warp has a candidate.
-    pipes: PipeSet,
-}
+/// What a warp offers, as a byte: a candidate for a pipe, the reason of its stall, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head(u8);
 
-impl<M: WarpMask> ReadyMasks<M> {
-    /// Warps with a candidate for `pipe`.
-    #[inline]
-    pub fn of(&self, pipe: Pipe) -> M {
-        self.of[pipe.index()]
+impl Head {
+    /// Numbers of heads, rounded up: pipes, then reasons, then nothing.
+    const COUNT: usize = 32;
+
+    /// The warp has no instruction.
+    pub const EMPTY: Self = Self((Pipe::COUNT + Stall::COUNT) as u8);
+
+    /// The warp has a candidate for `pipe`.
+    #[inline(always)]
+    pub const fn ready(pipe: Pipe) -> Self {
+        Self(pipe.0)
     }
 
-    /// Pipes for which any warp has a candidate.
-    #[inline]
-    pub fn pipes(&self) -> PipeSet {
-        self.pipes
+    /// The warp has instructions but no candidate, because of `stall`.
+    #[inline(always)]
+    pub const fn stalled(stall: Stall) -> Self {
+        Self(Pipe::COUNT as u8 + stall as u8)
     }
 
-    /// Warps with a candidate for a pipe that is not one of `full`.
-    #[inline]
-    pub fn outside(&self, full: PipeSet) -> M {
-        if self.pipes.0 & full.0 == 0 {
-            return self.of.iter().fold(M::NONE, |all, &warps| all | warps);
-        }
-        self.pipes.except(full).iter().fold(M::NONE, |all, pipe| all | self.of(pipe))
-    }
-
-    /// Pipes for which any of `warps` has a candidate.
-    #[inline]
-    pub fn pipes_of(&self, warps: M) -> PipeSet {
-        self.pipes.iter().filter(|&p| self.of(p).meets(warps)).fold(PipeSet::default(), PipeSet::with)
-    }
-
-    /// The warps have a candidate for `pipe`.
-    #[inline]
-    pub fn insert(&mut self, pipe: Pipe, warps: M) {
-        self.of[pipe.index()] |= warps;
-        self.pipes = if self.of(pipe).is_empty() { self.pipes } else { self.pipes.with(pipe) };
-    }
-
-    /// The warps have no candidate for `pipe` any more.
-    #[inline]
-    pub fn remove(&mut self, pipe: Pipe, warps: M) {
-        self.of[pipe.index()] &= !warps;
-        self.pipes = if self.of(pipe).is_empty() { self.pipes.without(pipe) } else { self.pipes };
+    /// Whether the warp has instructions but no candidate.
+    #[inline(always)]
+    pub const fn is_stalled(self) -> bool {
+        self.0 >= Pipe::COUNT as u8 && self.0 < Self::EMPTY.0
     }
 }
 
-/// What the schedulers see of a design's warps. A design updates the masks in the calls that change a
-/// warp's state: the issue stage reads them in every cycle.
+const _: () = assert!((Head::EMPTY.0 as usize) < Head::COUNT, "a number for each head");
+
+/// What the schedulers see of a design's warps. A design updates it in the calls that change a warp's state: the issue
+/// stage reads it in every cycle. A warp with several candidates may have several heads.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates<M = u64> {
-    /// Warps with candidates. A candidate has no hazard left; its issue latch may be full.
-    pub ready: ReadyMasks<M>,
-    /// Why warps whose buffer is not empty have no candidate.
-    pub stalls: StallMasks<M>,
+    /// The warps of each head. A candidate has no hazard left; its issue latch may be full.
+    warps: [M; Head::COUNT],
+    /// Heads that any warp has, one bit each.
+    heads: u32,
     /// Warps that go before all others of their schedulers while they have a candidate that has room.
     pub first: M,
-    /// Warps for which `ready` or `stalls` has changed since [`IssuePolicy::tick`](super::IssuePolicy::tick)
-    /// last reported them.
+    /// Warps whose heads have changed since [`IssuePolicy::tick`](super::IssuePolicy::tick) last reported them.
     pub changed: M,
 }
 
 impl<M: WarpMask> Default for Candidates<M> {
     fn default() -> Self {
-        let (ready, stalls) = (ReadyMasks::default(), StallMasks::default());
-        Self { ready, stalls, first: M::NONE, changed: M::NONE }
+        Self { warps: [M::NONE; Head::COUNT], heads: 0, first: M::NONE, changed: M::NONE }
     }
 }
 
 impl<M: WarpMask> Candidates<M> {
-    /// Warps whose masks have changed since the last call.
+    /// `warps` have `head`.
+    #[inline]
+    pub fn insert(&mut self, head: Head, warps: M) {
+        self.warps[usize::from(head.0) % Head::COUNT] |= warps;
+        self.heads |= 1 << (head.0 & 31);
+    }
+
+    /// `warps` have `head` no more.
+    #[inline]
+    pub fn remove(&mut self, head: Head, warps: M) {
+        let of = &mut self.warps[usize::from(head.0) % Head::COUNT];
+        *of &= !warps;
+        self.heads &= !(u32::from(of.is_empty()) << (head.0 & 31));
+    }
+
+    /// Warps with `head`.
+    #[inline]
+    pub fn of(&self, head: Head) -> M {
+        self.warps[usize::from(head.0) % Head::COUNT]
+    }
+
+    /// Pipes for which any warp has a candidate.
+    #[inline]
+    fn pipes(&self) -> PipeSet {
+        PipeSet(self.heads as u16 & PipeSet::ALL.0)
+    }
+
+    /// Warps with a candidate for a pipe that `takes` it.
+    #[inline]
+    pub fn ready_for(&self, takes: impl Fn(Pipe) -> bool) -> M {
+        let of = |pipe| if takes(pipe) { self.of(Head::ready(pipe)) } else { M::NONE };
+        self.pipes().iter().fold(M::NONE, |all, pipe| all | of(pipe))
+    }
+
+    /// Warps with a candidate.
+    #[inline]
+    pub fn ready(&self) -> M {
+        self.ready_for(|_| true)
+    }
+
+    /// Pipes for which any of `warps` has a candidate.
+    #[inline]
+    pub fn pipes_of(&self, warps: M) -> PipeSet {
+        let pipes = self.pipes().iter().filter(|&p| self.of(Head::ready(p)).meets(warps));
+        pipes.fold(PipeSet::default(), PipeSet::with)
+    }
+
+    /// Warps without a candidate because of `stall`.
+    #[inline]
+    pub fn stalled(&self, stall: Stall) -> M {
+        self.of(Head::stalled(stall))
+    }
+
+    /// The first reason in order of priority for which any of `warps` has no candidate.
+    #[inline]
+    pub fn first_stall(&self, warps: M) -> Option<Stall> {
+        let stalls = u64::from(self.heads >> Pipe::COUNT) & ((1 << Stall::COUNT) - 1);
+        let mut stalls = set_bits(stalls).map(|stall| Stall::ALL[stall]);
+        stalls.find(|&stall| self.stalled(stall).meets(warps))
+    }
+
+    /// Warps whose heads have changed since the last call.
     #[inline]
     pub fn take_changed(&mut self) -> M {
         std::mem::replace(&mut self.changed, M::NONE)

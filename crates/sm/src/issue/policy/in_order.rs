@@ -7,7 +7,8 @@
 //! A head is examined when it becomes the head and when an instruction of its warp reads or writes
 //! its registers, never per cycle.
 
-use super::heads::{Head, Heads};
+use super::candidates::Head;
+use super::heads::Heads;
 use super::{Candidates, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
@@ -44,7 +45,7 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
         self.heads.set(warp, head);
     }
 
-    #[inline]
+    #[inline(always)]
     fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
         if self.heads.is_stalled(warp) {
             self.examine(window, warp);
@@ -122,7 +123,7 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
         self.buffer.front(warp).expect("a warp with a candidate has a head")
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         debug_assert_eq!(self.buffer.front(warp), Some(id));
@@ -138,7 +139,7 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         self.board.on_writeback(window, id);
         self.examine_if_stalled(window, window.inst(id).warp);

@@ -21,9 +21,9 @@ pub mod load_slice;
 pub mod loog;
 pub mod socgpu;
 
-pub use candidates::{Candidates, ReadyMasks};
+pub use candidates::{Candidates, Head};
 pub use energy::{Each, Structure, Uses};
-pub use heads::{Head, Heads};
+pub use heads::Heads;
 pub use in_order::InOrder;
 
 use crate::inflight::{InstId, Window};

@@ -1,9 +1,9 @@
 //! Hazards of in-order issue: which registers of each warp have a write under way.
 
 use crate::design::Allowances;
-use crate::inflight::{InstId, Window};
+use crate::inflight::{InstId, Slab, Window};
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::RegSet;
+use crate::kernel::{RegSet, ResidentKernel};
 use crate::observe::stalls::Stall;
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
@@ -98,11 +98,11 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// The hazard of issuing `id`, reads before writes.
-    #[inline]
+    #[inline(always)]
     pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         let (inst, names) = (window.inst(id), window.names(id));
         if inst.is_wide {
-            return self.hazard_of_wide(window, id);
+            return self.hazard_of_wide(window.slab, window.kernels, id);
         }
         let pending = &self.low[inst.warp.index()];
         if pending.all.meets(&names.reads) {
@@ -111,8 +111,10 @@ impl<M: WarpMask> PendingWrites<M> {
         pending.all.meets(&names.writes).then_some(Stall::Waw)
     }
 
+    /// Takes the parts of a [`Window`], as what follows, so that those of its callers stay in registers of the host.
     #[cold]
-    fn hazard_of_wide(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+    fn hazard_of_wide(&self, slab: &Slab, kernels: &[ResidentKernel], id: InstId) -> Option<Stall> {
+        let window = Window { slab, kernels };
         let (inst, names) = (window.inst(id), window.names(id));
         let low = &self.low[inst.warp.index()];
         let read = self.high(inst.warp, window.srcs(id));
@@ -142,7 +144,7 @@ impl<M: WarpMask> PendingWrites<M> {
             pending.by_memory.insert(writes);
         }
         if inst.is_wide {
-            self.set_high(window, id, 1 | u8::from(by_memory) << 1);
+            self.set_high(window.slab, window.kernels, id, 1 | u8::from(by_memory) << 1);
         }
     }
 
@@ -154,12 +156,13 @@ impl<M: WarpMask> PendingWrites<M> {
         pending.all.remove(writes);
         pending.by_memory.remove(writes);
         if inst.is_wide {
-            self.set_high(window, id, 0);
+            self.set_high(window.slab, window.kernels, id, 0);
         }
     }
 
     #[cold]
-    fn set_high(&mut self, window: Window<'_>, id: InstId, pending: u8) {
+    fn set_high(&mut self, slab: &Slab, kernels: &[ResidentKernel], id: InstId, pending: u8) {
+        let window = Window { slab, kernels };
         for place in self.places(window.inst(id).warp, window.dsts(id)) {
             self.high[place] = pending;
         }
@@ -208,12 +211,12 @@ impl<M: WarpMask> Board for Scoreboard<M> {
         self.pending.hazard(window, id)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         self.pending.begin_write(window, id);
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         self.pending.end(window, id);
     }

@@ -52,7 +52,7 @@ mod accesses;
 mod registers;
 mod waits;
 
-use super::{Candidates, Each, IssuePolicy, Structure};
+use super::{Candidates, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InFlight, InstId, Window};
@@ -210,13 +210,13 @@ impl<M: WarpMask> Ideal<M> {
         if old == new {
             return;
         }
-        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
-        changed.insert(warp);
-        old.pipes.except(new.pipes).iter().for_each(|pipe| ready.remove(pipe, M::of(warp)));
-        new.pipes.except(old.pipes).iter().for_each(|pipe| ready.insert(pipe, M::of(warp)));
+        let (candidates, only) = (&mut self.candidates, M::of(warp));
+        candidates.changed |= only;
+        old.pipes.except(new.pipes).iter().for_each(|pipe| candidates.remove(Head::ready(pipe), only));
+        new.pipes.except(old.pipes).iter().for_each(|pipe| candidates.insert(Head::ready(pipe), only));
         if old.stall != new.stall {
-            old.stall.into_iter().for_each(|stall| stalls.remove(stall, M::of(warp)));
-            new.stall.into_iter().for_each(|stall| stalls.insert(stall, M::of(warp)));
+            old.stall.into_iter().for_each(|stall| candidates.remove(Head::stalled(stall), only));
+            new.stall.into_iter().for_each(|stall| candidates.insert(Head::stalled(stall), only));
         }
     }
 

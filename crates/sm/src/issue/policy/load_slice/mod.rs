@@ -48,7 +48,7 @@
 mod slices;
 
 use super::boards::scoreboard::{Board, Scoreboard};
-use super::{Candidates, DEPENDENCE_BITS, Each, IssuePolicy, Structure};
+use super::{Candidates, DEPENDENCE_BITS, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
@@ -275,16 +275,15 @@ impl<M: WarpMask> LoadSlice<M> {
         if old == offer {
             return;
         }
-        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
-        changed.insert(warp);
-        let only = M::of(warp);
-        old.pipes.except(offer.pipes).iter().for_each(|pipe| ready.remove(pipe, only));
-        offer.pipes.except(old.pipes).iter().for_each(|pipe| ready.insert(pipe, only));
+        let (candidates, only) = (&mut self.candidates, M::of(warp));
+        candidates.changed |= only;
+        old.pipes.except(offer.pipes).iter().for_each(|pipe| candidates.remove(Head::ready(pipe), only));
+        offer.pipes.except(old.pipes).iter().for_each(|pipe| candidates.insert(Head::ready(pipe), only));
         if let Some(stall) = old.stall {
-            stalls.remove(stall, only);
+            candidates.remove(Head::stalled(stall), only);
         }
         if let Some(stall) = offer.stall {
-            stalls.insert(stall, only);
+            candidates.insert(Head::stalled(stall), only);
         }
     }
 }

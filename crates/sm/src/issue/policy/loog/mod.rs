@@ -72,8 +72,9 @@
 mod alias_table;
 mod stations;
 
+use super::candidates::Head;
 use super::extent::{Extent, overlap};
-use super::heads::{Head, Heads};
+use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
@@ -166,12 +167,12 @@ impl<M: WarpMask> Loog<M> {
     /// Finds the warps that have been passed over since this was last done.
     #[cold]
     fn find_starved(&mut self) {
-        let Candidates { ready, first, .. } = self.heads.candidates();
-        let could_issue = ready.outside(PipeSet::default());
+        let (candidates, first) = (self.heads.candidates(), self.heads.candidates().first);
+        let could_issue = candidates.ready();
         let starved = self.passed_over & could_issue;
-        self.counts.starved += u64::from((starved & !*first).count());
+        self.counts.starved += u64::from((starved & !first).count());
         // Passed over for a whole period: they go first.
-        self.heads.set_first(starved | *first);
+        self.heads.set_first(starved | first);
         self.passed_over = could_issue;
     }
 

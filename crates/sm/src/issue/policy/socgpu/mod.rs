@@ -59,7 +59,8 @@ mod buffer;
 mod parameters;
 
 use super::DEPENDENCE_BITS;
-use super::heads::{Head, Heads};
+use super::candidates::Head;
+use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::cached::CachedFetch;
