@@ -92,6 +92,7 @@ impl Default for Transactions {
 
 impl std::ops::Deref for Transactions {
     type Target = [Transaction];
+    #[inline]
     fn deref(&self) -> &[Transaction] {
         &self.items[..self.len]
     }
@@ -159,8 +160,18 @@ impl Transactions {
     /// Gathers a load or store of `bytes` per lane of global memory.
     pub fn gather(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u32, granularity: Granularity) {
         self.len = 0;
-        if mask == LaneMask::MAX && granularity == Granularity::Sector && self.gather_whole_sectors(addresses, bytes) {
-            return;
+        if mask == LaneMask::MAX && granularity == Granularity::Sector {
+            let done = match bytes {
+                1 => self.gather_whole_sectors::<1>(addresses),
+                2 => self.gather_whole_sectors::<2>(addresses),
+                4 => self.gather_whole_sectors::<4>(addresses),
+                8 => self.gather_whole_sectors::<8>(addresses),
+                16 => self.gather_whole_sectors::<16>(addresses),
+                _ => false,
+            };
+            if done {
+                return;
+            }
         }
         let segment = segment_bytes(bytes, granularity);
         for lane in lanes(mask) {
@@ -170,16 +181,13 @@ impl Transactions {
     }
 
     /// The common case: the lanes fill sectors, a run of lanes each.
-    fn gather_whole_sectors(&mut self, addresses: &[u64; WARP_LANES], bytes: u32) -> bool {
-        if !SECTOR_BYTES.is_multiple_of(bytes) {
-            return false;
-        }
-        let lanes_each = (SECTOR_BYTES / bytes) as usize;
+    fn gather_whole_sectors<const BYTES: u32>(&mut self, addresses: &[u64; WARP_LANES]) -> bool {
+        let lanes_each = (SECTOR_BYTES / BYTES) as usize;
         let mut off = 0;
         for run in addresses.chunks_exact(lanes_each) {
             off |= run[0] % u64::from(SECTOR_BYTES);
             for (i, &address) in run.iter().enumerate() {
-                off |= address ^ run[0].wrapping_add(i as u64 * u64::from(bytes));
+                off |= address ^ run[0].wrapping_add(i as u64 * u64::from(BYTES));
             }
         }
         if off != 0 {

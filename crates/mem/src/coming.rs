@@ -1,11 +1,18 @@
 //! Inputs of a crossbar whose next packet comes later.
 
+use kit::bits::set_bits;
 use kit::{BitSet, NEVER};
+
+const SLOTS: u64 = 64;
 
 /// When the next packets of inputs come.
 #[derive(Clone, Debug)]
 pub(crate) struct Coming {
-    inputs: BitSet,
+    /// The inputs by the remainder of the cycle, so that only those of the cycles in question are looked at.
+    slots: Box<[BitSet]>,
+    /// Slots that have inputs, as a mask.
+    filled: u64,
+    /// The cycle of each input, [`NEVER`] for those without a packet.
     at: Box<[u64]>,
     /// The earliest of them, or an earlier cycle.
     first: u64,
@@ -13,7 +20,8 @@ pub(crate) struct Coming {
 
 impl Coming {
     pub fn new(inputs: usize) -> Self {
-        Self { inputs: BitSet::new(inputs), at: vec![NEVER; inputs].into(), first: NEVER }
+        let slots = vec![BitSet::new(inputs); SLOTS as usize].into();
+        Self { slots, filled: 0, at: vec![NEVER; inputs].into(), first: NEVER }
     }
 
     /// The first cycle in which any comes: exact or early, [`NEVER`] if none does.
@@ -25,37 +33,52 @@ impl Coming {
     /// The next packet of `input` comes in cycle `at`, or in an earlier one that is known.
     #[inline]
     pub fn insert(&mut self, input: usize, at: u64) {
-        self.inputs.insert(input);
-        self.at[input] = self.at[input].min(at);
+        let known = std::mem::replace(&mut self.at[input], at);
+        if known != NEVER {
+            self.at[input] = at.min(known);
+            self.slots[(known % SLOTS) as usize].remove(input);
+        }
+        let slot = self.at[input] % SLOTS;
+        self.slots[slot as usize].insert(input);
+        self.filled |= 1 << slot;
         self.first = self.first.min(at);
     }
 
     /// Takes out the inputs whose packets have come by `now`, and calls `come` with each of them, which may return when
-    /// the input is to be looked at again.
+    /// the input is to be looked at again: after `now`.
     #[inline]
     pub fn take_due(&mut self, now: u64, mut come: impl FnMut(usize) -> Option<u64>) {
         if self.first > now {
             return;
         }
+        let more_cycles = (now - self.first).min(SLOTS - 1);
+        let slots = (u64::MAX >> (SLOTS - 1 - more_cycles)).rotate_left((self.first % SLOTS) as u32);
         self.first = NEVER;
-        let mut from = 0;
-        while let Some(input) = self.inputs.next(from) {
-            from = input + 1;
-            let mut at = self.at[input];
-            if at <= now {
-                at = come(input).unwrap_or(NEVER);
-                self.at[input] = at;
-                if at == NEVER {
-                    self.inputs.remove(input);
+        for slot in set_bits(self.filled & slots) {
+            let mut from = 0;
+            while let Some(input) = self.slots[slot].next(from) {
+                from = input + 1;
+                if self.at[input] <= now {
+                    self.slots[slot].remove(input);
+                    self.at[input] = NEVER;
+                    if let Some(at) = come(input) {
+                        self.insert(input, at);
+                    }
                 }
             }
-            self.first = self.first.min(at);
+            if self.slots[slot].is_empty() {
+                self.filled &= !(1 << slot);
+            }
+        }
+        if self.filled != 0 {
+            let soon = now + 1;
+            self.first = soon + u64::from(self.filled.rotate_right((soon % SLOTS) as u32).trailing_zeros());
         }
     }
 }
 
 kit::persist! {
-    struct Coming { inputs, at, first }
+    struct Coming { slots, filled, at, first }
 }
 
 #[cfg(test)]
@@ -80,5 +103,9 @@ mod tests {
         coming.take_due(25, |input| (input == 3).then_some(26));
         assert_eq!(due(&mut coming, 26), (vec![3], 30));
         assert_eq!(due(&mut coming, 40), (vec![70], NEVER));
+        coming.insert(5, 300);
+        coming.insert(6, 50);
+        assert_eq!(due(&mut coming, 299), (vec![6], 300));
+        assert_eq!(due(&mut coming, 300), (vec![5], NEVER));
     }
 }

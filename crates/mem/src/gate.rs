@@ -1,26 +1,17 @@
 //! The gate of a cluster of SMs: replies leave the crossbar for the SMs' inboxes.
 
-use crate::{AnswerCounters, Port, Request, RequestKind};
+use crate::packet::Packet;
+use crate::{AnswerCounters, Port, RequestKind};
 use config::GpuConfig;
 use kit::{Cycle, NEVER, Ring};
-
-/// A reply on its way to its SM.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reply {
-    pub request: Request,
-    /// Number of the SM.
-    pub sm: u16,
-    /// Cycle of the request.
-    pub since: Cycle,
-}
 
 /// A part of a reply that has passed the crossbar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The first cycle in which it may leave the crossbar's output.
     pub from: Cycle,
-    /// The reply, with its last part.
-    pub reply: Option<Reply>,
+    /// The packet, with its last part.
+    pub packet: Option<Packet>,
 }
 
 /// What is between the reply crossbar's output and the inboxes of the SMs that share it.
@@ -69,18 +60,23 @@ impl Gate {
     /// is in the inbox of its SM, which may take it from the next cycle on. Returns the SM's place in the cluster.
     #[inline]
     pub fn eject(&mut self, now: Cycle, ports: &mut [Port]) -> Option<usize> {
-        if self.arrivals.front().is_none_or(|part| part.from > now) || !self.has_room(ports) {
+        let Arrival { from, packet } = self.arrivals.front()?;
+        if *from > now || !self.has_room(ports) {
             return None;
         }
-        let Reply { request, sm, since } = self.arrivals.pop_front()?.reply?;
-        let place = usize::from(sm) - self.first_sm;
-        ports[place].inbox.push_back((now + 1, request));
+        let Some(Packet { request, sm, since, .. }) = packet else {
+            self.arrivals.pop_front();
+            return None;
+        };
+        let place = usize::from(*sm) - self.first_sm;
+        ports[place].inbox.push_back((now + 1, *request));
         if request.kind == RequestKind::Write {
             self.answers.writes += 1;
         } else {
             self.answers.reads += 1;
             self.answers.read_latency += now + 1 - since;
         }
+        self.arrivals.pop_front();
         Some(place)
     }
 
@@ -96,7 +92,6 @@ impl Gate {
 }
 
 kit::persist! {
-    new struct Reply { request, sm, since }
-    new struct Arrival { from, reply }
+    new struct Arrival { from, packet }
     struct Gate { arrivals, answers; skip first_sm, ejection_packets }
 }

@@ -101,7 +101,7 @@ impl MemorySystem {
         let topology = Topology::new(config);
         let sectors_per_line = u64::from(config.l2.cache.line_bytes / 32).max(1);
         let together = topology.map.keeps_together(config.l2.cache.line_bytes);
-        let partition = |_| Mutex::new(Partition::new(config, &topology.clocks));
+        let partition = |_| Mutex::new(Partition::new(config, &topology));
         Self {
             requests: Mutex::new(Requests::new(config, &topology)),
             partitions: (0..topology.partitions()).map(partition).collect(),
@@ -268,7 +268,7 @@ impl MemorySystem {
             let (address, bytes) = (32 * sector, 32 * (upto - sector) as u32);
             let (partition, place) = topology.place_of[topology.map.slice_of(address) as usize];
             let slice = &mut get(&mut partitions[usize::from(partition)]).slices[usize::from(place)];
-            slice.cache_mut().preload(address, bytes, topology.map.within_slice(address));
+            slice.cache_mut().preload(address, bytes);
             sector = upto;
         }
     }
@@ -356,7 +356,7 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
         let Self { requests, partitions, replies } = self;
         for &edge in topology.times.edges(t) {
             for (number, partition) in partitions.iter_mut().enumerate() {
-                partition.begin_edge(t, edge, topology);
+                partition.begin_edge(edge, topology);
                 replies.look_at(number, partition, topology);
             }
             if let Some(cycle) = edge.l2 {
@@ -368,7 +368,7 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
                         requests.hand_over(number, partition);
                         partition.take_deliveries(topology);
                     }
-                    partition.l2_cycle(cycle, topology);
+                    partition.l2_cycle(cycle, edge.dram, topology);
                     if let Some(requests) = requests {
                         requests.look_at(number, partition, topology);
                     }

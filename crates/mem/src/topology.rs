@@ -1,5 +1,6 @@
 //! What is where, and the clocks: the same for all parts of the memory system.
 
+use crate::Request;
 use crate::clock::Clocks;
 use crate::dram::AddressMap;
 use crate::timetable::Timetable;
@@ -68,9 +69,20 @@ impl Topology {
         self.slices() / self.slices_per_partition
     }
 
+    /// Parts that the L2 serves a request by: sectors, or lines where it fetches whole ones.
+    #[inline]
+    pub fn parts(&self, request: &Request) -> u8 {
+        let within = request.address as u32 & (self.fetch_bytes - 1);
+        let bytes = within + request.bytes;
+        if bytes <= self.fetch_bytes { 1 } else { bytes.div_ceil(self.fetch_bytes).min(4) as u8 }
+    }
+
     /// L2 cycles by which packets of an SM come later to the path of a slice, if that is in the other half of the chip.
     #[inline]
     pub fn far_latency(&self, sm: usize, slice: usize) -> u64 {
+        if self.far_latency == 0 {
+            return 0;
+        }
         let is_upper_half = |at: usize, count: usize| 2 * at >= count;
         let is_far = is_upper_half(sm, self.cluster_of.len()) != is_upper_half(slice, self.slices());
         if is_far { self.far_latency } else { 0 }

@@ -1,5 +1,6 @@
 //! How an address chooses its set.
 
+use crate::dram::AddressMap;
 use crate::ipoly::IPoly;
 use config::IndexFunction;
 
@@ -9,6 +10,8 @@ pub(super) struct SetIndex {
     sets: u32,
     line_shift: u32,
     function: Function,
+    /// In an L2 slice: what chose the slice is left out of addresses.
+    map: Option<AddressMap>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,12 +37,18 @@ impl SetIndex {
             }
             _ => Function::Linear,
         };
-        Self { sets, line_shift, function }
+        Self { sets, line_shift, function, map: None }
+    }
+
+    /// The same for a slice of an L2 that addresses are spread over by `map`.
+    pub fn within_slice(self, map: &AddressMap) -> Self {
+        Self { map: Some(map.clone()), ..self }
     }
 
     /// The set of byte address `address`.
     #[inline]
     pub fn of(&self, address: u64) -> u32 {
+        let address = self.map.as_ref().map_or(address, |map| map.within_slice(address));
         let line = address >> self.line_shift;
         let low = || (line & u64::from(self.sets - 1)) as u32;
         let upper = || line >> self.sets.trailing_zeros();

@@ -1,16 +1,18 @@
 //! A small fixed-capacity table from block numbers to slots, for tags and MSHRs.
 //!
 //! Fully associative caches of 512 ways and tables of 512 MSHRs are looked up every cycle; walking
-//! their ways would dominate the simulation. Open addressing with linear probing; deletion moves
-//! later entries back, so that there are no tombstones.
+//! their ways would dominate the simulation. Blocks of one hash are chained through their slots.
 
 /// From a block number to a slot number. The blocks themselves are stored in the slots: the caller
-/// of a look-up says which block a slot holds, so that an entry takes four bytes.
+/// of a look-up says which block a slot holds, so that a link takes four bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup {
-    /// Zero if free, else the slot's number plus one, and above it as many more bits of the block's
-    /// hash as there is room for: they rule out most other blocks without a look at their slots.
-    entries: Box<[u32]>,
+    /// The first link of each chain, by the upper bits of the block's hash. A link is zero at the end of a chain, else
+    /// the slot's number plus one, and above it as many more bits of the block's hash as there is room for: they rule
+    /// out most other blocks without a look at their slots.
+    chains: Box<[u32]>,
+    /// The link after each slot.
+    after: Box<[u32]>,
     shift: u32,
 }
 
@@ -19,96 +21,59 @@ impl Lookup {
     pub fn new(capacity: usize) -> Self {
         let size = (2 * capacity).next_power_of_two().max(4);
         // Zeros, so that the pages of a large table are first touched when they are used.
-        Self { entries: vec![0; size].into(), shift: 64 - size.trailing_zeros() }
+        Self { chains: vec![0; size].into(), after: vec![0; capacity].into(), shift: 64 - size.trailing_zeros() }
     }
 
+    /// The bits of a link that hold the slot.
     #[inline]
-    fn mask(&self) -> usize {
-        self.entries.len() - 1
+    fn slot_bits(&self) -> u32 {
+        self.chains.len() as u32 - 1
     }
 
+    /// The chain of `block`, and a link to it in slot 0.
     #[inline]
-    fn hash(block: u64) -> u64 {
-        block.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
-    #[inline]
-    fn home(&self, block: u64) -> usize {
-        (Self::hash(block) >> self.shift) as usize
-    }
-
-    /// The bits of an entry for `block` above the slot.
-    #[inline]
-    fn tag(&self, block: u64) -> u32 {
-        (Self::hash(block) as u32) & !(self.mask() as u32)
-    }
-
-    /// The slot in `entry`, which is not free.
-    #[inline]
-    fn slot(&self, entry: u32) -> u32 {
-        (entry & self.mask() as u32) - 1
-    }
-
-    /// The position of `block`, if it is in the table.
-    #[inline]
-    fn find(&self, block: u64, block_of: impl Fn(u32) -> u64) -> Option<usize> {
-        let (mask, tag) = (self.mask(), self.tag(block));
-        let mut at = self.home(block) & mask;
-        loop {
-            let entry = self.entries[at];
-            if entry == 0 {
-                return None;
-            }
-            if entry & !(mask as u32) == tag && block_of(self.slot(entry)) == block {
-                return Some(at);
-            }
-            at = (at + 1) & mask;
-        }
+    fn place(&self, block: u64) -> (usize, u32) {
+        let hash = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((hash >> self.shift) as usize, hash as u32 & !self.slot_bits() | 1)
     }
 
     /// The slot of `block`, if it is in the table. `block_of` gives the block in a slot.
     #[inline]
     pub fn get(&self, block: u64, block_of: impl Fn(u32) -> u64) -> Option<u32> {
-        self.find(block, block_of).map(|at| self.slot(self.entries[at]))
+        let (chain, wanted) = self.place(block);
+        let mut link = self.chains[chain];
+        while link != 0 {
+            let slot = (link & self.slot_bits()) - 1;
+            if link - slot == wanted && block_of(slot) == block {
+                return Some(slot);
+            }
+            link = self.after[slot as usize];
+        }
+        None
     }
 
-    /// Adds `block`, which must be absent; the caller keeps within the capacity.
+    /// Adds `block`, which must be absent.
     #[inline]
     pub fn insert(&mut self, block: u64, slot: u32) {
-        let mask = self.mask();
-        debug_assert!((slot as usize) < mask);
-        let mut at = self.home(block) & mask;
-        while self.entries[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.entries[at] = self.tag(block) | (slot + 1);
+        let (chain, link) = self.place(block);
+        self.after[slot as usize] = std::mem::replace(&mut self.chains[chain], link + slot);
     }
 
-    /// Takes `block` out, if it is in. `block_of` gives the block in a slot.
+    /// Takes `block` out, which is in `slot`.
     #[inline]
-    pub fn remove(&mut self, block: u64, block_of: impl Fn(u32) -> u64) {
-        let mask = self.mask();
-        let Some(mut hole) = self.find(block, &block_of) else { return };
-        let mut at = hole;
-        loop {
-            at = (at + 1) & mask;
-            let entry = self.entries[at];
-            if entry == 0 {
-                break;
-            }
-            // An entry may fill the hole unless its home is cyclically after the hole.
-            let home = self.home(block_of(self.slot(entry))) & mask;
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
-                self.entries[hole] = entry;
-                hole = at;
-            }
+    pub fn remove(&mut self, block: u64, slot: u32) {
+        let (chain, link) = self.place(block);
+        let (after, slot_bits) = (self.after[slot as usize], self.slot_bits());
+        let mut at = &mut self.chains[chain];
+        while *at != link + slot {
+            at = &mut self.after[((*at & slot_bits) - 1) as usize];
         }
-        self.entries[hole] = 0;
+        *at = after;
     }
 }
 
 kit::persist! {
-    struct Lookup { entries; skip shift }
+    struct Lookup { chains, after; skip shift }
 }
 
 #[cfg(test)]
@@ -120,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_a_map(steps in proptest::collection::vec((0u64..40, any::<bool>()), 0..400)) {
-            let (mut table, mut model) = (Lookup::new(24), BTreeMap::new());
+            let (mut table, mut model) = (Lookup::new(24), BTreeMap::<u64, u32>::new());
             let mut slots = [u64::MAX; 24];
             for (block, add) in steps {
                 let free = slots.iter().position(|&b| b == u64::MAX);
@@ -129,8 +94,8 @@ mod tests {
                     table.insert(block, slot as u32);
                     model.insert(block, slot as u32);
                 } else if !add {
-                    table.remove(block, |slot| slots[slot as usize]);
                     if let Some(slot) = model.remove(&block) {
+                        table.remove(block, slot);
                         slots[slot as usize] = u64::MAX;
                     }
                 }

@@ -17,11 +17,12 @@ mod replacement;
 mod tags;
 mod writes;
 
+use crate::dram::AddressMap;
 use crate::{Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
-use mshr::{FillPlace, MshrFull, Mshrs};
-use tags::{Atoms, Evicted, Probe, Tags, sectors_of};
+use mshr::{MshrFull, Mshrs};
+use tags::{Atoms, Evicted, NO_LINE, Probe, Tags, sectors_of};
 
 pub use mshr::Waiter;
 
@@ -228,26 +229,26 @@ impl Cache {
         }
     }
 
+    /// A slice of an L2 that addresses are spread over by `map`: what chose the slice does not choose the set.
+    pub(crate) fn of_slice(config: &config::Cache, map: &AddressMap) -> Self {
+        let cache = Self::new(config);
+        Self { tags: cache.tags.within_slice(map), ..cache }
+    }
+
     /// Looks `request` up and takes it if it can.
     ///
     /// A request stays within one sector if the cache is sectored, else within one line; what it
     /// fetches is the whole sector or line.
     pub fn access(&mut self, now: Cycle, request: &Request) -> CacheAccess {
-        self.access_indexed(now, request, request.address)
-    }
-
-    /// [`Cache::access`] with the set chosen by another address: an L2 slice leaves out the bits that
-    /// chose the slice.
-    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> CacheAccess {
         debug_assert!(
             (request.address + u64::from(request.bytes.max(1)) - 1) >> self.atom_shift
                 == request.address >> self.atom_shift,
             "more than a sector or line: {request:?}"
         );
         let block = request.address >> self.tags.line_shift();
-        let atoms = self.atoms(request.address, request.bytes);
+        let atoms = self.atom(request.address);
         let write = request.kind.is_write();
-        let probe = self.tags.probe(block, index_address, atoms, write);
+        let probe = self.tags.probe(block, request.address, atoms, write);
         if let Probe::Hit(line) = probe
             && !write
             && request.kind != RequestKind::Atomic
@@ -261,7 +262,7 @@ impl Cache {
             self.counters.count_fails(reason, 1);
             return CacheAccess::fail(reason);
         }
-        self.access_at(now, request, &Place { block, index_address, atoms, probe })
+        self.access_at(now, request, &Place { block, atoms, probe })
     }
 
     /// Why a read for which the tags say `probe` cannot be taken, if lines or the miss queue are the
@@ -278,7 +279,7 @@ impl Cache {
     }
 
     /// Takes a request that is not simply a read of what is there.
-    #[inline(never)]
+    #[inline(always)]
     fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         let write = request.kind.is_write();
         let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
@@ -289,8 +290,13 @@ impl Cache {
         access
     }
 
-    /// Atoms that `bytes` at `address` touch.
+    /// The atom of `address`.
     #[inline]
+    fn atom(&self, address: u64) -> Atoms {
+        1 << ((address & u64::from(self.line_bytes - 1)) >> self.atom_shift)
+    }
+
+    /// Atoms that `bytes` at `address` touch.
     fn atoms(&self, address: u64, bytes: u32) -> Atoms {
         if self.all_atoms == 1 {
             return 1;
@@ -304,6 +310,7 @@ impl Cache {
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }
 
+    #[inline]
     fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if let Probe::Hit(line) = at.probe {
             // Of what hits, only atomics come here.
@@ -319,6 +326,7 @@ impl Cache {
 
     /// Waits for the data of a miss, and requests them from the next level unless an MSHR has. Gives
     /// the line reserved for them in a cache that allocates at the miss.
+    #[inline(always)]
     fn fetch(&mut self, now: Cycle, request: &Request, at: &Place, silent: bool) -> Result<u32, FailReason> {
         let atom = request.address >> self.atom_shift;
         let found = self.mshrs.find(atom);
@@ -327,32 +335,33 @@ impl Cache {
             MshrFull::Merges => FailReason::MshrMergesFull,
         })?;
         let waiter = Waiter { token: request.token, kind: request.kind, silent, from_dram: false };
-        if let Some(id) = found.filter(|&id| self.mshrs.has_arrived(id)) {
-            // The line was replaced before all its waiters had their replies. A read can join them;
-            // a line reserved now would wait for data indefinitely.
-            if silent || request.kind.is_write() || request.kind == RequestKind::Atomic {
-                return Err(FailReason::WriteBehindRead);
-            }
-            self.mshrs.wait(id, waiter);
-            return Ok(u32::MAX);
-        }
-        let line = if self.allocate_on_miss { self.reserve(now, at) } else { u32::MAX };
-        let id = found.unwrap_or_else(|| {
-            let place = FillPlace { line, index_address: at.index_address };
-            let id = self.mshrs.allocate(atom, place);
+        let Some(id) = found else {
+            let line = if self.allocate_on_miss { self.reserve(now, request.address, at) } else { NO_LINE };
+            let id = self.mshrs.allocate(atom, line, waiter);
             let bytes = 1 << self.atom_shift;
             let kind = if request.kind.is_write() { RequestKind::Read } else { request.kind };
             let address = atom << self.atom_shift;
             self.misses.push_back(Request { address, bytes, kind, byte_mask: u32::MAX, token: id, ..*request });
             self.counters.fetches += 1;
-            id
-        });
+            return Ok(line);
+        };
+        if !self.mshrs.has_arrived(id) {
+            let line = if self.allocate_on_miss { self.reserve(now, request.address, at) } else { NO_LINE };
+            self.mshrs.wait(id, waiter);
+            return Ok(line);
+        }
+        // The line was replaced before all its waiters had their replies. A read can join them;
+        // a line reserved now would wait for data indefinitely.
+        if silent || request.kind.is_write() || request.kind == RequestKind::Atomic {
+            return Err(FailReason::WriteBehindRead);
+        }
         self.mshrs.wait(id, waiter);
-        Ok(line)
+        Ok(NO_LINE)
     }
 
     /// Reserves line and sectors at a miss, in a cache that allocates then; writes back what must go.
-    fn reserve(&mut self, now: Cycle, at: &Place) -> u32 {
+    #[inline(always)]
+    fn reserve(&mut self, now: Cycle, address: u64, at: &Place) -> u32 {
         match at.probe {
             Probe::Hit(line) | Probe::Reserved(line) => {
                 self.tags.touch(line);
@@ -362,13 +371,13 @@ impl Cache {
                 self.tags.reserve(line, at.atoms);
                 line
             }
-            Probe::Miss | Probe::Full => {
-                let (line, evicted) = self.tags.allocate(at.block, at.index_address, at.atoms);
-                if let Some(evicted) = evicted {
+            Probe::Miss(line) => {
+                if let Some(evicted) = self.tags.replace(line, at.block, address, at.atoms) {
                     self.write_back(now, &evicted);
                 }
                 line
             }
+            Probe::Full => unreachable!("refused before"),
         }
     }
 
@@ -454,17 +463,17 @@ impl Cache {
 
     /// The same; `from_dram` is passed on to those that wait for the data ([`Waiter::from_dram`]).
     pub fn fill_from(&mut self, now: Cycle, token: u32, from_dram: bool) {
-        let Some((atom, place, has_atomic)) = self.mshrs.arrived(token, from_dram) else { return };
+        let Some((atom, line, has_atomic)) = self.mshrs.arrived(token, from_dram) else { return };
         let atom_address = atom << self.atom_shift;
-        let atoms = self.atoms(atom_address, 1 << self.atom_shift);
+        let atoms = self.atom(atom_address);
         if self.allocate_on_miss {
-            self.tags.fill(place.line, atoms);
+            self.tags.fill(line, atoms);
             if has_atomic {
-                self.tags.write(place.line, atoms, [u32::MAX; 4]);
+                self.tags.write(line, atoms, [u32::MAX; 4]);
             }
         } else {
             let block = atom_address >> self.tags.line_shift();
-            let evicted = self.tags.fill_block(block, place.index_address, atoms);
+            let evicted = self.tags.fill_block(block, atom_address, atoms);
             if let Some(evicted) = evicted {
                 self.write_back(now, &evicted);
             }
@@ -477,13 +486,13 @@ impl Cache {
 
     /// Puts the sectors (or the line) of `bytes` from `address` on, which are of one line, in as if
     /// they had been fetched: what a copy to the device leaves in L2.
-    pub fn preload(&mut self, address: u64, bytes: u32, index_address: u64) {
+    pub fn preload(&mut self, address: u64, bytes: u32) {
         let atoms = self.atoms(address, bytes);
         let block = address >> self.tags.line_shift();
         // What is under way comes by itself.
         let missing = atoms & !self.tags.reserved(block);
         if missing != 0 {
-            self.tags.fill_block(block, index_address, missing);
+            self.tags.fill_block(block, address, missing);
         }
     }
 
@@ -591,7 +600,6 @@ impl Cache {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     block: u64,
-    index_address: u64,
     atoms: Atoms,
     probe: Probe,
 }
@@ -602,7 +610,7 @@ impl Place {
         match self.probe {
             Probe::Hit(_) => CacheOutcome::Hit,
             Probe::Reserved(_) => CacheOutcome::Merged,
-            Probe::SectorMiss(_) | Probe::Miss | Probe::Full => CacheOutcome::Miss,
+            Probe::SectorMiss(_) | Probe::Miss(_) | Probe::Full => CacheOutcome::Miss,
         }
     }
 }

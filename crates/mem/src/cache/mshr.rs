@@ -26,21 +26,14 @@ pub(super) enum MshrFull {
     Merges,
 }
 
-/// Where the data of a miss go.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FillPlace {
-    /// The line reserved for them, in caches that allocate at the miss.
-    pub line: u32,
-    /// The address that chooses the set, for caches that allocate at the fill.
-    pub index_address: u64,
-}
-
 #[derive(Clone, Debug)]
 struct Entry {
     block: u64,
-    /// What the tags need at the fill.
-    place: FillPlace,
+    /// The line reserved for the data, in caches that allocate at the miss.
+    line: u32,
+    /// Requests that wait: the first one, and the others in a list.
     waiters: u32,
+    first: Waiter,
     head: u32,
     tail: u32,
     has_atomic: bool,
@@ -107,21 +100,22 @@ impl Mshrs {
         }
     }
 
-    /// A new entry for `block`; `place` is given back at the fill.
-    #[inline]
-    pub fn allocate(&mut self, block: u64, place: FillPlace) -> u32 {
+    /// A new entry for `block` with its first waiter; `line` is given back at the fill.
+    #[inline(always)]
+    pub fn allocate(&mut self, block: u64, line: u32, first: Waiter) -> u32 {
         debug_assert!(self.in_use() < self.limit, "checked before");
         let entry = Entry {
             block,
-            place,
-            waiters: 0,
+            line,
+            waiters: 1,
+            first,
             head: NONE,
             tail: NONE,
-            has_atomic: false,
+            has_atomic: first.kind == RequestKind::Atomic,
             arrived: false,
             from_dram: false,
             read_behind_write: false,
-            has_write: false,
+            has_write: first.kind.is_write(),
         };
         let id = match self.free.pop() {
             Some(id) => {
@@ -138,7 +132,6 @@ impl Mshrs {
     }
 
     /// Adds a waiter at the end of the queue of entry `id`.
-    #[inline]
     pub fn wait(&mut self, id: u32, waiter: Waiter) {
         let link = Link { waiter, next: NONE };
         let at = match self.free_link {
@@ -175,15 +168,15 @@ impl Mshrs {
         self.entries[id as usize].arrived
     }
 
-    /// The data of entry `id` have come: gives its block, where they go and whether an atomic
-    /// waits. `None` if the entry waits for nothing.
+    /// The data of entry `id` have come: gives its block, its line and whether an atomic waits. `None` if the entry
+    /// waits for nothing.
     #[inline]
-    pub fn arrived(&mut self, id: u32, from_dram: bool) -> Option<(u64, FillPlace, bool)> {
+    pub fn arrived(&mut self, id: u32, from_dram: bool) -> Option<(u64, u32, bool)> {
         let entry = self.entries.get_mut(id as usize).filter(|e| e.waiters > 0 && !e.arrived)?;
         entry.arrived = true;
         entry.from_dram = from_dram;
         self.ready.push_back(id);
-        Some((entry.block, entry.place, entry.has_atomic))
+        Some((entry.block, entry.line, entry.has_atomic))
     }
 
     /// Whether a waiter can be replied to.
@@ -196,19 +189,20 @@ impl Mshrs {
     pub fn pop_ready(&mut self) -> Option<Waiter> {
         let &id = self.ready.front()?;
         let entry = &mut self.entries[id as usize];
-        let at = entry.head;
-        let Link { mut waiter, next } = self.links[at as usize];
-        waiter.from_dram = entry.from_dram;
-        self.links[at as usize].next = self.free_link;
-        self.free_link = at;
-        entry.head = next;
+        let waiter = Waiter { from_dram: entry.from_dram, ..entry.first };
         entry.waiters -= 1;
-        if next == NONE {
-            entry.tail = NONE;
-            let block = entry.block;
-            self.by_block.remove(block, |id| self.entries[id as usize].block);
+        if entry.waiters == 0 {
+            self.by_block.remove(entry.block, id);
             self.ready.pop_front();
             self.free.push(id);
+        } else {
+            let at = entry.head;
+            let link = &mut self.links[at as usize];
+            (entry.first, entry.head) = (link.waiter, link.next);
+            if entry.head == NONE {
+                entry.tail = NONE;
+            }
+            link.next = std::mem::replace(&mut self.free_link, at);
         }
         Some(waiter)
     }
@@ -228,9 +222,8 @@ impl Mshrs {
 
 kit::persist! {
     new struct Waiter { token, kind, silent, from_dram }
-    new struct FillPlace { line, index_address }
     new struct Entry {
-        block, place, waiters, head, tail, has_atomic, arrived, from_dram, read_behind_write, has_write
+        block, line, waiters, first, head, tail, has_atomic, arrived, from_dram, read_behind_write, has_write
     }
     new struct Link { waiter, next }
     struct Mshrs { by_block, entries, free, links, free_link, ready; skip limit, merges }

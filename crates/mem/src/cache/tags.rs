@@ -6,6 +6,7 @@
 use super::index::SetIndex;
 use super::lookup::Lookup;
 use super::replacement::{Place, Replacement};
+use crate::dram::AddressMap;
 use config::Allocate;
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
@@ -30,6 +31,9 @@ struct Line {
     modified_on_fill: Atoms,
 }
 
+/// Number of no line.
+pub(super) const NO_LINE: u32 = u32::MAX;
+
 /// What the tags say about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
@@ -39,8 +43,8 @@ pub(super) enum Probe {
     Reserved(u32),
     /// The line is there, the sector (or the rest of it) is not.
     SectorMiss(u32),
-    /// The line is not there, but there is room for it (or it needs none until it comes).
-    Miss,
+    /// The line is not there; this one may become it ([`NO_LINE`] if none is needed until it comes).
+    Miss(u32),
     /// The line is not there and no line may go.
     Full,
 }
@@ -102,6 +106,11 @@ impl Tags {
         }
     }
 
+    /// The same for a slice of an L2 that addresses are spread over by `map`.
+    pub fn within_slice(self, map: &AddressMap) -> Self {
+        Self { index: self.index.within_slice(map), ..self }
+    }
+
     /// The line of `block`, if it is there.
     #[inline]
     fn find(&self, block: u64) -> Option<u32> {
@@ -113,10 +122,9 @@ impl Tags {
         self.line_shift
     }
 
-    /// Looks up `atoms` of `block` without changing anything. `index_address` is the byte address
-    /// from which the set is computed (an L2 slice leaves its own number out of it).
+    /// Looks up `atoms` of `block`, to which `address` belongs, without changing anything.
     #[inline(always)]
-    pub fn probe(&self, block: u64, index_address: u64, atoms: Atoms, write: bool) -> Probe {
+    pub fn probe(&self, block: u64, address: u64, atoms: Atoms, write: bool) -> Probe {
         if let Some(id) = self.find(block) {
             let line = &self.lines[id as usize];
             let there = line.valid | if write { line.modified } else { line.modified & line.readable };
@@ -128,8 +136,11 @@ impl Tags {
                 Probe::SectorMiss(id)
             };
         }
-        let full = self.allocate_on_miss && self.victim(self.index.of(index_address)).is_none();
-        if full { Probe::Full } else { Probe::Miss }
+        // Where lines are taken at the fill, only a write may need one now.
+        if !self.allocate_on_miss && !write {
+            return Probe::Miss(NO_LINE);
+        }
+        self.victim(self.index.of(address)).map_or(Probe::Full, Probe::Miss)
     }
 
     /// Sectors of `block` that are under way.
@@ -165,25 +176,25 @@ impl Tags {
         self.replacement.hit(id, line.set, line.place);
     }
 
-    /// Takes a line for `block` and reserves `atoms` of it; gives what had to go. There must be
-    /// room ([`Probe::Miss`]).
-    pub fn allocate(&mut self, block: u64, index_address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
-        let set = self.index.of(index_address);
-        let id = self.victim(set).expect("probed before");
-        (id, self.replace(id, set, block, atoms))
+    /// Takes a line for `block`, to which `address` belongs, and reserves `atoms` of it; gives what had to go.
+    #[cfg(test)]
+    pub fn allocate(&mut self, block: u64, address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
+        let Probe::Miss(id) = self.probe(block, address, atoms, false) else { panic!("there is room") };
+        (id, self.replace(id, block, address, atoms))
     }
 
-    /// Line `id` of `set` becomes that of `block`, with `atoms` reserved; gives what had to go.
-    fn replace(&mut self, id: u32, set: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
+    /// Line `id`, which [`Probe::Miss`] gave, becomes that of `block`, to which `address` belongs, with `atoms`
+    /// reserved; gives what had to go.
+    pub fn replace(&mut self, id: u32, block: u64, address: u64, atoms: Atoms) -> Option<Evicted> {
         let evicted = if id as usize == self.lines.len() {
-            self.add_line(set);
+            self.add_line(self.index.of(address));
             None
         } else {
             self.evict(id)
         };
-        self.replacement.insert(id, set);
         let line = &mut self.lines[id as usize];
         (line.block, line.reserved) = (block, atoms);
+        self.replacement.insert(id, line.set);
         self.by_block.insert(block, id);
         evicted
     }
@@ -217,8 +228,7 @@ impl Tags {
             bytes: self.dirty_bytes.get(id as usize).copied().unwrap_or_default(),
         });
         if line.place != Place::Free {
-            let block = line.block;
-            self.by_block.remove(block, |id| self.lines[id as usize].block);
+            self.by_block.remove(line.block, id);
         }
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
@@ -232,6 +242,7 @@ impl Tags {
 
     /// Reserves further sectors of a line that is there. A modified sector whose rest is fetched
     /// stays modified when the data come.
+    #[inline(always)]
     pub fn reserve(&mut self, id: u32, atoms: Atoms) {
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
@@ -241,7 +252,14 @@ impl Tags {
         line.modified &= !atoms;
         self.dirty_lines += u32::from(line.modified != 0);
         self.place(id);
-        self.replacement.sector_miss(id, self.lines[id as usize].set);
+        self.miss_sector(id);
+    }
+
+    /// Notes a use of line `id` that missed its sector.
+    #[inline]
+    pub fn miss_sector(&mut self, id: u32) {
+        let line = &self.lines[id as usize];
+        self.replacement.sector_miss(id, line.set, line.place);
     }
 
     /// Marks sectors written. Whole sectors, and those whose bytes are all known by now, can be
@@ -276,7 +294,7 @@ impl Tags {
     }
 
     /// Data of sectors of line `id` have come.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, id: u32, atoms: Atoms) {
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
@@ -289,15 +307,15 @@ impl Tags {
         self.place(id);
     }
 
-    /// Data of `block` have come to a cache that allocates only now; dropped if no line may go.
+    /// Data of `block`, to which `address` belongs, have come to a cache that allocates only now; dropped if no line may
+    /// go.
     #[inline]
-    pub fn fill_block(&mut self, block: u64, index_address: u64, atoms: Atoms) -> Option<Evicted> {
+    pub fn fill_block(&mut self, block: u64, address: u64, atoms: Atoms) -> Option<Evicted> {
         let (id, evicted) = match self.find(block) {
             Some(id) => (id, None),
             None => {
-                let set = self.index.of(index_address);
-                let id = self.victim(set)?;
-                (id, self.replace(id, set, block, atoms))
+                let id = self.victim(self.index.of(address))?;
+                (id, self.replace(id, block, address, atoms))
             }
         };
         self.fill(id, atoms);
@@ -360,7 +378,7 @@ impl Tags {
     }
 
     /// Notes the place that the state of line `id` gives it.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, id: u32) {
         let line = &mut self.lines[id as usize];
         let place = match (line.reserved, line.modified) {
@@ -431,7 +449,7 @@ mod tests {
         assert_eq!(tags.probe(10, 0, 1, false), Probe::Reserved(first));
         assert_eq!(tags.probe(10, 0, 2, false), Probe::SectorMiss(first));
         tags.fill(first, 1);
-        assert_eq!(tags.probe(12, 0, 1, false), Probe::Miss);
+        assert_eq!(tags.probe(12, 0, 1, false), Probe::Miss(first));
         assert_eq!(tags.allocate(12, 0, 1), (first, None));
     }
 
@@ -470,7 +488,7 @@ mod tests {
         tags.write(first, 1, [u32::MAX, 0, 0, 0]);
         assert_eq!(tags.probe(128, 0, 1, false), Probe::Full, "the other one is under way, and may come clean");
         tags.write(second, 1, [1, 0, 0, 0]);
-        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss);
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss(first));
         let (id, evicted) = tags.allocate(128, 0, 1);
         assert_eq!((id, evicted.map(|e| e.block)), (first, Some(0)));
     }

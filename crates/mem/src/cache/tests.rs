@@ -258,11 +258,11 @@ fn a_fill_nobody_asked_for_is_ignored() {
 #[test]
 fn preloaded_sectors_hit_and_invalidated_ones_do_not() {
     let mut cache = Cache::new(&cache_config());
-    cache.preload(0x40, 32, 0x40);
+    cache.preload(0x40, 32);
     assert_eq!(cache.access(0, &read(0x40, 0)).outcome, CacheOutcome::Hit);
     cache.invalidate();
     assert_eq!(cache.access(0, &read(0x40, 0)).outcome, CacheOutcome::Miss);
-    cache.preload(0x40, 32, 0x40);
+    cache.preload(0x40, 32);
     assert_eq!(cache.access(0, &read(0x40, 1)).outcome, CacheOutcome::Merged, "under way already");
     assert_eq!(serve(&mut cache), [(RequestKind::Read, 0x40)]);
     assert_eq!(cache.access(0, &read(0x40, 0)).outcome, CacheOutcome::Hit);

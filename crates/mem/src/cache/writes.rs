@@ -117,7 +117,7 @@ impl Cache {
         CacheAccess { outcome: at.outcome(), answer }
     }
 
-    /// Writes into a line reserved for the write, or notes the write for the fill under way.
+    /// Writes into the line, or one taken for the write, or notes the write for the fill under way.
     fn write_now(&mut self, now: Cycle, request: &Request, at: &Place) {
         let bytes = self.byte_masks(request);
         match at.probe {
@@ -125,8 +125,12 @@ impl Cache {
                 self.tags.touch(line);
                 self.tags.write_under_way(line, at.atoms, bytes);
             }
+            Probe::SectorMiss(line) => {
+                self.tags.miss_sector(line);
+                self.tags.write(line, at.atoms, bytes);
+            }
             _ => {
-                let line = self.reserve(now, at);
+                let line = self.reserve(now, request.address, at);
                 self.tags.write(line, at.atoms, bytes);
             }
         }

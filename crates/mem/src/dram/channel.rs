@@ -10,9 +10,8 @@ use super::timing::{Command, Rules};
 use super::{AddressMap, DramCounters, NEVER_TICK};
 use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
-use kit::Slab;
 use kit::bits::set_bits;
-use std::collections::VecDeque;
+use kit::{Ring, Slab};
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -29,29 +28,33 @@ struct Entry {
 
 const NO_REQUEST: u16 = u16::MAX;
 
+/// Commands for columns, and for rows.
+const COLUMNS: [Command; 2] = [Command::Read, Command::Write];
+const ROWS: [Command; 2] = [Command::Activate, Command::Precharge];
+
 /// Fields are in the order in which a request passes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     credits: Credits,
+    /// Slices that may have requests for the channel, as a mask.
+    offering: u64,
     /// Fixed latency: (due, request).
-    latency_queue: VecDeque<(u64, u16)>,
+    latency_queue: Ring<(u64, u16)>,
     /// The fixed latency in core cycles: GPGPU-Sim counts it in those.
     latency_core_cycles: u64,
     /// From core cycles to command cycles.
     clock: Ratio,
-    /// The request that enters the scheduler's queue in the next cycle.
-    arriving: Option<Queued>,
     scheduler: Scheduler,
+    /// Whether its queue has room for a read, and for a write.
+    room: [bool; 2],
+    /// Whether a free bank can take a request in the next tick.
+    can_choose: bool,
     /// The request that each bank serves.
     serving: Box<[u16]>,
     busy: u64,
     all_banks: u64,
     /// Banks by the command that they need next, indexed by [`Command`].
     wanting: [u64; 4],
-    /// That command of each bank, as an index; 0 for banks that serve no request.
-    needed: Box<[u8]>,
-    /// The cycle from which the bank and its group can take it; [`NEVER_TICK`] for banks that serve no request.
-    able_from: Box<[u64]>,
     active: u64,
     open_row: Box<[u32]>,
     first_bank: u32,
@@ -60,13 +63,14 @@ pub(crate) struct Channel {
     next_refresh: u64,
     dual_bus: bool,
     data: DataPipe,
-    return_queue: VecDeque<u16>,
+    return_queue: Ring<u16>,
     return_entries: usize,
     entries: Slab<Entry>,
     burst_bytes: u32,
     bank_hash: bool,
-    /// The first cycle in which a command can go, unless banks get new requests.
-    commands_due: u64,
+    /// The first cycle in which a column command can go, and a row command: exact or early.
+    columns_due: u64,
+    rows_due: u64,
     /// The next cycle in which anything can happen.
     next_tick: u64,
     /// Slices that got data or room in the last tick, as a mask.
@@ -81,17 +85,17 @@ impl Channel {
         let banks = dram.timing.nbk.clamp(1, 64) as usize;
         Self {
             credits: Credits::new(dram, slices),
-            latency_queue: VecDeque::new(),
+            offering: 0,
+            latency_queue: Ring::new(),
             latency_core_cycles: clock.nearest_source(u64::from(dram.latency_cycles)),
             clock,
-            arriving: None,
             scheduler: Scheduler::new(dram, banks),
+            room: [true; 2],
+            can_choose: false,
             serving: vec![NO_REQUEST; banks].into(),
             busy: 0,
             all_banks: u64::MAX >> (64 - banks),
             wanting: [0; 4],
-            needed: vec![0; banks].into(),
-            able_from: vec![NEVER_TICK; banks].into(),
             active: 0,
             open_row: vec![0; banks].into(),
             first_bank: 0,
@@ -99,12 +103,13 @@ impl Channel {
             dual_bus: dram.dual_command_bus,
             data: DataPipe::new(rules.timing().nCL),
             rules,
-            return_queue: VecDeque::new(),
+            return_queue: Ring::new(),
             return_entries: if dram.return_queue == 0 { 1024 } else { dram.return_queue as usize },
             entries: Slab::default(),
             burst_bytes: (dram.burst_length * dram.bus_bytes * dram.chips_per_channel).max(1),
             bank_hash: dram.bank_hash,
-            commands_due: NEVER_TICK,
+            columns_due: NEVER_TICK,
+            rows_due: NEVER_TICK,
             next_tick: NEVER_TICK,
             woken: 0,
             counters: DramCounters::default(),
@@ -123,6 +128,12 @@ impl Channel {
         self.next_tick = self.next_tick.min(tick);
     }
 
+    /// Slice number `slice` may have a new request.
+    #[inline]
+    pub fn note_offer(&mut self, slice: usize) {
+        self.offering |= 1 << slice;
+    }
+
     /// Requests in the channel.
     pub fn in_flight(&self) -> usize {
         self.entries.len()
@@ -134,43 +145,46 @@ impl Channel {
 
     /// One command cycle. `slices` are the channel's own. Gives a mask of the slices that got
     /// data or room.
+    #[inline(always)]
     pub fn tick(&mut self, now: u64, map: &AddressMap, slices: &mut [Slice]) -> u64 {
         self.woken = 0;
-        self.refresh(now);
-        self.return_to_slice(now, slices);
+        if self.next_refresh <= now {
+            self.refresh(now);
+        }
+        if !self.return_queue.is_empty() {
+            self.return_to_slice(now, slices);
+        }
         self.move_data(now);
-        if let Some(bank) = self.schedule() {
-            let command = Command::ALL[usize::from(self.needed[bank])];
-            self.commands_due = self.commands_due.min(self.able_from[bank].max(self.rules.common(command)));
+        if self.can_choose {
+            self.choose();
         }
-        if self.commands_due <= now {
+        if self.columns_due.min(self.rows_due) <= now {
             self.issue_commands(now);
-            self.commands_due = self.next_command(now + 1);
         }
-        // Nothing enters or leaves the scheduler's queue any more in this cycle.
-        let room = [self.scheduler.has_room(false), self.scheduler.has_room(true)];
-        let more = self.accept_from_slices(now, room, slices);
-        self.enter_scheduler(now, room, map);
+        let mut accepted = false;
+        if self.room != [false; 2] {
+            accepted = self.accept_from_slices(now, slices);
+            self.enter_scheduler(now, map);
+        }
         if self.return_queue_full() {
             self.data.freeze(now + 1);
         }
-        self.next_tick = if more { now + 1 } else { self.due_after(now, room, slices) };
+        self.can_choose = self.scheduler.can_choose(self.free_banks());
+        let more = self.can_choose || accepted && self.room != [false; 2] && self.may_take_any(slices);
+        self.next_tick = if more { now + 1 } else { self.due_after(now, slices) };
         self.woken
     }
 
     /// All banks are refreshed at fixed times, whatever they do: the last one until `now` closes their rows.
-    #[inline]
+    #[cold]
     fn refresh(&mut self, now: u64) {
-        if now < self.next_refresh {
-            return;
-        }
         let interval = self.rules.timing().nREFI;
         let start = now / interval * interval;
         self.next_refresh = start + interval;
         self.rules.refresh(start);
         self.active = 0;
-        (0..self.serving.len()).for_each(|bank| self.note_needs(bank));
-        self.commands_due = now;
+        self.wanting = [0; 4];
+        set_bits(self.busy).for_each(|bank| self.note_need(bank));
     }
 
     /// One finished request goes back to its slice, if that has room.
@@ -198,6 +212,7 @@ impl Channel {
     }
 
     /// One burst ends on the data bus. A full return queue stops the bus.
+    #[inline(always)]
     fn move_data(&mut self, now: u64) {
         if self.return_queue_full() {
             return;
@@ -214,27 +229,27 @@ impl Channel {
         }
     }
 
-    /// One free bank takes a request, if there is one for it.
+    /// A free bank takes a request, which there is.
     #[inline]
-    fn schedule(&mut self) -> Option<usize> {
-        if let Some(request) = self.arriving.take() {
-            self.scheduler.push(request);
-        }
-        if !self.scheduler.can_choose(self.free_banks()) {
-            return None;
-        }
+    fn choose(&mut self) {
         let banks = Banks { free: self.free_banks(), first: self.first_bank, open_row: &self.open_row };
-        let choice = self.scheduler.choose(banks)?;
+        let Some(choice) = self.scheduler.choose(banks) else { return };
         let bank = usize::from(choice.request.bank);
         self.serving[bank] = choice.request.id;
         self.busy |= 1 << bank;
-        self.note_needs(bank);
+        self.note_need(bank);
         if choice.rotate {
             self.first_bank = self.after(self.first_bank);
         }
         self.counters.scheduled += 1;
         self.counters.row_hits += u64::from(choice.row_hit && self.active >> bank & 1 != 0);
-        Some(bank)
+        self.note_room();
+    }
+
+    /// The scheduler's queue has changed.
+    #[inline]
+    fn note_room(&mut self) {
+        self.room = [false, true].map(|write| self.scheduler.has_room(write));
     }
 
     /// Banks that serve no request.
@@ -244,6 +259,7 @@ impl Channel {
     }
 
     /// The command that `bank` needs next for the request that it serves.
+    #[inline]
     fn needs(&self, bank: usize) -> Command {
         let entry = &self.entries[self.serving[bank].into()];
         if self.active >> bank & 1 == 0 {
@@ -257,31 +273,33 @@ impl Channel {
         }
     }
 
-    /// Notes the command that `bank` needs next.
-    fn note_needs(&mut self, bank: usize) {
-        self.wanting.iter_mut().for_each(|w| *w &= !(1 << bank));
-        (self.needed[bank], self.able_from[bank]) = (0, NEVER_TICK);
-        if self.busy >> bank & 1 != 0 {
-            let command = self.needs(bank);
-            self.wanting[command as usize] |= 1 << bank;
-            self.needed[bank] = command as u8;
-            self.able_from[bank] = self.rules.local(command, bank);
-        }
+    /// Notes the command that `bank`, which serves a request, needs next.
+    #[inline]
+    fn note_need(&mut self, bank: usize) {
+        let command = self.needs(bank);
+        self.wanting[command as usize] |= 1 << bank;
+        let due = if COLUMNS.contains(&command) { &mut self.columns_due } else { &mut self.rows_due };
+        *due = (*due).min(self.rules.legal_from(command, bank));
     }
 
     /// The first of `banks`, from `first_bank` on, that needs one of two commands and can take it now.
     #[inline]
-    fn first_ready(&self, commands: [Command; 2], banks: u64, now: u64) -> Option<usize> {
+    fn first_ready(&self, commands: [Command; 2], banks: u64, now: u64) -> Option<(Command, usize)> {
+        let [one, other] = commands;
         let wanting = commands.map(|c| if self.rules.common(c) <= now { self.wanting[c as usize] } else { 0 });
         let candidates = (wanting[0] | wanting[1]) & banks;
         let behind = (1 << self.first_bank) - 1;
+        let need = |bank: usize| (if wanting[0] >> bank & 1 != 0 { one } else { other }, bank);
+        let ready = |&(command, bank): &(Command, usize)| self.rules.local(command, bank) <= now;
         let mut parts = [candidates & !behind, candidates & behind].into_iter();
-        parts.find_map(|part| set_bits(part).find(|&bank| self.able_from[bank] <= now))
+        parts.find_map(|part| set_bits(part).map(need).find(ready))
     }
 
-    /// First cycle from `soon` on in which some command can go.
-    fn next_command(&self, soon: u64) -> u64 {
-        Command::ALL.into_iter().map(|c| self.ready_from(c, soon)).fold(NEVER_TICK, u64::min)
+    /// First cycle from `soon` on in which one of two commands can go.
+    #[inline]
+    fn next_of(&self, commands: [Command; 2], soon: u64) -> u64 {
+        let [one, other] = commands.map(|command| self.ready_from(command, soon));
+        one.min(other)
     }
 
     /// First cycle from `soon` on in which `command` can go to some bank that needs it.
@@ -293,7 +311,7 @@ impl Channel {
         }
         let (floor, mut first) = (self.rules.common(command).max(soon), NEVER_TICK);
         for bank in set_bits(wanting) {
-            let able_from = self.able_from[bank];
+            let able_from = self.rules.local(command, bank);
             if able_from <= floor {
                 return floor;
             }
@@ -306,11 +324,12 @@ impl Channel {
     /// for a row if its bank comes before every bank that is ready for a column; the search for a
     /// column then continues after it (as in GPGPU-Sim; a single bus could not do it).
     fn issue_commands(&mut self, now: u64) {
-        const COLUMN: [Command; 2] = [Command::Read, Command::Write];
-        let column = self.first_ready(COLUMN, self.all_banks, now).filter(|_| !self.data.is_full(now));
-        let row = self.first_ready([Command::Activate, Command::Precharge], self.all_banks, now);
+        let (columns_due, rows_due) = (self.columns_due <= now, self.rows_due <= now);
+        let first = |commands, due| if due { self.first_ready(commands, self.all_banks, now) } else { None };
+        let column = first(COLUMNS, columns_due).filter(|_| !self.data.is_full(now));
+        let row = first(ROWS, rows_due);
         match (column, row) {
-            (Some(column), Some(row)) if !self.dual_bus && self.distance(row) > self.distance(column) => {
+            (Some(column), Some((_, row))) if !self.dual_bus && self.distance(row) > self.distance(column.1) => {
                 self.issue_column(column, now);
             }
             (Some(column), None) => self.issue_column(column, now),
@@ -321,7 +340,7 @@ impl Channel {
                 } else {
                     // GPGPU-Sim moves its starting point past the row's bank at once, and so skips as many
                     // banks as it had looked at.
-                    self.first_ready(COLUMN, self.banks_from(2 * self.distance(row) + 2), now)
+                    self.first_ready(COLUMNS, self.banks_from(2 * self.distance(row.1) + 2), now)
                 };
                 if let Some(column) = column {
                     self.issue_column(column, now);
@@ -330,6 +349,12 @@ impl Channel {
                 self.issue_row(row, now);
             }
             (None, None) => {}
+        }
+        if columns_due {
+            self.columns_due = self.next_of(COLUMNS, now + 1);
+        }
+        if rows_due {
+            self.rows_due = self.next_of(ROWS, now + 1);
         }
     }
 
@@ -346,35 +371,28 @@ impl Channel {
         (bank as u32 + banks - self.first_bank) % banks
     }
 
-    fn issue_column(&mut self, bank: usize, now: u64) {
+    fn issue_column(&mut self, (command, bank): (Command, usize), now: u64) {
         let id = self.serving[bank];
-        let command = self.needs(bank);
-        let t = *self.rules.timing();
         self.rules.issue(command, bank, now);
+        let t = self.rules.timing();
         let latency = if command == Command::Read { t.nCL } else { t.nWL };
+        self.counters.data_bus_busy += t.nBL;
         self.data.push(id, now, latency);
         let entry = &mut self.entries[id.into()];
         entry.sent_bytes += self.burst_bytes;
         if entry.sent_bytes >= entry.request.bytes {
-            self.serving[bank] = NO_REQUEST;
             self.busy &= !(1 << bank);
-            self.note_needs(bank);
-        }
-        // The group takes columns and closes rows later now.
-        for other in set_bits(self.busy & self.rules.group(bank)) {
-            let command = Command::ALL[usize::from(self.needed[other])];
-            self.able_from[other] = self.rules.local(command, other);
+            self.wanting[command as usize] &= !(1 << bank);
         }
         match command {
             Command::Read => self.counters.read_commands += 1,
             _ => self.counters.write_commands += 1,
         }
-        self.counters.data_bus_busy += t.nBL;
     }
 
-    fn issue_row(&mut self, bank: usize, now: u64) {
-        let command = self.needs(bank);
+    fn issue_row(&mut self, (command, bank): (Command, usize), now: u64) {
         self.rules.issue(command, bank, now);
+        self.wanting[command as usize] &= !(1 << bank);
         if command == Command::Activate {
             self.open_row[bank] = self.entries[self.serving[bank].into()].row;
             self.active |= 1 << bank;
@@ -383,7 +401,7 @@ impl Channel {
             self.active &= !(1 << bank);
             self.counters.precharges += 1;
         }
-        self.note_needs(bank);
+        self.note_need(bank);
         self.first_bank = self.after(bank as u32);
     }
 
@@ -393,37 +411,49 @@ impl Channel {
         if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
     }
 
-    /// Takes one request from the slices, in turn, into the latency queue; returns whether another
-    /// one could be taken. `room` is the scheduler's, for reads and writes.
-    fn accept_from_slices(&mut self, now: u64, room: [bool; 2], slices: &mut [Slice]) -> bool {
-        let mut s = self.credits.last;
-        for _ in 0..slices.len() {
-            s = if s + 1 < slices.len() { s + 1 } else { 0 };
-            match self.may_take(s, &slices[s], room) {
+    /// Takes one request from the slices, in turn, into the latency queue; returns whether there was one to take.
+    fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) -> bool {
+        let served = u64::MAX >> (63 - self.credits.last);
+        for s in set_bits(self.offering & !served).chain(set_bits(self.offering & served)) {
+            match self.may_take(s, &slices[s]) {
                 None => {}
                 // The one whose turn it is holds up the others, until a bank takes a request.
                 Some(false) => return false,
                 Some(true) => {
-                    self.woken |= u64::from(slices[s].is_full_towards(Side::Dram)) << s;
-                    let request = slices[s].pop_to_dram().expect("just seen");
-                    let slice = s as u8;
-                    let entry = Entry { request, since: now, slice, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
-                    let id = self.entries.insert(entry) as u16;
-                    self.credits.take(s);
-                    self.latency_queue.push_back((self.latency_over(now), id));
-                    return slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true));
+                    self.take_from(s, now, &mut slices[s]);
+                    return true;
                 }
             }
         }
         false
     }
 
+    /// Takes a request from slice number `s`.
+    #[inline]
+    fn take_from(&mut self, s: usize, now: u64, slice: &mut Slice) {
+        self.woken |= u64::from(slice.is_full_towards(Side::Dram)) << s;
+        let request = slice.pop_to_dram().expect("just seen");
+        if slice.next_to_dram().is_none() {
+            self.offering &= !(1 << s);
+        }
+        let entry = Entry { request, since: now, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
+        let id = self.entries.insert(entry) as u16;
+        self.credits.take(s);
+        self.latency_queue.push_back((self.latency_over(now), id));
+    }
+
     /// Whether slice `s` has a request that the scheduler has room for; `None` if it has none, or
     /// has no place for it or for its reply.
     #[inline]
-    fn may_take(&self, s: usize, slice: &Slice, room: [bool; 2]) -> Option<bool> {
+    fn may_take(&self, s: usize, slice: &Slice) -> Option<bool> {
         let request = slice.next_to_dram()?;
-        (self.credits.has(s) && slice.has_room_from_dram()).then(|| room[usize::from(request.write)])
+        (self.credits.has(s) && slice.has_room_from_dram()).then(|| self.room[usize::from(request.write)])
+    }
+
+    /// Whether any slice has a request that can be taken.
+    #[inline]
+    fn may_take_any(&self, slices: &[Slice]) -> bool {
+        set_bits(self.offering).any(|s| self.may_take(s, &slices[s]) == Some(true))
     }
 
     /// The command cycle in which the fixed latency of a request taken at `now` is over: the first one
@@ -434,11 +464,11 @@ impl Channel {
     }
 
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
-    fn enter_scheduler(&mut self, now: u64, room: [bool; 2], map: &AddressMap) {
-        let Some(&(due, id)) = self.latency_queue.front() else { return };
+    fn enter_scheduler(&mut self, now: u64, map: &AddressMap) {
+        let Some(&(_, id)) = self.latency_queue.front().filter(|(due, _)| *due <= now) else { return };
         let entry = &mut self.entries[id.into()];
         let write = entry.request.write;
-        if due > now || !room[usize::from(write)] {
+        if !self.room[usize::from(write)] {
             return;
         }
         self.latency_queue.pop_front();
@@ -446,16 +476,17 @@ impl Channel {
         let (bank, row) = map.bank_and_row(entry.request.address);
         let bank = if self.bank_hash { bank ^ row } else { bank } % banks;
         (entry.bank, entry.row) = (bank as u8, row);
-        self.arriving = Some(Queued { id, bank: entry.bank, row, write });
+        let request = Queued { id, bank: entry.bank, row, write };
+        self.scheduler.push(request);
+        self.note_room();
         self.counters.requests += 1;
     }
 
-    /// The first cycle after `now` in which anything can happen, where no slice has a request that can be taken.
-    fn due_after(&self, now: u64, room: [bool; 2], slices: &[Slice]) -> u64 {
+    /// The first cycle after `now` in which anything can happen, where no bank can take a request and the channel none
+    /// of a slice.
+    #[inline(always)]
+    fn due_after(&self, now: u64, slices: &[Slice]) -> u64 {
         let soon = now + 1;
-        if self.arriving.is_some() || self.scheduler.can_choose(self.free_banks()) {
-            return soon;
-        }
         let mut due = NEVER_TICK;
         if let Some(&id) = self.return_queue.front()
             && slices[usize::from(self.entries[id.into()].slice)].has_room_from_dram()
@@ -465,20 +496,22 @@ impl Channel {
         if !self.return_queue_full() {
             due = due.min(self.data.next_due());
         }
+        due = due.min(self.columns_due).min(self.rows_due);
         if let Some(&(at, id)) = self.latency_queue.front()
-            && room[usize::from(self.entries[id.into()].request.write)]
+            && at < due
+            && self.room[usize::from(self.entries[id.into()].request.write)]
         {
-            due = due.min(at);
+            due = at;
         }
-        due.min(self.commands_due).max(soon)
+        due.max(soon)
     }
 }
 
 kit::persist! {
     new struct Entry { request, since, slice, bank, row, sent_bytes, moved_bytes }
     struct Channel {
-        credits, latency_queue, arriving, scheduler, serving, busy, wanting, needed, able_from, active, open_row, first_bank, rules,
-        next_refresh, data, return_queue, entries, commands_due, next_tick, woken, counters;
+        credits, offering, latency_queue, scheduler, room, can_choose, serving, busy, wanting, active, open_row, first_bank, rules, next_refresh,
+        data, return_queue, entries, columns_due, rows_due, next_tick, woken, counters;
         skip latency_core_cycles, clock, all_banks, dual_bus, return_entries, burst_bytes, bank_hash
     }
 }

@@ -1,13 +1,13 @@
 //! The data bus of a channel.
 
 use super::NEVER_TICK;
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// Bursts between their column command and the end of their latency, in order. One leaves per
 /// cycle; while the return queue is full none does, and all are delayed.
 #[derive(Clone, Debug)]
 pub(super) struct DataPipe {
-    queue: VecDeque<(u64, u16)>,
+    queue: Ring<(u64, u16)>,
     last: u64,
     /// Bursts that fit: one per cycle of the longest latency, and one.
     depth: u64,
@@ -16,7 +16,7 @@ pub(super) struct DataPipe {
 
 impl DataPipe {
     pub fn new(depth: u64) -> Self {
-        Self { queue: VecDeque::new(), last: 0, depth, frozen_since: None }
+        Self { queue: Ring::new(), last: 0, depth, frozen_since: None }
     }
 
     /// Cycles, `now` included, in which nothing has moved since the freeze.
@@ -40,17 +40,8 @@ impl DataPipe {
 
     #[inline]
     pub fn pop(&mut self, now: u64) -> Option<u16> {
-        if self.frozen_since.is_none() && self.next_due() > now {
-            return None;
-        }
-        self.thaw_and_pop(now)
-    }
-
-    fn thaw_and_pop(&mut self, now: u64) -> Option<u16> {
         if let Some(since) = self.frozen_since.take() {
-            let delay = now - since;
-            self.queue.iter_mut().for_each(|(due, _)| *due += delay);
-            self.last += delay;
+            self.thaw(now - since);
         }
         match self.queue.front() {
             Some(&(due, id)) if due <= now => {
@@ -61,6 +52,16 @@ impl DataPipe {
         }
     }
 
+    /// Moves on after `delay` cycles in which nothing has moved.
+    #[cold]
+    fn thaw(&mut self, delay: u64) {
+        let mut later = Ring::new();
+        self.queue.iter().for_each(|&(due, id)| later.push_back((due + delay, id)));
+        self.queue = later;
+        self.last += delay;
+    }
+
+    #[inline]
     pub fn next_due(&self) -> u64 {
         self.queue.front().map_or(NEVER_TICK, |&(due, _)| due)
     }

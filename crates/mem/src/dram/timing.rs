@@ -95,37 +95,25 @@ impl Command {
     pub const ALL: [Self; 4] = [Self::Activate, Self::Precharge, Self::Read, Self::Write];
 }
 
+/// Banks of a channel at most: masks of banks have 64 bits.
+const MOST_BANKS: usize = 64;
+
+/// The first cycle in which each command is legal, indexed by [`Command`].
+type FirstLegal = [u64; Command::ALL.len()];
+
 /// When each command is legal next, given what went before. Commands are recorded with
 /// [`Rules::issue`]; nothing is counted down.
 #[derive(Clone, Debug)]
 pub struct Rules {
     t: Timing,
-    banks: Box<[BankRules]>,
-    groups: Box<[GroupRules]>,
-    group_of: Box<[u8]>,
-    /// The banks of each bank's group, itself among them, as a mask.
-    group_masks: Box<[u64]>,
-    any_column: u64,
-    any_read: u64,
-    any_write: u64,
-    any_activate: u64,
+    /// As far as all banks, each bank and each group is concerned.
+    any: FirstLegal,
+    banks: Box<[FirstLegal; MOST_BANKS]>,
+    groups: Box<[FirstLegal; MOST_BANKS]>,
+    group_of: Box<[u8; MOST_BANKS]>,
     /// When each of the last four activates leaves its window, from `oldest` on and around.
     window: [u64; 4],
     oldest: u8,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct BankRules {
-    activate: u64,
-    precharge: u64,
-    read: u64,
-    write: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct GroupRules {
-    column: u64,
-    precharge: u64,
 }
 
 impl Rules {
@@ -135,17 +123,12 @@ impl Rules {
         let per_group = (banks / groups).max(1);
         let group_of =
             |bank: u32| if dram.bank_group_low_bits { bank % groups } else { (bank / per_group).min(groups - 1) };
-        let mask = |group: u32| (0..banks).filter(|&b| group_of(b) == group).fold(0, |mask, b| mask | 1 << b);
         Self {
             t: Timing::new(dram),
-            group_masks: (0..banks).map(|b| mask(group_of(b))).collect(),
-            banks: vec![BankRules::default(); banks as usize].into(),
-            groups: vec![GroupRules::default(); groups as usize].into(),
-            group_of: (0..banks).map(|b| group_of(b) as u8).collect(),
-            any_column: 0,
-            any_read: 0,
-            any_write: 0,
-            any_activate: 0,
+            any: FirstLegal::default(),
+            banks: Box::new([FirstLegal::default(); MOST_BANKS]),
+            groups: Box::new([FirstLegal::default(); MOST_BANKS]),
+            group_of: Box::new(std::array::from_fn(|bank| group_of(bank as u32) as u8)),
             window: [0; 4],
             oldest: 0,
         }
@@ -166,76 +149,69 @@ impl Rules {
     /// The part of [`Rules::legal_from`] that holds for all banks alike.
     #[inline]
     pub fn common(&self, command: Command) -> u64 {
-        match command {
-            Command::Activate => self.any_activate,
-            Command::Precharge => 0,
-            Command::Read => self.any_column.max(self.any_read),
-            Command::Write => self.any_column.max(self.any_write),
-        }
+        self.any[command as usize]
     }
 
     /// The part of [`Rules::legal_from`] that depends on the bank and its group.
     #[inline]
     pub fn local(&self, command: Command, bank: usize) -> u64 {
-        let b = &self.banks[bank];
-        let g = &self.groups[usize::from(self.group_of[bank])];
-        match command {
-            Command::Activate => b.activate,
-            Command::Precharge => b.precharge.max(g.precharge),
-            Command::Read => b.read.max(g.column),
-            Command::Write => b.write.max(g.column),
-        }
-    }
-
-    /// The banks of the group of `bank`, itself among them, as a mask.
-    #[inline]
-    pub fn group(&self, bank: usize) -> u64 {
-        self.group_masks[bank]
+        let group = usize::from(self.group_of[bank]) % MOST_BANKS;
+        self.banks[bank][command as usize].max(self.groups[group][command as usize])
     }
 
     /// Records that a refresh of all banks began in cycle `start`: their rows are closed.
     pub fn refresh(&mut self, start: u64) {
         let end = start + self.t.nRFC;
-        self.banks.iter_mut().for_each(|bank| bank.activate = bank.activate.max(end));
+        self.banks.iter_mut().for_each(|bank| later(&mut bank[ACTIVATE], end));
     }
 
     /// Records that `command` went to `bank` in cycle `now`.
+    #[inline]
     pub fn issue(&mut self, command: Command, bank: usize, now: u64) {
-        let t = self.t;
-        let b = &mut self.banks[bank];
-        let g = &mut self.groups[usize::from(self.group_of[bank])];
+        let Self { t, any, banks, groups, group_of, window, oldest } = self;
+        let group = &mut groups[usize::from(group_of[bank]) % MOST_BANKS];
+        let bank = &mut banks[bank];
         match command {
             Command::Activate => {
-                self.window[usize::from(self.oldest)] = now + t.nFAW;
-                self.oldest = (self.oldest + 1) % 4;
-                self.any_activate = (now + t.nRRD).max(self.window[usize::from(self.oldest)]);
-                b.read = now + t.nRCD;
-                b.write = now + t.nRCDWR;
-                b.precharge = b.precharge.max(now + t.nRAS);
-                b.activate = b.activate.max(now + t.nRC);
+                window[usize::from(*oldest)] = now + t.nFAW;
+                *oldest = (*oldest + 1) % 4;
+                any[ACTIVATE] = (now + t.nRRD).max(window[usize::from(*oldest)]);
+                bank[READ] = now + t.nRCD;
+                bank[WRITE] = now + t.nRCDWR;
+                later(&mut bank[PRECHARGE], now + t.nRAS);
+                later(&mut bank[ACTIVATE], now + t.nRC);
             }
-            Command::Precharge => b.activate = b.activate.max(now + t.nRP),
+            Command::Precharge => later(&mut bank[ACTIVATE], now + t.nRP),
             Command::Read => {
-                self.any_column = now + t.nCCD;
-                g.column = now + t.nCCDL;
-                self.any_write = now + t.nRTW;
-                b.precharge = b.precharge.max(now + t.nRTP);
-                g.precharge = now + t.nRTPL;
+                later(&mut any[READ], now + t.nCCD);
+                any[WRITE] = (now + t.nCCD).max(now + t.nRTW);
+                (group[READ], group[WRITE]) = (now + t.nCCDL, now + t.nCCDL);
+                later(&mut bank[PRECHARGE], now + t.nRTP);
+                group[PRECHARGE] = now + t.nRTPL;
             }
             Command::Write => {
-                self.any_column = now + t.nCCD;
-                g.column = now + t.nCCDL;
-                self.any_read = now + t.nWTR;
-                b.precharge = b.precharge.max(now + t.nWTP);
+                later(&mut any[WRITE], now + t.nCCD);
+                any[READ] = (now + t.nCCD).max(now + t.nWTR);
+                (group[READ], group[WRITE]) = (now + t.nCCDL, now + t.nCCDL);
+                later(&mut bank[PRECHARGE], now + t.nWTP);
             }
         }
     }
 }
 
+const ACTIVATE: usize = Command::Activate as usize;
+const PRECHARGE: usize = Command::Precharge as usize;
+const READ: usize = Command::Read as usize;
+const WRITE: usize = Command::Write as usize;
+
+/// `first` becomes `cycle` if that is later.
+#[inline]
+fn later(first: &mut u64, cycle: u64) {
+    *first = (*first).max(cycle);
+}
+
 kit::persist! {
-    struct BankRules { activate, precharge, read, write }
-    struct GroupRules { column, precharge }
-    struct Rules { banks, groups, any_column, any_read, any_write, any_activate, window, oldest; skip t, group_of, group_masks }
+    struct Rules { any, banks, groups, window, oldest; skip t, group_of }
 }
 
 #[cfg(test)]

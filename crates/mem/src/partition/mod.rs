@@ -5,7 +5,7 @@
 
 mod slice;
 
-use crate::clock::{Clocks, Edge};
+use crate::clock::Edge;
 use crate::dram::Channel;
 use crate::packet::{Delivery, Packets};
 use crate::topology::Topology;
@@ -24,8 +24,6 @@ pub(crate) struct Partition {
     pub packets: Packets,
     pub slices: Box<[Slice]>,
     pub channel: Channel,
-    /// The core cycle in which the channel is due.
-    channel_due: Cycle,
     /// Packets from the request side that have not been taken in.
     pub deliveries: Ring<Delivery>,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
@@ -41,15 +39,14 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    pub fn new(config: &GpuConfig, clocks: &Clocks) -> Self {
+    pub fn new(config: &GpuConfig, topology: &Topology) -> Self {
         let slices = config.l2.slices_per_partition.max(1) as usize;
         Self {
             done: 0,
             next: NEVER,
             packets: Packets::default(),
-            slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
-            channel: Channel::new(&config.dram, slices, clocks.dram),
-            channel_due: NEVER,
+            slices: (0..slices).map(|_| Slice::new(&config.l2, &topology.map)).collect(),
+            channel: Channel::new(&config.dram, slices, topology.clocks.dram),
             deliveries: Ring::new(),
             timers: Ring::new(),
             active: 0,
@@ -81,9 +78,9 @@ impl Partition {
         while self.next < end {
             let t = self.next;
             for &edge in topology.times.edges(t) {
-                self.begin_edge(t, edge, topology);
+                self.begin_edge(edge, topology);
                 if let Some(l2) = edge.l2 {
-                    self.l2_cycle(l2, topology);
+                    self.l2_cycle(l2, edge.dram, topology);
                 }
             }
             self.end_cycle(t, topology);
@@ -97,27 +94,28 @@ impl Partition {
         if self.deliveries.is_empty() {
             return;
         }
-        while let Some(Delivery { at, slice, packet }) = self.deliveries.pop_front() {
-            let (id, due) = (self.packets.insert(packet), at + topology.rop_latency);
-            self.slices[usize::from(slice)].receive(due, id, &packet);
+        while let Some(&Delivery { at, slice, ref packet }) = self.deliveries.front() {
+            let (id, due) = (self.packets.insert(*packet), at + topology.rop_latency);
+            self.slices[usize::from(slice)].receive(due, id, packet);
             if packet.skips_path() {
                 self.active |= 1 << slice;
             } else {
                 self.timers.push_back((due, slice));
             }
+            self.deliveries.pop_front();
         }
         self.next = self.due(topology);
     }
 
-    /// What comes before the L2 at an edge of core cycle `t`: replies go to the crossbar, and DRAM.
+    /// What comes before the L2 at an edge: replies go to the crossbar, and DRAM.
     #[inline(always)]
-    pub fn begin_edge(&mut self, t: Cycle, edge: Edge, topology: &Topology) {
+    pub fn begin_edge(&mut self, edge: Edge, topology: &Topology) {
         if let Some(cycle) = edge.interconnect
             && self.answering != 0
         {
             self.hand_over_answers(cycle, topology.input_packets);
         }
-        if self.channel_due <= t || topology.exhaustive {
+        if self.channel.next_tick() <= edge.dram {
             self.run_channel(edge.dram, topology);
         }
     }
@@ -149,26 +147,25 @@ impl Partition {
                 self.channel.wake(tick + 1);
             }
         }
-        self.channel_due = topology.clocks.core_cycle_of_dram(self.channel.next_tick());
     }
 
-    /// L2 cycle `cycle`: slices do their work.
+    /// L2 cycle `cycle`, until which DRAM has done its cycles up to and including `dram`: slices do their work.
     #[inline(always)]
-    pub fn l2_cycle(&mut self, cycle: u64, topology: &Topology) {
+    pub fn l2_cycle(&mut self, cycle: u64, dram: u64, topology: &Topology) {
         while let Some(&(_, slice)) = self.timers.front().filter(|(due, _)| *due <= cycle) {
             self.timers.pop_front();
             self.active |= 1 << slice;
         }
         let busy = if topology.exhaustive { u64::MAX >> (64 - self.slices.len()) } else { self.active };
         for s in set_bits(busy) {
-            self.slice_cycle(s, cycle, topology);
+            self.slice_cycle(s, cycle, dram);
         }
     }
 
     #[inline(never)]
-    fn slice_cycle(&mut self, s: usize, cycle: u64, topology: &Topology) {
+    fn slice_cycle(&mut self, s: usize, cycle: u64, dram: u64) {
         let slice = &mut self.slices[s];
-        let effects = slice.tick(cycle, &topology.map, &mut self.packets);
+        let concerns_dram = slice.tick(cycle, &mut self.packets);
         if let Some(room) = slice.changed_room() {
             self.rooms.push_back((s as u8, cycle + 1, room));
         }
@@ -176,18 +173,18 @@ impl Partition {
         if slice.has_answers() {
             self.answering |= 1 << s;
         }
-        if effects.dram {
-            // DRAM has had all its edges up to this instant.
-            self.channel.wake(topology.clocks.l2_to_dram.floor(cycle) + 1);
-            self.channel_due = topology.clocks.core_cycle_of_dram(self.channel.next_tick());
+        if concerns_dram {
+            self.channel.note_offer(s);
+            self.channel.wake(dram + 1);
         }
     }
 
     /// Ends core cycle `t` with what DRAM does after the last edge of the other clocks.
     #[inline]
     pub fn end_cycle(&mut self, t: Cycle, topology: &Topology) {
-        if self.channel_due <= t || topology.exhaustive {
-            self.run_channel(topology.times.last_dram_cycle(t), topology);
+        let last = topology.times.last_dram_cycle(t);
+        if self.channel.next_tick() <= last {
+            self.run_channel(last, topology);
         }
         self.done = t + 1;
         self.next = self.due(topology);
@@ -196,11 +193,13 @@ impl Partition {
     /// The first core cycle that has not been done and in which anything can happen.
     #[inline]
     fn due(&self, topology: &Topology) -> Cycle {
-        if self.active | self.answering != 0 || topology.exhaustive {
-            return self.done;
-        }
+        if self.active | self.answering != 0 || topology.exhaustive { self.done } else { self.due_later(topology) }
+    }
+
+    /// The same, where no slice has anything to do yet.
+    fn due_later(&self, topology: &Topology) -> Cycle {
         let timer = self.timers.front().map_or(NEVER, |&(due, _)| topology.clocks.l2.first_source_at(due));
-        timer.min(self.channel_due).max(self.done)
+        timer.min(topology.clocks.core_cycle_of_dram(self.channel.next_tick())).max(self.done)
     }
 
     /// Whether nothing is under way, not even a write-back.
@@ -221,6 +220,6 @@ impl Partition {
 
 kit::persist! {
     struct Partition {
-        done, next, packets, slices, channel, channel_due, deliveries, timers, active, answering, handed_over, rooms
+        done, next, packets, slices, channel, deliveries, timers, active, answering, handed_over, rooms
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Slice {
     to_crossbar: StagedQueue<(u64, Part)>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
+    /// Entries of the queue from the crossbar with which it has room for a packet.
+    room_for_packet: usize,
     /// What the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
@@ -83,22 +85,17 @@ pub(crate) enum Side {
     Crossbar,
 }
 
-/// What a tick changed that others wait for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Effects {
-    /// The channel may have something new to take, or room to give back.
-    pub dram: bool,
-}
-
 impl Slice {
-    pub fn new(l2: &config::L2) -> Self {
+    pub fn new(l2: &config::L2, map: &AddressMap) -> Self {
+        let limits = l2.queue_entries.map(|n| n.max(1) as usize);
         Self {
             from_crossbar: StagedQueue::new(),
-            cache: Cache::new(&l2.cache),
+            cache: Cache::of_slice(&l2.cache, map),
             to_dram: Ring::new(),
             from_dram: Ring::new(),
             to_crossbar: StagedQueue::new(),
-            limits: l2.queue_entries.map(|n| n.max(1) as usize),
+            limits,
+            room_for_packet: limits[0] - limits[0].min(4),
             fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
             room: true,
@@ -110,8 +107,7 @@ impl Slice {
     /// when they are empty.
     #[inline]
     fn has_room_for_packet(&self) -> bool {
-        let limit = self.limits[0];
-        self.from_crossbar.ready() + limit.min(4) <= limit
+        self.from_crossbar.ready() <= self.room_for_packet
     }
 
     /// Whether there is room for a packet, if that has changed since this was last called.
@@ -133,30 +129,29 @@ impl Slice {
         }
     }
 
-    /// Does one L2 cycle.
+    /// Does one L2 cycle. Returns whether the channel may have something new to take, or room to give back.
     #[inline]
-    pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
-        let room_before = self.has_room_from_dram();
-        let waiting_before = self.to_dram.len();
+    pub fn tick(&mut self, now: u64, packets: &mut Packets) -> bool {
+        let mut concerns_dram = false;
         if self.cache.has_ready() {
             self.answer_waiter(packets);
         }
         if !self.from_dram.is_empty() {
-            self.take_fill(now);
+            concerns_dram |= self.take_fill(now);
         }
         if self.cache.peek_miss().is_some() {
-            self.send_miss();
+            concerns_dram |= self.send_miss();
         }
         if self.from_crossbar.ready() != 0 {
-            self.look_up(now, map, packets);
+            self.look_up(now, packets);
         }
         if self.rop_is_over(now) {
             self.from_crossbar.hand_on();
         }
-        let freed = !room_before && self.has_room_from_dram();
-        Effects { dram: freed || self.to_dram.len() > waiting_before }
+        concerns_dram
     }
 
+    #[inline(always)]
     fn answer_waiter(&mut self, packets: &mut Packets) {
         if !self.crossbar_has_room() {
             return;
@@ -170,30 +165,38 @@ impl Slice {
         }
     }
 
-    fn take_fill(&mut self, now: u64) {
+    /// Takes what DRAM has given back; returns whether there was no room for more before.
+    #[inline(always)]
+    fn take_fill(&mut self, now: u64) -> bool {
         match self.from_dram.front() {
             Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
             Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push((0, part)),
             Some(FromDram::Nothing) => {}
-            _ => return,
+            _ => return false,
         }
+        let was_full = !self.has_room_from_dram();
         self.from_dram.pop_front();
+        was_full
     }
 
-    fn send_miss(&mut self) {
+    /// Sends a miss to DRAM; returns whether there was one and room for it.
+    #[inline(always)]
+    fn send_miss(&mut self) -> bool {
         if self.to_dram.len() >= self.limits[1] {
-            return;
+            return false;
         }
-        let Some(miss) = self.cache.pop_miss() else { return };
+        let Some(miss) = self.cache.pop_miss() else { return false };
         let (write, answer) = match miss.kind {
             RequestKind::WriteBack => (true, FromDram::Nothing),
             RequestKind::Write => (true, FromDram::Written(Part(miss.token))),
             _ => (false, FromDram::Fill(miss.token)),
         };
         self.to_dram.push_back(ToDram { address: miss.address, bytes: miss.bytes, write, answer });
+        true
     }
 
-    fn look_up(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) {
+    #[inline(always)]
+    fn look_up(&mut self, now: u64, packets: &mut Packets) {
         if self.to_dram.len() >= self.limits[1] || !self.crossbar_has_room() || !self.cache.data_port_free(now) {
             return;
         }
@@ -205,7 +208,7 @@ impl Slice {
             self.count_blocked(blocked, now);
         }
         let request = self.part_of(&packets[part.packet()].request, part);
-        let access = self.cache.access_indexed(now, &request, map.within_slice(request.address));
+        let access = self.cache.access(now, &request);
         if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
@@ -230,6 +233,9 @@ impl Slice {
     fn part_of(&self, request: &Request, part: Part) -> Request {
         let size = self.fetch_bytes;
         let within = request.address as u32 & (size - 1);
+        if within + request.bytes <= size {
+            return Request { bytes: request.bytes.max(1), token: part.0, ..*request };
+        }
         // The first and the last part may be less than what the cache fetches.
         let from = (part.number() * size).max(within);
         let to = ((part.number() + 1) * size).min(within + request.bytes.max(1));
@@ -372,6 +378,6 @@ kit::persist! {
     new struct Blocked { failure, tried }
     struct Slice {
         from_crossbar, cache, to_dram, from_dram, to_crossbar, blocked, room, counters;
-        skip limits, fetch_bytes
+        skip limits, room_for_packet, fetch_bytes
     }
 }

@@ -3,8 +3,7 @@
 use crate::clock::due_before;
 use crate::coming::Coming;
 use crate::crossbar::{Crossbar, Source, Taken};
-use crate::gate::{Arrival, Gate, Reply};
-use crate::packet::Packet;
+use crate::gate::{Arrival, Gate};
 use crate::partition::{Partition, finish_part};
 use crate::topology::Topology;
 use config::GpuConfig;
@@ -147,9 +146,8 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
         let request = &packets[part.packet()].request;
         let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
         // Of a packet that was served by sectors, the last one brings the reply.
-        let last = finish_part(packets, part);
-        let reply = last.map(|&Packet { request, sm, since, .. }| Reply { request, sm, since });
-        self.arrived[output].push_back(Arrival { from: self.now + 1, reply });
+        let packet = finish_part(packets, part).copied();
+        self.arrived[output].push_back(Arrival { from: self.now + 1, packet });
         let next = slice.next_answer().and_then(|(from, part)| {
             if from > self.cycle {
                 self.coming.insert(input, from);

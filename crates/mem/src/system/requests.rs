@@ -133,7 +133,7 @@ impl Requests {
     pub fn deliver(&mut self, cycle: u64, topology: &Topology) {
         while let Some(&(at, slice, packet)) = self.far.front().filter(|(at, ..)| *at <= cycle) {
             self.far.pop_front();
-            self.enter_path(at, slice.into(), packet, topology);
+            enter_path(&mut self.delivered, at, slice.into(), packet, topology);
         }
         let mut from = 0;
         while let Some(slice) = self.occupied.next(from) {
@@ -148,25 +148,19 @@ impl Requests {
 
     #[inline]
     fn leave_crossbar(&mut self, cycle: u64, slice: usize, topology: &Topology) {
-        let Some(mut packet) = self.outputs[slice].pop_front() else { return };
-        self.crossbar.release(slice);
-        if self.outputs[slice].is_empty() {
-            self.occupied.remove(slice);
+        let Self { outputs, occupied, crossbar, far, delivered, counters, .. } = self;
+        let queue = &mut outputs[slice];
+        let Some(&packet) = queue.front() else { return };
+        queue.pop_front();
+        crossbar.release(slice);
+        if queue.is_empty() {
+            occupied.remove(slice);
         }
-        let Request { address, bytes, .. } = packet.request;
-        let within = address as u32 & (topology.fetch_bytes - 1);
-        packet.parts_left = (within + bytes).div_ceil(topology.fetch_bytes).clamp(1, 4) as u8;
-        self.counters.parts += u64::from(packet.parts_left);
+        counters.parts += u64::from(packet.parts_left);
         match topology.far_latency(packet.sm.into(), slice) {
-            0 => self.enter_path(cycle, slice, packet, topology),
-            far => self.far.push_back((cycle + far, slice as u16, packet)),
+            0 => enter_path(delivered, cycle, slice, packet, topology),
+            later => far.push_back((cycle + later, slice as u16, packet)),
         }
-    }
-
-    #[inline]
-    fn enter_path(&mut self, at: u64, slice: usize, packet: Packet, topology: &Topology) {
-        let (partition, slice) = topology.place_of[slice];
-        self.delivered[usize::from(partition)].push_back(Delivery { at, slice, packet });
     }
 
     /// Crossbar cycle `cycle`, of core cycle `t`.
@@ -213,15 +207,23 @@ impl Requests {
     }
 }
 
+/// A packet comes to the latency path of a slice in L2 cycle `at`.
+#[inline]
+fn enter_path(delivered: &mut [Ring<Delivery>], at: u64, slice: usize, packet: Packet, topology: &Topology) {
+    let (partition, slice) = topology.place_of[slice];
+    delivered[usize::from(partition)].push_back(Delivery { at, slice, packet });
+}
+
 /// The inputs of a cluster's SMs.
 #[inline]
 fn cluster_inputs(
-    inputs: &[Ring<(Cycle, Request)>],
+    inputs: &mut [Ring<(Cycle, Request)>],
     cluster: usize,
     sms_per_cluster: usize,
-) -> &[Ring<(Cycle, Request)>] {
-    let first = cluster * sms_per_cluster;
-    inputs.get(first..first + sms_per_cluster).unwrap_or_default()
+) -> &mut [Ring<(Cycle, Request)>] {
+    let inputs = &mut inputs[cluster * sms_per_cluster..];
+    let sms = sms_per_cluster.min(inputs.len());
+    &mut inputs[..sms]
 }
 
 /// The request of a cluster's SMs that entered the crossbar's input first: place of the SM in its
@@ -251,11 +253,17 @@ impl Source for Inputs<'_> {
     #[inline]
     fn take(&mut self, input: usize, output: usize) -> Taken {
         let Topology { sms_per_cluster, map, .. } = self.topology;
-        let oldest = |inputs: &[_]| oldest_request(cluster_inputs(inputs, input, *sms_per_cluster));
-        let (place, ..) = oldest(self.inputs).expect("its head was offered");
+        let cluster = cluster_inputs(self.inputs, input, *sms_per_cluster);
+        let (place, ..) = oldest_request(cluster).expect("its head was offered");
         let sm = input * sms_per_cluster + place;
-        let (since, request) = self.inputs[sm].pop_front().expect("it is the oldest");
-        let next = match oldest(self.inputs) {
+        let (since, request) = cluster[place].front().expect("it is the oldest");
+        let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
+        let data_bytes = if sends_data { request.bytes } else { 0 };
+        let parts_left = self.topology.parts(request);
+        self.outputs[output].push_back(Packet { request: *request, sm: sm as u16, parts_left, since: *since });
+        self.occupied.insert(output);
+        cluster[place].pop_front();
+        let next = match oldest_request(cluster) {
             Some((_, stamp, address)) if stamp < self.now => Some(map.slice_of(address) as usize),
             Some((_, stamp, _)) => {
                 self.coming.insert(input, stamp + 1);
@@ -263,10 +271,6 @@ impl Source for Inputs<'_> {
             }
             None => None,
         };
-        let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
-        let data_bytes = if sends_data { request.bytes } else { 0 };
-        self.outputs[output].push_back(Packet { request, sm: sm as u16, parts_left: 1, since });
-        self.occupied.insert(output);
         Taken { data_bytes, next }
     }
 }

@@ -93,7 +93,7 @@ impl<C: Choice> Policy for ByWays<C> {
         self.choice.hit(set, way);
     }
 
-    fn sector_miss(&mut self, line: u32, set: u32) {
+    fn sector_miss(&mut self, line: u32, set: u32, _place: Place) {
         let (set, way) = self.at(line, set);
         self.choice.hit(set, way);
     }

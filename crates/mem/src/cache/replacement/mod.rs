@@ -43,8 +43,8 @@ pub(super) trait Policy {
     fn insert(&mut self, line: u32, set: u32);
     /// A request hit `line`, which is in `place`.
     fn hit(&mut self, line: u32, set: u32, place: Place);
-    /// A request missed a sector of `line`, which is pinned from now on.
-    fn sector_miss(&mut self, line: u32, set: u32);
+    /// A request missed a sector of `line`, which is in `place`.
+    fn sector_miss(&mut self, line: u32, set: u32, place: Place);
     /// The state of `line` changes to `place`, another one than before.
     fn move_to(&mut self, line: u32, set: u32, place: Place);
     /// A free line of `set`.
@@ -85,8 +85,8 @@ macro_rules! policies {
                 match self { $(Self::$name(p) => p.hit(line, set, place),)* }
             }
             #[inline]
-            pub fn sector_miss(&mut self, line: u32, set: u32) {
-                match self { $(Self::$name(p) => p.sector_miss(line, set),)* }
+            pub fn sector_miss(&mut self, line: u32, set: u32, place: Place) {
+                match self { $(Self::$name(p) => p.sector_miss(line, set, place),)* }
             }
             #[inline]
             pub fn move_to(&mut self, line: u32, set: u32, place: Place) {

@@ -47,16 +47,16 @@ impl<Q: Queue> Policy for Ordered<Q> {
     #[inline]
     fn hit(&mut self, line: u32, set: u32, place: Place) {
         if Q::REQUEUES_ON_HIT {
-            match place {
-                Place::Pinned => self.order.renew(line),
-                _ => self.order.renew_in(head(set, place), line),
-            }
+            self.sector_miss(line, set, place);
         }
     }
 
     #[inline]
-    fn sector_miss(&mut self, line: u32, _set: u32) {
-        self.order.renew(line);
+    fn sector_miss(&mut self, line: u32, set: u32, place: Place) {
+        match place {
+            Place::Pinned => self.order.renew(line),
+            _ => self.order.renew_in(head(set, place), line),
+        }
     }
 
     #[inline]

@@ -39,6 +39,7 @@ impl<P: Pick> Queues<P> {
         Self { entries, len: 0, banks: vec![Vec::new(); banks].into(), pending: 0, pick: P::new(banks) }
     }
 
+    #[inline]
     fn push(&mut self, request: Queued) {
         self.banks[usize::from(request.bank)].push(request);
         self.pending |= 1 << request.bank;
@@ -47,7 +48,11 @@ impl<P: Pick> Queues<P> {
 
     fn take(&mut self, bank: usize, open_row: u32) -> Choice {
         let queue = &mut self.banks[bank];
-        let request = queue.remove(self.pick.pick(bank, queue, open_row));
+        let at = self.pick.pick(bank, queue, open_row);
+        let request = queue[at];
+        // The few younger ones move up.
+        (at + 1..queue.len()).for_each(|i| queue[i - 1] = queue[i]);
+        queue.pop();
         if queue.is_empty() {
             self.pending &= !(1 << bank);
         }
@@ -96,6 +101,7 @@ impl<P: Pick> Policy for BankQueues<P> {
         queue.len < queue.entries
     }
 
+    #[inline]
     fn push(&mut self, request: Queued) {
         let own_queue = request.write && self.marks.is_some();
         if own_queue { self.writes.push(request) } else { self.reads.push(request) }
