@@ -477,6 +477,7 @@ impl<C: Core> Control<C> {
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
     fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle) {
         let (start, mut is_first) = (self.now, true);
+        write(&floor.shift).units = (0..floor.units.len()).collect();
         loop {
             // What gets no CTA has no reason to pause.
             let pause = end - start > 1 && self.dispatcher.has_work(start);
@@ -492,12 +493,14 @@ impl<C: Core> Control<C> {
         self.now = last.filter(|_| is_over).map_or(end, |last| last + 1);
     }
 
-    /// The tasks up to cycle `until`, and how many they are.
+    /// Those units of the shift that have anything to do before cycle `until` are the tasks of a round. Returns how many
+    /// they are.
     fn hand_out(&mut self, floor: &Floor<'_, C>, until: Cycle, stop: StopAt) -> usize {
         let mut shift = write(&floor.shift);
-        shift.units.clear();
-        let units = floor.each_unit().enumerate();
-        shift.units.extend(units.filter(|(_, u)| u.next_event() < until && u.has_threads()).map(|(i, _)| i));
+        shift.units.retain(|&unit| {
+            let unit = own(&floor.units[unit]);
+            unit.next_event() < until && unit.has_threads()
+        });
         if let Some(state) = &mut self.shuffle {
             shuffle(state, &mut shift.units);
         }
@@ -505,15 +508,18 @@ impl<C: Core> Control<C> {
         shift.units.len()
     }
 
-    /// Units that have paused get the CTAs for which they have places now. Returns whether any has paused.
+    /// Units that have paused, which are the shift from now on, get the CTAs for which they have places now. Returns
+    /// whether any has paused.
     fn refill(&mut self, floor: &Floor<'_, C>, end: Cycle) -> bool {
         let mut paused = Vec::new();
-        for (number, mut unit) in floor.each_unit().enumerate() {
-            if let Some(at) = unit.paused.take() {
-                // A unit takes one CTA in a cycle, and those that it has been given come first.
-                paused.push((unit.starts.back().map_or(at, |start| start.at.max(at)), number));
-            }
-        }
+        write(&floor.shift).units.retain(|&number| {
+            let mut unit = own(&floor.units[number]);
+            let at = unit.paused.take();
+            // A unit takes one CTA in a cycle, and those that it has been given come first.
+            let from = at.map(|at| unit.starts.back().map_or(at, |start| start.at.max(at)));
+            paused.extend(from.map(|from| (from, number)));
+            at.is_some()
+        });
         paused.sort_unstable();
         let Some(&(first, _)) = paused.first() else { return false };
         let mut free = BitSet::new(floor.units.len() * self.cores_per_unit);
