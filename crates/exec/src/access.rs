@@ -78,20 +78,27 @@ pub(crate) struct Spaces<'a, 'm> {
 #[inline]
 pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64; WARP_LANES]) {
     let offset = if a.frame { a.offset + i64::from(frame) } else { a.offset } as u64;
-    // A local array cannot alias, so that the loops are vectorised.
-    let mut sum = [0; WARP_LANES];
     if a.wide {
-        let (low, high) = file.pair(a.base);
-        for i in 0..WARP_LANES {
-            sum[i] = (u64::from(low[i]) | u64::from(high[i]) << 32).wrapping_add(offset);
-        }
+        wide_addresses(file.pair(a.base), offset, out);
     } else {
-        let low = file.column(a.base);
-        for i in 0..WARP_LANES {
-            sum[i] = u64::from(low[i].wrapping_add(offset as u32));
-        }
+        narrow_addresses(file.column(a.base), offset as u32, out);
     }
-    *out = sum;
+}
+
+// Parameters cannot alias, so that these loops are vectorised.
+
+#[inline(never)]
+fn wide_addresses((low, high): (&Column, &Column), offset: u64, out: &mut [u64; WARP_LANES]) {
+    for i in 0..WARP_LANES {
+        out[i] = (u64::from(low[i]) | u64::from(high[i]) << 32).wrapping_add(offset);
+    }
+}
+
+#[inline(never)]
+fn narrow_addresses(base: &Column, offset: u32, out: &mut [u64; WARP_LANES]) {
+    for i in 0..WARP_LANES {
+        out[i] = u64::from(base[i].wrapping_add(offset));
+    }
 }
 
 /// Splits the lanes of a generic access by state space and makes their addresses relative to it. Returns the
@@ -132,43 +139,33 @@ pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
 }
 
 /// Executes a load. Writes the addresses and the space to `out`.
+#[inline(always)]
 pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     // Kernel parameters and module variables have one address for all lanes.
     if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
         return Ok(());
     }
-    addresses(file, t.address, m.frame, &mut out.addresses);
     match t.format.total_bytes() {
-        1 | 2 => load_words::<1>(file, m, t, out),
-        4 => load_words::<1>(file, m, t, out),
+        ..=4 => load_words::<1>(file, m, t, out),
         8 => load_words::<2>(file, m, t, out),
         _ => load_words::<4>(file, m, t, out),
     }
 }
 
-#[inline]
+#[inline(never)]
 fn load_words<const N: usize>(
     file: &mut Lanes<'_>,
     m: &mut Spaces<'_, '_>,
     t: &Transfer,
     out: &mut DynInst,
 ) -> Outcome {
+    addresses(file, t.address, m.frame, &mut out.addresses);
     let mut words = [[0; WARP_LANES]; N];
     let size = u64::from(t.format.total_bytes());
     out.space = t.space;
     if file.mask != 0 {
         if t.space == Space::Generic {
-            let masks = split_generic(&mut out.addresses, file.mask);
-            out.space = majority(masks);
-            for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
-                if mask == file.mask {
-                    read(m, space, &out.addresses, mask, size, &mut words)?;
-                } else if mask != 0 {
-                    let mut part = [[0; WARP_LANES]; N];
-                    read(m, space, &out.addresses, mask, size, &mut part)?;
-                    words.iter_mut().zip(&part).for_each(|(word, part)| blend(word, part, mask));
-                }
-            }
+            read_generic(m, file.mask, size, out, &mut words)?;
         } else {
             read(m, t.space, &out.addresses, file.mask, size, &mut words)?;
         }
@@ -177,9 +174,32 @@ fn load_words<const N: usize>(
     Ok(())
 }
 
+/// Reads `size` bytes per lane in `mask` at generic addresses, which become addresses within their spaces.
+#[inline(never)]
+fn read_generic<const N: usize>(
+    m: &Spaces<'_, '_>,
+    mask: LaneMask,
+    size: u64,
+    out: &mut DynInst,
+    words: &mut [Column; N],
+) -> Outcome {
+    let masks = split_generic(&mut out.addresses, mask);
+    out.space = majority(masks);
+    for (space, part) in SPLIT_SPACES.into_iter().zip(masks) {
+        if part == mask {
+            read(m, space, &out.addresses, part, size, words)?;
+        } else if part != 0 {
+            let mut found = [[0; WARP_LANES]; N];
+            read(m, space, &out.addresses, part, size, &mut found)?;
+            words.iter_mut().zip(&found).for_each(|(word, found)| blend(word, found, part));
+        }
+    }
+    Ok(())
+}
+
 /// Loads from an address that is a constant of the kernel. Returns false if the access needs the general
 /// path.
-#[inline]
+#[inline(never)]
 fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
     let base = if t.address.wide { file.get(t.address.base, 0) } else { u64::from(file.get::<u32>(t.address.base, 0)) };
     let address = base.wrapping_add(t.address.offset as u64);
@@ -250,17 +270,18 @@ fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words
 }
 
 /// Executes a store. Writes the addresses and the space to `out`.
+#[inline(always)]
 pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
-    addresses(file, t.address, m.frame, &mut out.addresses);
     match t.format.total_bytes() {
-        1 | 2 | 4 => store_words::<1>(file, m, t, out),
+        ..=4 => store_words::<1>(file, m, t, out),
         8 => store_words::<2>(file, m, t, out),
         _ => store_words::<4>(file, m, t, out),
     }
 }
 
-#[inline]
+#[inline(never)]
 fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+    addresses(file, t.address, m.frame, &mut out.addresses);
     let size = u64::from(t.format.total_bytes());
     out.space = t.space;
     if file.mask == 0 {
@@ -313,7 +334,7 @@ pub(crate) fn collect<const N: usize>(file: &Lanes<'_>, f: Format, registers: &[
 }
 
 /// Reads `size` bytes per lane in `mask` from one space.
-#[inline]
+#[inline(always)]
 pub(crate) fn read<const N: usize>(
     m: &Spaces<'_, '_>,
     space: Space,

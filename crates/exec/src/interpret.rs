@@ -3,13 +3,14 @@
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
+use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
 use crate::image::Images;
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
-use crate::memory::{SharedMemory, View, generic_space};
+use crate::memory::{View, generic_space};
 use crate::op::{CarryOp, Op};
 use crate::operand::Destination;
 use crate::runtime::Services;
@@ -19,7 +20,7 @@ use crate::state::GpuFacts;
 use crate::steer::BarrierOp;
 use crate::surroundings::Surroundings;
 use crate::warp::{PendingReduction, Reduction, Rest, Warp};
-use isa::{Dim3, DynInst, FaultKind, Space, StepContext};
+use isa::{DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
 use num::int;
 
@@ -29,12 +30,10 @@ pub(crate) struct Environment<'a> {
     pub images: &'a Images,
     /// Output and heap of kernels, if this warp has the device for itself.
     pub rest: Option<(&'a mut String, &'a mut Heap)>,
-    pub shared: &'a mut SharedMemory,
-    pub reductions: &'a mut [Reduction],
+    pub cta: &'a mut Cta,
     pub launch: &'a Launch,
-    pub gpu: GpuFacts,
+    pub gpu: &'a GpuFacts,
     pub context: StepContext,
-    pub cta: Dim3,
 }
 
 impl Environment<'_> {
@@ -58,7 +57,7 @@ macro_rules! spaces {
     ($warp:expr, $env:expr) => {
         Spaces {
             device: &mut $env.memory,
-            shared: $env.shared,
+            shared: &mut $env.cta.shared,
             local: &mut $warp.local,
             params: &$env.launch.params,
             frame: $warp.stack.frame().map_or(0, |f| f.data.frame),
@@ -67,13 +66,17 @@ macro_rules! spaces {
 }
 
 /// Executes the next instruction of `warp`, which runs PTX and has not ended. Fills in `out`.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.stack.pc().unwrap_or(0);
     let Guarded { op, guard, .. } = &kernel.code[pc as usize];
     let active = warp.stack.active();
-    let mask = file!(warp, &env.launch.constants, active).pred(*guard) & active;
+    let mask = match *guard {
+        Pred::TRUE => active,
+        guard => file!(warp, &env.launch.constants, active).pred(guard) & active,
+    };
     out.pc = isa::Pc(pc);
+    out.reconverge = warp.stack.reconvergence().map(isa::Pc);
     out.mask = mask;
     out.active = active;
     out.diverged = false;
@@ -86,7 +89,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
             return execute_control(op, warp, kernel, mask, env, out);
         }
         _ => {
-            if let Err(stop) = operate(op, warp, kernel, mask, env, out) {
+            if let Err(stop) = operate_here(op, warp, kernel, mask, env, out) {
                 return put_off(stop, mask, warp);
             }
         }
@@ -178,8 +181,21 @@ pub(crate) fn compute_rarely(op: &Op, file: &mut Lanes<'_>) -> bool {
 }
 
 /// Executes `op` in the lanes of `mask`: everything but control flow.
-#[inline]
+#[inline(never)]
 pub(crate) fn operate(
+    op: &Op,
+    warp: &mut Warp,
+    kernel: &Kernel,
+    mask: LaneMask,
+    env: &mut Environment<'_>,
+    out: &mut DynInst,
+) -> Outcome {
+    operate_here(op, warp, kernel, mask, env, out)
+}
+
+/// As [`operate`], compiled into the caller, so that one jump leads to the operation.
+#[inline(always)]
+fn operate_here(
     op: &Op,
     warp: &mut Warp,
     kernel: &Kernel,
@@ -228,10 +244,10 @@ fn operate_rarely(
             }
             let surroundings = Surroundings {
                 context: env.context,
-                gpu: env.gpu,
+                gpu: *env.gpu,
                 launch: env.launch,
                 grid_id: warp.launch.0,
-                cta: env.cta,
+                cta: env.cta.position,
                 warp: warp.index,
             };
             read_special(&mut file, *special, *d, &warp.tid, &surroundings);
@@ -267,7 +283,7 @@ fn operate_rarely(
             if d.is_some() {
                 env.memory.note_change();
             }
-            arrive(warp, env.reductions, *op, (id, threads), *d, (votes, mask), out)?;
+            arrive(warp, &mut env.cta.reductions, *op, (id, threads), *d, (votes, mask), out)?;
         }
         Op::Sleep(a) => {
             let column = file.column(*a);
@@ -569,12 +585,12 @@ fn async_copy(
     out: &mut DynInst,
 ) -> Outcome {
     access::addresses(file, global, m.frame, &mut out.addresses);
-    access::addresses(file, shared, m.frame, &mut out.addresses2);
+    access::addresses(file, shared, m.frame, out.second_addresses_mut());
     out.space = Space::Global;
     let mask = file.mask;
     let whole = mask & !ignore.map_or(0, |p| file.pred(p));
     let from = out.addresses;
-    let to = out.addresses2;
+    let to = *out.second_addresses();
     let mut words = [[0; WARP_LANES]; 4];
     if let Some(count) = source_bytes {
         let count = file.column(count);

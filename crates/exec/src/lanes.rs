@@ -1,7 +1,8 @@
 //! The warp's registers as columns of 32 lanes, and element-wise maps over them.
 //!
 //! A map is one loop over 32 lanes, which the compiler turns into vector instructions. Lanes outside the mask
-//! are computed and their results discarded, which is cheaper than skipping them.
+//! are computed and their results discarded, which is cheaper than skipping them. Each map is a function of its
+//! own: within a function of many loops the compiler unrolls some and checks in others whether columns overlap.
 
 use kit::{LaneMask, WARP_LANES};
 
@@ -125,7 +126,7 @@ impl Lanes<'_> {
     }
 
     /// `d = f(a)` in each lane.
-    #[inline(always)]
+    #[inline(never)]
     pub fn map1<A: Value, D: Value>(&mut self, d: Reg, [a]: [Reg; 1], f: impl Fn(A) -> D) {
         let mut out = D::blank();
         let a = A::view(self, a);
@@ -136,7 +137,7 @@ impl Lanes<'_> {
     }
 
     /// `d = f(a, b)` in each lane.
-    #[inline(always)]
+    #[inline(never)]
     pub fn map2<A: Value, B: Value, D: Value>(&mut self, d: Reg, [a, b]: [Reg; 2], f: impl Fn(A, B) -> D) {
         let mut out = D::blank();
         let (a, b) = (A::view(self, a), B::view(self, b));
@@ -147,7 +148,7 @@ impl Lanes<'_> {
     }
 
     /// `d = f(a, b, c)` in each lane.
-    #[inline(always)]
+    #[inline(never)]
     pub fn map3<A: Value, B: Value, C: Value, D: Value>(
         &mut self,
         d: Reg,
@@ -163,7 +164,7 @@ impl Lanes<'_> {
     }
 
     /// `d = f(a, b, c, e)` in each lane.
-    #[inline(always)]
+    #[inline(never)]
     pub fn map4<A: Value, B: Value, C: Value, E: Value, D: Value>(
         &mut self,
         d: Reg,
@@ -181,13 +182,18 @@ impl Lanes<'_> {
     /// Lanes in which `f(a, b)` holds.
     #[inline(always)]
     pub fn test2<A: Value, B: Value>(&self, a: Reg, b: Reg, f: impl Fn(A, B) -> bool) -> LaneMask {
-        let (a, b) = (A::view(self, a), B::view(self, b));
-        let mut mask = 0;
-        for (i, bit) in LANE_BITS.iter().enumerate() {
-            mask |= if f(A::get(a, i), B::get(b, i)) { *bit } else { 0 };
-        }
-        mask
+        lanes_where(A::view(self, a), B::view(self, b), f)
     }
+}
+
+/// Lanes in which `f(a, b)` holds.
+#[inline(never)]
+fn lanes_where<A: Value, B: Value>(a: A::View<'_>, b: B::View<'_>, f: impl Fn(A, B) -> bool) -> LaneMask {
+    let mut bits = [0; WARP_LANES];
+    for i in 0..WARP_LANES {
+        bits[i] = if f(A::get(a, i), B::get(b, i)) { LANE_BITS[i] } else { 0 };
+    }
+    bits.iter().fold(0, |mask, bit| mask | bit)
 }
 
 /// Replaces the lanes of `column` that are in `mask`.

@@ -27,6 +27,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     out.pc = isa::Pc(pc);
     out.mask = mask & active;
     out.active = active;
+    out.reconverge = warp.groups.reconvergence().map(isa::Pc);
     out.diverged = false;
     match op {
         Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
@@ -204,7 +205,7 @@ fn execute_steer(
             if d.is_some() {
                 env.memory.note_change();
             }
-            arrive(warp, env.reductions, op, (id, threads), d, (votes, all), out)?;
+            arrive(warp, &mut env.cta.reductions, op, (id, threads), d, (votes, all), out)?;
         }
     }
     Ok(())

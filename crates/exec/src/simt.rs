@@ -25,6 +25,11 @@ struct Entry {
     depth: u32,
 }
 
+impl Entry {
+    /// The top of an empty stack.
+    const NONE: Self = Self { pc: 0, reconverge: NOWHERE, mask: 0, depth: 0 };
+}
+
 /// A call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame<F> {
@@ -37,14 +42,17 @@ pub struct Frame<F> {
 /// Program counters and active masks of a warp. `F` is what the executor keeps per call.
 #[derive(Clone, Debug, Hash)]
 pub struct SimtStack<F> {
-    entries: Vec<Entry>,
+    /// The entry that executes; without lanes if all have exited.
+    top: Entry,
+    /// The entries below it.
+    below: Vec<Entry>,
     frames: Vec<Frame<F>>,
     live: LaneMask,
 }
 
 impl<F> Default for SimtStack<F> {
     fn default() -> Self {
-        Self { entries: Vec::new(), frames: Vec::new(), live: 0 }
+        Self { top: Entry::NONE, below: Vec::new(), frames: Vec::new(), live: 0 }
     }
 }
 
@@ -55,29 +63,28 @@ pub struct Overflow;
 impl<F> SimtStack<F> {
     /// Starts the lanes of `mask` at `pc`.
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
-        self.entries.clear();
+        self.below.clear();
         self.frames.clear();
         self.live = mask;
-        self.entries.push(Entry { pc, reconverge: NOWHERE, mask, depth: 0 });
-        self.settle();
+        self.top = Entry { pc, reconverge: NOWHERE, mask, depth: 0 };
     }
 
     /// The next instruction; `None` once all lanes have exited.
     #[inline]
     pub fn pc(&self) -> Option<u32> {
-        self.entries.last().map(|e| e.pc)
+        (self.top.mask != 0).then_some(self.top.pc)
     }
 
     /// Reconvergence point of the top entry, if it has one.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {
-        self.entries.last().map(|e| e.reconverge).filter(|&pc| pc != NOWHERE)
+        (self.top.reconverge != NOWHERE).then_some(self.top.reconverge)
     }
 
     /// Lanes that execute the next instruction.
     #[inline]
     pub fn active(&self) -> LaneMask {
-        self.entries.last().map_or(0, |e| e.mask)
+        self.top.mask
     }
 
     /// Lanes that have not exited.
@@ -87,7 +94,7 @@ impl<F> SimtStack<F> {
 
     /// Entries in use.
     pub fn height(&self) -> usize {
-        self.entries.len()
+        self.below.len() + usize::from(self.top.mask != 0)
     }
 
     /// Calls that have not returned.
@@ -103,11 +110,9 @@ impl<F> SimtStack<F> {
     /// Advances to the next instruction in memory.
     #[inline]
     pub fn advance(&mut self) {
-        if let Some(top) = self.entries.last_mut() {
-            top.pc += 1;
-            if top.pc == top.reconverge {
-                self.settle();
-            }
+        self.top.pc += 1;
+        if self.top.pc == self.top.reconverge {
+            self.settle();
         }
     }
 
@@ -118,16 +123,15 @@ impl<F> SimtStack<F> {
     /// [`Overflow`].
     #[inline]
     pub fn branch(&mut self, taken: LaneMask, target: u32, reconverge: u32) -> Result<bool, Overflow> {
-        let Some(top) = self.entries.last_mut() else { return Ok(false) };
-        let stay = top.mask & !taken;
-        let next = top.pc + 1;
+        let stay = self.top.mask & !taken;
+        let next = self.top.pc + 1;
         let diverged = stay != 0 && taken != 0 && next != target;
         if diverged {
             self.split(reconverge);
             self.push(next, reconverge, stay)?;
             self.push(target, reconverge, taken)?;
         } else {
-            top.pc = if taken != 0 { target } else { next };
+            self.top.pc = if taken != 0 { target } else { next };
         }
         self.settle();
         Ok(diverged)
@@ -141,11 +145,7 @@ impl<F> SimtStack<F> {
     pub fn branch_many(&mut self, ways: &[(u32, LaneMask)], reconverge: u32) -> Result<bool, Overflow> {
         match ways {
             [] => {}
-            [(target, _)] => {
-                if let Some(top) = self.entries.last_mut() {
-                    top.pc = *target;
-                }
-            }
+            [(target, _)] => self.top.pc = *target,
             _ => {
                 self.split(reconverge);
                 for &(target, mask) in ways {
@@ -163,9 +163,7 @@ impl<F> SimtStack<F> {
     /// # Errors
     /// [`Overflow`].
     pub fn call(&mut self, mask: LaneMask, target: u32, data: F) -> Result<(), Overflow> {
-        if let Some(top) = self.entries.last_mut() {
-            top.pc += 1;
-        }
+        self.top.pc += 1;
         self.enter(mask, target, data)
     }
 
@@ -186,63 +184,67 @@ impl<F> SimtStack<F> {
     /// with [`SimtStack::finished_frame`].
     pub fn ret(&mut self, mask: LaneMask) {
         let depth = self.frames.len() as u32;
-        if let Some(top) = self.entries.last_mut() {
-            top.pc += 1;
-        }
-        for entry in self.entries.iter_mut().rev().take_while(|e| e.depth == depth) {
-            entry.mask &= !mask;
-        }
+        self.top.pc += 1;
+        let entries = std::iter::once(&mut self.top).chain(self.below.iter_mut().rev());
+        entries.take_while(|e| e.depth == depth).for_each(|entry| entry.mask &= !mask);
         self.settle();
     }
 
     /// Lanes `mask` exit; the other active lanes advance. Take the calls that ended with
     /// [`SimtStack::finished_frame`].
     pub fn exit(&mut self, mask: LaneMask) {
-        if let Some(top) = self.entries.last_mut() {
-            top.pc += 1;
-        }
+        self.top.pc += 1;
         self.live &= !mask;
-        for entry in &mut self.entries {
-            entry.mask &= !mask;
-        }
+        self.top.mask &= !mask;
+        self.below.iter_mut().for_each(|entry| entry.mask &= !mask);
         self.settle();
     }
 
     /// Removes an innermost call that no lane is in any more, and returns it.
     #[inline]
     pub fn finished_frame(&mut self) -> Option<Frame<F>> {
-        let depth = self.entries.last().map_or(0, |e| e.depth);
-        if self.frames.len() as u32 > depth { self.frames.pop() } else { None }
+        if self.frames.len() as u32 > self.top.depth { self.frames.pop() } else { None }
     }
 
     /// Turns the top entry into one that waits at `reconverge`. If it would only be popped there (further
     /// iterations of a loop), the entry below, which contains its lanes, waits instead.
     fn split(&mut self, reconverge: u32) {
-        if let Some(top) = self.entries.last_mut() {
-            top.pc = reconverge;
-            if reconverge == NOWHERE || reconverge == top.reconverge {
-                self.entries.pop();
-            }
+        if reconverge == NOWHERE || reconverge == self.top.reconverge {
+            self.top = self.below.pop().unwrap_or(Entry::NONE);
+        } else {
+            self.top.pc = reconverge;
         }
     }
 
     fn push(&mut self, pc: u32, reconverge: u32, mask: LaneMask) -> Result<(), Overflow> {
-        if self.entries.len() >= MAX_ENTRIES {
+        if self.height() >= MAX_ENTRIES {
             return Err(Overflow);
         }
         if pc != reconverge {
-            let depth = self.frames.len() as u32;
-            self.entries.push(Entry { pc, reconverge, mask, depth });
+            if self.top.mask != 0 {
+                self.below.push(self.top);
+            }
+            self.top = Entry { pc, reconverge, mask, depth: self.frames.len() as u32 };
         }
         Ok(())
     }
 
     /// Pops entries that have arrived or are empty.
+    #[inline]
     fn settle(&mut self) {
-        while let Some(top) = self.entries.last()
-            && (top.mask == 0 || top.pc == top.reconverge)
-        {
-            self.entries.pop();
+        if self.top.mask == 0 || self.top.pc == self.top.reconverge {
+            self.pop_finished();
+        }
+    }
+
+    #[inline(never)]
+    fn pop_finished(&mut self) {
+        while self.top.mask == 0 || self.top.pc == self.top.reconverge {
+            let Some(below) = self.below.pop() else {
+                self.top = Entry::NONE;
+                return;
+            };
+            self.top = below;
         }
     }
 }

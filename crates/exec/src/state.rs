@@ -219,7 +219,7 @@ impl DeviceState {
     #[inline(always)]
     pub(crate) fn frozen<'a>(&'a self, id: KernelId, own: &'a mut Own, reader: &'a Reader) -> Parts<'a> {
         let Self { memory, images, gpu, .. } = self;
-        Parts { memory: View::frozen(memory, own, reader), images, rest: None, launch: self.launch(id), gpu: *gpu }
+        Parts { memory: View::frozen(memory, own, reader), images, rest: None, launch: self.launch(id), gpu }
     }
 
     /// The same for an instruction that has the device for itself.
@@ -227,7 +227,7 @@ impl DeviceState {
     pub(crate) fn alone<'a>(&'a mut self, id: KernelId, reader: &'a Reader) -> Parts<'a> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
         let Self { memory, output, heap, images, gpu, .. } = self;
-        Parts { memory: View::alone(memory, reader), images, rest: Some((output, heap)), launch, gpu: *gpu }
+        Parts { memory: View::alone(memory, reader), images, rest: Some((output, heap)), launch, gpu }
     }
 
     /// Checks an instruction of a warp, if there are checks.
@@ -270,7 +270,7 @@ pub(crate) struct Parts<'a> {
     pub rest: Option<(&'a mut String, &'a mut Heap)>,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
-    pub gpu: GpuFacts,
+    pub gpu: &'a GpuFacts,
 }
 
 /// The kernels of the launches are not part of it: the same launches are made before it is read.

@@ -9,7 +9,7 @@ use crate::machine;
 use crate::memory::{Own, Reader};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
-use crate::warp::{Reduction, Warp, Way};
+use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
     Control, CtaSlot, Dim3, DynInst, Fault, Inst, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext,
     WarpSlot, WarpStream,
@@ -103,12 +103,14 @@ impl LiveStream {
         warps + ctas
     }
 
-    /// Writes the result of a barrier's reduction to all warps that wait for it. The first of them that
-    /// continues calls this; by the contract, the barrier is complete then.
+    /// Writes the result of the reduction that a warp waits for to all warps that wait for it. The first of them
+    /// that continues calls this; by the contract, the barrier is complete then.
     #[cold]
     #[inline(never)]
-    fn finish_reduction(&mut self, cta: usize, barrier: u8) {
-        let cta = &mut self.ctas[cta];
+    fn finish_reduction(&mut self, slot: WarpSlot) {
+        let warp = &self.warps[slot.index()];
+        let Some(PendingReduction { barrier, .. }) = warp.pending else { return };
+        let cta = &mut self.ctas[warp.cta as usize];
         let value = std::mem::take(&mut cta.reductions[barrier as usize]);
         for slot in &cta.warps {
             let warp = &mut self.warps[slot.index()];
@@ -271,17 +273,7 @@ impl<'a> Parts<'a> {
     #[inline(always)]
     fn environment(self, cta: &'a mut Cta, context: StepContext) -> Option<Environment<'a>> {
         let Self { memory, images, rest, launch, gpu } = self;
-        Some(Environment {
-            memory,
-            images,
-            rest,
-            shared: &mut cta.shared,
-            reductions: &mut cta.reductions,
-            launch: launch?,
-            gpu,
-            context,
-            cta: cta.position,
-        })
+        Some(Environment { memory, images, rest, cta, launch: launch?, gpu, context })
     }
 }
 
@@ -300,8 +292,8 @@ impl LiveStream {
         if self.warps[slot.index()].way == Way::Watched {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
         }
-        if let Some(pending) = self.warps[slot.index()].pending {
-            self.finish_reduction(self.warps[slot.index()].cta.into(), pending.barrier);
+        if self.warps[slot.index()].pending.is_some() {
+            self.finish_reduction(slot);
         }
         let Self { warps, ctas, reader, .. } = self;
         let warp = &mut warps[slot.index()];
@@ -384,15 +376,12 @@ impl LiveStream {
         out: &mut DynInst,
         before: impl FnOnce(&Warp),
     ) -> Result<(), Box<Fault>> {
-        let warp = &self.warps[slot.index()];
-        if let Some(pending) = warp.pending {
-            let cta = warp.cta as usize;
-            self.finish_reduction(cta, pending.barrier);
+        if self.warps[slot.index()].pending.is_some() {
+            self.finish_reduction(slot);
         }
         let Self { warps, ctas, own, reader, .. } = self;
         let warp = &mut warps[slot.index()];
         before(warp);
-        out.reconverge = warp.reconvergence().map(Pc);
         out.held = false;
         let cta = &mut ctas[warp.cta as usize];
         let reductions = own.reductions.len();
@@ -403,12 +392,12 @@ impl LiveStream {
         // A launch exists as long as its CTAs are resident.
         let Some(mut env) = parts.environment(cta, context) else { return Ok(()) };
         let kernel = &env.launch.kernel;
-        let (done, is_watched) = match warp.way {
-            Way::Ptx => (execute(warp, kernel, &mut env, out), false),
-            Way::MachineCode => (machine::execute(warp, kernel, &mut env, out), false),
-            Way::Watched => (execute_watched(warp, &mut env, out), true),
+        let (done, next, is_watched) = match warp.way {
+            Way::Ptx => (execute(warp, kernel, &mut env, out), warp.stack.pc(), false),
+            Way::MachineCode => (machine::execute(warp, kernel, &mut env, out), warp.groups.pc(), false),
+            Way::Watched => (execute_watched(warp, &mut env, out), warp.pc(), true),
         };
-        out.next_pc = warp.pc().map(Pc);
+        out.next_pc = next.map(Pc);
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
         }

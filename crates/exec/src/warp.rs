@@ -128,12 +128,6 @@ impl Warp {
         if self.is_machine_code { self.groups.pc() } else { self.stack.pc() }
     }
 
-    /// Reconvergence point of the active lanes; `None` if they wait for no others.
-    #[inline]
-    pub fn reconvergence(&self) -> Option<u32> {
-        if self.is_machine_code { self.groups.reconvergence() } else { self.stack.reconvergence() }
-    }
-
     /// Lanes that have not exited.
     pub fn live(&self) -> LaneMask {
         if self.is_machine_code { self.groups.live() } else { self.stack.live() }

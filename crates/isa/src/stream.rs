@@ -76,9 +76,12 @@ pub struct DynInst {
     /// Byte address per lane, for lanes in `mask` of a memory instruction. Shared and local
     /// addresses are offsets within the CTA's or thread's window.
     pub addresses: [u64; WARP_LANES],
-    /// Second address per lane: the shared-memory side of an asynchronous copy; of a texture read, the
-    /// texel diagonally across from that at the first address, of those that filtering blends.
-    pub addresses2: [u64; WARP_LANES],
+    /// Second address per lane, of the few accesses that have one ([`MemAccess::has_two_addresses`]): the
+    /// shared-memory side of an asynchronous copy; of a texture read, the texel diagonally across from that at
+    /// the first address, of those that filtering blends.
+    ///
+    /// [`MemAccess::has_two_addresses`]: crate::MemAccess::has_two_addresses
+    pub addresses2: Option<Box<[u64; WARP_LANES]>>,
     pub barrier: BarrierArrival,
     /// Duration of `nanosleep`, in cycles.
     pub sleep_cycles: u32,
@@ -100,12 +103,24 @@ impl Default for DynInst {
             diverged: false,
             space: Space::Global,
             addresses: [0; WARP_LANES],
-            addresses2: [0; WARP_LANES],
+            addresses2: None,
             barrier: BarrierArrival::default(),
             sleep_cycles: 0,
             async_groups_left: 0,
             held: false,
         }
+    }
+}
+
+impl DynInst {
+    /// The second address per lane; 0 if there is none.
+    pub fn second_addresses(&self) -> &[u64; WARP_LANES] {
+        self.addresses2.as_deref().unwrap_or(&[0; WARP_LANES])
+    }
+
+    /// The second address per lane, to be filled in.
+    pub fn second_addresses_mut(&mut self) -> &mut [u64; WARP_LANES] {
+        self.addresses2.get_or_insert_with(|| Box::new([0; WARP_LANES]))
     }
 }
 

@@ -90,10 +90,10 @@ impl std::ops::Deref for InFlight {
 impl InFlight {
     /// What the stream has done, decoded: the first instruction of the first warp.
     #[inline]
-    pub fn new(micro: Micro, done: &DynInst) -> Self {
+    fn new(micro: &Micro, done: &DynInst) -> Self {
         Self {
             warp: WarpSlot(0),
-            micro,
+            micro: *micro,
             unit_pipe: micro.pipe,
             is_routed: false,
             holds_warp: false,
@@ -152,10 +152,17 @@ impl Slab {
         if micro.mem.is_none() && micro.control == Control::None {
             return RecordId::SHARED;
         }
-        self.free_records.pop().unwrap_or_else(|| {
-            self.records.push(DynInst::default());
-            RecordId::from(self.records.len() - 1)
-        })
+        self.free_records.pop().unwrap_or_else(|| self.add_record())
+    }
+
+    /// One more record. They are large: room is made for a few at a time.
+    #[cold]
+    fn add_record(&mut self) -> RecordId {
+        if self.records.len() == self.records.capacity() {
+            self.records.reserve_exact(16);
+        }
+        self.records.push(DynInst::default());
+        RecordId::from(self.records.len() - 1)
     }
 
     /// Gives a record back.
@@ -178,17 +185,25 @@ impl Slab {
         &self.records[record.index()]
     }
 
-    /// An instruction comes.
+    /// An instruction comes: the next one of `warp`, whose place in its program order is `order`, as the stream has
+    /// described it in `record`.
     #[inline]
-    pub fn insert(&mut self, inst: InFlight) -> InstId {
-        let id = self.free.pop().unwrap_or_else(|| self.grow(inst));
-        self.insts[id.index()] = inst;
+    pub fn insert(
+        &mut self,
+        (warp, kernel, order): (WarpSlot, KernelId, u32),
+        micro: &Micro,
+        record: RecordId,
+    ) -> InstId {
+        let id = self.free.pop().unwrap_or_else(|| self.grow());
+        let inst = &mut self.insts[id.index()];
+        *inst = InFlight::new(micro, &self.records[record.index()]);
+        (inst.warp, inst.kernel, inst.order, inst.record) = (warp, kernel, order, record);
         id
     }
 
     #[cold]
-    fn grow(&mut self, inst: InFlight) -> InstId {
-        self.insts.push(inst);
+    fn grow(&mut self) -> InstId {
+        self.insts.push(InFlight::new(&Micro::NOTHING, &self.records[RecordId::SHARED.index()]));
         InstId::from(self.insts.len() - 1)
     }
 
@@ -332,7 +347,7 @@ impl Persist for Slab {
         free_records.persist(archive)?;
         if archive.is_reading() {
             let nothing = DynInst::default();
-            insts.resize(free.len(), InFlight::new(Micro::NOTHING, &nothing));
+            insts.resize(free.len(), InFlight::new(&Micro::NOTHING, &nothing));
             records.resize(free_records.len() + 1, nothing);
         }
         Ok(())

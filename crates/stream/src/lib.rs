@@ -13,6 +13,7 @@ use std::sync::Arc;
 use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
 
 /// What all cores share of what their warps do.
+#[repr(u8)]
 pub enum Source {
     /// Device memory and launches of programs that are executed.
     Live(Box<DeviceState>),
@@ -97,6 +98,7 @@ fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
 }
 
 /// What the warps of one core do.
+#[repr(u8)]
 #[allow(missing_docs, reason = "the names of the variants say it all")]
 pub enum Stream {
     Live(LiveStream),

@@ -4,7 +4,7 @@ use crate::line::{ADDRESS_BITS, Access, Addresses, Dynamic, Layout, Line, Places
 use crate::line::{addresses, decimal, is_sane};
 use crate::oddities::Oddities;
 use crate::program::{InstIndex, InstTable};
-use crate::repeat::{Again, Known, Reach, Repeat};
+use crate::repeat::{Again, Known, MAX_FORMS, Reach, Repeat, Same};
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::{Pc, Space};
@@ -107,16 +107,24 @@ impl Body {
         Line::parse(text, self.layout).map_err(|expected| self.expected(expected))
     }
 
-    /// Compares the next line with the one in `repeat`. Skips it if nothing else in it must be read.
+    /// Skips the next line if it repeats all of the one in `repeat` but the first address.
     #[inline]
+    fn same(&mut self, repeat: &Repeat) -> Option<Same> {
+        let ahead = self.lines.ahead();
+        let start = if self.layout.leading == 0 { 0 } else { self.layout.start(ahead)? };
+        let same = repeat.same(&ahead[start..])?;
+        self.lines.skip(start + same.bytes);
+        self.left -= 1;
+        Some(same)
+    }
+
+    /// Compares the next line with the one in `repeat`. Skips it if nothing else in it must be read.
     fn again(&mut self, repeat: &mut Repeat, form_is_known: bool) -> Option<Again> {
         let ahead = self.lines.ahead();
         let start = if self.layout.leading == 0 { 0 } else { self.layout.start(ahead)? };
         let again = repeat.compare(ahead, start, form_is_known)?;
-        if let Again::Plain { .. } = again {
+        if let Again::Plain { bytes, .. } = again {
             repeat.remember_mask(&ahead[start..]);
-        }
-        if let Again::All { bytes, .. } | Again::Plain { bytes, .. } = again {
             self.lines.skip(start + bytes);
             self.left -= 1;
         }
@@ -175,7 +183,7 @@ pub(crate) struct Span {
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
 /// Decoded CTAs: four bytes per instruction and eight more for one with addresses, if most repeat an earlier
-/// form except for the first address.
+/// form except for the first address. Warps of the same forms share the four bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     /// Index of the form of each instruction, warp by warp.
@@ -209,28 +217,37 @@ impl Decoded {
     /// The addresses of the active lanes for an access of this form whose first one is `base`.
     #[inline]
     pub fn spread(&self, form: &Form, base: u32, out: &mut [u64; WARP_LANES]) {
-        match form.shape {
-            Shape::None | Shape::GroupsLeft(_) => out.fill(0),
-            Shape::Stride(stride) => {
-                let base = self.bases[base as usize];
-                let at = |rank: usize| base.wrapping_add(stride.wrapping_mul(rank as u64)) & ADDRESS_MASK;
-                if form.mask == LaneMask::MAX {
-                    out.iter_mut().enumerate().for_each(|(rank, address)| *address = at(rank));
-                } else {
-                    kit::lanes(form.mask).enumerate().for_each(|(rank, lane)| out[lane] = at(rank));
-                }
-            }
-            Shape::Offsets(first) => {
-                let base = self.bases[base as usize];
-                let at = |offset: &u64| base.wrapping_add(*offset) & ADDRESS_MASK;
-                let offsets = &self.offsets[first as usize..];
-                if form.mask == LaneMask::MAX {
-                    out.iter_mut().zip(offsets).for_each(|(address, offset)| *address = at(offset));
-                } else {
-                    kit::lanes(form.mask).zip(offsets).for_each(|(lane, offset)| out[lane] = at(offset));
-                }
-            }
+        if !form.shape.has_base() {
+            out.fill(0);
+            return;
         }
+        let base = self.bases[base as usize];
+        if form.mask != LaneMask::MAX {
+            self.spread_some(form, base, out);
+        } else if let Shape::Stride(stride) = form.shape {
+            spread_stride(base, stride, out);
+        } else if let Some(offsets) = self.distances(form).first_chunk() {
+            spread_offsets(base, offsets, out);
+        }
+    }
+
+    /// As [`Self::spread`], for a first address of `base` and any active lanes.
+    #[inline(never)]
+    fn spread_some(&self, form: &Form, base: u64, out: &mut [u64; WARP_LANES]) {
+        let at = |distance: u64| base.wrapping_add(distance) & ADDRESS_MASK;
+        let lanes = kit::lanes(form.mask);
+        if let Shape::Stride(stride) = form.shape {
+            lanes.enumerate().for_each(|(rank, lane)| out[lane] = at(stride.wrapping_mul(rank as u64)));
+        } else {
+            lanes.zip(self.distances(form)).for_each(|(lane, offset)| out[lane] = at(*offset));
+        }
+    }
+
+    /// The distances of the addresses of active lanes from the first one, and what follows them, of a form that has
+    /// them.
+    #[inline]
+    fn distances(&self, form: &Form) -> &[u64] {
+        if let Shape::Offsets(first) = form.shape { &self.offsets[first as usize..] } else { &[] }
     }
 
     /// Size in memory.
@@ -261,6 +278,62 @@ impl Decoded {
         self.warps.extend(next.warps.iter().map(moved));
     }
 
+    /// Gives the room for further CTAs back: there are none.
+    pub fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+        self.bases.shrink_to_fit();
+        self.forms.shrink_to_fit();
+        self.offsets.shrink_to_fit();
+        self.warps.shrink_to_fit();
+    }
+
+    /// Adds an execution of `form`, which becomes the last one of its instruction.
+    fn add_instruction(&mut self, form: Form, repeat: &mut Repeat) {
+        let known = repeat.forms.iter().copied().find(|&known| self.is_same(&self.forms[known as usize], &form));
+        repeat.form = known.unwrap_or(self.forms.len() as u32);
+        self.records.push(repeat.form);
+        match (known, form.shape) {
+            // Its distances have just been added.
+            (Some(_), Shape::Offsets(first)) if form.shape != self.forms[repeat.form as usize].shape => {
+                self.offsets.truncate(first as usize);
+            }
+            (Some(_), _) => {}
+            (None, _) => {
+                self.forms.push(form);
+                if repeat.forms.len() == MAX_FORMS {
+                    repeat.forms.remove(0);
+                }
+                repeat.forms.push(repeat.form);
+            }
+        }
+    }
+
+    /// Whether two forms of an instruction are the same, distances included.
+    fn is_same(&self, a: &Form, b: &Form) -> bool {
+        if (a.mask, a.space) != (b.mask, b.space) {
+            return false;
+        }
+        let lanes = a.mask.count_ones() as usize;
+        match (a.shape, b.shape) {
+            (Shape::Offsets(_), Shape::Offsets(_)) => self.distances(a)[..lanes] == self.distances(b)[..lanes],
+            (a, b) => a == b,
+        }
+    }
+
+    /// A warp whose instructions have been added from `next` on, and whose first address is at `base`. If `like` is a
+    /// warp of the same forms, its records serve for both.
+    fn add_warp(&mut self, next: u32, base: u32, like: Option<Span>) -> Span {
+        let records = |span: Span| &self.records[span.next as usize..span.end as usize];
+        let span = Span { next, end: self.records.len() as u32, base };
+        match like.filter(|&like| records(like) == records(span)) {
+            Some(like) => {
+                self.records.truncate(next as usize);
+                Span { base, ..like }
+            }
+            None => span,
+        }
+    }
+
     /// Replaces instruction indices by places in the finished program.
     pub fn place(&mut self, table: &InstTable) {
         for form in &mut self.forms {
@@ -274,6 +347,28 @@ impl Decoded {
         self.forms.clear();
         self.offsets.clear();
         self.warps.clear();
+    }
+}
+
+// Each of the following two functions is a loop that compilers vectorise.
+
+/// Addresses of all lanes at a distance of `stride` bytes from each other.
+#[inline(never)]
+fn spread_stride(base: u64, stride: u64, out: &mut [u64; WARP_LANES]) {
+    let mut next: [u64; 4] = std::array::from_fn(|rank| base.wrapping_add(stride.wrapping_mul(rank as u64)));
+    for four in out.as_chunks_mut::<4>().0 {
+        for i in 0..4 {
+            four[i] = next[i] & ADDRESS_MASK;
+            next[i] = next[i].wrapping_add(stride.wrapping_mul(4));
+        }
+    }
+}
+
+/// Addresses of all lanes at these distances from `base`.
+#[inline(never)]
+fn spread_offsets(base: u64, offsets: &[u64; WARP_LANES], out: &mut [u64; WARP_LANES]) {
+    for i in 0..WARP_LANES {
+        out[i] = base.wrapping_add(offsets[i]) & ADDRESS_MASK;
     }
 }
 
@@ -348,8 +443,10 @@ impl CtaReader {
             match self.body.next()? {
                 Some(Event::Begin) => out.warps.resize(first + self.seen.len(), Span::default()),
                 Some(Event::Warp(warp)) => {
-                    let span = self.warp(warp, table, out)?;
-                    out.warps[first + warp as usize] = span;
+                    let (next, base) = self.warp(warp, table, out)?;
+                    let place = first + warp as usize;
+                    let like = place.checked_sub(self.seen.len()).map(|same| out.warps[same]);
+                    out.warps[place] = out.add_warp(next, base, like);
                 }
                 Some(Event::End) => {
                     if let Some(warp) = self.seen.iter().position(|seen| !seen) {
@@ -362,7 +459,8 @@ impl CtaReader {
         }
     }
 
-    fn warp(&mut self, warp: u32, table: &mut InstTable, out: &mut Decoded) -> Result<Span, TraceError> {
+    /// Decodes the instructions of a warp. Returns the places of the first one and of the first address.
+    fn warp(&mut self, warp: u32, table: &mut InstTable, out: &mut Decoded) -> Result<(u32, u32), TraceError> {
         let warps = self.seen.len();
         match self.seen.get_mut(warp as usize) {
             None => return Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
@@ -371,23 +469,45 @@ impl CtaReader {
             Some(seen) => *seen = self.body.announced() > 0,
         }
         let (next, base) = (out.records.len() as u32, out.bases.len() as u32);
-        let mut last = None;
+        let (mut last, mut likely) = (None, self.first);
         while self.body.announced() > 0 {
-            let likely = last.map_or(self.first, |last: InstIndex| self.repeats[last as usize].next);
-            let at = self.instruction(likely, table, out)?;
-            if at != likely {
-                *last.map_or(&mut self.first, |last| &mut self.repeats[last as usize].next) = at;
+            if let Some(next) = self.same_instruction(likely, out) {
+                (last, likely) = (Some(likely), next);
+                continue;
             }
-            last = Some(at);
+            let at = self.other_instruction(likely, table, out)?;
+            if at != likely {
+                *last.map_or(&mut self.first, |last: InstIndex| &mut self.repeats[last as usize].next) = at;
+            }
+            (last, likely) = (Some(at), self.repeats[at as usize].next);
         }
         let exits = last.is_some_and(|last| table.meaning(last).control == isa::Control::Exit);
         self.oddities.warps_without_exit += u64::from(!exits);
-        Ok(Span { next, end: out.records.len() as u32, base })
+        Ok((next, base))
     }
 
-    /// Decodes the next instruction, which is probably `likely`.
+    /// Decodes the next instruction if it is `likely` and its line repeats the last one of it but for the first
+    /// address. Returns the instruction that probably follows.
     #[inline]
-    fn instruction(
+    fn same_instruction(&mut self, likely: InstIndex, out: &mut Decoded) -> Option<InstIndex> {
+        let repeat = self.repeats.get_mut(likely as usize).filter(|repeat| repeat.epoch == self.epoch)?;
+        let Same { base, odd, .. } = self.body.same(repeat)?;
+        repeat.count += 1;
+        self.thread_instructions += u64::from(repeat.lanes);
+        if odd || repeat.no_address {
+            self.oddities.accesses_without_address += u64::from(repeat.no_address);
+            self.oddities.accesses_near_zero += u64::from(odd);
+        }
+        out.records.push(repeat.form);
+        if let Some(base) = base {
+            out.bases.push(base);
+        }
+        Some(repeat.next)
+    }
+
+    /// Decodes the next instruction, which may still be `likely`, in any other case.
+    #[inline(never)]
+    fn other_instruction(
         &mut self,
         likely: InstIndex,
         table: &mut InstTable,
@@ -395,23 +515,12 @@ impl CtaReader {
     ) -> Result<InstIndex, TraceError> {
         if let Some(repeat) = self.repeats.get_mut(likely as usize) {
             match self.body.again(repeat, repeat.epoch == self.epoch) {
-                Some(Again::All { base, odd, .. }) => {
-                    repeat.count += 1;
-                    self.thread_instructions += u64::from(repeat.lanes);
-                    self.oddities.accesses_without_address += u64::from(repeat.no_address);
-                    self.oddities.accesses_near_zero += u64::from(odd);
-                    out.records.push(repeat.form);
-                    out.bases.extend(base);
-                    return Ok(likely);
-                }
                 Some(Again::Plain { mask, .. }) => {
                     repeat.count += 1;
                     repeat.lanes = mask.count_ones();
                     self.thread_instructions += u64::from(repeat.lanes);
                     let form = Form { mask, ..out.forms[repeat.form as usize] };
-                    repeat.form = out.forms.len() as u32;
-                    out.records.push(repeat.form);
-                    out.forms.push(form);
+                    out.add_instruction(form, repeat);
                     return Ok(likely);
                 }
                 Some(Again::Instruction { mask, places }) => {
@@ -471,10 +580,12 @@ impl CtaReader {
         repeat.lanes = mask.count_ones();
         self.thread_instructions += u64::from(repeat.lanes);
         repeat.no_address = place.no_address;
-        (repeat.form, repeat.epoch) = (out.forms.len() as u32, self.epoch);
-        out.records.push(repeat.form);
+        if repeat.epoch != self.epoch {
+            repeat.epoch = self.epoch;
+            repeat.forms.clear();
+        }
         let (pc, space) = (table.pc(at).unwrap_or(Pc(at)), meaning.mem.map(|mem| mem.space));
-        out.forms.push(Form { pc, mask, shape: place.shape, space });
+        out.add_instruction(Form { pc, mask, shape: place.shape, space }, repeat);
         // Lines with leading blanks are not worth a fast path.
         let text = lines.whole();
         if text[0] > b' ' {

@@ -73,6 +73,7 @@ impl KernelTrace {
         let program = Arc::new(table.finish(&header));
         if let Some(decoded) = &mut decoded {
             decoded.place(&table);
+            decoded.shrink();
         }
         Ok(Some(Self {
             path: path.to_owned(),

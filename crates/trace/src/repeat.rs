@@ -11,6 +11,9 @@ use std::ops::Range;
 /// Maximum length of a remembered line.
 const MAX_BYTES: usize = 1 << 10;
 
+/// Maximum number of remembered forms of an instruction.
+pub(crate) const MAX_FORMS: usize = 16;
+
 /// Range of an access's addresses relative to the first one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
@@ -22,18 +25,20 @@ pub(crate) struct Reach {
     pub odd_below: u64,
 }
 
-/// The part of a line that repeats the remembered one.
+/// A line that repeats all of the remembered one but the first address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Same {
+    /// Length of the line.
+    pub bytes: usize,
+    /// Address of the first active lane, if there are addresses.
+    pub base: Option<u64>,
+    /// Some address is below [`Reach::odd_below`].
+    pub odd: bool,
+}
+
+/// The part of another line that repeats the remembered one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Again {
-    /// All but the first address.
-    All {
-        /// Length of the line.
-        bytes: usize,
-        /// Address of the first active lane, if there are addresses.
-        base: Option<u64>,
-        /// Some address is below [`Reach::odd_below`].
-        odd: bool,
-    },
     /// All but the mask, on which nothing else depends.
     Plain {
         mask: LaneMask,
@@ -74,6 +79,8 @@ pub(crate) struct Repeat {
     /// Index of the decoded form, then the CTA or run of CTAs in which it is valid.
     pub form: u32,
     pub epoch: u32,
+    /// Forms in the same CTA or run of CTAs, that one among them: the instruction often returns to one of them.
+    pub forms: Vec<u32>,
     /// Number of active lanes.
     pub lanes: u32,
     /// The instruction should have addresses, but the trace lacks them.
@@ -126,20 +133,13 @@ impl Repeat {
         self.text[from..to].copy_from_slice(&line[from..to]);
     }
 
-    /// Which part the line at `start` in `text` repeats. The decoded form can be used only if
-    /// `form_is_known`.
+    /// The line at the start of `text`, if it repeats all but the first address.
     #[inline]
-    pub fn compare(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {
-        let all = if form_is_known { self.all(&text[start..]) } else { None };
-        all.or_else(|| self.instruction(text, start, form_is_known))
-    }
-
-    #[inline]
-    fn all(&self, text: &[u8]) -> Option<Again> {
+    pub fn same(&self, text: &[u8]) -> Option<Same> {
         let (head, tail) = self.text.split_at(self.head);
         let rest = text.strip_prefix(head)?;
         let Some(reach) = &self.reach else {
-            return (!head.is_empty()).then_some(Again::All { bytes: head.len(), base: None, odd: false });
+            return (!head.is_empty()).then_some(Same { bytes: head.len(), base: None, odd: false });
         };
         let (base, digits) = leading_hexadecimal(rest)?;
         if !rest[digits..].starts_with(tail) || base >> ADDRESS_BITS != 0 {
@@ -149,10 +149,12 @@ impl Repeat {
         if (base as i64 + reach.high) >> ADDRESS_BITS != 0 {
             return None;
         }
-        Some(Again::All { bytes: self.text.len() + digits, base: Some(base), odd: lowest < reach.odd_below })
+        Some(Same { bytes: self.text.len() + digits, base: Some(base), odd: lowest < reach.odd_below })
     }
 
-    fn instruction(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {
+    /// Which part the line at `start` in `text` repeats. The decoded form can be used only if
+    /// `form_is_known`.
+    pub fn compare(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {
         let Places { mask: (from, to), rest, .. } = self.places;
         let after_pc = text[start..].strip_prefix(&self.text[..from])?;
         let (mask, digits) = leading_hexadecimal(after_pc)?;

@@ -246,17 +246,8 @@ impl WarpStream for TraceStream {
             return Ok(());
         }
         decoded.spread(form, base, &mut out.addresses);
-        if space == Space::Generic {
-            let first = out.addresses[form.mask.trailing_zeros() as usize];
-            let (space, base) = resolve(first, resident.shared_base, resident.local_base);
-            out.space = space;
-            out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
-        }
-        if out.space == Space::Local {
-            // The model maps all lanes at once and expects offsets in a thread's memory.
-            for (lane, address) in out.addresses.iter_mut().enumerate() {
-                *address = if form.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
-            }
+        if matches!(space, Space::Generic | Space::Local) {
+            resident.move_to_window(out);
         }
         Ok(())
     }
@@ -272,6 +263,23 @@ impl Resident {
     #[inline]
     fn decoded(&self) -> &Decoded {
         self.kept.as_deref().unwrap_or(&self.alone)
+    }
+
+    /// Makes the addresses of an access to local memory, or to a generic address, relative to their window.
+    #[inline(never)]
+    fn move_to_window(&self, out: &mut DynInst) {
+        if out.space == Space::Generic {
+            let first = out.addresses[out.mask.trailing_zeros() as usize];
+            let (space, base) = resolve(first, self.shared_base, self.local_base);
+            out.space = space;
+            out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
+        }
+        if out.space == Space::Local {
+            // The model maps all lanes at once and expects offsets in a thread's memory.
+            for (lane, address) in out.addresses.iter_mut().enumerate() {
+                *address = if out.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
+            }
+        }
     }
 
     /// A fault: the trace could not be read further.

@@ -35,6 +35,11 @@ impl<const P: u32> Bounded<P> {
         Self { value, error: 0.0 }
     }
 
+    /// The product of two numbers that the device has exactly.
+    pub fn exact_product(a: f32, b: f32) -> Self {
+        Self::rounded(f64::from(a) * f64::from(b), 0.0)
+    }
+
     /// A number with a known bound on its error.
     pub const fn with_error(value: f64, error: f64) -> Self {
         Self { value, error }

@@ -1,6 +1,6 @@
 //! Gathers and scatters through windows of words: device, shared and parameter memory.
 
-use crate::lanes::{Column, LANE_BITS};
+use crate::lanes::Column;
 use crate::memory::{DeviceMemory, Overlay, Own, Reader, SharedMemory, Unreduced, View, Window};
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -103,111 +103,83 @@ pub(super) fn gather<const N: usize>(
     }
 }
 
-/// Positions of the lanes' addresses in a window.
-struct Offsets {
-    /// Bytes from the window's start; undefined for lanes outside.
-    bytes: Column,
-    /// An executing lane accesses memory outside the window.
-    outside: bool,
-    /// The offsets of executing lanes, or-ed: gives their common alignment.
-    bits: u32,
-}
-
-impl Offsets {
-    #[inline(always)]
-    fn of<W>(addresses: &[u64; WARP_LANES], mask: LaneMask, w: &Window<W>) -> Self {
-        let limit = w.limit.min(1 << 31) as u32;
-        let (bytes, [far, most, bits]) = offsets_from(addresses, mask, w.start);
-        Self { bytes, outside: far != 0 || most >= limit, bits }
-    }
-
-    /// Patterns of the addresses of the two halves of the warp, executing or not.
-    #[inline(always)]
-    fn patterns<const N: usize>(&self) -> [Pattern; 2] {
-        let (halves, _) = self.bytes.as_chunks::<HALF>();
-        [Pattern::of::<N>(&halves[0]), Pattern::of::<N>(&halves[1])]
-    }
-}
-
 /// Lanes of half a warp: the width of common thread blocks, so that rows often have this length.
 const HALF: usize = WARP_LANES / 2;
 
-/// Pattern of the addresses of half a warp.
+/// Pattern of the addresses of half a warp, executing or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// Adjacent words in lane order.
+    /// Adjacent elements in lane order.
     Row,
-    /// The same address in all lanes.
+    /// The same element in all lanes.
     Point,
-    /// Any other pattern.
-    Scattered,
 }
 
 impl Pattern {
+    /// The pattern of the addresses of elements of `N` words; `None` if it is another one.
     #[inline(always)]
-    fn of<const N: usize>(bytes: &[u32; HALF]) -> Self {
-        if bytes[1] == bytes[0].wrapping_add(4 * N as u32) && is_row::<N>(bytes) {
-            Pattern::Row
-        } else if bytes[1] == bytes[0] && is_point(bytes) {
-            Pattern::Point
+    fn of<const N: usize>(addresses: &[u64; HALF]) -> Option<Self> {
+        let step = addresses[1].wrapping_sub(addresses[0]);
+        if step == 4 * N as u64 && is_row::<N>(addresses) {
+            Some(Pattern::Row)
+        } else if step == 0 && is_point(addresses) {
+            Some(Pattern::Point)
         } else {
-            Pattern::Scattered
+            None
         }
     }
 }
 
-// Each of the following functions is a single loop, which compilers vectorise well.
+// Each of the following two functions is a loop over vectors of four, which compilers take as such.
 
-/// Offsets of all lanes from `start`. For the executing lanes also the or of the upper words, the largest
-/// lower word, and the or of the lower words.
-#[inline(never)]
-fn offsets_from(addresses: &[u64; WARP_LANES], mask: LaneMask, start: u64) -> (Column, [u32; 3]) {
-    let mut bytes = [0; WARP_LANES];
-    let (mut far, mut most, mut bits) = (0, 0, 0);
-    if mask == !0 {
-        for i in 0..WARP_LANES {
-            let offset = addresses[i].wrapping_sub(start);
-            bytes[i] = offset as u32;
-            far |= (offset >> 32) as u32;
+#[inline(always)]
+fn is_row<const N: usize>(addresses: &[u64; HALF]) -> bool {
+    let mut unlike = [0; 4];
+    for (k, four) in addresses.as_chunks::<4>().0.iter().enumerate() {
+        for i in 0..4 {
+            unlike[i] |= four[i] ^ addresses[0].wrapping_add((4 * N * (4 * k + i)) as u64);
         }
-        for low in bytes {
-            most = most.max(low);
-            bits |= low;
+    }
+    unlike == [0; 4]
+}
+
+#[inline(always)]
+fn is_point(addresses: &[u64; HALF]) -> bool {
+    let mut unlike = [0; 4];
+    for four in addresses.as_chunks::<4>().0 {
+        for i in 0..4 {
+            unlike[i] |= four[i] ^ addresses[0];
         }
-        return (bytes, [far, most, bits]);
     }
-    for i in 0..WARP_LANES {
-        let offset = addresses[i].wrapping_sub(start);
-        let on = if mask & LANE_BITS[i] != 0 { u32::MAX } else { 0 };
-        let low = offset as u32;
-        bytes[i] = low;
-        far |= (offset >> 32) as u32 & on;
-        most = most.max(low & on);
-        bits |= low & on;
-    }
-    (bytes, [far, most, bits])
+    unlike == [0; 4]
 }
 
-#[inline(never)]
-fn is_row<const N: usize>(bytes: &[u32; HALF]) -> bool {
-    let mut unlike = 0;
-    for i in 0..HALF {
-        unlike |= bytes[i] ^ bytes[0].wrapping_add((4 * N * i) as u32);
-    }
-    unlike == 0
+/// Pattern and first word of each half of the warp, if all lanes, executing or not, access aligned elements of `N`
+/// words of the window in such patterns.
+#[inline(always)]
+fn patterns<const N: usize, W>(addresses: &[u64; WARP_LANES], w: &Window<W>) -> Option<[(Pattern, usize); 2]> {
+    let size = const { 4 * N as u64 };
+    let of_half = |addresses: &[u64; HALF]| {
+        let pattern = Pattern::of::<N>(addresses)?;
+        let first = addresses[0].wrapping_sub(w.start);
+        let last = if pattern == Pattern::Row { first.wrapping_add(size * (HALF as u64 - 1)) } else { first };
+        let is_inside = first <= last && last < w.limit && is_aligned(first, size);
+        is_inside.then_some((pattern, (first / 4) as usize))
+    };
+    let (halves, _) = addresses.as_chunks::<HALF>();
+    Some([of_half(&halves[0])?, of_half(&halves[1])?])
 }
 
-#[inline(never)]
-fn is_point(bytes: &[u32; HALF]) -> bool {
-    let mut unlike = 0;
-    for i in 0..HALF {
-        unlike |= bytes[i] ^ bytes[0];
+/// The first words of both halves, if each of them accesses a row.
+#[inline(always)]
+fn rows<const N: usize, W>(addresses: &[u64; WARP_LANES], w: &Window<W>) -> Option<[usize; 2]> {
+    match patterns::<N, W>(addresses, w)? {
+        [(Pattern::Row, low), (Pattern::Row, high)] => Some([low, high]),
+        _ => None,
     }
-    unlike == 0
 }
 
-/// Reads `N` words per lane. Accesses to one window are checked together; rows of adjacent lanes and single
-/// addresses have fast paths.
+/// Reads `N` words per lane. Rows of adjacent lanes and single addresses have fast paths.
 #[inline(always)]
 fn gather_words<const N: usize>(
     memory: &impl Words,
@@ -218,42 +190,21 @@ fn gather_words<const N: usize>(
     let size = const { 4 * N as u64 };
     let first = mask.trailing_zeros() as usize % WARP_LANES;
     let w = memory.window(addresses[first], size).ok_or(Refused::BadAddress)?;
-    let offsets = Offsets::of(addresses, mask, &w);
-    if offsets.outside {
-        return gather_far(memory, addresses, mask, out);
-    }
-    if !is_aligned(u64::from(offsets.bits), size) {
-        return Err(Refused::BadAddress);
-    }
-    for (half, pattern) in offsets.patterns::<N>().into_iter().enumerate() {
-        let lanes = half * HALF..(half + 1) * HALF;
-        let word = (offsets.bytes[lanes.start] / 4) as usize;
-        let length = match pattern {
-            Pattern::Row => N * HALF,
-            Pattern::Point => N,
-            Pattern::Scattered => usize::MAX,
-        };
-        match (pattern, w.words.get(word..word.saturating_add(length))) {
-            (Pattern::Row, Some(words)) => {
+    let Some(halves) = patterns::<N, _>(addresses, &w) else {
+        return gather_scattered(memory, w, addresses, mask, out);
+    };
+    for (half, (pattern, word)) in halves.into_iter().enumerate() {
+        let words = &w.words[word..];
+        match pattern {
+            Pattern::Row => {
+                let row: &[[u32; N]; HALF] = words.as_chunks::<N>().0.first_chunk().expect("within the window");
                 for (k, column) in out.iter_mut().enumerate() {
-                    let column = &mut column.as_chunks_mut::<HALF>().0[half];
-                    column.iter_mut().zip(words.as_chunks::<N>().0).for_each(|(to, words)| *to = words[k]);
+                    column.as_chunks_mut::<HALF>().0[half] = std::array::from_fn(|i| row[i][k]);
                 }
             }
-            (Pattern::Point, Some(words)) => {
-                for (column, &word) in out.iter_mut().zip(words) {
+            Pattern::Point => {
+                for (column, &word) in out.iter_mut().zip(&words[..N]) {
                     column.as_chunks_mut::<HALF>().0[half] = [word; HALF];
-                }
-            }
-            // Lanes that do not execute may have any address, also one beyond the words.
-            _ => {
-                for i in lanes {
-                    let word = (offsets.bytes[i] / 4) as usize;
-                    if let Some(words) = w.words.get(word..word + N) {
-                        for (column, &word) in out.iter_mut().zip(words) {
-                            column[i] = word;
-                        }
-                    }
                 }
             }
         }
@@ -281,15 +232,16 @@ fn patch_words<const N: usize>(
     Ok(())
 }
 
-/// Reads `N` words per lane from several windows.
-fn gather_far<const N: usize>(
-    memory: &impl Words,
+/// Reads `N` words per lane from any addresses, the first of them in the window `w`.
+#[inline(never)]
+fn gather_scattered<'a, const N: usize>(
+    memory: &'a impl Words,
+    mut w: Window<&'a [u32]>,
     addresses: &[u64; WARP_LANES],
     mask: LaneMask,
     out: &mut [Column; N],
 ) -> Result<(), Refused> {
     let size = const { 4 * N as u64 };
-    let mut w = Window::empty();
     for lane in lanes(mask) {
         let address = addresses[lane];
         if address.wrapping_sub(w.start) >= w.limit {
@@ -371,50 +323,24 @@ pub(super) fn scatter<const N: usize>(
         let mut w = memory.window_mut(addresses[first], size).ok_or(Refused::BadAddress)?;
         if size < 4 {
             scatter_narrow(&mut w, addresses, &mut rest, size, &words[0])?;
-        } else if !scatter_near(&mut w, addresses, rest, words)? {
-            scatter_words(&mut w, addresses, &mut rest, words)?;
-        } else {
+        } else if let Some(rows) = rows::<N, _>(addresses, &w).filter(|_| rest == !0) {
+            scatter_rows(w.words, rows, words);
             rest = 0;
+        } else {
+            scatter_words(&mut w, addresses, &mut rest, words)?;
         }
     }
     Ok(())
 }
 
-/// Writes `N` words per lane if all lanes of `mask` access the window. Returns whether they do.
+/// Writes `N` words per lane, each half of the warp to adjacent ones from those numbers on.
 #[inline(always)]
-fn scatter_near<const N: usize>(
-    w: &mut Window<&mut [u32]>,
-    addresses: &[u64; WARP_LANES],
-    mask: LaneMask,
-    words: &[Column; N],
-) -> Result<bool, Refused> {
-    let size = const { 4 * N as u64 };
-    let offsets = Offsets::of(addresses, mask, w);
-    if offsets.outside {
-        return Ok(false);
-    }
-    if !is_aligned(u64::from(offsets.bits), size) {
-        return Err(Refused::BadAddress);
-    }
-    if mask == !0 && offsets.patterns::<N>() == [Pattern::Row; 2] {
-        for half in 0..2 {
-            let word = (offsets.bytes[half * HALF] / 4) as usize;
-            let row = &mut w.words[word..word + N * HALF];
-            for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-                for (word, column) in row.iter_mut().zip(words) {
-                    *word = column[half * HALF + i];
-                }
-            }
-        }
-        return Ok(true);
-    }
-    for lane in lanes(mask) {
-        let word = (offsets.bytes[lane] / 4) as usize;
-        for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
-            *word = column[lane];
+fn scatter_rows<const N: usize>(memory: &mut [u32], rows: [usize; 2], words: &[Column; N]) {
+    for (half, word) in rows.into_iter().enumerate() {
+        for (i, row) in memory[word..word + N * HALF].as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            *row = words.each_ref().map(|column| column[half * HALF + i]);
         }
     }
-    Ok(true)
 }
 
 /// Writes `N` words for each lane of `rest`, removing it, up to the first lane outside the window.
@@ -481,25 +407,22 @@ pub(super) fn scatter_own<const N: usize>(
         return Err(Refused::Unreduced);
     }
     let first = mask.trailing_zeros() as usize % WARP_LANES;
-    let w = memory.room(addresses[first], size, reader).ok_or(Refused::BadAddress)?;
-    let offsets = Offsets::of(addresses, mask, &w);
-    if offsets.outside {
-        let mut w = w;
-        for lane in lanes(mask) {
-            if addresses[lane].wrapping_sub(w.start) >= w.limit {
-                w = memory.room(addresses[lane], size, reader).ok_or(Refused::BadAddress)?;
-            }
-            if !is_aligned(addresses[lane] - w.start, size) {
-                return Err(Refused::BadAddress);
-            }
+    let mut w = memory.room(addresses[first], size, reader).ok_or(Refused::BadAddress)?;
+    if mask == !0 && size >= 4 && rows::<N, _>(addresses, &w).is_some() {
+        write_rows(own, addresses, words);
+        return Ok(());
+    }
+
+    for lane in lanes(mask) {
+        if addresses[lane].wrapping_sub(w.start) >= w.limit {
+            w = memory.room(addresses[lane], size, reader).ok_or(Refused::BadAddress)?;
         }
-    } else if !is_aligned(u64::from(offsets.bits), size) {
-        return Err(Refused::BadAddress);
+        if !is_aligned(addresses[lane] - w.start, size) {
+            return Err(Refused::BadAddress);
+        }
     }
     if size < 4 {
         lanes(mask).for_each(|lane| own.write_narrow(addresses[lane], size, words[0][lane]));
-    } else if mask == !0 && !offsets.outside && offsets.patterns::<N>() == [Pattern::Row; 2] {
-        write_rows(own, addresses, words);
     } else {
         for lane in lanes(mask) {
             own.write_words(addresses[lane], &words.each_ref().map(|column| column[lane]));

@@ -187,7 +187,7 @@ impl Watch {
         let Some(mem) = inst.mem.filter(|_| done.out.mask != 0 && !matches!(op, Some(Op::Surface(_)))) else { return };
         if mem.access == Access::AsyncCopy {
             for lane in lanes(done.out.mask) {
-                let address = done.out.addresses2[lane];
+                let address = done.out.second_addresses()[lane];
                 self.see_shared(done, &mem, lane, address, cta);
             }
             return;

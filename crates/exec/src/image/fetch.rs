@@ -76,7 +76,7 @@ impl Fetch {
             let read = read.map_err(illegal)?;
             columns.iter_mut().zip(read.channels).for_each(|(column, c)| column[lane] = c);
             // The timing model expects addresses of words.
-            [out.addresses[lane], out.addresses2[lane]] = read.touched.map(|a| a & !3);
+            [out.addresses[lane], out.second_addresses_mut()[lane]] = read.touched.map(|a| a & !3);
         }
         self.kept().for_each(|k| file.write(self.d[k], &columns[k]));
         Ok(())

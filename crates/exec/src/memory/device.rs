@@ -702,11 +702,18 @@ struct Granule {
 
 /// Replaces the bytes of words whose bits are set in `mask`.
 fn merge_words(to: &mut [u32], mask: u128, from: &[u32; LINE_WORDS]) {
-    let mut rest = mask;
-    for (to, from) in to.iter_mut().zip(from) {
-        let keep = word_mask(rest as u8 & 0xf);
-        *to = *to & !keep | from & keep;
-        rest >>= 4;
+    // Most lines have few written words. Each half of the mask fits a register of the host.
+    for (half, mask) in [mask as u64, (mask >> 64) as u64].into_iter().enumerate() {
+        let mut rest = mask;
+        while rest != 0 {
+            let word = rest.trailing_zeros() / 4;
+            let keep = word_mask((rest >> (4 * word)) as u8 & 0xf);
+            rest &= !(0xf << (4 * word));
+            let at = half * LINE_WORDS / 2 + word as usize;
+            if let Some(to) = to.get_mut(at) {
+                *to = *to & !keep | from[at % LINE_WORDS] & keep;
+            }
+        }
     }
 }
 

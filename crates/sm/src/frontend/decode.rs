@@ -9,14 +9,15 @@
 //! exchange between SMs ([`isa::WarpStream::exchange`]): an atomic whose result is used, a fence.
 
 use crate::design::{CoreDesign, FetchOf, MaskOf};
-use crate::inflight::{InFlight, InstId};
+use crate::inflight::{InstId, RecordId};
 use crate::issue::policy::IssuePolicy;
+use crate::kernel::{Code, Micro};
 use crate::observe::observer::{Observer, Seen};
 use crate::operands::layer::Layer;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
-use isa::{Control, Fault, Pc, StepContext, WarpSlot, WarpStream};
+use isa::{Control, DynInst, Fault, KernelId, Pc, StepContext, WarpSlot, WarpStream};
 
 /// The decode stage, which owns the warps' stream.
 #[derive(Debug)]
@@ -57,11 +58,14 @@ impl<S: WarpStream> Decode<S> {
         warp: WarpSlot,
         count: u8,
     ) -> Result<(), Box<Fault>> {
+        let kernel = w.state.warps.kernel[warp.index()];
+        let code = &*w.tick.kernels[kernel.index()].code;
         let mut next = w.fetch.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
-            let id = self.decode_next(shared, w, warp, pc)?;
-            next = w.look_ahead(id, left);
+            let micro = code.micro(pc);
+            let decoded = self.decode_next(shared, w, (warp, kernel), (pc, micro))?;
+            next = w.look_ahead(warp, decoded, (code, micro.control), left);
         }
         Ok(())
     }
@@ -72,24 +76,21 @@ impl<S: WarpStream> Decode<S> {
         &mut self,
         shared: &S::Shared,
         wires: &mut DecodeWires<'_, D, O>,
-        warp: WarpSlot,
-        pc: Pc,
-    ) -> Result<InstId, Box<Fault>> {
+        (warp, kernel): (WarpSlot, KernelId),
+        (pc, micro): (Pc, &Micro),
+    ) -> Result<(InstId, RecordId), Box<Fault>> {
         let DecodeWires { tick, state, layer, policy, .. } = wires;
         let w = warp.index();
-        let kernel = state.warps.kernel[w];
-        let micro = tick.kernels[kernel.index()].code.micro(pc);
         let record = state.slab.take_record(micro);
+        let out = state.slab.record_mut(record);
         let context = StepContext { now: tick.now, sm: state.id };
-        let done = layer.step(&mut self.stream, shared, warp, context, state.slab.record_mut(record));
-        if let Err(fault) = done {
+        if let Err(fault) = layer.step(&mut self.stream, shared, warp, context, out) {
             state.slab.release_record(record);
             return Err(fault);
         }
-        let out = state.slab.record(record);
         debug_assert_eq!(out.pc, pc);
         let order = state.warps.next_order[w];
-        let id = state.slab.insert(InFlight { warp, kernel, order, record, ..InFlight::new(*micro, out) });
+        let id = state.slab.insert((warp, kernel, order), micro, record);
         layer.settle(&mut state.slab, tick.kernels, id);
         state.warps.next_order[w] += 1;
         state.warps.in_pipeline[w] += 1;
@@ -97,55 +98,53 @@ impl<S: WarpStream> Decode<S> {
         let window = state.window(tick.kernels);
         policy.insert(window, id);
         tick.observer.decoded(tick.now, Seen { id, window });
-        Ok(id)
+        Ok((id, record))
     }
 }
 
 impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
-    /// Where decode may continue after `id`, `left` instructions of whose fetch are left.
+    /// Where decode of `warp` may continue after an instruction of `code`, which has just been decoded; `left`
+    /// instructions of its fetch are left.
     #[inline(always)]
-    fn look_ahead(&mut self, id: InstId, left: u8) -> Option<Pc> {
-        let state = &mut *self.state;
-        let flight = state.slab.get(id);
-        let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
-        let dynamic = state.slab.dynamic(id);
-        self.fetch.set_next_pc(warp, dynamic.next_pc);
-        let Some(next) = dynamic.next_pc else {
+    fn look_ahead(
+        &mut self,
+        warp: WarpSlot,
+        (id, record): (InstId, RecordId),
+        (code, control): (&Code, Control),
+        left: u8,
+    ) -> Option<Pc> {
+        let Self { state, fetch, .. } = self;
+        let &DynInst { pc, mask, next_pc: next, diverged, held, .. } = state.slab.record(record);
+        fetch.set_next_pc(warp, next);
+        let Some(next) = next else {
             state.warps.decoded.insert(warp);
             return None;
         };
-        if dynamic.diverged && control == Control::Branch {
+        if diverged && control == Control::Branch {
             state.counters.divergences += 1;
         }
         if control == Control::BarrierSync && mask != 0 && !state.spec.options.decode_past_barriers {
-            self.fetch.hold_at_barrier(warp, left);
+            fetch.hold_at_barrier(warp, left);
             return None;
         }
-        let (sequential, held) = (!flight.turns, dynamic.held);
-        let (kernel, pc) = (flight.kernel, flight.pc);
-        let blocks = match self.fetch.branches {
+        let turns = next != Pc(pc.0 + 1);
+        let blocks = match fetch.branches {
             BranchFetch::Oracle => false,
-            BranchFetch::SequentialFlush => !sequential,
-            BranchFetch::Stall => control == Control::Branch || !sequential,
+            BranchFetch::SequentialFlush => turns,
+            BranchFetch::Stall => control == Control::Branch || turns,
         };
         if held {
-            self.hold_until_exchange(warp, control, if blocks { 0 } else { left });
+            // Decode has come to an instruction that waits for the exchange.
+            let warps = &mut state.warps;
+            let is_fence = control == Control::Fence;
+            let waiting = if is_fence { &mut warps.fence_at_exchange } else { &mut warps.atomic_at_exchange };
+            waiting.insert(warp);
+            fetch.hold_at_barrier(warp, if blocks { 0 } else { left });
         }
         if blocks {
-            let insts = self.tick.kernels[kernel.index()].code.program.insts();
-            let fallthrough = pc.index() + 1 < insts.len();
-            self.fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
+            let fallthrough = pc.index() + 1 < code.program.insts().len();
+            fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
         }
         (!blocks && !held).then_some(next)
-    }
-
-    /// Decode of `warp` has come to an instruction that waits for the exchange, `left` instructions of whose fetch
-    /// are left.
-    #[cold]
-    fn hold_until_exchange(&mut self, warp: WarpSlot, control: Control, left: u8) {
-        let warps = &mut self.state.warps;
-        let held = if control == Control::Fence { &mut warps.fence_at_exchange } else { &mut warps.atomic_at_exchange };
-        held.insert(warp);
-        self.fetch.hold_at_barrier(warp, left);
     }
 }

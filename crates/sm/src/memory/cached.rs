@@ -31,7 +31,7 @@ impl LoadStoreUnit {
         if path == Path::Constant && self.constant.is_none() {
             return;
         }
-        let second = (path == Path::Texture).then_some(&dynamic.addresses2);
+        let second = (path == Path::Texture).then_some(dynamic.second_addresses());
         self.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
         state.slab.get_mut(id).pending = self.transactions.len() as u16;
     }

@@ -208,7 +208,7 @@ impl LoadStoreUnit {
             let addresses = layout.addresses(u32::from(state.id), cta, first_thread, &dynamic.addresses);
             out.gather_local(mask, &addresses, bytes, layout.word_stride(), granularity);
         } else if mem.space == Space::Texture {
-            out.gather_pairs(mask, [&dynamic.addresses, &dynamic.addresses2], bytes, granularity);
+            out.gather_pairs(mask, [&dynamic.addresses, dynamic.second_addresses()], bytes, granularity);
         } else {
             out.gather(mask, &dynamic.addresses, bytes, granularity);
         }

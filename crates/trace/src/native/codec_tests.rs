@@ -54,7 +54,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
             active,
             space,
             addresses,
-            addresses2,
+            addresses2: Some(Box::new(addresses2)),
             diverged,
             barrier: BarrierArrival { id: small, threads: number as u16 },
             sleep_cycles: number,
@@ -74,7 +74,7 @@ fn seen(program: &Program, done: &DynInst) -> String {
         let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.addresses[lane]).collect();
         text += &format!(" {space:?} {lanes:x?}");
         if mem.has_two_addresses() {
-            let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.addresses2[lane]).collect();
+            let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.second_addresses()[lane]).collect();
             text += &format!(" {lanes:x?}");
         }
     }

@@ -36,15 +36,20 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
 /// C = A B, each element summed in the order of k: what the kernel does. (Its zeros at the rim of a
 /// tile add nothing, not even an error.)
 pub(super) fn product(a: &[f32], b: &[f32], m: usize, n: usize, k: usize) -> Vec<F32> {
-    let mut c = vec![F32::exact(0.0); m * n];
+    let mut c = Vec::with_capacity(m * n);
+    // Apart, so that the compiler takes several at a time.
+    let (mut values, mut errors) = (vec![0.0; n], vec![0.0; n]);
     for row in 0..m {
-        let out = &mut c[row * n..][..n];
+        values.fill(0.0);
+        errors.fill(0.0);
         for i in 0..k {
-            let factor = F32::from(a[row * k + i]);
-            for (sum, &x) in out.iter_mut().zip(&b[i * n..][..n]) {
-                *sum = *sum + factor * F32::from(x);
+            let factor = a[row * k + i];
+            for ((value, error), &x) in values.iter_mut().zip(&mut errors).zip(&b[i * n..][..n]) {
+                let sum = F32::with_error(*value, *error) + F32::exact_product(factor, x);
+                (*value, *error) = (sum.value(), sum.error());
             }
         }
+        c.extend(values.iter().zip(&errors).map(|(&value, &error)| F32::with_error(value, error)));
     }
     c
 }

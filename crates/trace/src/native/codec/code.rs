@@ -257,7 +257,7 @@ impl WarpCursor {
         self.addresses(place(out.pc), op & ADDRESSES, out.mask, bytes, &mut out.addresses)?;
         if access == Access::AsyncCopy || space == Space::Texture {
             let mode = self.columns[MEMORY].byte(bytes)?;
-            self.addresses(second_place(out.pc), mode, out.mask, bytes, &mut out.addresses2)?;
+            self.addresses(second_place(out.pc), mode, out.mask, bytes, out.second_addresses_mut())?;
         }
         let limit = if local { LOCAL_BITS } else { ADDRESS_BITS };
         let bits = kit::lanes(out.mask).fold(0, |bits, lane| bits | out.addresses[lane]);

@@ -103,7 +103,7 @@ impl CtaLog {
                 // The mode precedes the addresses.
                 let mode_at = log.columns[MEMORY].len();
                 log.columns[MEMORY].push(0);
-                let mode = log.addresses(first, second_place(done.pc), done.mask, &done.addresses2);
+                let mode = log.addresses(first, second_place(done.pc), done.mask, done.second_addresses());
                 log.columns[MEMORY][mode_at] = mode;
             }
         }

@@ -380,7 +380,7 @@ mod tests {
     use crate::inflight::Slab;
     use crate::kernel::{Code, ResidentKernel};
     use crate::spec::{CoreOptions, CoreSpec, TimingTable};
-    use isa::{Dim3, DynInst, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
+    use isa::{Dim3, DynInst, InstSpec, KernelId, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
     use std::sync::Arc;
 
     const WARP: WarpSlot = WarpSlot(3);
@@ -412,9 +412,10 @@ mod tests {
             let mut slab = Slab::with_capacity(lines.len());
             let ids = (0..lines.len()).map(|order| {
                 let pc = Pc::from(order);
-                let dynamic = DynInst { pc, next_pc: Some(Pc(pc.0 + 1)), ..DynInst::default() };
-                let inst = InFlight { warp: WARP, order: order as u32, ..InFlight::new(*code.micro(pc), &dynamic) };
-                slab.insert(inst)
+                let micro = code.micro(pc);
+                let record = slab.take_record(micro);
+                *slab.record_mut(record) = DynInst { pc, next_pc: Some(Pc(pc.0 + 1)), ..DynInst::default() };
+                slab.insert((WARP, KernelId(0), order as u32), micro, record)
             });
             let ids = ids.collect();
             Self { kernels: [ResidentKernel::new(code, shape, &spec)], slab, ids }
