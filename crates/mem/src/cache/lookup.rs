@@ -93,11 +93,9 @@ mod tests {
                     slots[slot] = block;
                     table.insert(block, slot as u32);
                     model.insert(block, slot as u32);
-                } else if !add {
-                    if let Some(slot) = model.remove(&block) {
-                        table.remove(block, slot);
-                        slots[slot as usize] = u64::MAX;
-                    }
+                } else if !add && let Some(slot) = model.remove(&block) {
+                    table.remove(block, slot);
+                    slots[slot as usize] = u64::MAX;
                 }
                 for block in 0..40 {
                     prop_assert_eq!(table.get(block, |slot| slots[slot as usize]), model.get(&block).copied());
