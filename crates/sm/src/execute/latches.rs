@@ -139,14 +139,16 @@ impl Latches {
     }
 
     /// Whether `is_it` holds for an instruction in `latches` that issued before the oldest one in `latch`.
-    #[inline]
+    #[inline(always)]
     pub fn any_before(&self, latch: LatchId, latches: u64, is_it: impl Fn(InstId) -> bool) -> bool {
         let order = self.order[latch as usize % LATCHES];
-        let is_before = |l: usize| self.order[l % LATCHES] < order;
-        set_bits(self.occupied & latches).filter(|&l| is_before(l)).any(|l| {
+        // Those behind it in its own latch are younger.
+        set_bits(self.occupied & latches & !(1 << (latch & 63))).any(|l| {
             let l = l % LATCHES;
             let behind = |i: u8| self.behind[l * self.stride + (usize::from(self.first[l] + i) & (self.stride - 1))];
-            is_it(self.front[l]) || (0..self.len[l]).map(behind).any(|(id, of)| of < order && is_it(id))
+            let all = std::iter::once((self.front[l], self.order[l])).chain((0..self.len[l]).map(behind));
+            // Oldest first.
+            all.take_while(|&(_, of)| of < order).any(|(id, _)| is_it(id))
         })
     }
 

@@ -184,6 +184,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     }
 
     /// The instruction that has claimed `location` comes from its checker.
+    #[inline(always)]
     pub fn enter(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
         let waits = self.board.hazard(window, self.id(warp, location)).is_some();
         let of = &mut self.warps[warp.index()];
@@ -193,6 +194,7 @@ impl<M: WarpMask> IssueBuffer<M> {
 
     /// The instruction at `location` issues: the location is free, no other waits for its issue any
     /// more, but may wait for its write. Returns whether it passes an older one.
+    #[inline(always)]
     pub fn issue(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) -> bool {
         let w = warp.index();
         let id = self.id(warp, location);
@@ -235,7 +237,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     }
 
     /// `id` has written its registers. Returns whether an instruction waited for that.
-    #[inline]
+    #[inline(always)]
     pub fn write_back(&mut self, window: Window<'_>, id: InstId) -> bool {
         self.board.on_writeback(window, id);
         let (warp, w) = (window.inst(id).warp, window.inst(id).warp.index());
@@ -291,6 +293,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     }
 
     /// Why the oldest instruction of `warp`, which may not issue, may not; nothing if there is none.
+    #[inline]
     pub fn oldest_stall(&self, window: Window<'_>, warp: WarpSlot) -> Option<Stall> {
         let of = &self.warps[warp.index()];
         let location = self.by_age[warp.index() * self.size];

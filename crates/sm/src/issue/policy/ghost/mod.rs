@@ -215,8 +215,9 @@ impl<M: WarpMask> Ghost<M> {
             self.written.remove(warp);
             self.unfilled.remove(warp);
             let selected = self.isb.two_oldest(warp);
-            if selected != self.table[warp.index()] {
-                self.table[warp.index()] = selected;
+            let old = std::mem::replace(&mut self.table[warp.index()], selected);
+            // The warp scheduler sees only the first of them.
+            if old.0 != selected.0 {
                 self.examine(window, warp);
             }
         }
@@ -231,7 +232,7 @@ impl<M: WarpMask> Ghost<M> {
         self.checked.clear();
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_one(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
         self.isb.enter(window, warp, location);
         if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
@@ -491,7 +492,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         if !self.isb.write_back(window, id) {
