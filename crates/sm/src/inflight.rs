@@ -159,7 +159,7 @@ impl Slab {
     #[cold]
     fn add_record(&mut self) -> RecordId {
         if self.records.len() == self.records.capacity() {
-            self.records.reserve_exact(16.max(self.records.len() / 4));
+            self.records.reserve_exact(16.max(self.records.len() / 2));
         }
         self.records.push(DynInst::default());
         RecordId::from(self.records.len() - 1)

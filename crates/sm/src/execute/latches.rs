@@ -143,13 +143,22 @@ impl Latches {
     pub fn any_before(&self, latch: LatchId, latches: u64, is_it: impl Fn(InstId) -> bool) -> bool {
         let order = self.order[latch as usize % LATCHES];
         // Those behind it in its own latch are younger.
-        set_bits(self.occupied & latches & !(1 << (latch & 63))).any(|l| {
+        for l in set_bits(self.occupied & latches & !(1 << (latch & 63))) {
             let l = l % LATCHES;
             let behind = |i: u8| self.behind[l * self.stride + (usize::from(self.first[l] + i) & (self.stride - 1))];
-            let all = std::iter::once((self.front[l], self.order[l])).chain((0..self.len[l]).map(behind));
+            let (mut next, mut i) = ((self.front[l], self.order[l]), 0);
             // Oldest first.
-            all.take_while(|&(_, of)| of < order).any(|(id, _)| is_it(id))
-        })
+            while next.1 < order {
+                if is_it(next.0) {
+                    return true;
+                }
+                if i == self.len[l] {
+                    break;
+                }
+                (next, i) = (behind(i), i + 1);
+            }
+        }
+        false
     }
 
     /// The oldest instruction in `latch`.
