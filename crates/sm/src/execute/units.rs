@@ -59,11 +59,11 @@ pub struct Units {
     /// Latches of pipes whose units serve all partitions.
     shared: u64,
     partitions: usize,
-    /// Instructions by the cycle in which they write back, modulo the ring: a bucket per cycle with their number, then
+    /// Instructions by the cycle in which they write back, modulo the ring: a bucket per cycle with
     /// a place per result bus.
     ending: Box<[InstId]>,
-    /// Buckets, less one: a power of two.
-    last_bucket: usize,
+    /// Instructions in each bucket.
+    lens: Box<[u8]>,
     /// Buckets with an instruction, one bit each.
     occupied: Box<[u64]>,
     /// Result buses: most instructions of one bucket.
@@ -94,8 +94,8 @@ impl Units {
             service: std::array::from_fn(|latch| service.get(latch).copied().unwrap_or_default()),
             shared,
             partitions,
-            ending: vec![InstId(0); ring * (buses + 1)].into(),
-            last_bucket: ring - 1,
+            ending: vec![InstId(0); ring * buses].into(),
+            lens: vec![0; ring].into(),
             occupied: vec![0; ring / 64].into(),
             buses,
             beyond_latency: beyond_latency(spec),
@@ -104,7 +104,6 @@ impl Units {
 
     /// Units take instructions from their latches. Calls `begin` for each one taken. Returns the
     /// latches that any was taken from, one bit each.
-    #[inline(always)]
     pub fn accept(
         &mut self,
         now: Cycle,
@@ -179,12 +178,11 @@ impl Units {
         }
         let after = (i64::from(slab.get(id).latency_cycles) + self.beyond_latency).max(1);
         let ends = now + after as Cycle;
-        let at = ends as usize & self.last_bucket;
-        let bucket = &mut self.ending[at * (self.buses + 1)..][..self.buses + 1];
-        let len = usize::from(bucket[0].0);
+        let at = ends as usize & (self.lens.len() - 1);
+        let (first, len) = (at * self.buses, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
         let same_end = |&other: &InstId| slab.get(other).unit == number;
-        if len == self.buses || ends <= unit.latest_end && bucket[1..=len].iter().any(same_end) {
+        if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
             wake_up.at(now + 1);
             return false;
         }
@@ -192,8 +190,8 @@ impl Units {
         *unit = Unit { free_at: now + Cycle::from(flight.initiation_cycles), latest_end: ends.max(unit.latest_end) };
         flight.stage = Stage::Executing;
         flight.unit = number;
-        bucket[len + 1] = id;
-        bucket[0].0 += 1;
+        self.ending[first + len] = id;
+        self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
         wake_up.moved();
         true
@@ -203,15 +201,13 @@ impl Units {
     /// takes each of them ([`Units::ending`]), since their places are free with this.
     #[inline]
     pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
-        let at = now as usize & self.last_bucket;
-        let (word, bit) = (&mut self.occupied[at / 64], 1 << (at % 64));
-        if *word & bit == 0 {
+        let at = now as usize & (self.lens.len() - 1);
+        let len = std::mem::take(&mut self.lens[at]);
+        if len == 0 {
             return None;
         }
-        *word &= !bit;
-        let first = at * (self.buses + 1);
-        let len = std::mem::replace(&mut self.ending[first], InstId(0));
-        Some(first + 1..first + 1 + len.index())
+        self.occupied[at / 64] &= !(1 << (at % 64));
+        Some(at * self.buses..at * self.buses + usize::from(len))
     }
 
     /// The instruction in a place of those that write back, before any is accepted in that cycle.
@@ -222,7 +218,7 @@ impl Units {
 
     /// The first cycle from `from` on in which an instruction writes back.
     pub fn next_ending(&self, from: Cycle) -> Cycle {
-        let (ring, words) = (self.last_bucket + 1, self.occupied.len());
+        let (ring, words) = (self.lens.len(), self.occupied.len());
         let start = from as usize & (ring - 1);
         for i in 0..=words {
             let word = (start / 64 + i) % words;
@@ -243,5 +239,5 @@ impl Units {
 
 kit::persist! {
     struct Unit { free_at, latest_end }
-    struct Units { units; skip service, shared, partitions, ending, last_bucket, occupied, buses, beyond_latency }
+    struct Units { units; skip service, shared, partitions, ending, lens, occupied, buses, beyond_latency }
 }
