@@ -120,11 +120,18 @@ impl InFlight {
     }
 }
 
+/// An instruction in flight, and what it names.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    inst: InFlight,
+    names: Names,
+}
+
 /// The instructions in flight. Grows to the most that were ever in flight at once, then allocates
 /// no more.
 #[derive(Debug)]
 pub struct Slab {
-    insts: Vec<InFlight>,
+    insts: Vec<Entry>,
     free: Vec<InstId>,
     records: Vec<DynInst>,
     free_records: Vec<RecordId>,
@@ -188,14 +195,15 @@ impl Slab {
     /// An instruction comes: the next one of `warp`, whose place in its program order is `order`, as the stream has
     /// described it in `record`.
     #[inline]
-    pub fn insert(
+    pub(crate) fn insert(
         &mut self,
         (warp, kernel, order): (WarpSlot, KernelId, u32),
-        micro: &Micro,
+        (micro, names): (&Micro, &Names),
         record: RecordId,
     ) -> InstId {
         let id = self.free.pop().unwrap_or_else(|| self.grow());
-        let inst = &mut self.insts[id.index()];
+        let Entry { inst, names: named } = &mut self.insts[id.index()];
+        *named = *names;
         *inst = InFlight::new(micro, &self.records[record.index()]);
         (inst.warp, inst.kernel, inst.order, inst.record) = (warp, kernel, order, record);
         id
@@ -203,7 +211,8 @@ impl Slab {
 
     #[cold]
     fn grow(&mut self) -> InstId {
-        self.insts.push(InFlight::new(&Micro::NOTHING, &self.records[RecordId::SHARED.index()]));
+        let inst = InFlight::new(&Micro::NOTHING, &self.records[RecordId::SHARED.index()]);
+        self.insts.push(Entry { inst, names: Names::default() });
         InstId::from(self.insts.len() - 1)
     }
 
@@ -218,19 +227,19 @@ impl Slab {
     /// The instruction.
     #[inline]
     pub fn get(&self, id: InstId) -> &InFlight {
-        &self.insts[id.index()]
+        &self.insts[id.index()].inst
     }
 
     /// The instruction, to change it.
     #[inline]
     pub fn get_mut(&mut self, id: InstId) -> &mut InFlight {
-        &mut self.insts[id.index()]
+        &mut self.insts[id.index()].inst
     }
 
     /// How it collects its operands, where that is not as its operands say.
     #[inline]
     pub fn route(&self, id: InstId) -> Route {
-        if self.insts[id.index()].is_routed { self.routes[id.index()] } else { Route::default() }
+        if self.get(id).is_routed { self.routes[id.index()] } else { Route::default() }
     }
 
     /// Changes how it collects its operands.
@@ -238,7 +247,7 @@ impl Slab {
     pub fn set_route(&mut self, id: InstId, route: Route) {
         self.routes.resize(self.insts.len().max(self.routes.len()), Route::default());
         self.routes[id.index()] = route;
-        self.insts[id.index()].is_routed = true;
+        self.get_mut(id).is_routed = true;
     }
 
     /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.
@@ -249,15 +258,14 @@ impl Slab {
 
     /// What it names.
     #[inline]
-    pub(crate) fn names<'a>(&self, kernels: &'a [ResidentKernel], id: InstId) -> &'a Names {
-        let inst = self.get(id);
-        kernels[inst.kernel.index()].names(inst.pc)
+    pub(crate) fn names(&self, id: InstId) -> &Names {
+        &self.insts[id.index()].names
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
-    pub(crate) fn banks(&self, kernels: &[ResidentKernel], id: InstId) -> Banks {
-        if self.get(id).is_routed { self.routes[id.index()].banks } else { self.names(kernels, id).banks }
+    pub(crate) fn banks(&self, id: InstId) -> Banks {
+        if self.get(id).is_routed { self.routes[id.index()].banks } else { self.names(id).banks }
     }
 
     /// Instructions in flight now.
@@ -302,13 +310,13 @@ impl<'a> Window<'a> {
     /// What it names.
     #[inline]
     pub(crate) fn names(self, id: InstId) -> &'a Names {
-        self.slab.names(self.kernels, id)
+        self.slab.names(id)
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
     pub(crate) fn banks(self, id: InstId) -> Banks {
-        self.slab.banks(self.kernels, id)
+        self.slab.banks(id)
     }
 
     /// Registers it writes.
@@ -347,7 +355,8 @@ impl Persist for Slab {
         free_records.persist(archive)?;
         if archive.is_reading() {
             let nothing = DynInst::default();
-            insts.resize(free.len(), InFlight::new(&Micro::NOTHING, &nothing));
+            let inst = InFlight::new(&Micro::NOTHING, &nothing);
+            insts.resize(free.len(), Entry { inst, names: Names::default() });
             records.resize(free_records.len() + 1, nothing);
         }
         Ok(())

@@ -53,9 +53,8 @@ impl Micro {
     };
 }
 
-/// What a static instruction names. All warps share it, so that it stays in the host's caches where
-/// what is in flight does not.
-#[derive(Clone, Copy, Debug)]
+/// What a static instruction names, for stages that look at its registers.
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Names {
     /// Its registers.
@@ -242,7 +241,7 @@ pub struct Code {
     /// The program.
     pub program: Arc<Program>,
     micros: Box<[Micro]>,
-    names: Arc<[Names]>,
+    names: Box<[Names]>,
     registers: Box<[RegId]>,
 }
 
@@ -258,8 +257,8 @@ impl Code {
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
             Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks }
         });
-        let names: Arc<[Names]> = names.collect();
-        let micros = program.insts().iter().zip(&*names).map(|(inst, names)| {
+        let names: Box<[Names]> = names.collect();
+        let micros = program.insts().iter().zip(&names).map(|(inst, names)| {
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing_of(inst);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
@@ -287,6 +286,12 @@ impl Code {
     pub fn micro(&self, pc: Pc) -> &Micro {
         &self.micros[pc.index()]
     }
+
+    /// What the instruction at `pc` names.
+    #[inline(always)]
+    pub(crate) fn names(&self, pc: Pc) -> &Names {
+        &self.names[pc.index()]
+    }
 }
 
 /// A kernel launch: what runs and in what shape. The whole GPU keeps a table of these, indexed by
@@ -295,8 +300,6 @@ impl Code {
 pub struct ResidentKernel {
     /// What runs.
     pub code: Arc<Code>,
-    /// What its instructions name, as in the code.
-    names: Arc<[Names]>,
     /// Grid, block, registers, shared memory.
     pub shape: LaunchShape,
     /// How many of its CTAs an SM holds, and what limits them.
@@ -334,13 +337,6 @@ impl ResidentKernel {
             ctas_per_sm,
             sm_count: spec.sm_count,
         };
-        let names = code.names.clone();
-        Self { code, names, shape, occupancy, ctas_per_sm, local_layout }
-    }
-
-    /// What the instruction at `pc` names.
-    #[inline(always)]
-    pub(crate) fn names(&self, pc: Pc) -> &Names {
-        &self.names[pc.index()]
+        Self { code, shape, occupancy, ctas_per_sm, local_layout }
     }
 }

@@ -93,7 +93,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         let banks = self.operands.banks();
         if contended || banks.any_read_waits() {
             let slab = &self.state.slab;
-            let (warp, set) = (slab.get(id).warp, slab.banks(self.tick.kernels, id));
+            let (warp, set) = (slab.get(id).warp, slab.banks(id));
             banks.write(self.state.partition_of(warp), warp, set.writes);
         }
     }
@@ -102,7 +102,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     #[inline]
     pub fn try_write_registers(&mut self, id: InstId) -> bool {
         let slab = &self.state.slab;
-        let (warp, set) = (slab.get(id).warp, slab.banks(self.tick.kernels, id));
+        let (warp, set) = (slab.get(id).warp, slab.banks(id));
         let free = self.operands.banks().try_write(self.state.partition_of(warp), warp, set.writes);
         if free {
             self.state.counters.register_writes += self.register_writes(id);

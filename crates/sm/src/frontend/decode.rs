@@ -11,7 +11,7 @@
 use crate::design::{CoreDesign, FetchOf, MaskOf};
 use crate::inflight::{InstId, RecordId};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::{Code, Micro};
+use crate::kernel::{Code, Micro, Names};
 use crate::observe::observer::{Observer, Seen};
 use crate::operands::layer::Layer;
 use crate::state::{State, Tick};
@@ -63,8 +63,8 @@ impl<S: WarpStream> Decode<S> {
         let mut next = w.fetch.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
-            let micro = code.micro(pc);
-            let decoded = self.decode_next(shared, w, (warp, kernel), (pc, micro))?;
+            let resolved @ (micro, _) = (code.micro(pc), code.names(pc));
+            let decoded = self.decode_next(shared, w, (warp, kernel), (pc, resolved))?;
             next = w.look_ahead(warp, decoded, (code, micro.control), left);
         }
         Ok(())
@@ -77,11 +77,11 @@ impl<S: WarpStream> Decode<S> {
         shared: &S::Shared,
         wires: &mut DecodeWires<'_, D, O>,
         (warp, kernel): (WarpSlot, KernelId),
-        (pc, micro): (Pc, &Micro),
+        (pc, resolved): (Pc, (&Micro, &Names)),
     ) -> Result<(InstId, RecordId), Box<Fault>> {
         let DecodeWires { tick, state, layer, policy, .. } = wires;
         let w = warp.index();
-        let record = state.slab.take_record(micro);
+        let record = state.slab.take_record(resolved.0);
         let out = state.slab.record_mut(record);
         let context = StepContext { now: tick.now, sm: state.id };
         if let Err(fault) = layer.step(&mut self.stream, shared, warp, context, out) {
@@ -90,7 +90,7 @@ impl<S: WarpStream> Decode<S> {
         }
         debug_assert_eq!(out.pc, pc);
         let order = state.warps.next_order[w];
-        let id = state.slab.insert((warp, kernel, order), micro, record);
+        let id = state.slab.insert((warp, kernel, order), resolved, record);
         layer.settle(&mut state.slab, tick.kernels, id);
         state.warps.next_order[w] += 1;
         state.warps.in_pipeline[w] += 1;

@@ -30,13 +30,15 @@ const SCHEDULERS: usize = 8;
 /// The issue design, the warp schedulers, and the account of their slots.
 pub(crate) struct IssueStage<D: CoreDesign> {
     pub policy: D::Issue,
-    schedulers: Box<[Scheduler<MaskOf<D>>]>,
+    /// The first `count` of these.
+    schedulers: [Scheduler<MaskOf<D>>; SCHEDULERS],
+    count: usize,
     warps_of: [MaskOf<D>; SCHEDULERS],
-    /// Schedulers of warps that are dirty in this cycle, one bit each.
-    runnable: u32,
-    /// Warps of schedulers that issued nothing for want of room in an issue latch: that of the memory pipe, or
+    /// Warps that are dirty in this cycle: their schedulers look at them.
+    runnable: MaskOf<D>,
+    /// Schedulers that issued nothing for want of room in an issue latch, one bit each: that of the memory pipe, or
     /// others.
-    blocked: [MaskOf<D>; 2],
+    blocked: [u8; 2],
     /// What of a scheduler's number is that of its partition: all bits, none without sub-cores.
     partition_bits: usize,
     pub account: SlotAccount,
@@ -57,13 +59,15 @@ impl<D: CoreDesign> IssueStage<D> {
     /// The stage of an SM of `spec`.
     pub fn new(config: &ConfigOf<D>, spec: &CoreSpec) -> Self {
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
-        let warps_of = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        let mine = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        let warps_of = std::array::from_fn(|s| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE });
         Self {
             policy: D::Issue::new(config, spec),
-            schedulers: (0..schedulers).map(|s| Scheduler::of(spec, warps_of(s))).collect(),
-            warps_of: std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { MaskOf::<D>::NONE }),
-            runnable: 0,
-            blocked: [MaskOf::<D>::NONE; 2],
+            schedulers: warps_of.map(|mine| Scheduler::of(spec, mine)),
+            count: schedulers,
+            warps_of,
+            runnable: MaskOf::<D>::NONE,
+            blocked: [0; 2],
             partition_bits: if spec.partitions == 1 { 0 } else { usize::MAX },
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
         }
@@ -74,21 +78,16 @@ impl<D: CoreDesign> IssueStage<D> {
     #[inline]
     pub fn room_made(&self, done: Collected, state: &mut State<MaskOf<D>>) {
         let [by_memory, others] = self.blocked;
-        if !by_memory.is_empty() {
-            state.dirty |= by_memory & self.warps_in(done.taken);
-        }
-        if !others.is_empty() {
-            state.dirty |= others & self.warps_in(done.touched);
+        let may_go_on = by_memory & self.schedulers_of(done.taken) | others & self.schedulers_of(done.touched);
+        for scheduler in set_bits(may_go_on.into()) {
+            state.dirty |= self.warps_of[scheduler % SCHEDULERS];
         }
     }
 
-    /// The warps of `partitions`, one bit each. Without sub-cores all schedulers share one.
+    /// The schedulers of `partitions`, one bit each. Without sub-cores all share one.
     #[inline]
-    fn warps_in(&self, partitions: u8) -> MaskOf<D> {
-        if self.partition_bits == 0 {
-            return MaskOf::<D>::ALL;
-        }
-        set_bits(partitions.into()).fold(MaskOf::<D>::NONE, |all, p| all | self.warps_of[p % SCHEDULERS])
+    fn schedulers_of(&self, partitions: u8) -> u8 {
+        if self.partition_bits == 0 { u8::MAX } else { partitions }
     }
 
     /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
@@ -105,29 +104,17 @@ impl<D: CoreDesign> IssueStage<D> {
     pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
         let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let (turn, count) = (state.counters.active_cycles, self.schedulers.len() as u64);
-        let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
-        // Schedulers that have yet to look: the first and those above it, then those below.
-        let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
-        self.runnable = self.schedulers_of(std::mem::take(&mut state.dirty));
-        loop {
-            // An issue may add schedulers that have yet to come: a barrier is released.
-            above = if self.runnable & above == 0 { std::mem::take(&mut below) } else { above };
-            let runnable = self.runnable & above;
-            if runnable == 0 {
-                break;
+        let (turn, count) = (state.counters.active_cycles, self.count);
+        let first = if count.is_power_of_two() { turn as usize & (count - 1) } else { (turn % count as u64) as usize };
+        self.runnable = std::mem::take(&mut state.dirty);
+        let mut scheduler = first;
+        for _ in 0..count {
+            // An issue may add warps of schedulers that have yet to come: a barrier is released.
+            if self.runnable.meets(self.warps_of[scheduler % SCHEDULERS]) {
+                self.issue_from(w, scheduler);
             }
-            let scheduler = runnable.trailing_zeros();
-            above &= u32::MAX << 1 << scheduler;
-            self.issue_from(w, scheduler as usize);
+            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
-    }
-
-    /// The schedulers of `warps`, one bit each.
-    #[inline]
-    fn schedulers_of(&self, warps: MaskOf<D>) -> u32 {
-        let has_any = |s: usize| u32::from(self.warps_of[s % SCHEDULERS].meets(warps));
-        (0..self.schedulers.len()).fold(0, |set, s| set | has_any(s) << s)
     }
 
     /// The scheduler issues, or its slots get a stall reason. Beside its number goes that of its partition.
@@ -142,21 +129,26 @@ impl<D: CoreDesign> IssueStage<D> {
             long_waits: self.policy.candidates().stalled(Stall::RawMemory) & mine,
             warps,
         };
-        let considered = self.schedulers[scheduler].considered(&view);
+        let considered = self.schedulers[scheduler % SCHEDULERS].considered(&view);
         let has_room = |pipe| w.id_oc.has_room(w.id_oc.id(pipe, partition));
-        let ready = self.policy.candidates().ready_for(has_room) & considered & !view.held;
+        let (ready, mut blocked) = self.policy.candidates().offered(considered & !view.held, has_room);
         if ready.is_empty() {
-            let warps = if considered.is_empty() { warps.resident & mine } else { considered };
-            let stall = self.why((warps, warps & !view.held), partition, w.state, w.fetch, w.operands);
-            self.blocked = self.blocked.map(|blocked| blocked & !mine);
+            let mut warps = considered;
+            if considered.is_empty() {
+                warps = w.state.warps.resident & mine;
+                blocked = self.policy.candidates().pipes_of(warps & !view.held);
+            }
+            let stall = self.why((warps, warps & !view.held), blocked, partition, w.state, w.fetch, w.operands);
+            let bit = 1 << (scheduler % SCHEDULERS);
+            self.blocked = self.blocked.map(|blocked| blocked & !bit);
             if stall.is_blocked() {
-                self.blocked[usize::from(stall != Stall::MemoryPipeFull)] |= mine;
+                self.blocked[usize::from(stall != Stall::MemoryPipeFull)] |= bit;
             }
             self.stall_slots(w, scheduler, 0, (stall, warps));
             return;
         }
         let first = ready & self.policy.candidates().first;
-        let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
+        let warp = self.schedulers[scheduler % SCHEDULERS].choose(if first.is_empty() { ready } else { first }, &view);
         let open = PipeSet::ALL.except(w.id_oc.full_pipes(partition));
         self.issue_warp(w, (scheduler, partition), warp, open);
     }
@@ -201,7 +193,8 @@ impl<D: CoreDesign> IssueStage<D> {
             if w.state.warps.held().contains(warp) || open.0 == 0 {
                 let same_unit = different && room;
                 let free = only & !w.state.warps.held();
-                let why = || self.why((only, free), partition, w.state, w.fetch, w.operands);
+                let blocked = self.policy.candidates().pipes_of(free);
+                let why = || self.why((only, free), blocked, partition, w.state, w.fetch, w.operands);
                 let stall = if same_unit { Stall::SameUnit } else { why() };
                 self.stall_slots(w, scheduler, slot, (stall, only));
                 break;
@@ -325,22 +318,22 @@ impl<D: CoreDesign> IssueStage<D> {
     #[inline]
     fn run_schedulers_of(&mut self, released: MaskOf<D>) {
         if !released.is_empty() {
-            self.runnable |= self.schedulers_of(released);
+            self.runnable |= released;
         }
     }
 
     /// Why none of `warps`, of which nothing holds those that are `free`, issues, in the order of priority of [`Stall`].
+    /// These have candidates for pipes that are `blocked`: a ready candidate that did not issue found its latch full.
     #[inline(always)]
     pub fn why(
         &self,
         (warps, free): (MaskOf<D>, MaskOf<D>),
+        blocked: PipeSet,
         partition: usize,
         state: &State<MaskOf<D>>,
         fetch: &FetchOf<D>,
         operands: &D::Operands,
     ) -> Stall {
-        // A ready candidate that did not issue found its latch full.
-        let blocked = self.policy.candidates().pipes_of(free);
         if blocked.0 != 0 {
             return if operands.is_full(partition) {
                 Stall::CollectorFull
@@ -418,7 +411,7 @@ impl SmCounters {
 
 impl<D: CoreDesign> Persist for IssueStage<D> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { policy, schedulers, warps_of: _, runnable, blocked, partition_bits: _, account } = self;
+        let Self { policy, schedulers, count: _, warps_of: _, runnable, blocked, partition_bits: _, account } = self;
         policy.persist(archive)?;
         each(schedulers, archive)?;
         runnable.persist(archive)?;

@@ -6,15 +6,31 @@ use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 
+/// What an instruction reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reads {
+    /// How often it reads each bank, the two lowest bits of these numbers.
+    pub few: [Mask; 2],
+    /// The banks that it reads.
+    pub banks: Mask,
+}
+
+impl From<CountedReads> for Reads {
+    fn from(CountedReads { few, more }: CountedReads) -> Self {
+        let more = more.iter().flatten().fold(0, |all, bits| all | bits);
+        Self { few, banks: few[0] | few[1] | more }
+    }
+}
+
 /// How often an instruction has yet to read each bank, bit by bit, lowest first.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reads {
+pub(super) struct CountedReads {
     /// All there is, unless some number was more than three.
     pub few: [Mask; 2],
     pub more: Option<[Mask; Self::BITS - 2]>,
 }
 
-impl Reads {
+impl CountedReads {
     /// More than 127 reads of a bank by one instruction are not modelled.
     pub const BITS: usize = 7;
 
@@ -77,7 +93,8 @@ impl RegisterBanks {
     /// What an instruction of `warp` reads, none of it more than three times.
     #[inline]
     pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
-        Reads { few: banks.reads.map(|set| self.of_warp(warp, partition, set)), more: None }
+        let few = banks.reads.map(|set| self.of_warp(warp, partition, set));
+        Reads { few, banks: few[0] | few[1] }
     }
 
     /// The banks that are `set` to `warp`.

@@ -1,12 +1,11 @@
 //! What collectors and reservation stations have in common: places that hold an instruction until it has
 //! its operands, over the register banks.
 
-use super::banks::Reads;
+use super::banks::{CountedReads, Reads};
 use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::{InstId, Slab, Stage, Window};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
@@ -81,7 +80,7 @@ pub(super) struct Pool {
     /// How often each of them has yet to read each bank: the two lowest bits of these numbers, and the others of those
     /// in `has_more`.
     few: [[Mask; 2]; 64],
-    more: [[Mask; Reads::BITS - 2]; 64],
+    more: [[Mask; CountedReads::BITS - 2]; 64],
     has_more: Mask,
     /// No bank has more than one read waiting.
     conflict_free: bool,
@@ -118,7 +117,7 @@ impl Pool {
             reading: 0,
             order: [0; 64],
             few: [[0; 2]; 64],
-            more: [[0; Reads::BITS - 2]; 64],
+            more: [[0; CountedReads::BITS - 2]; 64],
             has_more: 0,
             conflict_free: true,
             reading_in: 0,
@@ -288,13 +287,13 @@ impl Pool {
         let flight = wires.slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
         flight.station = c as u8;
-        let names = wires.kernels[flight.kernel.index()].names(flight.pc);
-        let reads = if ROUTED || awaited != 0 || names.banks.has_many {
-            self.reads_one_by_one(partition, place.inst, awaited, wires.slab, wires.kernels)
+        let (warp, banks) = (flight.warp, wires.slab.names(place.inst).banks);
+        let Reads { few, banks } = if ROUTED || awaited != 0 || banks.has_many {
+            self.reads_one_by_one((c, partition), place.inst, awaited, wires.window())
         } else {
-            self.banks.reads(flight.warp, partition, names.banks)
+            self.banks.reads(warp, partition, banks)
         };
-        let ([low, high], bit) = (reads.few, 1 << (c % 64));
+        let bit = 1 << (c % 64);
         place.awaited = awaited.count_ones() as u8;
         self.free &= !bit;
         if self.free & self.of_partition[partition % PARTITIONS] == 0 {
@@ -309,13 +308,7 @@ impl Pool {
             self.awaiting |= bit;
         }
         hooks.collecting(wires.window(), place.inst, awaited);
-        let mut banks = low | high;
-        self.few[c as usize % 64] = reads.few;
-        if let Some(more) = reads.more {
-            self.has_more |= bit;
-            self.more[c as usize % 64] = more;
-            banks = self.banks_of(c as usize % 64);
-        }
+        self.few[c as usize % 64] = few;
         if banks == 0 {
             self.ready |= bit & !self.awaiting;
             hooks.collected(wires.window(), place.inst);
@@ -324,7 +317,7 @@ impl Pool {
         self.order[self.reading.count_ones() as usize % 64] = c as u8;
         self.reading |= bit;
         self.reading_in |= 1 << partition;
-        self.conflict_free &= self.banks.waiting & banks == 0 && high == 0 && reads.more.is_none();
+        self.conflict_free &= self.banks.waiting & banks == 0 && few == [banks, 0];
         self.banks.waiting |= banks;
     }
 
@@ -333,22 +326,24 @@ impl Pool {
     #[cold]
     #[inline(never)]
     fn reads_one_by_one(
-        &self,
-        partition: usize,
+        &mut self,
+        (c, partition): (u32, usize),
         id: InstId,
         awaited: u64,
-        slab: &Slab,
-        kernels: &[ResidentKernel],
+        window: Window<'_>,
     ) -> Reads {
-        let (window, route) = (Window { slab, kernels }, slab.route(id));
-        let warp = window.inst(id).warp;
-        let mut reads = Reads::default();
+        let (warp, route) = (window.inst(id).warp, window.slab.route(id));
+        let mut reads = CountedReads::default();
         // No more sources have a bit.
         let sources = window.vector_srcs(id).iter().take(64).enumerate();
         let read = sources.filter(|(i, _)| (awaited | route.skipped) >> i & 1 == 0).map(|(_, reg)| reg);
         let copied = window.dsts(id).iter().take(64).enumerate().filter(|(i, _)| route.copied >> i & 1 != 0);
         read.chain(copied.map(|(_, reg)| reg)).for_each(|&reg| reads.add(self.banks.bank(warp, partition, reg)));
-        reads
+        if let Some(more) = reads.more {
+            self.has_more |= 1 << (c % 64);
+            self.more[c as usize % 64] = more;
+        }
+        reads.into()
     }
 }
 

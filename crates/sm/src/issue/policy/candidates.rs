@@ -85,17 +85,23 @@ impl<M: WarpMask> Candidates<M> {
         PipeSet(self.heads as u16 & PipeSet::ALL.0)
     }
 
-    /// Warps with a candidate for a pipe that `takes` it.
+    /// Those of `warps` with a candidate for a pipe that `takes` it, and the pipes for which others have one.
     #[inline]
-    pub fn ready_for(&self, takes: impl Fn(Pipe) -> bool) -> M {
-        let of = |pipe| if takes(pipe) { self.of(Head::ready(pipe)) } else { M::NONE };
-        self.pipes().iter().fold(M::NONE, |all, pipe| all | of(pipe))
+    pub fn offered(&self, warps: M, takes: impl Fn(Pipe) -> bool) -> (M, PipeSet) {
+        let (mut ready, mut blocked) = (M::NONE, PipeSet::default());
+        for pipe in self.pipes().iter() {
+            let of = self.of(Head::ready(pipe)) & warps;
+            if !of.is_empty() {
+                if takes(pipe) { ready |= of } else { blocked = blocked.with(pipe) }
+            }
+        }
+        (ready, blocked)
     }
 
     /// Warps with a candidate.
     #[inline]
     pub fn ready(&self) -> M {
-        self.ready_for(|_| true)
+        self.offered(M::ALL, |_| true).0
     }
 
     /// Pipes for which any of `warps` has a candidate.

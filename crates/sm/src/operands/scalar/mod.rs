@@ -236,7 +236,7 @@ impl ScalarPath {
     ) -> (Pipe, Route) {
         let (program, pc) = (&kernel.code.program, dynamic.pc);
         let inst = program.inst(pc);
-        let mut route = Route { banks: kernel.names(pc).banks, ..Route::default() };
+        let mut route = Route { banks: kernel.code.names(pc).banks, ..Route::default() };
         let mut unit = micro.pipe;
         let mask = dynamic.mask;
         let srcs = program.srcs(inst);

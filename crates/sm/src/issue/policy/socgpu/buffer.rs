@@ -415,7 +415,7 @@ mod tests {
                 let micro = code.micro(pc);
                 let record = slab.take_record(micro);
                 *slab.record_mut(record) = DynInst { pc, next_pc: Some(Pc(pc.0 + 1)), ..DynInst::default() };
-                slab.insert((WARP, KernelId(0), order as u32), micro, record)
+                slab.insert((WARP, KernelId(0), order as u32), (micro, code.names(pc)), record)
             });
             let ids = ids.collect();
             Self { kernels: [ResidentKernel::new(code, shape, &spec)], slab, ids }
