@@ -12,21 +12,6 @@ kit::id! {
     pub struct InstId(u16);
 }
 
-/// How far an instruction has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// In its warp's instruction buffer.
-    Buffered,
-    /// Issued, waiting for an operand collector (ID_OC).
-    Issued,
-    /// In an operand collector.
-    Collecting,
-    /// Waiting for its unit (OC_EX).
-    Dispatched,
-    /// In its unit.
-    Executing,
-}
-
 kit::id! {
     /// What the stream said of an instruction in flight, in full.
     pub struct RecordId(u16);
@@ -51,8 +36,6 @@ pub struct InFlight {
     pub is_routed: bool,
     /// An atomic that keeps its warp from issuing.
     pub holds_warp: bool,
-    /// How far it has come.
-    pub stage: Stage,
     /// All threads of its warp have exited with it.
     pub ends_warp: bool,
     /// Its warp goes on elsewhere than at the next instruction in memory, or not at all.
@@ -69,7 +52,7 @@ pub struct InFlight {
     pub pending: u16,
     /// Its unit, once it executes.
     pub unit: u16,
-    /// Its operand collector, where it awaits operands.
+    /// Its reservation station, from when it has one.
     pub station: u8,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
@@ -88,6 +71,9 @@ impl std::ops::Deref for InFlight {
 }
 
 impl InFlight {
+    /// [`InFlight::station`] of an instruction without one.
+    pub const NO_STATION: u8 = u8::MAX;
+
     /// What the stream has done, decoded: the first instruction of the first warp.
     #[inline]
     fn new(micro: &Micro, done: &DynInst) -> Self {
@@ -97,7 +83,6 @@ impl InFlight {
             unit_pipe: micro.pipe,
             is_routed: false,
             holds_warp: false,
-            stage: Stage::Buffered,
             ends_warp: done.next_pc.is_none(),
             turns: done.next_pc != Some(Pc(done.pc.0 + 1)),
             kernel: KernelId(0),
@@ -106,7 +91,7 @@ impl InFlight {
             mask: done.mask,
             pending: 0,
             unit: 0,
-            station: 0,
+            station: Self::NO_STATION,
             group: 0,
             issue_number: 0,
             record: RecordId::SHARED,
@@ -216,11 +201,11 @@ impl Slab {
         InstId::from(self.insts.len() - 1)
     }
 
-    /// An instruction has left; what it was can be seen until the next one comes.
+    /// An instruction has left, and its record; what it was can be seen until the next one comes.
     #[inline]
-    pub fn release(&mut self, id: InstId) {
+    pub fn release(&mut self, id: InstId, record: RecordId) {
         debug_assert!(!self.free.contains(&id), "{id:?} released twice");
-        self.release_record(self.get(id).record);
+        self.release_record(record);
         self.free.push(id);
     }
 
@@ -265,7 +250,12 @@ impl Slab {
     /// The banks of the registers that it reads and writes there.
     #[inline]
     pub(crate) fn banks(&self, id: InstId) -> Banks {
-        if self.get(id).is_routed { self.routes[id.index()].banks } else { self.names(id).banks }
+        self.banks_of(id, &self.insts[id.index()])
+    }
+
+    #[inline]
+    fn banks_of(&self, id: InstId, entry: &Entry) -> Banks {
+        if entry.inst.is_routed { self.routes[id.index()].banks } else { entry.names.banks }
     }
 
     /// Instructions in flight now.
@@ -279,6 +269,50 @@ impl Slab {
     }
 }
 
+/// An instruction in flight that has been looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight<'a> {
+    /// Its number.
+    pub id: InstId,
+    entry: &'a Entry,
+    /// All that are in flight.
+    pub window: Window<'a>,
+}
+
+impl std::ops::Deref for Flight<'_> {
+    type Target = InFlight;
+    #[inline(always)]
+    fn deref(&self) -> &InFlight {
+        &self.entry.inst
+    }
+}
+
+impl<'a> Flight<'a> {
+    /// What it names.
+    #[inline(always)]
+    pub(crate) fn names(self) -> &'a Names {
+        &self.entry.names
+    }
+
+    /// The banks of the registers that it reads and writes there.
+    #[inline]
+    pub(crate) fn banks(self) -> Banks {
+        self.window.slab.banks_of(self.id, self.entry)
+    }
+
+    /// How it collects its operands, where that is not as its operands say.
+    #[inline]
+    pub(crate) fn route(self) -> Route {
+        if self.is_routed { self.window.slab.routes[self.id.index()] } else { Route::default() }
+    }
+
+    /// Registers it writes.
+    #[inline]
+    pub fn dsts(self) -> &'a [RegId] {
+        self.window.dsts(self.id)
+    }
+}
+
 /// What an issue policy and an observer may see of the instructions in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
@@ -289,6 +323,12 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
+    /// The instruction `id`, looked up.
+    #[inline(always)]
+    pub fn flight(self, id: InstId) -> Flight<'a> {
+        Flight { id, entry: &self.slab.insts[id.index()], window: self }
+    }
+
     /// The instruction.
     #[inline]
     pub fn inst(self, id: InstId) -> &'a InFlight {

@@ -50,7 +50,7 @@ pub use frontend::instruction_buffer::InstructionBuffer;
 pub use frontend::perfect::PerfectFetch;
 pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
-pub use inflight::{InFlight, InstId, Slab, Stage, Window};
+pub use inflight::{Flight, InFlight, InstId, Slab, Window};
 pub use isa::Work;
 pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;

@@ -6,8 +6,8 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, Head, InOrder, InstId, IssuePolicy,
-    LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
+    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, Flight, Head, InOrder, InstId,
+    IssuePolicy, LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -119,13 +119,13 @@ impl IssuePolicy for Backwards {
     fn room(&self) -> u64 {
         u64::MAX
     }
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         // The exit stays the last to issue: nothing could issue behind it.
-        let entries = &mut self.entries[inst.warp.index()];
-        entries.insert(if inst.ends_warp { 0 } else { entries.len() }, id);
-        self.ended |= u64::from(inst.ends_warp) << inst.warp.0;
-        self.examine(window, inst.warp);
+        let entries = &mut self.entries[flight.warp.index()];
+        entries.insert(if flight.ends_warp { 0 } else { entries.len() }, id);
+        self.ended |= u64::from(flight.ends_warp) << flight.warp.0;
+        self.examine(window, flight.warp);
     }
     fn tick(&mut self, _: Cycle, _: Window<'_>, _: &mut WakeUp) -> u64 {
         self.candidates.take_changed()
@@ -136,12 +136,12 @@ impl IssuePolicy for Backwards {
     fn select(&self, _: Window<'_>, warp: WarpSlot, _: PipeSet) -> InstId {
         *self.entries[warp.index()].last().expect("a candidate")
     }
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let warp = flight.warp;
         self.entries[warp.index()].pop();
-        self.examine(window, warp);
+        self.examine(flight.window, warp);
     }
-    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_writeback(&mut self, _: Flight<'_>) {}
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.entries[warp.index()].first().copied()
     }

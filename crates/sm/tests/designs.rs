@@ -7,8 +7,8 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    CachedFetch, Candidates, CoreDesign, CoreSpec, Head, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall,
-    Structure, Timeline, WakeUp, Window,
+    CachedFetch, Candidates, CoreDesign, CoreSpec, Flight, Head, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet,
+    Stall, Structure, Timeline, WakeUp, Window,
 };
 use support::*;
 
@@ -97,8 +97,9 @@ impl IssuePolicy for SmallWindow {
         self.room
     }
 
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.entries[warp.index()].push((id, false));
         self.examine(window, warp);
     }
@@ -115,14 +116,16 @@ impl IssuePolicy for SmallWindow {
         self.free(window, warp).find(|&id| pipes.contains(window.inst(id).pipe)).expect("there is one")
     }
 
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.entries[warp.index()].iter_mut().find(|e| e.0 == id).expect("it is in the window").1 = true;
         self.examine(window, warp);
     }
 
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.entries[warp.index()].retain(|e| e.0 != id);
         self.examine(window, warp);
     }
@@ -214,8 +217,8 @@ impl IssuePolicy for Stations {
     fn room(&self) -> u64 {
         self.in_order.room()
     }
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        self.in_order.insert(window, id);
+    fn insert(&mut self, flight: Flight<'_>) {
+        self.in_order.insert(flight);
     }
     fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> u64 {
         self.in_order.tick(now, window, wake_up)
@@ -226,24 +229,26 @@ impl IssuePolicy for Stations {
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId {
         self.in_order.select(window, warp, pipes)
     }
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         let sources = window.vector_srcs(id).iter();
         let producers = sources.filter_map(|&r| self.producer(window, id, r)).collect();
         self.waiting.push((id, producers));
         self.in_flight.push(id);
-        self.in_order.on_issue(window, id);
+        self.in_order.on_issue(flight);
     }
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         self.in_flight.retain(|&p| p != id);
         self.waiting.retain(|w| w.0 != id);
         for (consumer, producers) in &mut self.waiting {
             let awaited = producers.iter().filter(|&&p| p == id).count();
             producers.retain(|&p| p != id);
-            if window.inst(*consumer).stage == sm::Stage::Collecting {
+            if window.inst(*consumer).station != sm::InFlight::NO_STATION {
                 self.woken.extend(std::iter::repeat_n(*consumer, awaited));
             }
         }
-        self.in_order.on_writeback(window, id);
+        self.in_order.on_writeback(flight);
     }
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.in_order.oldest(warp)

@@ -15,8 +15,8 @@ use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
-    Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
-    LoadStoreUnit, PipeSet, Structure, WakeUp, WarpMask, Window,
+    Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer,
+    IssuePolicy, LoadStoreUnit, PipeSet, Structure, WakeUp, WarpMask, Window,
 };
 
 /// The design in one SM.
@@ -38,10 +38,10 @@ impl<M: WarpMask> Sidestep<M> {
         let ready = |id| Head::ready(window.inst(id).pipe);
         let head = match self.buffer.front(warp) {
             None => Head::EMPTY,
-            Some(oldest) => match (self.board.hazard(window, oldest), self.buffer.get(warp, 1)) {
+            Some(oldest) => match (self.board.hazard(window.flight(oldest)), self.buffer.get(warp, 1)) {
                 (None, _) => ready(oldest),
                 (Some(_), Some(next))
-                    if Self::may_pass(window, oldest, next) && self.board.hazard(window, next).is_none() =>
+                    if Self::may_pass(window, oldest, next) && self.board.hazard(window.flight(next)).is_none() =>
                 {
                     self.second.insert(warp);
                     ready(next)
@@ -103,10 +103,9 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
         self.buffer.room()
     }
 
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
-        self.buffer.push(warp, id);
-        self.examine(window, warp);
+    fn insert(&mut self, flight: Flight<'_>) {
+        self.buffer.push(flight.warp, flight.id);
+        self.examine(flight.window, flight.warp);
     }
 
     fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
@@ -121,11 +120,11 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
         self.buffer.get(warp, self.second.contains(warp).into()).expect("only a warp with a candidate is asked for it")
     }
 
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let warp = flight.warp;
         self.buffer.remove(warp, self.second.contains(warp).into());
-        self.board.on_issue(window, id);
-        self.examine(window, warp);
+        self.board.on_issue(flight);
+        self.examine(flight.window, warp);
     }
 
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
@@ -134,9 +133,9 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
         }
     }
 
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.board.on_writeback(window, id);
-        self.examine(window, window.inst(id).warp);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.board.on_writeback(flight);
+        self.examine(flight.window, flight.warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {

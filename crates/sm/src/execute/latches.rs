@@ -168,6 +168,12 @@ impl Latches {
         (self.occupied >> l & 1 != 0).then_some(self.front[l])
     }
 
+    /// The place in the order of issue of the oldest instruction in `latch`.
+    #[inline]
+    pub fn order(&self, latch: LatchId) -> u64 {
+        self.order[latch as usize % LATCHES]
+    }
+
     /// Takes the oldest instruction out of `latch`.
     #[inline]
     pub fn pop(&mut self, latch: LatchId) -> Option<InstId> {

@@ -16,7 +16,7 @@
 //!   forwarded, a few cycles before hardware writes it.
 
 use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InstId, Slab, Stage};
+use crate::inflight::{InstId, Slab};
 use crate::spec::{CoreSpec, Pipe};
 use crate::wake_up::WakeUp;
 use config::LatencyOf;
@@ -116,20 +116,45 @@ impl Units {
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
             let Service { first, end, step } = self.service[latch % 64];
-            let mut unit = first;
-            while unit < end
-                && let Some(id) = oc_ex.front(latch as LatchId)
-            {
-                if self.try_accept(now, unit, id, slab, wake_up) {
-                    oc_ex.pop(latch as LatchId);
-                    begin(slab, id);
-                    from |= 1 << latch;
-                }
-                unit += step;
+            let Some(id) = oc_ex.front(latch as LatchId).filter(|_| first < end) else { continue };
+            if self.try_accept(now, first, id, slab, wake_up) {
+                oc_ex.pop(latch as LatchId);
+                begin(slab, id);
+                from |= 1 << latch;
+            }
+            if first + step < end {
+                from |= self.accept_more(now, (latch, first + step), oc_ex, slab, wake_up, &mut begin);
             }
         }
         if waiting & self.shared != 0 {
             from |= self.accept_shared(now, oc_ex, slab, wake_up, begin);
+        }
+        from
+    }
+
+    /// The units of `latch` from `unit` on take instructions.
+    #[cold]
+    #[inline(never)]
+    fn accept_more(
+        &mut self,
+        now: Cycle,
+        (latch, mut unit): (usize, u16),
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        wake_up: &mut WakeUp,
+        mut begin: impl FnMut(&Slab, InstId),
+    ) -> u64 {
+        let Service { end, step, .. } = self.service[latch % 64];
+        let mut from = 0;
+        while unit < end
+            && let Some(id) = oc_ex.front(latch as LatchId)
+        {
+            if self.try_accept(now, unit, id, slab, wake_up) {
+                oc_ex.pop(latch as LatchId);
+                begin(slab, id);
+                from |= 1 << latch;
+            }
+            unit += step;
         }
         from
     }
@@ -188,7 +213,6 @@ impl Units {
         }
         let flight = slab.get_mut(id);
         *unit = Unit { free_at: now + Cycle::from(flight.initiation_cycles), latest_end: ends.max(unit.latest_end) };
-        flight.stage = Stage::Executing;
         flight.unit = number;
         self.ending[first + len] = id;
         self.lens[at] += 1;

@@ -3,7 +3,7 @@
 use crate::design::{CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
-use crate::inflight::{InstId, Stage, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Level, Observer, Seen};
 use crate::operands::OperandStage;
@@ -39,11 +39,9 @@ impl Units {
         contended: bool,
     ) {
         for place in ending {
-            let id = self.ending(place);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            wb.write_registers(id, contended);
-            let drops_l1 = wb.complete(id);
+            let drops_l1 = wb.end(self.ending(place), contended);
             debug_assert!(!drops_l1, "only accesses to memory complete a fence");
         }
     }
@@ -80,42 +78,36 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
         let id = oc_ex.pop(latch).expect("an occupied latch");
         self.operands.latches_freed(1 << (latch & 63));
-        self.state.slab.get_mut(id).stage = Stage::Executing;
         self.state.wake_up.moved();
         self.tick.observer.executing(self.tick.now, Seen { id, window: self.state.window(self.tick.kernels) });
         id
     }
 
-    /// Writes the results of `id`, which comes from a unit.
-    #[inline]
-    fn write_registers(&mut self, id: InstId, contended: bool) {
-        self.state.counters.register_writes += self.register_writes(id);
-        let banks = self.operands.banks();
+    /// `id`, which comes from a unit, writes its results and is complete: see [`Self::complete`]. `contended`: the memory
+    /// unit has a result to write as well.
+    #[inline(always)]
+    fn end(&mut self, id: InstId, contended: bool) -> bool {
+        let Self { tick, state, operands, .. } = self;
+        let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
+        state.counters.register_writes += register_writes(flight);
+        let banks = operands.banks();
         if contended || banks.any_read_waits() {
-            let slab = &self.state.slab;
-            let (warp, set) = (slab.get(id).warp, slab.banks(id));
-            banks.write(self.state.partition_of(warp), warp, set.writes);
+            banks.write(state.partition_of(flight.warp), flight.warp, flight.banks().writes);
         }
+        self.complete(id)
     }
 
     /// Writes the results of `id`, which comes from the memory stage, if their banks are free.
     #[inline]
     pub fn try_write_registers(&mut self, id: InstId) -> bool {
-        let slab = &self.state.slab;
-        let (warp, set) = (slab.get(id).warp, slab.banks(id));
-        let free = self.operands.banks().try_write(self.state.partition_of(warp), warp, set.writes);
+        let Self { tick, state, operands, .. } = self;
+        let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
+        let partition = state.partition_of(flight.warp);
+        let free = operands.banks().try_write(partition, flight.warp, flight.banks().writes);
         if free {
-            self.state.counters.register_writes += self.register_writes(id);
+            state.counters.register_writes += register_writes(flight);
         }
         free
-    }
-
-    /// Registers that `id` writes, those that bypass the banks not among them.
-    #[inline]
-    fn register_writes(&self, id: InstId) -> u64 {
-        let flight = self.state.slab.get(id);
-        let past_banks = if self.state.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
-        u64::from(flight.dsts - past_banks)
     }
 
     /// `id` is complete: its results are there, or it has none and has done its work. Whether a fence is
@@ -125,15 +117,15 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         let Self { tick, state, policy, operands } = self;
         state.wake_up.moved();
         let window = state.window(tick.kernels);
-        policy.on_writeback(window, id);
-        let flight = state.slab.get(id);
-        let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
+        let flight = window.flight(id);
+        policy.on_writeback(flight);
+        let (warp, mem, group, record) = (flight.warp, flight.mem, flight.group, flight.record);
         operands.written_back(policy, &state.slab, id, state.partition_of(warp));
         tick.observer.written_back(tick.now, Seen { id, window });
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
             state.end_atomic(id);
         }
-        state.slab.release(id);
+        state.slab.release(id, record);
         state.warps.in_pipeline[warp.index()] -= 1;
         let Some(mem) = mem else {
             if state.warps.exited.contains(warp) {
@@ -188,6 +180,13 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
             self.tick.observer.cta_finished(self.tick.now, slot);
         }
     }
+}
+
+/// Registers that an instruction writes, those that bypass the banks not among them.
+#[inline]
+fn register_writes(flight: Flight<'_>) -> u64 {
+    let past_banks = if flight.route().skips_writes { flight.vector_dsts } else { 0 };
+    u64::from(flight.dsts - past_banks)
 }
 
 impl<M: WarpMask> State<M> {

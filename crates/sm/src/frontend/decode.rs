@@ -96,7 +96,7 @@ impl<S: WarpStream> Decode<S> {
         state.warps.in_pipeline[w] += 1;
         state.counters.decoded += 1;
         let window = state.window(tick.kernels);
-        policy.insert(window, id);
+        policy.insert(window.flight(id));
         tick.observer.decoded(tick.now, Seen { id, window });
         Ok((id, record))
     }

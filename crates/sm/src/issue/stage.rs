@@ -7,7 +7,7 @@
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InFlight, InstId, Stage, Window};
+use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
@@ -33,7 +33,8 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     /// The first `count` of these.
     schedulers: [Scheduler<MaskOf<D>>; SCHEDULERS],
     count: usize,
-    warps_of: [MaskOf<D>; SCHEDULERS],
+    /// The warps of each scheduler, in turn: after those of the last come those of the first.
+    warps_of: [MaskOf<D>; 2 * SCHEDULERS],
     /// Warps that are dirty in this cycle: their schedulers look at them.
     runnable: MaskOf<D>,
     /// Schedulers that issued nothing for want of room in an issue latch, one bit each: that of the memory pipe, or
@@ -60,12 +61,12 @@ impl<D: CoreDesign> IssueStage<D> {
     pub fn new(config: &ConfigOf<D>, spec: &CoreSpec) -> Self {
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let mine = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
-        let warps_of = std::array::from_fn(|s| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE });
+        let of = |s: usize| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE };
         Self {
             policy: D::Issue::new(config, spec),
-            schedulers: warps_of.map(|mine| Scheduler::of(spec, mine)),
+            schedulers: std::array::from_fn(|s| Scheduler::of(spec, of(s))),
             count: schedulers,
-            warps_of,
+            warps_of: std::array::from_fn(|s| mine(s % schedulers)),
             runnable: MaskOf::<D>::NONE,
             blocked: [0; 2],
             partition_bits: if spec.partitions == 1 { 0 } else { usize::MAX },
@@ -107,13 +108,11 @@ impl<D: CoreDesign> IssueStage<D> {
         let (turn, count) = (state.counters.active_cycles, self.count);
         let first = if count.is_power_of_two() { turn as usize & (count - 1) } else { (turn % count as u64) as usize };
         self.runnable = std::mem::take(&mut state.dirty);
-        let mut scheduler = first;
-        for _ in 0..count {
+        for turn in first..first + count {
             // An issue may add warps of schedulers that have yet to come: a barrier is released.
-            if self.runnable.meets(self.warps_of[scheduler % SCHEDULERS]) {
-                self.issue_from(w, scheduler);
+            if self.runnable.meets(self.warps_of[turn % (2 * SCHEDULERS)]) {
+                self.issue_from(w, if turn < count { turn } else { turn - count });
             }
-            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
     }
 
@@ -281,7 +280,6 @@ impl<D: CoreDesign> IssueStage<D> {
         state.wake_up.moved();
         w.operands.wake(partition);
         let flight = state.slab.get_mut(id);
-        flight.stage = Stage::Issued;
         let order = state.counters.warp_instructions;
         flight.issue_number = order;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
@@ -297,7 +295,7 @@ impl<D: CoreDesign> IssueStage<D> {
 
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
         let window = w.state.window(w.tick.kernels);
-        self.policy.on_issue(window, id);
+        self.policy.on_issue(window.flight(id));
         w.tick.observer.issued(w.tick.now, slot, Seen { id, window });
         if mem.is_some() {
             w.begin_access(id);

@@ -20,11 +20,10 @@
 //!   with which one sub-core's pace can keep another's instruction in its collector indefinitely.
 
 use super::gpgpu_sim_order::PortOrder;
-use super::pool::{Collector, Pool, of_the_pool};
+use super::pool::{Pool, of_the_pool};
 use super::read_guard::{Guard, Kept};
 use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::LatchId;
-use crate::inflight::Stage;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
@@ -139,24 +138,48 @@ impl Collectors {
                 candidates = self.kept.guard.may_leave_of(candidates, partition, &self.pool, wires.window());
             }
             let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
-            let mut ports = self.pool.out_ports;
-            while candidates != 0 {
-                let after = candidates & after_last;
-                let c = if after == 0 { candidates } else { after }.trailing_zeros();
-                candidates &= !(1 << c);
-                if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
-                    continue;
-                }
+            if let Some(c) = self.next_to_send(&mut candidates, after_last, wires) {
                 self.send(c, partition, wires, hooks);
                 touched |= 1 << partition;
-                candidates &= !self.pool.blocked;
-                ports -= 1;
-                if ports == 0 {
-                    break;
+                if self.pool.out_ports > 1 && candidates & !self.pool.blocked != 0 {
+                    let (wires, hooks) = (&mut wires.reborrow(), &mut hooks.reborrow());
+                    self.dispatch_more((candidates, after_last), partition, wires, hooks);
                 }
             }
         }
         touched
+    }
+
+    /// Sends on as many more of the `candidates` of `partition` as its other output ports take.
+    #[cold]
+    #[inline(never)]
+    fn dispatch_more<P: IssuePolicy, O: Observer>(
+        &mut self,
+        (mut candidates, after_last): (Mask, Mask),
+        partition: usize,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) {
+        for _port in 1..self.pool.out_ports {
+            candidates &= !self.pool.blocked;
+            let Some(c) = self.next_to_send(&mut candidates, after_last, wires) else { break };
+            self.send(c, partition, wires, hooks);
+        }
+    }
+
+    /// Takes the collector whose instruction is sent on next out of `candidates`: the first after the last one, of
+    /// those that overtake nothing.
+    #[inline(always)]
+    fn next_to_send(&self, candidates: &mut Mask, after_last: Mask, wires: &Wires<'_>) -> Option<u32> {
+        while *candidates != 0 {
+            let after = *candidates & after_last;
+            let c = if after == 0 { *candidates } else { after }.trailing_zeros();
+            *candidates &= !(1 << c);
+            if !(self.kept.memory_order && self.pool.would_overtake(c, wires.slab)) {
+                return Some(c);
+            }
+        }
+        None
     }
 
     /// The instruction in collector `c` of `partition`, which has its operands, leaves to its latch.
@@ -169,9 +192,7 @@ impl Collectors {
         hooks: &mut Hooks<'_, P, O>,
     ) {
         let inst = self.pool.collectors[c as usize % 64].inst;
-        let flight = wires.slab.get_mut(inst);
-        flight.stage = Stage::Dispatched;
-        self.pool.send(c, flight.issue_order(), wires.oc_ex);
+        self.pool.send(c, wires.oc_ex);
         self.pool.release(c, partition);
         self.pool.last[partition % PARTITIONS] = c;
         hooks.operands_read(wires.window(), inst);
@@ -190,31 +211,59 @@ impl Collectors {
         while latches != 0 {
             let latch = latches.trailing_zeros() as LatchId;
             let partition = wires.id_oc.partition(latch);
-            let mine = self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
-            let mut ports = self.pool.in_ports;
-            while ports > 0
-                && let Some(inst) = wires.id_oc.front(latch)
-            {
-                let free = self.pool.free & mine;
-                if free == 0 {
-                    break;
-                }
-                if self.kept.guard.any()
-                    && self.kept.guard.covers(wires.slab.get(inst))
-                    && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
-                {
-                    break;
-                }
-                wires.id_oc.pop(latch);
-                let unit = if ROUTED { wires.id_oc.id(wires.slab.get(inst).unit_pipe, partition) } else { latch };
-                let at = (free.trailing_zeros(), partition);
-                self.pool.place::<ROUTED, P, O>(at, Collector::of(inst, unit), 0, wires, hooks);
+            if self.allocate_one::<ROUTED, P, O>(latch, partition, wires, hooks) {
                 touched |= 1 << partition;
-                ports -= 1;
+                if self.pool.in_ports > 1 && wires.id_oc.front(latch).is_some() {
+                    let (wires, hooks) = (&mut wires.reborrow(), &mut hooks.reborrow());
+                    self.allocate_more::<ROUTED, P, O>(latch, partition, wires, hooks);
+                }
             }
             latches &= (latches - 1) & self.pool.open;
         }
         touched
+    }
+
+    /// Moves as many more instructions out of `latch` of `partition` as the other input ports take.
+    #[cold]
+    #[inline(never)]
+    fn allocate_more<const ROUTED: bool, P: IssuePolicy, O: Observer>(
+        &mut self,
+        latch: LatchId,
+        partition: usize,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) {
+        for _port in 1..self.pool.in_ports {
+            if !self.allocate_one::<ROUTED, P, O>(latch, partition, wires, hooks) {
+                break;
+            }
+        }
+    }
+
+    /// Moves the oldest instruction in `latch` of `partition` into a free collector. False if there is none, or it has
+    /// to wait.
+    #[inline(always)]
+    fn allocate_one<const ROUTED: bool, P: IssuePolicy, O: Observer>(
+        &mut self,
+        latch: LatchId,
+        partition: usize,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) -> bool {
+        let free = self.pool.free & self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
+        let Some(inst) = wires.id_oc.front(latch).filter(|_| free != 0) else { return false };
+        if self.kept.guard.any()
+            && self.kept.guard.covers(wires.slab.get(inst))
+            && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
+        {
+            return false;
+        }
+        let issued = (inst, wires.id_oc.order(latch));
+        wires.id_oc.pop(latch);
+        let unit = if ROUTED { wires.id_oc.id(wires.slab.get(inst).unit_pipe, partition) } else { latch };
+        let at = (free.trailing_zeros(), partition);
+        self.pool.place::<ROUTED, P, O>(at, (issued, unit), 0, wires, hooks);
+        true
     }
 
     /// The collectors of `partition` that take instructions from issue latches of `pipe`.

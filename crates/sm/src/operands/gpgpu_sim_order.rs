@@ -11,7 +11,6 @@ use super::pool::{Collector, Pool};
 use super::read_guard::{Guard, Kept};
 use super::{Hooks, Mask, PARTITIONS, Wires};
 use crate::execute::latches::LatchId;
-use crate::inflight::Stage;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
@@ -86,9 +85,7 @@ impl PortOrder {
         for first in &mut self.first {
             let Some(found) = found_from(*first, pool, kept, wires) else { break };
             let Collector { inst, latch, .. } = pool.collectors[found as usize % 64];
-            let flight = wires.slab.get_mut(inst);
-            flight.stage = Stage::Dispatched;
-            pool.send(found, flight.issue_order(), wires.oc_ex);
+            pool.send(found, wires.oc_ex);
             let partition = wires.oc_ex.partition(latch);
             pool.release(found, partition);
             *first = self.next[found as usize % 64];
@@ -132,10 +129,14 @@ fn serve_input_ports<P: IssuePolicy, O: Observer>(
     let mut waiting = wires.id_oc.occupied();
     let mut touched = 0;
     for _port in 0..pool.in_ports {
-        let mut pipes = waiting;
+        // Pipes that wait only in sub-cores without a free collector do so until the next round.
+        let mut pipes = waiting & pool.open;
+        if pipes == 0 {
+            break;
+        }
         while pipes != 0 {
             let mine = wires.id_oc.of_same_pipe(pipes.trailing_zeros() as LatchId);
-            let latch = wires.id_oc.oldest(pipes & mine);
+            let latch = wires.id_oc.oldest(waiting & mine);
             pipes &= !mine;
             let partition = wires.id_oc.partition(latch);
             let free = pool.free & pool.of_partition[partition % PARTITIONS];
@@ -147,14 +148,12 @@ fn serve_input_ports<P: IssuePolicy, O: Observer>(
             if kept.guard == Guard::All && Guard::must_wait(latch, partition, wires.id_oc, wires.window()) {
                 continue;
             }
+            let order = wires.id_oc.order(latch);
             let inst = wires.id_oc.pop(latch).expect("an occupied latch");
             let at = (free.trailing_zeros(), partition);
-            pool.place::<false, P, O>(at, Collector::of(inst, latch), 0, wires, hooks);
+            pool.place::<false, P, O>(at, ((inst, order), latch), 0, wires, hooks);
             touched |= 1 << partition;
             waiting &= wires.id_oc.occupied() | !mine;
-        }
-        if waiting == 0 {
-            break;
         }
     }
     touched

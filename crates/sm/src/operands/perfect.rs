@@ -16,7 +16,7 @@
 use super::{Collectors, Hooks, OperandStage, PARTITIONS, RegisterBanks, Wires};
 use crate::design::{Allowances, ConfigOf, CoreDesign, With};
 use crate::execute::latches::LatchId;
-use crate::inflight::{InstId, Stage};
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
@@ -66,8 +66,7 @@ impl PerfectOperands {
             while self.count[partition % PARTITIONS] < MOST
                 && let Some(id) = wires.id_oc.pop(latch as LatchId)
             {
-                let flight = wires.slab.get_mut(id);
-                flight.stage = Stage::Collecting;
+                let flight = wires.slab.get(id);
                 let (unit, reads) = (wires.id_oc.id(flight.unit_pipe, partition), u32::from(flight.vector_srcs));
                 hooks.done.reads += reads - wires.slab.route(id).skipped.count_ones();
                 hooks.collecting(wires.window(), id, 0);
@@ -94,9 +93,7 @@ impl PerfectOperands {
             while wires.oc_ex.has_room(latch as LatchId)
                 && let Some(id) = waiting.pop_front()
             {
-                let flight = wires.slab.get_mut(id);
-                flight.stage = Stage::Dispatched;
-                wires.oc_ex.push(latch as LatchId, id, flight.issue_order());
+                wires.oc_ex.push(latch as LatchId, id, wires.slab.get(id).issue_order());
                 hooks.operands_read(wires.window(), id);
                 self.count[partition % PARTITIONS] -= 1;
                 moved = true;

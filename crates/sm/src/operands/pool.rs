@@ -4,26 +4,24 @@
 use super::banks::{CountedReads, Reads};
 use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InstId, Slab, Stage, Window};
+use crate::inflight::{InstId, Slab, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
 
+/// An instruction that has left its issue latch, with its place in the order of issue, and the latch that it goes to.
+pub(super) type Issued = ((InstId, u64), LatchId);
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collector {
+    /// Its place in the order of issue.
+    pub order: u64,
     pub inst: InstId,
     /// Awaited sources that have not come.
     pub awaited: u8,
     /// Latch that the instruction goes to.
     pub latch: LatchId,
-}
-
-impl Collector {
-    /// `inst`, on its way to `latch`, before its sources are known.
-    pub fn of(inst: InstId, latch: LatchId) -> Self {
-        Self { inst, awaited: 0, latch }
-    }
 }
 
 /// What an operand stage over a `pool` says of itself by its pool.
@@ -106,7 +104,7 @@ impl Pool {
         let (operands, partitions) = (&spec.sm.operands, spec.partitions);
         let of_partition = |p: usize| if p < partitions { of_partition(p) } else { 0 };
         Self {
-            collectors: [Collector::of(InstId(0), 0); 64],
+            collectors: [Collector { order: 0, inst: InstId(0), awaited: 0, latch: 0 }; 64],
             free: (0..partitions).fold(0, |all, p| all | of_partition(p)),
             open: Mask::MAX,
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
@@ -155,21 +153,21 @@ impl Pool {
     /// another collector.
     #[inline]
     pub fn would_overtake(&self, c: u32, slab: &Slab) -> bool {
-        let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+        let Collector { order, inst, latch, .. } = self.collectors[c as usize % 64];
         let me = slab.get(inst);
         let is_older = |other: &Collector| {
+            let is_before = other.order < order;
             let other = slab.get(other.inst);
-            other.warp == me.warp && other.mem.is_some() && other.issue_order() < me.issue_order()
+            is_before && other.warp == me.warp && other.mem.is_some()
         };
         let mine = self.of_partition[usize::from(latch) % self.partitions % PARTITIONS];
         me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
     }
 
-    /// The instruction in collector `c` has its operands and leaves to `latch`, where it is `order`-th in the order of
-    /// issue.
+    /// The instruction in collector `c` has its operands and leaves to its latch.
     #[inline(always)]
-    pub fn send(&mut self, c: u32, order: u64, oc_ex: &mut Latches) {
-        let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+    pub fn send(&mut self, c: u32, oc_ex: &mut Latches) {
+        let Collector { order, inst, latch, .. } = self.collectors[c as usize % 64];
         let bit = 1 << (c % 64);
         let aiming = &mut self.aiming[usize::from(latch) % 64];
         *aiming &= !bit;
@@ -273,45 +271,72 @@ impl Pool {
         }
     }
 
-    /// Collector `c` takes an instruction that has left its issue latch. It awaits the sources `awaited`
-    /// (by place, one bit each) instead of reading them.
+    /// Collector `c` takes an instruction that has left its issue latch, on its way to `latch`; its place in the order
+    /// of issue goes with it. It awaits the sources `awaited` (by place, one bit each) instead of reading them.
     #[inline(always)]
     pub fn place<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
-        (c, partition): (u32, usize),
-        mut place: Collector,
+        at @ (_, partition): (u32, usize),
+        issued @ ((inst, _), _): Issued,
         awaited: u64,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) {
-        let flight = wires.slab.get_mut(place.inst);
-        flight.stage = Stage::Collecting;
-        flight.station = c as u8;
-        let (warp, banks) = (flight.warp, wires.slab.names(place.inst).banks);
-        let Reads { few, banks } = if ROUTED || awaited != 0 || banks.has_many {
-            self.reads_one_by_one((c, partition), place.inst, awaited, wires.window())
+        let flight = wires.window().flight(inst);
+        let (warp, banks) = (flight.warp, flight.names().banks);
+        if ROUTED || awaited != 0 || banks.has_many {
+            self.place_counted(at, issued, awaited, &mut wires.reborrow(), &mut hooks.reborrow());
         } else {
-            self.banks.reads(warp, partition, banks)
-        };
+            let reads = self.banks.reads(warp, partition, banks);
+            hooks.collecting(wires.window(), inst, 0);
+            self.enter(at, issued, 0, reads, wires, hooks);
+        }
+    }
+
+    /// The same for an instruction whose reads are counted one by one.
+    #[cold]
+    #[inline(never)]
+    fn place_counted<P: IssuePolicy, O: Observer>(
+        &mut self,
+        at @ (c, _): (u32, usize),
+        issued @ ((inst, _), _): Issued,
+        awaited: u64,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) {
+        if awaited != 0 {
+            self.awaiting |= 1 << (c % 64);
+        }
+        let reads = self.reads_one_by_one(at, inst, awaited, wires.window());
+        hooks.collecting(wires.window(), inst, awaited);
+        self.enter(at, issued, awaited.count_ones() as u8, reads, wires, hooks);
+    }
+
+    /// Collector `c` of `partition` holds an instruction from now on, and asks the banks for what it reads.
+    #[inline(always)]
+    fn enter<P: IssuePolicy, O: Observer>(
+        &mut self,
+        (c, partition): (u32, usize),
+        ((inst, order), latch): Issued,
+        awaited: u8,
+        Reads { few, banks }: Reads,
+        wires: &Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) {
         let bit = 1 << (c % 64);
-        place.awaited = awaited.count_ones() as u8;
         self.free &= !bit;
         if self.free & self.of_partition[partition % PARTITIONS] == 0 {
             self.open &= !(self.every_partition << partition);
         }
-        self.collectors[c as usize % 64] = place;
-        self.aiming[usize::from(place.latch) % 64] |= bit;
-        if !wires.oc_ex.has_room(place.latch) {
+        self.collectors[c as usize % 64] = Collector { order, inst, awaited, latch };
+        self.aiming[usize::from(latch) % 64] |= bit;
+        if !wires.oc_ex.has_room(latch) {
             self.blocked |= bit;
         }
-        if awaited != 0 {
-            self.awaiting |= bit;
-        }
-        hooks.collecting(wires.window(), place.inst, awaited);
         self.few[c as usize % 64] = few;
         if banks == 0 {
             self.ready |= bit & !self.awaiting;
-            hooks.collected(wires.window(), place.inst);
+            hooks.collected(wires.window(), inst);
             return;
         }
         self.order[self.reading.count_ones() as usize % 64] = c as u8;

@@ -10,9 +10,9 @@
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 
-use super::pool::{Collector, Pool, of_the_pool};
+use super::pool::{Pool, of_the_pool};
 use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
-use crate::inflight::{InFlight, InstId, Slab, Stage, Window};
+use crate::inflight::{InFlight, InstId, Slab, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
@@ -126,10 +126,12 @@ impl ReservationStations {
             if free == 0 {
                 break;
             }
+            let order = wires.id_oc.order(latch);
             wires.id_oc.pop(latch);
+            wires.slab.get_mut(inst).station = free.trailing_zeros() as u8;
             let awaited = hooks.policy.awaited(wires.window(), inst);
             let at = (free.trailing_zeros(), partition);
-            self.pool.place::<false, P, O>(at, Collector::of(inst, latch), awaited, wires, hooks);
+            self.pool.place::<false, P, O>(at, ((inst, order), latch), awaited, wires, hooks);
             self.memory |= if in_memory { free & free.wrapping_neg() } else { 0 };
             moved = true;
         }
@@ -155,15 +157,13 @@ impl ReservationStations {
             if !self.may_leave::<P>(c, partition, wires.window()) {
                 continue;
             }
-            self.pool.send(c, wires.slab.get(inst).issue_order(), wires.oc_ex);
+            self.pool.send(c, wires.oc_ex);
             candidates &= !self.pool.blocked;
             self.memory &= !(1 << c);
             self.pool.last[partition % PARTITIONS] = c;
             ports -= 1;
             moved = true;
-            let flight = wires.slab.get_mut(inst);
-            flight.stage = Stage::Dispatched;
-            if flight.dsts == 0 {
+            if wires.slab.get(inst).dsts == 0 {
                 self.pool.release(c, partition);
             } else {
                 self.sent |= 1 << c;

@@ -10,8 +10,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, InOrder, InstId,
-    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline, TimingTable, Window,
+    Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, Flight, InOrder,
+    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline, TimingTable,
 };
 use std::sync::Arc;
 
@@ -36,11 +36,11 @@ impl Board for NoBoard {
         vec![]
     }
     fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
-    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
+    fn hazard(&self, _: Flight<'_>) -> Option<Stall> {
         None
     }
-    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
-    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_issue(&mut self, _: Flight<'_>) {}
+    fn on_writeback(&mut self, _: Flight<'_>) {}
 }
 
 /// One scripted instruction: the static part and what the dynamic part needs.

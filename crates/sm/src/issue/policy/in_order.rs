@@ -13,7 +13,7 @@ use super::{Candidates, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::memory::LoadStoreUnit;
 use crate::operands::{CollectorRules, Collectors};
@@ -37,10 +37,10 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let head = match self.buffer.front(warp) {
             None => Head::EMPTY,
-            Some(id) => match self.board.hazard(window, id) {
-                None => Head::ready(window.inst(id).pipe),
-                Some(stall) => Head::stalled(stall),
-            },
+            Some(id) => {
+                let oldest = window.flight(id);
+                self.board.hazard(oldest).map_or(Head::ready(oldest.pipe), Head::stalled)
+            }
         };
         self.heads.set(warp, head);
     }
@@ -100,8 +100,9 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.buffer.push(warp, id);
         if self.heads.is_empty(warp) {
             self.examine(window, warp);
@@ -124,11 +125,12 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     }
 
     #[inline(always)]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         debug_assert_eq!(self.buffer.front(warp), Some(id));
         self.buffer.pop(warp);
-        self.board.on_issue(window, id);
+        self.board.on_issue(flight);
         self.examine(window, warp);
     }
 
@@ -140,9 +142,9 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     }
 
     #[inline(always)]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.board.on_writeback(window, id);
-        self.examine_if_stalled(window, window.inst(id).warp);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.board.on_writeback(flight);
+        self.examine_if_stalled(flight.window, flight.warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {

@@ -26,7 +26,7 @@ pub use energy::{Each, Structure, Uses};
 pub use heads::Heads;
 pub use in_order::InOrder;
 
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
@@ -77,7 +77,7 @@ pub trait IssuePolicy: Sized + Send {
     fn room(&self) -> Self::Mask;
 
     /// The next instruction of its warp in program order enters the buffer.
-    fn insert(&mut self, window: Window<'_>, id: InstId);
+    fn insert(&mut self, flight: Flight<'_>);
 
     /// Each cycle, before the warp schedulers choose: work of the design's own. It enters in `wake_up` the
     /// cycles that it waits for, and that it has moved something. Returns the warps whose candidates or
@@ -90,15 +90,15 @@ pub trait IssuePolicy: Sized + Send {
     /// The candidate of `warp` to issue, among those that go to `pipes`. There is one.
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId;
 
-    /// `id`, a candidate, is issued.
-    fn on_issue(&mut self, window: Window<'_>, id: InstId);
+    /// `flight`, a candidate, is issued.
+    fn on_issue(&mut self, flight: Flight<'_>);
 
-    /// `id` has read its registers and leaves its operand collector.
+    /// `id` has read its registers and leaves its operand collector. It is looked up by the designs that ask.
     #[inline]
     fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) {}
 
-    /// `id` has written its registers, or would have: it is complete and leaves the SM.
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId);
+    /// `flight` has written its registers, or would have: it is complete and leaves the SM.
+    fn on_writeback(&mut self, flight: Flight<'_>);
 
     /// The oldest instructions in the buffer of `warp`, for messages.
     fn oldest(&self, warp: WarpSlot) -> Option<InstId>;

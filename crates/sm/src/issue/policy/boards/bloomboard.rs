@@ -19,7 +19,7 @@
 //! Structures: `bins` x counter bits per warp beside the scoreboard. Stalls: `war`, after the
 //! scoreboard's.
 
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
@@ -97,18 +97,18 @@ impl<M: WarpMask> Board for Bloomboard<M> {
     }
 
     #[inline]
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        self.writes.hazard(window, id).or_else(|| {
-            let Bins { reserved, full } = self.bins[window.inst(id).warp.index()];
-            let banks = window.banks(id);
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        self.writes.hazard(flight).or_else(|| {
+            let Bins { reserved, full } = self.bins[flight.warp.index()];
+            let banks = flight.banks();
             (banks.writes & reserved | banks.read() & full != 0).then_some(Stall::War)
         })
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.begin_write(window, id);
-        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).read());
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        self.writes.begin_write(flight);
+        let (warp, reads) = (flight.warp.index(), flight.banks().read());
         self.bins[warp].reserved |= reads;
         for bin in set_bits(reads) {
             let count = &mut self.counts[warp * self.per_warp + bin];
@@ -130,7 +130,7 @@ impl<M: WarpMask> Board for Bloomboard<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.end(window, id);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.writes.end(flight);
     }
 }

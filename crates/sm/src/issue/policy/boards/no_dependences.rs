@@ -14,7 +14,7 @@
 
 use super::scoreboard::Board;
 use crate::design::Allowances;
-use crate::inflight::{InstId, Window};
+use crate::inflight::Flight;
 use crate::issue::policy::Structure;
 use crate::observe::stalls::Stall;
 use crate::spec::CoreSpec;
@@ -44,11 +44,11 @@ impl Board for NoDependences {
     fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
 
     #[inline]
-    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
+    fn hazard(&self, _: Flight<'_>) -> Option<Stall> {
         None
     }
 
-    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_issue(&mut self, _: Flight<'_>) {}
 
-    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_writeback(&mut self, _: Flight<'_>) {}
 }

@@ -1,7 +1,7 @@
 //! Hazards of in-order issue: which registers of each warp have a write under way.
 
 use crate::design::Allowances;
-use crate::inflight::{InstId, Slab, Window};
+use crate::inflight::{Flight, InstId, Slab, Window};
 use crate::issue::policy::{Each, Structure};
 use crate::kernel::{RegSet, ResidentKernel};
 use crate::observe::stalls::Stall;
@@ -31,17 +31,17 @@ pub trait Board: Send {
     fn structures(&self) -> Vec<Structure>;
     /// A warp with registers `regs` starts: nothing of it is in flight.
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
-    /// The hazard that keeps `id` from issuing, if there is one.
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall>;
-    /// `id` issues: its registers are reserved.
-    fn on_issue(&mut self, window: Window<'_>, id: InstId);
+    /// The hazard that keeps `flight` from issuing, if there is one.
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall>;
+    /// `flight` issues: its registers are reserved.
+    fn on_issue(&mut self, flight: Flight<'_>);
     /// `id` has read its registers. True if that may have ended a hazard.
     #[inline]
     fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) -> bool {
         false
     }
-    /// `id` has written its registers.
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId);
+    /// `flight` has written its registers.
+    fn on_writeback(&mut self, flight: Flight<'_>);
 }
 
 /// The registers with a write under way, by warp.
@@ -97,14 +97,14 @@ impl<M: WarpMask> PendingWrites<M> {
         self.places(warp, regs).fold(0, |any, place| any | self.high[place])
     }
 
-    /// The hazard of issuing `id`, reads before writes.
+    /// The hazard of issuing `flight`, reads before writes.
     #[inline(always)]
-    pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let (inst, names) = (window.inst(id), window.names(id));
-        if inst.is_wide {
-            return self.hazard_of_wide(window.slab, window.kernels, id);
+    pub fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        let names = flight.names();
+        if flight.is_wide {
+            return self.hazard_of_wide(flight.window.slab, flight.window.kernels, flight.id);
         }
-        let pending = &self.low[inst.warp.index()];
+        let pending = &self.low[flight.warp.index()];
         if pending.all.meets(&names.reads) {
             return Some(if pending.by_memory.meets(&names.reads) { Stall::RawMemory } else { Stall::Raw });
         }
@@ -127,36 +127,35 @@ impl<M: WarpMask> PendingWrites<M> {
         (low.all.meets(&names.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
     }
 
-    /// `id` issues: its writes are under way.
+    /// `flight` issues: its writes are under way.
     #[inline(always)]
-    pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
-        let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
-        self.begin(window, id, by_memory);
+    pub fn begin_write(&mut self, flight: Flight<'_>) {
+        self.begin(flight, flight.mem.is_some_and(|m| m.access != Access::Store));
     }
 
-    /// The writes of `id` are under way, `by_memory` or not.
+    /// The writes of `flight` are under way, `by_memory` or not.
     #[inline(always)]
-    pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
-        let (inst, writes) = (window.inst(id), window.names(id).writes);
-        let pending = &mut self.low[inst.warp.index()];
+    pub fn begin(&mut self, flight: Flight<'_>, by_memory: bool) {
+        let writes = flight.names().writes;
+        let pending = &mut self.low[flight.warp.index()];
         pending.all.insert(writes);
         if by_memory {
             pending.by_memory.insert(writes);
         }
-        if inst.is_wide {
-            self.set_high(window.slab, window.kernels, id, 1 | u8::from(by_memory) << 1);
+        if flight.is_wide {
+            self.set_high(flight.window.slab, flight.window.kernels, flight.id, 1 | u8::from(by_memory) << 1);
         }
     }
 
-    /// `id` has written its registers.
+    /// `flight` has written its registers.
     #[inline(always)]
-    pub fn end(&mut self, window: Window<'_>, id: InstId) {
-        let (inst, writes) = (window.inst(id), window.names(id).writes);
-        let pending = &mut self.low[inst.warp.index()];
+    pub fn end(&mut self, flight: Flight<'_>) {
+        let writes = flight.names().writes;
+        let pending = &mut self.low[flight.warp.index()];
         pending.all.remove(writes);
         pending.by_memory.remove(writes);
-        if inst.is_wide {
-            self.set_high(window.slab, window.kernels, id, 0);
+        if flight.is_wide {
+            self.set_high(flight.window.slab, flight.window.kernels, flight.id, 0);
         }
     }
 
@@ -207,17 +206,17 @@ impl<M: WarpMask> Board for Scoreboard<M> {
     }
 
     #[inline(always)]
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        self.pending.hazard(window, id)
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        self.pending.hazard(flight)
     }
 
     #[inline(always)]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        self.pending.begin_write(window, id);
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        self.pending.begin_write(flight);
     }
 
     #[inline(always)]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.pending.end(window, id);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.pending.end(flight);
     }
 }

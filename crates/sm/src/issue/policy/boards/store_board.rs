@@ -15,7 +15,7 @@
 //! Structures: a counter up to the number of collectors per warp, beside the scoreboard's 263 bits.
 //! Stalls: `raw`, `raw_memory` and `waw` where there is such a hazard, else `war`.
 
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
@@ -69,15 +69,16 @@ impl<M: WarpMask> Board for StoreBoard<M> {
     }
 
     #[inline]
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let held = self.collecting[window.inst(id).warp.index()] > 0 && !window.dsts(id).is_empty();
-        self.writes.hazard(window, id).or(held.then_some(Stall::War))
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        let held = self.collecting[flight.warp.index()] > 0 && !flight.dsts().is_empty();
+        self.writes.hazard(flight).or(held.then_some(Stall::War))
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.begin_write(window, id);
-        self.collecting[window.inst(id).warp.index()] += u8::from(has_no_result(window, id));
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        self.writes.begin_write(flight);
+        self.collecting[flight.warp.index()] += u8::from(has_no_result(window, id));
     }
 
     #[inline]
@@ -89,7 +90,7 @@ impl<M: WarpMask> Board for StoreBoard<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.end(window, id);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.writes.end(flight);
     }
 }

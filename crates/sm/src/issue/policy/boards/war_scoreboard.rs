@@ -14,7 +14,7 @@
 //! and `waw`.
 
 use super::Release;
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::kernel::RegSet;
@@ -115,17 +115,19 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
     }
 
     #[inline]
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        self.writes.hazard(window, id).or_else(|| {
-            let (inst, writes) = (window.inst(id), &window.names(id).writes);
-            let war = self.marked[inst.warp.index()].meets(writes) || inst.is_wide && self.meets_wide(window, id);
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        let Flight { id, window, .. } = flight;
+        self.writes.hazard(flight).or_else(|| {
+            let war = self.marked[flight.warp.index()].meets(&flight.names().writes)
+                || flight.is_wide && self.meets_wide(window, id);
             war.then_some(Stall::War)
         })
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.begin_write(window, id);
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        self.writes.begin_write(flight);
         self.mark(window, id);
     }
 
@@ -138,8 +140,9 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.end(window, id);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        self.writes.end(flight);
         if self.release == Release::Commit {
             self.clear(window, id);
         }

@@ -15,7 +15,7 @@
 //! not find out: the name is for the report), else `war`.
 
 use super::Release;
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
@@ -60,15 +60,15 @@ impl<M: WarpMask> Board for Warpboard<M> {
     }
 
     #[inline]
-    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let held = self.set[window.inst(id).warp.index()];
-        self.writes.hazard(window, id).or(held.then_some(Stall::War))
+    fn hazard(&self, flight: Flight<'_>) -> Option<Stall> {
+        let held = self.set[flight.warp.index()];
+        self.writes.hazard(flight).or(held.then_some(Stall::War))
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.begin_write(window, id);
-        self.set[window.inst(id).warp.index()] = true;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        self.writes.begin_write(flight);
+        self.set[flight.warp.index()] = true;
     }
 
     #[inline]
@@ -80,10 +80,10 @@ impl<M: WarpMask> Board for Warpboard<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.writes.end(window, id);
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.writes.end(flight);
         if self.release == Release::Commit {
-            self.set[window.inst(id).warp.index()] = false;
+            self.set[flight.warp.index()] = false;
         }
     }
 }

@@ -186,7 +186,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     /// The instruction that has claimed `location` comes from its checker.
     #[inline(always)]
     pub fn enter(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
-        let waits = self.board.hazard(window, self.id(warp, location)).is_some();
+        let waits = self.board.hazard(window.flight(self.id(warp, location))).is_some();
         let of = &mut self.warps[warp.index()];
         of.valid |= 1 << location;
         of.in_flight |= u64::from(waits) << location;
@@ -198,7 +198,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     pub fn issue(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) -> bool {
         let w = warp.index();
         let id = self.id(warp, location);
-        self.board.on_issue(window, id);
+        self.board.on_issue(window.flight(id));
         let mut of = self.warps[w];
         let ages = &mut self.by_age[w * self.size..w * self.size + usize::from(of.len)];
         let place = ages.iter().position(|&l| l == location).expect("it is in the buffer");
@@ -239,7 +239,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     /// `id` has written its registers. Returns whether an instruction waited for that.
     #[inline(always)]
     pub fn write_back(&mut self, window: Window<'_>, id: InstId) -> bool {
-        self.board.on_writeback(window, id);
+        self.board.on_writeback(window.flight(id));
         let (warp, w) = (window.inst(id).warp, window.inst(id).warp.index());
         let mut of = self.warps[w];
         if of.in_flight == 0 {
@@ -249,7 +249,7 @@ impl<M: WarpMask> IssueBuffer<M> {
         let named = window.dsts(id).iter().map(|reg| uses[reg.index()]);
         let waiting = named.fold(0, |all, u| all | u.writers | u.readers) & of.in_flight;
         for l in set_bits(waiting) {
-            if self.board.hazard(window, self.entries[w * self.size + l].id).is_none() {
+            if self.board.hazard(window.flight(self.entries[w * self.size + l].id)).is_none() {
                 of.in_flight &= !(1 << l);
                 of.fresh |= 1 << l;
             }
@@ -303,7 +303,7 @@ impl<M: WarpMask> IssueBuffer<M> {
         if (!of.valid | of.held) >> location & 1 != 0 {
             return Some(Stall::Design);
         }
-        self.board.hazard(window, self.id(warp, location))
+        self.board.hazard(window.flight(self.id(warp, location)))
     }
 
     /// The oldest load of `warp` that had not had its TLB check has had it (GhOST-Precise).

@@ -85,7 +85,7 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{Flight, InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
@@ -413,9 +413,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
-        self.buffer.push(warp, id);
+    fn insert(&mut self, flight: Flight<'_>) {
+        let warp = flight.warp;
+        self.buffer.push(warp, flight.id);
         self.fetched.insert(warp);
         if self.heads.is_empty(warp) {
             self.heads.set(warp, Head::stalled(Stall::Design));
@@ -464,9 +464,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
-        let (warp, w) = (inst.warp, inst.warp.index());
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let (warp, w) = (flight.warp, flight.warp.index());
         let location = self.candidate[w];
         debug_assert_eq!(self.isb.id(warp, location), id);
         self.issued += 1;
@@ -479,7 +479,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         if self.isb.any_ready(warp) {
             self.unfilled.insert(warp);
         }
-        if synchronises(inst) {
+        if synchronises(&flight) {
             self.flagged.remove(warp);
         }
         self.examine(window, warp);
@@ -493,8 +493,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline(always)]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         if !self.isb.write_back(window, id) {
             return;
         }

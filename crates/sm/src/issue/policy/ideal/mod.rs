@@ -55,7 +55,7 @@ mod waits;
 use super::{Candidates, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{Flight, InFlight, InstId, Window};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
@@ -323,20 +323,20 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
-        let (warp, w, place) = (inst.warp, inst.warp.index(), place_of(inst.order));
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let (warp, w, place) = (flight.warp, flight.warp.index(), place_of(flight.order));
         self.waiters.begin(id, self.config.renaming);
         let waits = self.dependences(window, id, place);
-        self.entries[w * SPAN + place] = Entry { waits, id, pipe: inst.pipe };
+        self.entries[w * SPAN + place] = Entry { waits, id, pipe: flight.pipe };
         let of = &mut self.windows[w];
         of.waiting |= 1 << place;
-        of.tail = inst.order + 1;
+        of.tail = flight.order + 1;
         if of.tail - of.head + self.per_fetch > self.config.window {
             self.room.remove(warp);
         }
         if waits.are_over() {
-            of.make_ready(1 << place, inst.pipe);
+            of.make_ready(1 << place, flight.pipe);
         }
         self.show(warp);
     }
@@ -365,20 +365,20 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
-        let (warp, w, mine) = (inst.warp, inst.warp.index(), 1 << place_of(inst.order));
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let (warp, w, mine) = (flight.warp, flight.warp.index(), 1 << place_of(flight.order));
         let of = &mut self.windows[w];
-        let is_oldest = inst.order == of.head;
+        let is_oldest = flight.order == of.head;
         self.issued += 1;
         self.reordered += u64::from(!is_oldest);
-        of.take(mine, inst.pipe);
+        of.take(mine, flight.pipe);
         let turn = if is_oldest { of.advance() } else { 0 };
         if of.tail - of.head + self.per_fetch <= self.config.window {
             self.room.insert(warp);
         }
-        if inst.mem.is_some() {
-            self.accesses.issue(inst, mine);
+        if flight.mem.is_some() {
+            self.accesses.issue(&flight, mine);
         }
         self.registers.issue(window, id, mine);
         let Waiters { issue, .. } = self.waiters.to_go_on[id.index()];
@@ -402,15 +402,15 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         self.registers.has_written(window, id);
         let Waiters { result, .. } = self.waiters.to_go_on[id.index()];
         let to_write = self.waiters.to_write(id).result;
         if result | to_write != 0 {
-            let inst = window.inst(id);
-            self.wake(inst.warp, result, registers::raw(inst));
-            self.wake(inst.warp, to_write, Cause::Waw);
-            self.show(inst.warp);
+            self.wake(flight.warp, result, registers::raw(&flight));
+            self.wake(flight.warp, to_write, Cause::Waw);
+            self.show(flight.warp);
         }
     }
 

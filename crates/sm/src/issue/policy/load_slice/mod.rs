@@ -52,7 +52,7 @@ use super::{Candidates, DEPENDENCE_BITS, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{Flight, InFlight, InstId, Window};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
@@ -254,7 +254,7 @@ impl<M: WarpMask> LoadSlice<M> {
         for (q, id) in heads.into_iter().flatten() {
             let is_behind = self.queues[1 - q].issued[w] < self.after[id.index()];
             // The oldest instruction is behind none: this is no stall that a report shows.
-            let stall = if is_behind { Some(Stall::Design) } else { self.board.hazard(window, id) };
+            let stall = if is_behind { Some(Stall::Design) } else { self.board.hazard(window.flight(id)) };
             if stall.is_none() {
                 self.queues[q].ready.insert(warp);
                 offer.pipes = offer.pipes.with(window.inst(id).pipe);
@@ -390,8 +390,9 @@ impl<M: WarpMask> IssuePolicy for LoadSlice<M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         let q = self.steer(window, id);
         let turn = self.queues[q].entered[warp.index()] + 1;
         let after = self.depend(window, id, q, turn);
@@ -427,24 +428,25 @@ impl<M: WarpMask> IssuePolicy for LoadSlice<M> {
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.counts.issued += 1;
         self.counts.reordered += u64::from(self.oldest[warp.index()] != Some(id));
         let q = if self.queues[A].buffer.front(warp) == Some(id) { A } else { B };
         debug_assert_eq!(self.queues[q].buffer.front(warp), Some(id));
         self.queues[q].buffer.pop(warp);
         self.queues[q].issued[warp.index()] += 1;
-        self.board.on_issue(window, id);
+        self.board.on_issue(flight);
         self.examine(window, warp);
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.board.on_writeback(window, id);
-        let warp = window.inst(id).warp;
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        self.board.on_writeback(flight);
+        let warp = flight.warp;
         if self.waiting.contains(warp) {
-            self.examine(window, warp);
+            self.examine(flight.window, warp);
         }
     }
 

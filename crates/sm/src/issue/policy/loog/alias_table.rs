@@ -1,6 +1,6 @@
 //! The register alias tables of all warps, and who waits for whose result.
 
-use crate::inflight::{InstId, Stage, Window};
+use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::stalls::Stall;
 use crate::warps::mask::MOST_WARPS;
 use crate::warps::rows::widened;
@@ -106,7 +106,7 @@ impl AliasTable {
         for (consumer, source) in consumers[id.index()].drain(..) {
             awaited[consumer.index()] &= !(1 << source);
             // One that has no station yet will find the result in the register file.
-            if window.inst(consumer).stage == Stage::Collecting {
+            if window.inst(consumer).station != InFlight::NO_STATION {
                 woken.push(consumer);
                 *captured += 1;
             }

@@ -79,7 +79,7 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{Flight, InFlight, InstId, Window};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
@@ -324,8 +324,9 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn insert(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
         self.buffer.push(warp, id);
         if self.heads.is_empty(warp) {
             self.examine(window, warp);
@@ -348,17 +349,17 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
-        self.buffer.pop(inst.warp);
-        self.queued[inst.warp.index()] += u16::from(inst.mem.is_some());
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        self.buffer.pop(flight.warp);
+        self.queued[flight.warp.index()] += u16::from(flight.mem.is_some());
         self.table.rename(window, id, reads_at_issue(window, id));
-        self.in_stations.enter(inst.warp, inst.order);
-        self.examine(window, inst.warp);
+        self.in_stations.enter(flight.warp, flight.order);
+        self.examine(window, flight.warp);
         let first = self.heads.candidates().first;
-        if (self.passed_over | first).contains(inst.warp) {
-            self.passed_over.remove(inst.warp);
-            self.heads.set_first(first & !M::of(inst.warp));
+        if (self.passed_over | first).contains(flight.warp) {
+            self.passed_over.remove(flight.warp);
+            self.heads.set_first(first & !M::of(flight.warp));
         }
         self.counts.issued += 1;
         if self.counts.issued.is_multiple_of(PATIENCE) {
@@ -377,9 +378,10 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         self.table.broadcast(window, id);
-        self.examine_if_stalled(window, window.inst(id).warp);
+        self.examine_if_stalled(window, flight.warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {

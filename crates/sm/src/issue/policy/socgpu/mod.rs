@@ -64,7 +64,7 @@ use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::cached::CachedFetch;
-use crate::inflight::{InstId, Window};
+use crate::inflight::{Flight, InstId, Window};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::operands::{CollectorRules, Collectors};
@@ -212,14 +212,14 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     #[inline]
-    fn insert(&mut self, window: Window<'_>, id: InstId) {
-        let found = self.buffer.insert(window, id);
+    fn insert(&mut self, flight: Flight<'_>) {
+        let found = self.buffer.insert(flight.window, flight.id);
         self.counts.inserted += 1;
         self.counts.raw += u64::from(found.raw);
         self.counts.waw_war += u64::from(found.waw_war);
         self.counts.stop += u64::from(found.stop);
         self.counts.memory += u64::from(found.memory);
-        self.examine(window.inst(id).warp);
+        self.examine(flight.warp);
     }
 
     #[inline]
@@ -238,10 +238,10 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     #[inline]
-    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let warp = window.inst(id).warp;
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let warp = flight.warp;
         let place = self.candidate[warp.index()];
-        debug_assert_eq!(self.buffer.id(warp, place), id);
+        debug_assert_eq!(self.buffer.id(warp, place), flight.id);
         self.counts.issued += 1;
         self.counts.reordered += u64::from(self.buffer.reorders(warp, place));
         self.buffer.issue(warp, place);
@@ -249,9 +249,10 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     #[inline]
-    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
         self.buffer.write_back(window, id);
-        self.examine(window.inst(id).warp);
+        self.examine(flight.warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
