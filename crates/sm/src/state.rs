@@ -1,10 +1,10 @@
 //! What the stages of an SM share: the warps and CTAs, the instructions in flight, time, statistics.
 
 use crate::execute::work::WorkCounts;
-use crate::inflight::{Slab, Window};
 use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
 use crate::observe::counters::{ClassCounts, SmCounters};
+use crate::slab::{Slab, Window};
 use crate::spec::CoreSpec;
 use crate::wake_up::{Timers, WakeUp};
 use crate::warps::ctas::Ctas;

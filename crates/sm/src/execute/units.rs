@@ -16,7 +16,8 @@
 //!   forwarded, a few cycles before hardware writes it.
 
 use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InstId, Slab};
+use crate::inflight::InstId;
+use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe};
 use crate::wake_up::WakeUp;
 use config::LatencyOf;

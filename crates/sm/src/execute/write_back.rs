@@ -3,10 +3,11 @@
 use crate::design::{CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Level, Observer, Seen};
 use crate::operands::OperandStage;
+use crate::slab::{Flight, Window};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Access, WarpSlot};

@@ -9,15 +9,16 @@
 //! exchange between SMs ([`isa::WarpStream::exchange`]): an atomic whose result is used, a fence.
 
 use crate::design::{CoreDesign, FetchOf, MaskOf};
-use crate::inflight::{InstId, RecordId};
+use crate::inflight::{Entry, InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::{Code, Micro, Names};
+use crate::kernel::Code;
 use crate::observe::observer::{Observer, Seen};
 use crate::operands::layer::Layer;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Control, DynInst, Fault, KernelId, Pc, StepContext, WarpSlot, WarpStream};
+use kit::LaneMask;
 
 /// The decode stage, which owns the warps' stream.
 #[derive(Debug)]
@@ -63,58 +64,75 @@ impl<S: WarpStream> Decode<S> {
         let mut next = w.fetch.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
-            let resolved @ (micro, _) = (code.micro(pc), code.names(pc));
-            let decoded = self.decode_next(shared, w, (warp, kernel), (pc, resolved))?;
-            next = w.look_ahead(warp, decoded, (code, micro.control), left);
+            next = self.decode_next(shared, w, (warp, kernel), (code, code.template(pc)), left)?;
         }
         Ok(())
     }
 
-    /// Executes the next instruction of `warp`, at `pc`, and puts it into the buffer.
+    /// Executes the next instruction of `warp`, that of `template`, and puts it into the buffer; `left` instructions
+    /// of its fetch are left. Returns where decode of the warp may continue in this cycle.
     #[inline(always)]
     fn decode_next<D: CoreDesign, O: Observer>(
         &mut self,
         shared: &S::Shared,
         wires: &mut DecodeWires<'_, D, O>,
         (warp, kernel): (WarpSlot, KernelId),
-        (pc, resolved): (Pc, (&Micro, &Names)),
-    ) -> Result<(InstId, RecordId), Box<Fault>> {
-        let DecodeWires { tick, state, layer, policy, .. } = wires;
+        (code, template): (&Code, &Entry),
+        left: u8,
+    ) -> Result<Option<Pc>, Box<Fault>> {
+        let DecodeWires { tick, state, layer, .. } = wires;
         let w = warp.index();
-        let record = state.slab.take_record(resolved.0);
+        let record = state.slab.take_record(&template.inst);
         let out = state.slab.record_mut(record);
         let context = StepContext { now: tick.now, sm: state.id };
         if let Err(fault) = layer.step(&mut self.stream, shared, warp, context, out) {
             state.slab.release_record(record);
             return Err(fault);
         }
-        debug_assert_eq!(out.pc, pc);
+        debug_assert_eq!(out.pc, template.inst.pc);
+        let DynInst { mask, next_pc: next, diverged, held, .. } = *out;
+        let turns = next != Some(Pc(template.inst.pc.0 + 1));
+        let done = Done { mask, next, turns, diverged, held };
         let order = state.warps.next_order[w];
-        let id = state.slab.insert((warp, kernel, order), resolved, record);
+        let id = state.slab.insert(template, (warp, kernel, order), (mask, next.is_none(), turns), record);
         layer.settle(&mut state.slab, tick.kernels, id);
-        state.warps.next_order[w] += 1;
+        state.warps.next_order[w] = order + 1;
         state.warps.in_pipeline[w] += 1;
         state.counters.decoded += 1;
+        let next = wires.look_ahead(warp, id, (code, &template.inst), done, left);
+        let DecodeWires { tick, state, policy, .. } = wires;
         let window = state.window(tick.kernels);
         policy.insert(window.flight(id));
         tick.observer.decoded(tick.now, Seen { id, window });
-        Ok((id, record))
+        Ok(next)
     }
 }
 
+/// What decides where decode continues after an instruction: fields of its [`isa::DynInst`].
+#[derive(Clone, Copy)]
+struct Done {
+    mask: LaneMask,
+    next: Option<Pc>,
+    /// The warp goes on elsewhere than at the next instruction in memory.
+    turns: bool,
+    diverged: bool,
+    held: bool,
+}
+
 impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
-    /// Where decode of `warp` may continue after an instruction of `code`, which has just been decoded; `left`
+    /// Where decode of `warp` may continue after `id`, an instruction of `code`, which has just been executed; `left`
     /// instructions of its fetch are left.
     #[inline(always)]
     fn look_ahead(
         &mut self,
         warp: WarpSlot,
-        (id, record): (InstId, RecordId),
-        (code, control): (&Code, Control),
+        id: InstId,
+        (code, template): (&Code, &InFlight),
+        Done { mask, next, turns, diverged, held }: Done,
         left: u8,
     ) -> Option<Pc> {
         let Self { state, fetch, .. } = self;
-        let &DynInst { pc, mask, next_pc: next, diverged, held, .. } = state.slab.record(record);
+        let (pc, control) = (template.pc, template.control);
         fetch.set_next_pc(warp, next);
         let Some(next) = next else {
             state.warps.decoded.insert(warp);
@@ -127,7 +145,6 @@ impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
             fetch.hold_at_barrier(warp, left);
             return None;
         }
-        let turns = next != Pc(pc.0 + 1);
         let blocks = match fetch.branches {
             BranchFetch::Oracle => false,
             BranchFetch::SequentialFlush => turns,

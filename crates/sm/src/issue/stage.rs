@@ -7,7 +7,7 @@
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
@@ -16,6 +16,7 @@ use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::layer::Layer;
 use crate::operands::{Collected, OperandStage};
+use crate::slab::Window;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;

@@ -3,9 +3,10 @@
 use super::{Dispatch, LoadStoreUnit, TOKEN_BYPASS};
 use crate::design::CoreDesign;
 use crate::execute::write_back::WriteBack;
-use crate::inflight::{InstId, Slab};
+use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Level, Observer};
+use crate::slab::Slab;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::{L1Data, LookUpOrder};

@@ -27,8 +27,9 @@ mod findings;
 pub use findings::{Example, Findings, Party, Violation};
 
 use crate::design::Allowances;
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::observe::observer::{Observer, Seen};
+use crate::slab::Window;
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use isa::{Access, Control, CtaSlot, Dim3, KernelId, Pc, RegId, Space, WarpSlot};
 use kit::Cycle;

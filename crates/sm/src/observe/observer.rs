@@ -2,9 +2,10 @@
 //!
 //! The SM calls an [`Observer`] by static dispatch; the silent one is zero-sized and costs nothing.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::kernel::ResidentKernel;
 use crate::observe::stalls::Stall;
+use crate::slab::Window;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};

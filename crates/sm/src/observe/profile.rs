@@ -12,10 +12,11 @@
 //! - The instruction that is waited for is the youngest one in flight of the same warp with which the waiting one has the
 //!   dependence that the reason names.
 
-use crate::inflight::{InstId, Window};
+use crate::inflight::InstId;
 use crate::kernel::{Code, ResidentKernel};
 use crate::observe::observer::{Accessed, Level, Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
+use crate::slab::Window;
 use crate::warps::mask::MOST_WARPS;
 use isa::{KernelId, Pc, WarpSlot};
 use kit::Cycle;

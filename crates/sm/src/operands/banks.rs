@@ -1,7 +1,7 @@
 //! The banks of the register file: reads that wait at each, and what is written in a cycle.
 
 use super::{Mask, PARTITIONS};
-use crate::kernel::Banks;
+use crate::resolved::Banks;
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};

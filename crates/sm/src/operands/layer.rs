@@ -4,8 +4,9 @@
 
 use super::Route;
 use super::scalar::ScalarPath;
-use crate::inflight::{InFlight, InstId, Slab};
+use crate::inflight::{InFlight, InstId};
 use crate::kernel::ResidentKernel;
+use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe, SpecError, within};
 use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use kit::persist::{Archive, Mismatch, Persist, part};

@@ -31,10 +31,11 @@ pub use route::Route;
 pub use stations::{FeedsStations, ReservationStations, StationCounts};
 
 use crate::execute::latches::Latches;
-use crate::inflight::{InstId, Slab, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
+use crate::slab::{Slab, Window};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 

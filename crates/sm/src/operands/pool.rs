@@ -4,9 +4,10 @@
 use super::banks::{CountedReads, Reads};
 use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InstId, Slab, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
+use crate::slab::{Slab, Window};
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
 

@@ -12,7 +12,8 @@
 use super::pool::Pool;
 use super::{Mask, PARTITIONS};
 use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
+use crate::slab::Window;
 use crate::spec::{CoreSpec, PipeSet};
 use energy::{Each, Structure};
 use kit::bits::set_bits;

@@ -1,6 +1,6 @@
 //! What a layer over the operand stage changes for an instruction, settled when it is decoded.
 
-use crate::kernel::Banks;
+use crate::resolved::Banks;
 
 /// How an instruction collects its operands and leaves its results, where that is not as its operands say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

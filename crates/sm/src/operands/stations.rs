@@ -12,9 +12,10 @@
 
 use super::pool::{Pool, of_the_pool};
 use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
-use crate::inflight::{InFlight, InstId, Slab, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
+use crate::slab::{Slab, Window};
 use crate::spec::CoreSpec;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};

@@ -1,6 +1,7 @@
 //! Whether two accesses to memory touch a byte in common: for designs that know addresses.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
+use crate::slab::Window;
 use isa::Space;
 use kit::bits::lanes;
 

@@ -26,8 +26,9 @@ pub use energy::{Each, Structure, Uses};
 pub use heads::Heads;
 pub use in_order::InOrder;
 
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::observe::counters::DesignStatistic;
+use crate::slab::{Flight, Window};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;

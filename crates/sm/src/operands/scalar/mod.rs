@@ -51,8 +51,9 @@ pub(crate) mod parameters;
 mod relocation;
 
 use super::Route;
-use crate::kernel::{Banks, Micro, ResidentKernel};
+use crate::kernel::ResidentKernel;
 use crate::observe::counters::{ClassCounts, DesignStatistic};
+use crate::resolved::{Banks, Micro};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
 use energy::{Each, Structure};
@@ -236,7 +237,7 @@ impl ScalarPath {
     ) -> (Pipe, Route) {
         let (program, pc) = (&kernel.code.program, dynamic.pc);
         let inst = program.inst(pc);
-        let mut route = Route { banks: kernel.code.names(pc).banks, ..Route::default() };
+        let mut route = Route { banks: kernel.code.template(pc).names.banks, ..Route::default() };
         let mut unit = micro.pipe;
         let mask = dynamic.mask;
         let srcs = program.srcs(inst);

@@ -19,10 +19,11 @@
 //! Structures: `bins` x counter bits per warp beside the scoreboard. Stalls: `war`, after the
 //! scoreboard's.
 
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
+use crate::slab::{Flight, Window};
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;

@@ -14,9 +14,9 @@
 
 use super::scoreboard::Board;
 use crate::design::Allowances;
-use crate::inflight::Flight;
 use crate::issue::policy::Structure;
 use crate::observe::stalls::Stall;
+use crate::slab::Flight;
 use crate::spec::CoreSpec;
 use isa::{RegFile, WarpSlot};
 

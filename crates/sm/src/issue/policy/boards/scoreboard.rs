@@ -1,10 +1,12 @@
 //! Hazards of in-order issue: which registers of each warp have a write under way.
 
 use crate::design::Allowances;
-use crate::inflight::{Flight, InstId, Slab, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::{RegSet, ResidentKernel};
+use crate::kernel::ResidentKernel;
 use crate::observe::stalls::Stall;
+use crate::resolved::RegSet;
+use crate::slab::{Flight, Slab, Window};
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;

@@ -15,10 +15,11 @@
 //! Structures: a counter up to the number of collectors per warp, beside the scoreboard's 263 bits.
 //! Stalls: `raw`, `raw_memory` and `waw` where there is such a hazard, else `war`.
 
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
+use crate::slab::{Flight, Window};
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;

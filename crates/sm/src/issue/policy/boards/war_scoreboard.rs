@@ -14,11 +14,12 @@
 //! and `waw`.
 
 use super::Release;
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::RegSet;
 use crate::observe::stalls::Stall;
+use crate::resolved::RegSet;
+use crate::slab::{Flight, Window};
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;

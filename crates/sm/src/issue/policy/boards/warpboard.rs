@@ -15,10 +15,11 @@
 //! not find out: the name is for the report), else `war`.
 
 use super::Release;
-use crate::inflight::{Flight, InstId, Window};
+use crate::inflight::InstId;
 use crate::issue::policy::boards::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::issue::policy::{Each, Structure};
 use crate::observe::stalls::Stall;
+use crate::slab::{Flight, Window};
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;

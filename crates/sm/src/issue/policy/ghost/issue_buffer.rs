@@ -1,9 +1,10 @@
 //! The issue buffer of GhOST: instructions of each warp after their dependence check, with what each
 //! waits for as bit masks over the warp's locations.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::stalls::Stall;
+use crate::slab::Window;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;

@@ -85,12 +85,13 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
-use crate::inflight::{Flight, InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors, read_guard};
+use crate::slab::{Flight, Window};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
@@ -522,7 +523,7 @@ kit::persist! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inflight::Slab;
+    use crate::slab::Slab;
     use crate::spec::{CoreOptions, TimingTable};
 
     #[test]

@@ -14,8 +14,9 @@
 //! - D-P2: loads and atomics to global and local memory have a TLB check; it ends a fixed time after
 //!   they have left their operand collector and never misses.
 
-use crate::inflight::{InstId, Window};
-use crate::kernel::{Names, RegSet};
+use crate::inflight::InstId;
+use crate::resolved::{Names, RegSet};
+use crate::slab::Window;
 use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use isa::{Access, Control, MemAccess, Space, WarpSlot};

@@ -1,8 +1,9 @@
 //! The order of a warp's accesses to memory: by kind, or by the bytes that they touch.
 
 use super::waits::{Entry, Places, SPAN};
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::extent::{Extent, overlap};
+use crate::slab::Window;
 use crate::warps::PerWarp;
 use isa::{Access, CacheOp, MemAccess, Space};
 use kit::bits::set_bits;

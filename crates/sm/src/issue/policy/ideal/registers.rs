@@ -1,7 +1,8 @@
 //! Dependences through registers: by name, or with every write to a register of its own.
 
 use super::waits::{AllWaiters, Cause, Entry, Places, Waits, wait};
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
+use crate::slab::Window;
 use crate::warps::PerWarp;
 use crate::warps::mask::MOST_WARPS;
 use crate::warps::rows::widened;

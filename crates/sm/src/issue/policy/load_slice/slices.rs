@@ -1,8 +1,9 @@
 //! Iterative backward dependency analysis: the instruction slice table (IST) and the register dependence table
 //! (RDT).
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::{Each, Structure};
+use crate::slab::Window;
 use crate::warps::rows::widened;
 use isa::{Access, Control, RegFile, RegId, WarpSlot};
 

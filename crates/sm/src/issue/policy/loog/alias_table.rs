@@ -1,7 +1,8 @@
 //! The register alias tables of all warps, and who waits for whose result.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::inflight::{InFlight, InstId};
 use crate::observe::stalls::Stall;
+use crate::slab::Window;
 use crate::warps::mask::MOST_WARPS;
 use crate::warps::rows::widened;
 use isa::{Access, RegFile, RegId, WarpSlot};

@@ -1,9 +1,10 @@
 //! The instruction buffer of SOCGPU and its dependence matrix, of all warps.
 
 use super::parameters::{SocgpuConfig, Until};
-use crate::inflight::{InFlight, InstId, Window};
-use crate::kernel::{Names, RegSet};
+use crate::inflight::{InFlight, InstId};
 use crate::observe::stalls::Stall;
+use crate::resolved::{Names, RegSet};
+use crate::slab::Window;
 use crate::spec::Pipe;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -377,8 +378,8 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inflight::Slab;
     use crate::kernel::{Code, ResidentKernel};
+    use crate::slab::Slab;
     use crate::spec::{CoreOptions, CoreSpec, TimingTable};
     use isa::{Dim3, DynInst, InstSpec, KernelId, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
     use std::sync::Arc;
@@ -412,10 +413,10 @@ mod tests {
             let mut slab = Slab::with_capacity(lines.len());
             let ids = (0..lines.len()).map(|order| {
                 let pc = Pc::from(order);
-                let micro = code.micro(pc);
-                let record = slab.take_record(micro);
+                let template = code.template(pc);
+                let record = slab.take_record(&template.inst);
                 *slab.record_mut(record) = DynInst { pc, next_pc: Some(Pc(pc.0 + 1)), ..DynInst::default() };
-                slab.insert((WARP, KernelId(0), order as u32), (micro, code.names(pc)), record)
+                slab.insert(template, (WARP, KernelId(0), order as u32), (0, false, false), record)
             });
             let ids = ids.collect();
             Self { kernels: [ResidentKernel::new(code, shape, &spec)], slab, ids }

@@ -1,0 +1,230 @@
+//! Static instructions resolved: their pipe, timing and registers, as stages ask for them.
+
+use crate::spec::Pipe;
+use isa::{Control, MemAccess, OpClass, Program, RegId, Work};
+
+/// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
+/// per program. What it names stands apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Micro {
+    /// Kind of work.
+    pub class: OpClass,
+    /// What its lanes do, as far as energy goes.
+    pub work: Work,
+    /// Where it executes.
+    pub pipe: Pipe,
+    /// Effect on control flow.
+    pub control: Control,
+    /// Memory access, if it is one.
+    pub mem: Option<MemAccess>,
+    /// From entry into the unit to the result, in cycles.
+    pub latency_cycles: u16,
+    /// From its entry into the unit to the next instruction's, in cycles.
+    pub initiation_cycles: u16,
+    /// How many registers it reads through operand collectors.
+    pub vector_srcs: u8,
+    /// How many registers it writes.
+    pub dsts: u8,
+    /// How many of these lie in the register file.
+    pub vector_dsts: u8,
+    /// Some of its registers have no place in a [`RegSet`].
+    pub(crate) is_wide: bool,
+}
+
+impl Micro {
+    /// What a place for an instruction holds before the first one comes.
+    pub(crate) const NOTHING: Self = Self {
+        class: OpClass::Nop,
+        work: Work::ALL[0],
+        pipe: Pipe(0),
+        control: Control::None,
+        mem: None,
+        latency_cycles: 0,
+        initiation_cycles: 0,
+        vector_srcs: 0,
+        dsts: 0,
+        vector_dsts: 0,
+        is_wide: false,
+    };
+}
+
+/// What a static instruction names, for stages that look at its registers.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Names {
+    /// Its registers.
+    pub operands: Operands,
+    /// The registers that it reads.
+    pub reads: RegSet,
+    /// Those that it writes.
+    pub writes: RegSet,
+    /// Where they lie.
+    pub banks: Banks,
+}
+
+/// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
+/// lies in bank 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Banks {
+    /// How often it reads each of them, three times at most: the lower bits of these numbers, and the higher ones.
+    pub reads: [u64; 2],
+    /// It reads some more than three times.
+    pub has_many: bool,
+    /// Those that it writes.
+    pub writes: u64,
+}
+
+impl Banks {
+    pub fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
+        let (writes, reads) = operands.split_at(dsts);
+        let vector = |reg: &&RegId| program.regs.is_vector(**reg);
+        let bank = |reg: &RegId| 1 << (u32::from(reg.0) % count);
+        let mut banks =
+            Self { writes: writes.iter().filter(vector).map(bank).fold(0, |set, bank| set | bank), ..Self::default() };
+        reads.iter().filter(vector).for_each(|reg| banks.add_read(bank(reg)));
+        banks
+    }
+
+    /// One more read of `bank`, a bit.
+    pub fn add_read(&mut self, bank: u64) {
+        let [low, high] = self.reads;
+        if low & high & bank != 0 {
+            self.has_many = true;
+        } else {
+            self.reads = [low ^ bank, high ^ low & bank];
+        }
+    }
+
+    /// Those that it reads.
+    #[inline]
+    pub fn read(&self) -> u64 {
+        self.reads[0] | self.reads[1]
+    }
+}
+
+/// A set of registers below [`RegSet::BOUND`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RegSet([u64; RegSet::BOUND / 64]);
+
+impl RegSet {
+    /// Registers from here on have no place in such a set.
+    pub const BOUND: usize = 256;
+
+    /// Those of `regs` that have a place.
+    pub fn of(regs: &[RegId]) -> Self {
+        let mut set = Self::default();
+        for reg in regs.iter().filter(|r| r.index() < Self::BOUND) {
+            set.0[reg.index() / 64] |= 1 << (reg.index() % 64);
+        }
+        set
+    }
+
+    /// Whether the two have a register in common.
+    #[inline]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |common, (a, b)| common | a & b) != 0
+    }
+
+    /// Adds those in `other`.
+    #[inline]
+    pub fn insert(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Adds `reg`, if it has a place.
+    #[inline]
+    pub fn put(&mut self, reg: RegId) {
+        if let Some(word) = self.0.get_mut(reg.index() / 64) {
+            *word |= 1 << (reg.index() % 64);
+        }
+    }
+
+    /// Takes `reg` out.
+    #[inline]
+    pub fn take(&mut self, reg: RegId) {
+        if let Some(word) = self.0.get_mut(reg.index() / 64) {
+            *word &= !(1 << (reg.index() % 64));
+        }
+    }
+
+    /// Takes out those in `other`.
+    #[inline]
+    pub fn remove(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a &= !b);
+    }
+
+    /// Whether it is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().fold(0, |all, a| all | a) == 0
+    }
+}
+
+/// Most registers that an instruction carries with it.
+const INLINE_REGISTERS: usize = 8;
+
+/// An instruction's registers: those written, then those read from the banked register file, then
+/// the others read. If they are many, they stand with all of the [`Code`](crate::Code).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Operands {
+    inline: [RegId; INLINE_REGISTERS],
+    start: u32,
+    pub dsts: u8,
+    /// End of those read from the register file.
+    pub vector_end: u8,
+    /// End of all.
+    end: u8,
+    /// They stand in the code.
+    is_long: bool,
+}
+
+impl Operands {
+    /// Splits the registers of an instruction and appends them to `pool`.
+    pub fn new(program: &Program, dsts: &[RegId], srcs: &[RegId], pool: &mut Vec<RegId>) -> Self {
+        let start = pool.len();
+        pool.extend_from_slice(dsts);
+        // A register that an instruction names twice is read once.
+        let named_first = |(i, reg): (usize, &RegId)| (!srcs[..i].contains(reg)).then_some(*reg);
+        pool.extend(srcs.iter().enumerate().filter_map(named_first).filter(|r| program.regs.is_vector(*r)));
+        let vector_end = (pool.len() - start) as u8;
+        pool.extend(srcs.iter().enumerate().filter_map(named_first).filter(|r| !program.regs.is_vector(*r)));
+        let all = &pool[start..];
+        let is_long = all.len() > INLINE_REGISTERS;
+        let mut inline = [RegId(0); INLINE_REGISTERS];
+        if !is_long {
+            inline[..all.len()].copy_from_slice(all);
+        }
+        // An instruction with more than 255 registers could not be encoded; its tail goes unseen.
+        let end = all.len().min(255) as u8;
+        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long }
+    }
+
+    #[inline]
+    fn all<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+        if self.is_long { self.in_code(registers) } else { &self.inline }
+    }
+
+    #[cold]
+    fn in_code<'a>(&self, registers: &'a [RegId]) -> &'a [RegId] {
+        let start = self.start as usize;
+        &registers[start..start + self.end as usize]
+    }
+
+    /// Registers written. `registers` are those of the code.
+    #[inline]
+    pub fn dsts<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+        &self.all(registers)[..self.dsts as usize]
+    }
+
+    /// Registers read.
+    #[inline]
+    pub fn srcs<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+        &self.all(registers)[self.dsts as usize..self.end as usize]
+    }
+
+    /// Registers read through operand collectors.
+    #[inline]
+    pub fn vector_srcs<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+        &self.all(registers)[self.dsts as usize..self.vector_end as usize]
+    }
+}
