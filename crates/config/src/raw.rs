@@ -6,7 +6,7 @@ use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, quantity, validate};
 use kit::suggest::nearest;
 use kit::text::excerpt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
@@ -261,7 +261,7 @@ impl Raw {
     fn check_keys(&self) -> (Vec<Problem>, bool) {
         let (mut problems, mut readable) = (Vec::new(), true);
         let paths: Vec<_> = schema::paths().collect();
-        let known: BTreeMap<&str, _> = paths.iter().map(|(path, key)| (path.as_str(), *key)).collect();
+        let known: HashMap<&str, _> = paths.iter().map(|(path, key)| (path.as_str(), *key)).collect();
         for (path, Entry { value, .. }) in &self.values {
             if problems.len() == MOST_PROBLEMS {
                 return (problems, false);
@@ -296,9 +296,12 @@ impl Raw {
             }
         }
         for (path, key) in &paths {
+            if self.values.contains_key(path) {
+                continue;
+            }
             let in_table = schema::is_in_optional_table(path);
             let is_needed = if in_table { self.has_sibling(path) } else { !key.optional };
-            if self.values.contains_key(path) || !is_needed {
+            if !is_needed {
                 continue;
             }
             let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));
@@ -413,7 +416,7 @@ impl Flattener<'_> {
     fn table(&mut self, prefix: &str, table: &DeTable<'_>, depth: u32) {
         for (key, value) in table {
             let path =
-                if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+                if prefix.is_empty() { key.get_ref().to_string() } else { [prefix, ".", key.get_ref()].concat() };
             let spot = self.lines.spot(key.span().start);
             match value.get_ref() {
                 DeValue::Table(_) if depth >= MAX_DEPTH => {

@@ -160,22 +160,31 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
+type Words = fn() -> Vec<&'static str>;
+
+/// The placeholders in paths, with the words for each.
+const PLACEHOLDERS: [(&str, Words); 5] = [
+    ("<cache>", || CACHES.to_vec()),
+    ("<unit>", || Unit::ALL.iter().map(|u| u.name()).collect()),
+    ("<timing>", || TIMINGS.to_vec()),
+    ("<class>", || OpClass::ALL.iter().map(|c| c.name()).collect()),
+    ("<type>", || MatrixType::ALL.iter().map(|t| t.name()).collect()),
+];
+
 /// Every concrete path, placeholders replaced.
 pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
     KEYS.iter().flat_map(|key| {
         let mut paths = vec![key.path.to_string()];
-        for (placeholder, words) in [
-            ("<cache>", CACHES.to_vec()),
-            ("<unit>", Unit::ALL.iter().map(|u| u.name()).collect()),
-            ("<timing>", TIMINGS.to_vec()),
-            ("<class>", OpClass::ALL.iter().map(|c| c.name()).collect()),
-            ("<type>", MatrixType::ALL.iter().map(|t| t.name()).collect()),
-        ] {
-            if key.path.contains(placeholder) {
-                paths = paths.iter().flat_map(|p| words.iter().map(|w| p.replace(placeholder, w))).collect();
-            }
+        let placeholders: &[_] = if key.path.contains('<') { &PLACEHOLDERS } else { &[] };
+        for (placeholder, words) in placeholders {
+            let replaced = |path: String| match path.split_once(placeholder) {
+                Some((before, after)) => words().into_iter().map(|word| [before, word, after].concat()).collect(),
+                None => vec![path],
+            };
+            paths = paths.into_iter().flat_map(replaced).collect();
         }
-        paths.into_iter().filter(|path| !is_untimed(path)).map(move |path| (path, key))
+        let has_class = key.path.contains("<class>");
+        paths.into_iter().filter(move |path| !has_class || !is_untimed(path)).map(move |path| (path, key))
     })
 }
 

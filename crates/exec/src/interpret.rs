@@ -54,48 +54,81 @@ macro_rules! file {
 
 /// Borrows what the warp can load from and store to.
 macro_rules! spaces {
-    ($warp:expr, $env:expr) => {
+    ($warp:expr, $memory:expr, $cta:expr, $launch:expr) => {
         Spaces {
-            device: &mut $env.memory,
-            shared: &mut $env.cta.shared,
+            device: &mut $memory,
+            shared: &mut $cta.shared,
             local: &mut $warp.local,
-            params: &$env.launch.params,
+            params: &$launch.params,
             frame: $warp.stack.frame().map_or(0, |f| f.data.frame),
         }
     };
 }
 
+/// What has happened to an instruction that has not faulted.
+#[derive(Debug)]
+pub(crate) enum Done<'a> {
+    /// It has computed: registers and predicates from others, and the next instruction follows it.
+    Computed,
+    /// It has been executed.
+    More,
+    /// It has yet to be executed, by these lanes: [`execute_rarely`].
+    Left(&'a Op, LaneMask),
+}
+
 /// Executes the next instruction of `warp`, which runs PTX and has not ended. Fills in `out`.
-#[inline(never)]
-pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
+pub(crate) fn execute(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
+    match execute_often(warp, env.launch, || (env.memory.reborrow(), &mut *env.cta), out)? {
+        Done::Left(op, mask) => execute_rarely(op, warp, mask, env, out),
+        Done::Computed | Done::More => Ok(()),
+    }
+}
+
+/// As [`execute`], if the operation is one of the frequent ones. Those that only compute need nothing but registers.
+#[inline(always)]
+pub(crate) fn execute_often<'a, 'm>(
+    warp: &mut Warp,
+    launch: &'a Launch,
+    memory: impl FnOnce() -> (View<'m>, &'m mut Cta),
+    out: &mut DynInst,
+) -> Result<Done<'a>, Stop> {
     let pc = warp.stack.pc().unwrap_or(0);
-    let Guarded { op, guard, .. } = &kernel.code[pc as usize];
+    let Guarded { op, guard, .. } = &launch.kernel.code[pc as usize];
     let active = warp.stack.active();
     let mask = match *guard {
         Pred::TRUE => active,
-        guard => file!(warp, &env.launch.constants, active).pred(guard) & active,
+        guard => file!(warp, &launch.constants, active).pred(guard) & active,
     };
     out.pc = isa::Pc(pc);
     out.reconverge = warp.stack.reconvergence().map(isa::Pc);
     out.mask = mask;
     out.active = active;
     out.diverged = false;
-    match op {
+    let mut file = file!(warp, &launch.constants, mask);
+    if compute(op, &mut file) {
+        warp.stack.advance();
+        return Ok(Done::Computed);
+    }
+    let done = match op {
+        Op::Load(t) | Op::FrameLoad(t) => {
+            let (mut device, cta) = memory();
+            access::load(&mut file, &mut spaces!(warp, device, cta, launch), t, out)
+        }
+        Op::Store(t) | Op::FrameStore(t) => {
+            let (mut device, cta) = memory();
+            access::store(&file, &mut spaces!(warp, device, cta, launch), t, out)
+        }
         Op::Branch { target, reconverge } => {
             out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
-            return Ok(());
+            return Ok(Done::More);
         }
-        Op::BranchTable { .. } | Op::Call(_) | Op::Return | Op::Exit => {
-            return execute_control(op, warp, kernel, mask, env, out);
-        }
-        _ => {
-            if let Err(stop) = operate_here(op, warp, kernel, mask, env, out) {
-                return put_off(stop, mask, warp);
-            }
-        }
+        _ => return Ok(Done::Left(op, mask)),
+    };
+    match done {
+        Ok(()) => warp.stack.advance(),
+        Err(stop) => put_off(stop, mask, warp)?,
     }
-    warp.stack.advance();
-    Ok(())
+    Ok(Done::More)
 }
 
 /// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is no trap.
@@ -190,35 +223,19 @@ pub(crate) fn operate(
     env: &mut Environment<'_>,
     out: &mut DynInst,
 ) -> Outcome {
-    operate_here(op, warp, kernel, mask, env, out)
-}
-
-/// As [`operate`], compiled into the caller, so that one jump leads to the operation.
-#[inline(always)]
-fn operate_here(
-    op: &Op,
-    warp: &mut Warp,
-    kernel: &Kernel,
-    mask: LaneMask,
-    env: &mut Environment<'_>,
-    out: &mut DynInst,
-) -> Outcome {
     let mut file = file!(warp, &env.launch.constants, mask);
     if compute(op, &mut file) {
         return Ok(());
     }
     match op {
         Op::Load(t) | Op::FrameLoad(t) => {
-            let mut spaces = spaces!(warp, env);
-            access::load(&mut file, &mut spaces, t, out)?;
+            access::load(&mut file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
         }
         Op::Store(t) | Op::FrameStore(t) => {
-            let mut spaces = spaces!(warp, env);
-            access::store(&file, &mut spaces, t, out)?;
+            access::store(&file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
         }
-        _ => return operate_rarely(op, warp, kernel, mask, env, out),
+        _ => operate_rarely(op, warp, kernel, mask, env, out),
     }
-    Ok(())
 }
 
 /// The less frequent operations.
@@ -236,7 +253,7 @@ fn operate_rarely(
     if compute_rarely(op, &mut file) {
         return Ok(());
     }
-    let mut spaces = spaces!(warp, env);
+    let mut spaces = spaces!(warp, env.memory, env.cta, env.launch);
     match op {
         Op::Special(special, d) => {
             if special.is_time() {
@@ -308,16 +325,16 @@ fn operate_rarely(
     Ok(())
 }
 
-/// Control flow of PTX other than direct branches.
+/// The less frequent operations, control flow of PTX other than direct branches among them.
 #[inline(never)]
-fn execute_control(
+pub(crate) fn execute_rarely(
     op: &Op,
     warp: &mut Warp,
-    kernel: &Kernel,
     mask: LaneMask,
     env: &mut Environment<'_>,
     out: &mut DynInst,
 ) -> Outcome {
+    let kernel = &*env.launch.kernel;
     match op {
         Op::BranchTable { table, index, reconverge } => {
             let file = file!(warp, &env.launch.constants, mask);
@@ -331,10 +348,14 @@ fn execute_control(
             };
         }
         Op::Return => calls::ret(warp, kernel, mask),
-        _ => {
+        Op::Exit => {
             warp.stack.exit(mask);
             warp.end_calls(kernel);
         }
+        _ => match operate_rarely(op, warp, kernel, mask, env, out) {
+            Ok(()) => warp.stack.advance(),
+            Err(stop) => return put_off(stop, mask, warp),
+        },
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
-use crate::interpret::{Environment, execute, resume};
+use crate::interpret::{Done, Environment, execute, execute_often, execute_rarely, resume};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
+use crate::launch::Launch;
 use crate::machine;
 use crate::memory::{Own, Reader};
 use crate::spot::spot;
@@ -102,21 +103,21 @@ impl LiveStream {
         let ctas: u64 = self.ctas.iter().map(|c| u64::from(c.shared.bytes())).sum();
         warps + ctas
     }
+}
 
-    /// Writes the result of the reduction that a warp waits for to all warps that wait for it. The first of them
-    /// that continues calls this; by the contract, the barrier is complete then.
-    #[cold]
-    #[inline(never)]
-    fn finish_reduction(&mut self, slot: WarpSlot) {
-        let warp = &self.warps[slot.index()];
-        let Some(PendingReduction { barrier, .. }) = warp.pending else { return };
-        let cta = &mut self.ctas[warp.cta as usize];
-        let value = std::mem::take(&mut cta.reductions[barrier as usize]);
-        for slot in &cta.warps {
-            let warp = &mut self.warps[slot.index()];
-            if warp.pending.is_some_and(|p| p.barrier == barrier) {
-                warp.take_reduction(value);
-            }
+/// Writes the result of the reduction that a warp waits for to all warps that wait for it. The first of them
+/// that continues calls this; by the contract, the barrier is complete then.
+#[cold]
+#[inline(never)]
+fn finish_reduction(warps: &mut [Warp], ctas: &mut [Cta], slot: WarpSlot) {
+    let warp = &warps[slot.index()];
+    let Some(PendingReduction { barrier, .. }) = warp.pending else { return };
+    let cta = &mut ctas[warp.cta as usize];
+    let value = std::mem::take(&mut cta.reductions[barrier as usize]);
+    for slot in &cta.warps {
+        let warp = &mut warps[slot.index()];
+        if warp.pending.is_some_and(|p| p.barrier == barrier) {
+            warp.take_reduction(value);
         }
     }
 }
@@ -269,11 +270,11 @@ pub(crate) enum Turn {
 }
 
 impl<'a> Parts<'a> {
-    /// What an instruction of a warp of `cta` may touch; `None` if the launch has ended.
+    /// What an instruction of a warp of `cta` of `launch` may touch.
     #[inline(always)]
-    fn environment(self, cta: &'a mut Cta, context: StepContext) -> Option<Environment<'a>> {
-        let Self { memory, images, rest, launch, gpu } = self;
-        Some(Environment { memory, images, rest, cta, launch: launch?, gpu, context })
+    fn environment(self, launch: &'a Launch, cta: &'a mut Cta, context: StepContext) -> Environment<'a> {
+        let Self { memory, images, rest, launch: _, gpu } = self;
+        Environment { memory, images, rest, cta, launch, gpu, context }
     }
 }
 
@@ -292,13 +293,15 @@ impl LiveStream {
         if self.warps[slot.index()].way == Way::Watched {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
         }
-        if self.warps[slot.index()].pending.is_some() {
-            self.finish_reduction(slot);
-        }
         let Self { warps, ctas, reader, .. } = self;
+        if warps[slot.index()].pending.is_some() {
+            finish_reduction(warps, ctas, slot);
+        }
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
-        let Some(mut env) = shared.alone(warp.launch, reader).environment(cta, *context) else { return Ok(Turn::Done) };
+        let parts = shared.alone(warp.launch, reader);
+        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
+        let mut env = parts.environment(launch, cta, *context);
         let kernel = &*env.launch.kernel;
         let insts = kernel.program.insts();
         for _ in 0..most {
@@ -309,7 +312,7 @@ impl LiveStream {
             let done = if warp.is_machine_code {
                 machine::execute(warp, kernel, &mut env, out)
             } else {
-                execute(warp, kernel, &mut env, out)
+                execute(warp, &mut env, out)
             };
             env.context.now += 1;
             *context = env.context;
@@ -376,28 +379,45 @@ impl LiveStream {
         out: &mut DynInst,
         before: impl FnOnce(&Warp),
     ) -> Result<(), Box<Fault>> {
-        if self.warps[slot.index()].pending.is_some() {
-            self.finish_reduction(slot);
-        }
         let Self { warps, ctas, own, reader, .. } = self;
-        let warp = &mut warps[slot.index()];
+        let mut warp = &mut warps[slot.index()];
+        if warp.pending.is_some() {
+            finish_reduction(warps, ctas, slot);
+            warp = &mut warps[slot.index()];
+        }
         before(warp);
         out.held = false;
-        let cta = &mut ctas[warp.cta as usize];
         let reductions = own.reductions.len();
-        let parts = match &mut device {
+        let mut parts = match &mut device {
             Device::Frozen(state) => state.frozen(warp.launch, own, reader),
             Device::Alone(state) => state.alone(warp.launch, reader),
         };
         // A launch exists as long as its CTAs are resident.
-        let Some(mut env) = parts.environment(cta, context) else { return Ok(()) };
-        let kernel = &env.launch.kernel;
-        let (done, next, is_watched) = match warp.way {
-            Way::Ptx => (execute(warp, kernel, &mut env, out), warp.stack.pc(), false),
-            Way::MachineCode => (machine::execute(warp, kernel, &mut env, out), warp.groups.pc(), false),
-            Way::Watched => (execute_watched(warp, &mut env, out), warp.pc(), true),
+        let Some(launch) = parts.launch else { return Ok(()) };
+        let cta = warp.cta as usize;
+        let often = if warp.way == Way::Ptx {
+            execute_often(warp, launch, || (parts.memory.reborrow(), &mut ctas[cta]), out).map(Some)
+        } else {
+            Ok(None)
         };
-        out.next_pc = next.map(Pc);
+        let done = match often {
+            Ok(Some(Done::Computed)) => {
+                out.next_pc = warp.stack.pc().map(Pc);
+                return Ok(());
+            }
+            Ok(Some(Done::More)) => Ok(()),
+            Err(stop) => Err(stop),
+            Ok(left) => {
+                let mut env = parts.environment(launch, &mut ctas[cta], context);
+                match left {
+                    Some(Done::Left(op, mask)) => execute_rarely(op, warp, mask, &mut env, out),
+                    _ if warp.way == Way::MachineCode => machine::execute(warp, &launch.kernel, &mut env, out),
+                    _ => execute_watched(warp, &mut env, out),
+                }
+            }
+        };
+        let is_watched = warp.way == Way::Watched;
+        out.next_pc = warp.pc().map(Pc);
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
         }
@@ -498,8 +518,10 @@ impl LiveStream {
         let Self { warps, ctas, reader, unused, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
-        let Some(mut env) = shared.alone(warp.launch, reader).environment(cta, context) else { return Ok(()) };
-        let kernel = &env.launch.kernel;
+        let parts = shared.alone(warp.launch, reader);
+        let Some(launch) = parts.launch else { return Ok(()) };
+        let mut env = parts.environment(launch, cta, context);
+        let kernel = &launch.kernel;
         unused.pc = pc;
         let done = if warp.is_machine_code {
             machine::resume(warp, kernel, &mut env, unused)
@@ -530,5 +552,5 @@ impl LiveStream {
 #[inline(never)]
 fn execute_watched(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let kernel = &env.launch.kernel;
-    if warp.is_machine_code { machine::execute(warp, kernel, env, out) } else { execute(warp, kernel, env, out) }
+    if warp.is_machine_code { machine::execute(warp, kernel, env, out) } else { execute(warp, env, out) }
 }

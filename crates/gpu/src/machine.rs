@@ -14,8 +14,9 @@
 //! **Time is exact** where nothing else runs: a kernel ends in the cycle of its last CTA's end, launch latencies end in
 //! their cycle, samples are of their cycle. A window is cut there. What windows change:
 //! - Where CTAs wait for places, a unit pauses when one of its CTAs has ended, until all units have paused or have done
-//!   the window. Then all that have paused get their next CTAs, in the order of the cycles of their pauses. Each CTA
-//!   starts in the cycle after an end, but one may go to a unit that paused later than a unit that pauses once more.
+//!   the window. Then those that have paused get their next CTAs by turns: first those that have worked the fewest cycles
+//!   since their first end in the window, and these in the order of the cycles of their pauses. Each CTA starts in the
+//!   cycle after an end, but one may go to a unit that paused later than a unit that pauses once more.
 //! - What has left a core's queue to the crossbar since the window before the last, the core estimates where the queue
 //!   would be full ([`mem::Drain`]).
 //! - While other kernels run, a kernel counts as ended at the window's end.
@@ -99,6 +100,15 @@ struct Shift {
     units: Vec<usize>,
     end: Cycle,
     stop: StopAt,
+}
+
+/// A unit that has paused at the end of a CTA, in the order in which units get CTAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Paused {
+    turn: u32,
+    /// First cycle in which it may get a CTA.
+    from: Cycle,
+    unit: usize,
 }
 
 impl<C: Core> Work for Floor<'_, C> {
@@ -433,9 +443,10 @@ impl<C: Core> Control<C> {
         let end = window_end.min(limit).min(cut);
         self.dispatch(floor, end);
         let memory_parts = self.begin_memory(floor, window_end);
-        floor
-            .each_unit()
-            .for_each(|mut unit| (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every));
+        floor.each_unit().for_each(|mut unit| {
+            (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every);
+            unit.begin_window(start);
+        });
         crew.begin_window(memory_parts);
         self.run_units(floor, crew, end);
         crew.end_window();
@@ -477,14 +488,20 @@ impl<C: Core> Control<C> {
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
     fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle) {
         let (start, mut is_first) = (self.now, true);
-        write(&floor.shift).units = (0..floor.units.len()).collect();
+        let mut paused = Vec::new();
+        // The shift of the window before ends.
+        write(&floor.shift).units.clear();
+        write(&floor.shift).units.extend(0..floor.units.len());
         loop {
             // What gets no CTA has no reason to pause.
             let pause = end - start > 1 && self.dispatcher.has_work(start);
             let stop = if pause { StopAt::EachEnd } else { StopAt::LastEnd };
+            if !pause {
+                write(&floor.shift).units.extend(paused.drain(..).map(|Paused { unit, .. }| unit));
+            }
             let tasks = self.hand_out(floor, end, stop);
             crew.run(tasks, std::mem::take(&mut is_first));
-            if !pause || !self.refill(floor, end) {
+            if !pause || !self.refill(floor, end, &mut paused) {
                 break;
             }
         }
@@ -508,24 +525,26 @@ impl<C: Core> Control<C> {
         shift.units.len()
     }
 
-    /// Units that have paused, which are the shift from now on, get the CTAs for which they have places now. Returns
-    /// whether any has paused.
-    fn refill(&mut self, floor: &Floor<'_, C>, end: Cycle) -> bool {
-        let mut paused = Vec::new();
-        write(&floor.shift).units.retain(|&number| {
+    /// Of the units that have `paused`, to which those of the shift come, the ones whose turn is first are the shift
+    /// from now on, and get the CTAs for which they have places now. Returns whether there are any.
+    fn refill(&mut self, floor: &Floor<'_, C>, end: Cycle, paused: &mut Vec<Paused>) -> bool {
+        let mut shift = write(&floor.shift);
+        for number in shift.units.drain(..) {
             let mut unit = own(&floor.units[number]);
-            let at = unit.paused.take();
-            // A unit takes one CTA in a cycle, and those that it has been given come first.
-            let from = at.map(|at| unit.starts.back().map_or(at, |start| start.at.max(at)));
-            paused.extend(from.map(|from| (from, number)));
-            at.is_some()
-        });
+            if let Some(at) = unit.paused.take() {
+                // A unit takes one CTA in a cycle, and those that it has been given come first.
+                let from = unit.starts.back().map_or(at, |start| start.at.max(at));
+                paused.push(Paused { turn: unit.turn, from, unit: number });
+            }
+        }
         paused.sort_unstable();
-        let Some(&(first, _)) = paused.first() else { return false };
+        let Some(&Paused { turn, from: first, .. }) = paused.first() else { return false };
+        let now = paused.partition_point(|unit| unit.turn == turn);
+        shift.units.extend(paused[..now].iter().map(|paused| paused.unit));
         let mut free = BitSet::new(floor.units.len() * self.cores_per_unit);
-        let mut paused = paused.into_iter().peekable();
+        let mut paused = paused.drain(..now).peekable();
         for cycle in first..end - 1 {
-            while let Some((_, unit)) = paused.next_if(|&(at, _)| at <= cycle) {
+            while let Some(Paused { unit, .. }) = paused.next_if(|paused| paused.from <= cycle) {
                 let mut unit = own(&floor.units[unit]);
                 let first = unit.first;
                 for (place, core) in unit.cores.iter_mut().enumerate() {

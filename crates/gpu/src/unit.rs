@@ -27,7 +27,7 @@ pub(crate) enum StopAt {
     End,
     /// At the end of its last CTA.
     LastEnd,
-    /// It pauses at each end of a CTA.
+    /// It pauses at each end of a CTA, until its [turn](Unit::turn).
     EachEnd,
 }
 
@@ -43,12 +43,18 @@ pub(crate) struct Unit<C: Core> {
     due: Vec<Cycle>,
     /// CTAs that the dispatcher has given it, in the order of their cycles.
     pub starts: VecDeque<Start>,
-    /// The first cycle that has not been done.
-    done: Cycle,
+    /// The first cycle in which the next part of a reply may leave the crossbar; all before it are done, or nothing else
+    /// leaves in them.
+    gate_free_at: Cycle,
+    /// The replies that have left the crossbar in this window: the cycle of each, and what had been counted before it.
+    ejected: Vec<(Cycle, AnswerCounters)>,
     /// The cycle of the last end of a CTA that the machine has not seen.
     pub ended: Option<Cycle>,
     /// The same, if it has paused for a new CTA.
     pub paused: Option<Cycle>,
+    /// Its turn among the units that pause: the number of cycles with work in this window since its first end of a CTA,
+    /// that cycle included.
+    pub turn: u32,
     /// The first fault: its cycle, its core.
     pub fault: Option<(Cycle, usize, Box<Fault>)>,
     /// Cores have been ticked since the last exchange.
@@ -76,9 +82,11 @@ impl<C: Core> Unit<C> {
             gate: Gate::new(config, cluster),
             due: vec![NEVER; cores.len()],
             starts: VecDeque::new(),
-            done: 0,
+            gate_free_at: 0,
+            ejected: Vec::new(),
             ended: None,
             paused: None,
+            turn: 0,
             fault: None,
             has_run: false,
             sample_at: NEVER,
@@ -97,7 +105,15 @@ impl<C: Core> Unit<C> {
     pub fn next_event(&self) -> Cycle {
         let start = self.starts.front().map_or(NEVER, |start| start.at);
         let core = self.due.iter().fold(NEVER, |first, &due| first.min(due));
-        start.min(core).min(self.gate.next_event(self.done, &self.ports))
+        start.min(core).min(self.gate.next_event(self.gate_free_at, &self.ports))
+    }
+
+    /// A window begins with cycle `start`.
+    pub fn begin_window(&mut self, start: Cycle) {
+        self.turn = 0;
+        if self.ejected.last().is_none_or(|(cycle, _)| *cycle < start) {
+            self.ejected.clear();
+        }
     }
 
     /// Does the cycles before `end` in which anything happens, up to a fault or to where it is to stop.
@@ -128,7 +144,9 @@ impl<C: Core> Unit<C> {
             core.settle(upto);
             core.count(sum);
         }
-        answers.add(self.gate.answers());
+        // Replies of later cycles may have left the crossbar.
+        let later = self.ejected.iter().find(|(cycle, _)| *cycle >= upto);
+        answers.add(later.map_or(self.gate.answers(), |(_, before)| before));
     }
 
     /// Takes its parts of the samples up to cycle `now`: all cycles before it are done.
@@ -143,14 +161,30 @@ impl<C: Core> Unit<C> {
         }
     }
 
-    /// One cycle: a reply arrives, CTAs start, cores work. An only core goes on before `end`, until it ends a CTA or
+    /// Replies leave the crossbar, from cycle `now` to the one before `until`, as many as certainly find room: the inboxes
+    /// keep each until its cycle, so that cores need not stop for them.
+    #[inline]
+    fn eject(&mut self, now: Cycle, until: Cycle) {
+        self.gate_free_at = self.gate_free_at.max(now);
+        loop {
+            let at = self.gate.next_event(self.gate_free_at, &self.ports);
+            if at >= until {
+                return;
+            }
+            self.gate_free_at = at + 1;
+            let before = self.gate.answers().clone();
+            if let Some(place) = self.gate.eject(at, &mut self.ports) {
+                self.due[place] = self.due[place].min(at + 1);
+                self.ejected.push((at, before));
+            }
+        }
+    }
+
+    /// One cycle: replies arrive, CTAs start, cores work. An only core goes on before `end`, until it ends a CTA or
     /// the unit has something else to do than its work. Returns the last cycle done.
     #[inline]
     fn cycles(&mut self, now: Cycle, end: Cycle, kernels: &[C::Kernel], shared: &mut Access<'_, C::Shared>) -> Cycle {
-        self.done = now + 1;
-        if let Some(place) = self.gate.eject(now, &mut self.ports) {
-            self.due[place] = self.due[place].min(now + 1);
-        }
+        self.eject(now, end.min(self.sample_at));
         while let Some(&Start { place, kernel, cta, .. }) = self.starts.front().filter(|start| start.at == now) {
             self.starts.pop_front();
             let mut env = Env { kernels, shared: shared.reborrow(), port: &mut self.ports[place] };
@@ -158,7 +192,7 @@ impl<C: Core> Unit<C> {
             self.due[place] = now;
         }
         let until = if self.cores.len() == 1 { self.alone_until(now, end) } else { now };
-        let mut now = now;
+        let (mut now, mut has_ended) = (now, false);
         for place in 0..self.cores.len() {
             if self.due[place] > now {
                 continue;
@@ -166,24 +200,29 @@ impl<C: Core> Unit<C> {
             self.has_run = true;
             let core = &mut self.cores[place];
             let mut env = Env { kernels, shared: shared.reborrow(), port: &mut self.ports[place] };
-            loop {
+            let before = core.finished().len();
+            self.due[place] = loop {
                 let result = core.tick(now, &mut env);
                 let due = core.next_event(env.port);
-                self.due[place] = due;
-                if !core.finished().is_empty() {
-                    self.ended = Some(now);
-                }
+                let ended = core.finished().len();
+                has_ended |= ended > 0;
                 if let Err(fault) = result {
                     self.fault = Some((now, self.first + place, fault));
                     return now;
                 }
-                if due >= until || self.ended == Some(now) {
-                    break;
+                if ended > before {
+                    self.ended = Some(now);
+                    break due;
                 }
+                if due >= until {
+                    break due;
+                }
+                self.turn += u32::from(has_ended);
                 now = due;
-            }
+            };
         }
-        self.done = now + 1;
+        self.turn += u32::from(has_ended);
+        self.gate_free_at = self.gate_free_at.max(now + 1);
         now
     }
 
@@ -191,8 +230,8 @@ impl<C: Core> Unit<C> {
     #[inline]
     fn alone_until(&self, now: Cycle, end: Cycle) -> Cycle {
         let start = self.starts.front().map_or(NEVER, |start| start.at);
-        // A part that has arrived and does not leave waits for a core.
-        let part = self.gate.first_arrival().map_or(NEVER, |from| from.max(now + 1));
+        // A part that did not find room waits for the core.
+        let part = self.gate.first_arrival().map_or(NEVER, |from| from.max(self.gate_free_at).max(now + 1));
         end.min(self.sample_at).min(start).min(part)
     }
 
@@ -208,8 +247,10 @@ impl<C: Core> Unit<C> {
     /// # Errors
     /// As [`Persist::persist`].
     pub fn persist(&mut self, kernels: &[C::Kernel], archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { first: _, cores, ports, gate, due, starts, done, ended, paused: _, fault: _, has_run, .. } = self;
-        let Self { sample_at: _, sample_every: _, samples: _, .. } = self;
+        let Self {
+            first: _, cores, ports, gate, due, starts, gate_free_at, ended, paused: _, fault: _, has_run, ..
+        } = self;
+        let Self { turn: _, ejected: _, sample_at: _, sample_every: _, samples: _, .. } = self;
         if !starts.is_empty() {
             return Err(Mismatch::new("a CTA is about to start"));
         }
@@ -217,7 +258,7 @@ impl<C: Core> Unit<C> {
         each(ports, archive)?;
         gate.persist(archive)?;
         each(due, archive)?;
-        done.persist(archive)?;
+        gate_free_at.persist(archive)?;
         ended.persist(archive)?;
         has_run.persist(archive)
     }

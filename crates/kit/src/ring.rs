@@ -95,9 +95,15 @@ impl<T: Copy> Ring<T> {
             std::mem::swap(self, other);
             return;
         }
-        while let Some(entry) = self.pop_front() {
-            other.push_back(entry);
-        }
+        self.iter().for_each(|&entry| other.push_back(entry));
+        self.drop_front(self.len);
+    }
+
+    /// Removes the `count` oldest entries, which there must be.
+    #[inline(always)]
+    pub fn drop_front(&mut self, count: usize) {
+        self.first = self.first.wrapping_add(count);
+        self.len -= count;
     }
 
     /// Inserts an entry before entry number `i`, or at the end.
@@ -107,6 +113,16 @@ impl<T: Copy> Ring<T> {
             let (from, to) = (self.place(i - 1), self.place(i));
             self.slots.swap(from, to);
         }
+    }
+
+    /// Removes entry number `i`, which there must be, and returns it.
+    pub fn remove(&mut self, i: usize) -> T {
+        for i in i + 1..self.len {
+            let (from, to) = (self.place(i), self.place(i - 1));
+            self.slots.swap(from, to);
+        }
+        self.len -= 1;
+        self.slots[self.place(self.len)]
     }
 
     /// The entries, oldest first.
@@ -159,6 +175,14 @@ mod tests {
                     let at = (state >> 33) as usize % (model.len() + 1);
                     ring.insert(at, i);
                     model.insert(at, i);
+                }
+                10 if model.len() > 2 => {
+                    ring.drop_front(2);
+                    model.drain(..2);
+                }
+                9 if !model.is_empty() => {
+                    let at = (state >> 33) as usize % model.len();
+                    assert_eq!(Some(ring.remove(at)), model.remove(at));
                 }
                 _ => assert_eq!(ring.pop_front(), model.pop_front()),
             }

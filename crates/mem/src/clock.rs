@@ -109,6 +109,7 @@ impl Clocks {
 
     /// Calls `edge` with the edges of crossbar and L2 that belong to core cycle `t`, in order of time: those after the
     /// last core cycle and not after `t`. Edge 0 of every clock belongs to core cycle 0.
+    #[inline]
     pub fn each_edge(&self, t: Cycle, mut edge: impl FnMut(Edge)) {
         if self.interconnect.is_one() && self.l2.is_one() {
             return edge(Edge { interconnect: Some(t), l2: Some(t), dram: self.dram.floor(t) });

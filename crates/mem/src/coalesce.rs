@@ -72,7 +72,10 @@ impl Transaction {
     /// The request that asks the next level for this transaction.
     #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
-        let byte_mask = self.byte_mask();
+        let byte_mask = match self.bytes {
+            SECTOR_BYTES => self.byte_masks[(self.address % u64::from(LINE_BYTES) / u64::from(SECTOR_BYTES)) as usize],
+            _ => self.byte_mask(),
+        };
         Request { address: self.address, bytes: self.bytes, kind, local, byte_mask, token, from_dram: false }
     }
 }
@@ -124,6 +127,9 @@ impl Transactions {
 
     /// Highest address first; among equals, newest first.
     fn order(&mut self) {
+        if self.len < 2 {
+            return;
+        }
         let items = &mut self.items[..self.len];
         items.reverse();
         // Insertion sort: short, stable, and nearly always already in order.
@@ -138,7 +144,22 @@ impl Transactions {
 
     /// Deals the transactions to the banks ([`MAX_BANKS`] at most) in rounds, each of which has one of a bank at
     /// most. Those of one bank keep their order.
+    #[inline]
     pub fn deal(&mut self, bank: impl Fn(u64) -> usize) {
+        let mut banks = 0_u64;
+        let is_one_round = self.iter().all(|item| {
+            let bit = 1 << bank(item.address);
+            let is_first = banks & bit == 0;
+            banks |= bit;
+            is_first
+        });
+        if !is_one_round {
+            self.deal_rounds(bank);
+        }
+    }
+
+    #[inline(never)]
+    fn deal_rounds(&mut self, bank: impl Fn(u64) -> usize) {
         let mut of_bank = [0_u8; MAX_BANKS];
         let mut rounds = [0_u8; MAX_ACCESSES];
         for (round, item) in rounds.iter_mut().zip(&self.items[..self.len]) {

@@ -9,7 +9,7 @@ const SLOTS: u64 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Coming {
     /// The inputs by the remainder of the cycle, so that only those of the cycles in question are looked at.
-    slots: Box<[BitSet]>,
+    slots: Box<[BitSet; SLOTS as usize]>,
     /// Slots that have inputs, as a mask.
     filled: u64,
     /// The cycle of each input, [`NEVER`] for those without a packet.
@@ -20,8 +20,8 @@ pub(crate) struct Coming {
 
 impl Coming {
     pub fn new(inputs: usize) -> Self {
-        let slots = vec![BitSet::new(inputs); SLOTS as usize].into();
-        Self { slots, filled: 0, at: vec![NEVER; inputs].into(), first: NEVER }
+        let slots = std::array::from_fn(|_| BitSet::new(inputs));
+        Self { slots: Box::new(slots), filled: 0, at: vec![NEVER; inputs].into(), first: NEVER }
     }
 
     /// The first cycle in which any comes: exact or early, [`NEVER`] if none does.
@@ -30,24 +30,25 @@ impl Coming {
         self.first
     }
 
-    /// The next packet of `input` comes in cycle `at`, or in an earlier one that is known.
+    /// Whether it is known when the next packet of `input` comes.
+    #[inline]
+    pub fn contains(&self, input: usize) -> bool {
+        self.at[input] != NEVER
+    }
+
+    /// The next packet of `input`, of which that is not known, comes in cycle `at`.
     #[inline]
     pub fn insert(&mut self, input: usize, at: u64) {
-        let known = std::mem::replace(&mut self.at[input], at);
-        if known != NEVER {
-            self.at[input] = at.min(known);
-            self.slots[(known % SLOTS) as usize].remove(input);
-        }
-        let slot = self.at[input] % SLOTS;
+        self.at[input] = at;
+        let slot = at % SLOTS;
         self.slots[slot as usize].insert(input);
         self.filled |= 1 << slot;
         self.first = self.first.min(at);
     }
 
-    /// Takes out the inputs whose packets have come by `now`, and calls `come` with each of them, which may return when
-    /// the input is to be looked at again: after `now`.
+    /// Takes out the inputs whose packets have come by `now`, and calls `come` with each of them.
     #[inline]
-    pub fn take_due(&mut self, now: u64, mut come: impl FnMut(usize) -> Option<u64>) {
+    pub fn take_due(&mut self, now: u64, mut come: impl FnMut(usize)) {
         if self.first > now {
             return;
         }
@@ -55,14 +56,12 @@ impl Coming {
         let slots = (u64::MAX >> (SLOTS - 1 - more_cycles)).rotate_left((self.first % SLOTS) as u32);
         self.first = NEVER;
         for slot in set_bits(self.filled & slots) {
-            let mut from = 0;
-            while let Some(input) = self.slots[slot].next(from) {
-                from = input + 1;
-                if self.at[input] <= now {
-                    self.slots[slot].remove(input);
-                    self.at[input] = NEVER;
-                    if let Some(at) = come(input) {
-                        self.insert(input, at);
+            for word in 0..self.slots[slot].words() {
+                for input in set_bits(self.slots[slot].word(word)).map(|bit| 64 * word + bit) {
+                    if self.at[input] <= now {
+                        self.slots[slot].remove(input);
+                        self.at[input] = NEVER;
+                        come(input);
                     }
                 }
             }
@@ -90,17 +89,14 @@ mod tests {
         let mut coming = Coming::new(100);
         let due = |coming: &mut Coming, now| {
             let mut due = Vec::new();
-            coming.take_due(now, |input| {
-                due.push(input);
-                None
-            });
+            coming.take_due(now, |input| due.push(input));
             (due, coming.first())
         };
-        [(3, 20), (70, 10), (99, 10), (70, 15)].into_iter().for_each(|(input, at)| coming.insert(input, at));
+        [(3, 20), (70, 10), (99, 10)].into_iter().for_each(|(input, at)| coming.insert(input, at));
         assert_eq!(due(&mut coming, 9), (vec![], 10));
         assert_eq!(due(&mut coming, 10), (vec![70, 99], 20));
         coming.insert(70, 30);
-        coming.take_due(25, |input| (input == 3).then_some(26));
+        assert!(coming.contains(3) && coming.contains(70) && !coming.contains(99));
         assert_eq!(due(&mut coming, 26), (vec![3], 30));
         assert_eq!(due(&mut coming, 40), (vec![70], NEVER));
         coming.insert(5, 300);

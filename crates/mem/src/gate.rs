@@ -10,8 +10,9 @@ use kit::{Cycle, NEVER, Ring};
 pub(crate) struct Arrival {
     /// The first cycle in which it may leave the crossbar's output.
     pub from: Cycle,
-    /// The packet, with its last part.
-    pub packet: Option<Packet>,
+    /// Whether it is the last part of its packet.
+    pub is_last: bool,
+    pub packet: Packet,
 }
 
 /// What is between the reply crossbar's output and the inboxes of the SMs that share it.
@@ -53,6 +54,9 @@ impl Gate {
 
     #[inline]
     fn has_room(&self, ports: &[Port]) -> bool {
+        if let [port] = ports {
+            return port.inbox.len() < self.ejection_packets;
+        }
         ports.iter().map(|port| port.inbox.len()).sum::<usize>() < self.ejection_packets
     }
 
@@ -60,14 +64,14 @@ impl Gate {
     /// is in the inbox of its SM, which may take it from the next cycle on. Returns the SM's place in the cluster.
     #[inline]
     pub fn eject(&mut self, now: Cycle, ports: &mut [Port]) -> Option<usize> {
-        let Arrival { from, packet } = self.arrivals.front()?;
+        let Arrival { from, is_last, packet: Packet { request, sm, since, .. } } = self.arrivals.front()?;
         if *from > now || !self.has_room(ports) {
             return None;
         }
-        let Some(Packet { request, sm, since, .. }) = packet else {
+        if !is_last {
             self.arrivals.pop_front();
             return None;
-        };
+        }
         let place = usize::from(*sm) - self.first_sm;
         ports[place].inbox.push_back((now + 1, *request));
         if request.kind == RequestKind::Write {
@@ -92,6 +96,6 @@ impl Gate {
 }
 
 kit::persist! {
-    new struct Arrival { from, packet }
+    new struct Arrival { from, is_last, packet }
     struct Gate { arrivals, answers; skip first_sm, ejection_packets }
 }

@@ -26,10 +26,8 @@ impl Packet {
 /// A packet that comes to a slice's latency path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    /// The L2 cycle.
+    /// The L2 cycle, [`NEVER`](kit::NEVER) while it is not known.
     pub at: u64,
-    /// Number of the slice in its partition.
-    pub slice: u8,
     pub packet: Packet,
 }
 
@@ -59,6 +57,6 @@ pub(crate) type Packets = kit::Slab<Packet>;
 
 kit::persist! {
     new struct Packet { request, sm, parts_left, since }
-    new struct Delivery { at, slice, packet }
+    new struct Delivery { at, packet }
     new id Part;
 }

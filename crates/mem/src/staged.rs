@@ -28,6 +28,11 @@ impl<T: Copy> StagedQueue<T> {
         self.ready += 1;
     }
 
+    /// Entries in both stages.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Entries in the first stage.
     #[inline]
     pub fn waiting(&self) -> usize {
@@ -36,15 +41,21 @@ impl<T: Copy> StagedQueue<T> {
 
     /// The oldest entry of the first stage.
     #[inline]
-    pub fn first_waiting(&self) -> Option<T> {
-        self.entries.get(self.ready).copied()
+    pub fn first_waiting(&self) -> Option<&T> {
+        self.entries.get(self.ready)
     }
 
-    /// Hands the oldest entry of the first stage, which there must be, on to the second.
+    /// Hands the oldest entry of the first stage, which there must be, on to the second, and returns it.
     #[inline]
-    pub fn hand_on(&mut self) -> &mut T {
+    pub fn hand_on(&mut self) -> Option<&mut T> {
+        debug_assert!(self.waiting() != 0, "the first stage has no entry");
         self.ready += 1;
-        self.entries.get_mut(self.ready - 1).expect("the first stage has an entry")
+        self.entries.get_mut(self.ready - 1)
+    }
+
+    /// Takes the oldest entry of the first stage, which there must be.
+    pub fn take_waiting(&mut self) -> T {
+        self.entries.remove(self.ready)
     }
 
     /// Entries in the second stage.
@@ -55,8 +66,15 @@ impl<T: Copy> StagedQueue<T> {
 
     /// The oldest entry of the second stage.
     #[inline]
-    pub fn first_ready(&self) -> Option<T> {
-        if self.ready == 0 { None } else { self.entries.front().copied() }
+    pub fn first_ready(&self) -> Option<&T> {
+        if self.ready == 0 { None } else { self.entries.front() }
+    }
+
+    /// Takes all entries of the second stage, oldest first.
+    #[inline]
+    pub fn take_ready(&mut self, take: impl FnMut(&T)) {
+        (0..self.ready).filter_map(|i| self.entries.get(i)).for_each(take);
+        self.entries.drop_front(std::mem::take(&mut self.ready));
     }
 
     /// Takes the oldest entry of the second stage.
@@ -82,11 +100,17 @@ mod tests {
     fn entries_leave_in_order_and_only_from_the_second_stage() {
         let mut queue = StagedQueue::new();
         [1, 2, 3].into_iter().for_each(|i| queue.push(i));
-        assert_eq!((queue.pop(), queue.first_ready(), queue.first_waiting()), (None, None, Some(1)));
+        assert_eq!((queue.pop(), queue.first_ready(), queue.first_waiting()), (None, None, Some(&1)));
         queue.hand_on();
         queue.push_ready(9);
         assert_eq!((queue.ready(), queue.waiting()), (2, 2));
         assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(1), Some(9), None]);
-        assert_eq!(queue.first_waiting(), Some(2));
+        assert_eq!(queue.first_waiting(), Some(&2));
+        queue.push(4);
+        assert_eq!((queue.take_waiting(), queue.len()), (2, 2));
+        queue.hand_on();
+        let mut taken = Vec::new();
+        queue.take_ready(|&entry| taken.push(entry));
+        assert_eq!((taken, queue.ready(), queue.first_waiting()), (vec![3], 0, Some(&4)));
     }
 }

@@ -156,7 +156,7 @@ impl MemorySystem {
         parts.push(Part::Requests);
         for (number, partition) in partitions.iter_mut().map(get).enumerate() {
             in_step |= !partition.has_room_towards_crossbar(crossbar_cycles, topology);
-            if partition.next_event(topology) < replies {
+            if partition.next_event() < replies {
                 parts.push(Part::Partition(number as u16));
             }
         }
@@ -177,9 +177,6 @@ impl MemorySystem {
             Part::Replies => {
                 let mut partitions: Vec<_> = self.partitions.iter().map(own).collect();
                 let mut replies = own(&self.replies);
-                for partition in &mut partitions {
-                    partition.take_deliveries(&self.topology);
-                }
                 let mut whole = Whole { requests: None, partitions: &mut partitions, replies: &mut replies };
                 whole.run(self.replies_upto, &self.topology);
             }
@@ -192,8 +189,8 @@ impl MemorySystem {
         own(&self.replies).run(self.replies_upto, &mut partitions, &self.topology);
         let mut requests = own(&self.requests);
         for (number, partition) in partitions.iter_mut().enumerate() {
-            requests.hand_over(number, partition);
-            requests.look_at(number, partition, &self.topology);
+            requests.hand_over(number, partition, &self.topology);
+            requests.look_at(number, partition);
         }
     }
 
@@ -215,7 +212,6 @@ impl MemorySystem {
         let Self { topology, requests, partitions, replies, .. } = self;
         let (requests, replies) = (get(requests), get(replies));
         let mut partitions: Vec<_> = partitions.iter_mut().map(get).collect();
-        partitions.iter_mut().for_each(|partition| partition.take_deliveries(topology));
         Whole { requests: Some(requests), partitions: &mut partitions, replies }.run(end, topology);
     }
 
@@ -228,8 +224,7 @@ impl MemorySystem {
     /// The next core cycle that some part has to do: exact or early, never late; [`NEVER`] if nothing is under way
     /// here. Requests at ports and replies at gates are left aside.
     pub fn next_event(&mut self) -> Cycle {
-        let Self { topology, partitions, .. } = self;
-        let next = partitions.iter_mut().map(|partition| get(partition).next_event(topology)).min().unwrap_or(NEVER);
+        let next = self.partitions.iter_mut().map(|partition| get(partition).next_event()).min().unwrap_or(NEVER);
         next.min(get(&mut self.requests).next_event()).min(get(&mut self.replies).next_event())
     }
 
@@ -242,8 +237,7 @@ impl MemorySystem {
 
     /// Requests taken from the SMs and not replied to yet.
     pub fn requests_in_flight(&mut self) -> usize {
-        let in_partition = |partition: &mut Partition| partition.packets.len() + partition.deliveries.len();
-        let in_partitions = self.partitions.iter_mut().map(|partition| in_partition(get(partition)));
+        let in_partitions = self.partitions.iter_mut().map(|partition| get(partition).packets.len());
         in_partitions.sum::<usize>() + get(&mut self.requests).in_flight()
     }
 
@@ -329,7 +323,7 @@ struct Whole<'a, P> {
 impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
     /// Does the core cycles before `end`, as far as they have not been done.
     fn run(&mut self, end: Cycle, topology: &Topology) {
-        while let Some(t) = self.next(end, topology) {
+        while let Some(t) = self.next(end) {
             self.cycle(t, topology);
         }
         self.partitions.iter_mut().for_each(|partition| partition.run(end, topology));
@@ -340,10 +334,10 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
     }
 
     /// The next cycle before `end` in which anything can happen.
-    fn next(&self, end: Cycle, topology: &Topology) -> Option<Cycle> {
+    fn next(&self, end: Cycle) -> Option<Cycle> {
         let mut next = self.replies.next_event();
         for partition in &*self.partitions {
-            next = next.min(partition.next_event(topology));
+            next = next.min(partition.next_event());
         }
         if let Some(requests) = &self.requests {
             next = next.min(requests.next_event());
@@ -365,12 +359,11 @@ impl<P: DerefMut<Target = Partition>> Whole<'_, P> {
                 }
                 for (number, partition) in partitions.iter_mut().enumerate() {
                     if let Some(requests) = requests {
-                        requests.hand_over(number, partition);
-                        partition.take_deliveries(topology);
+                        requests.hand_over(number, partition, topology);
                     }
                     partition.l2_cycle(cycle, edge.dram, topology);
                     if let Some(requests) = requests {
-                        requests.look_at(number, partition, topology);
+                        requests.look_at(number, partition);
                     }
                 }
             }

@@ -14,48 +14,48 @@ pub(crate) struct Timetable {
     /// The first core cycle.
     first: Cycle,
     edges: Vec<Edge>,
-    /// For each core cycle, where its edges end, and the last DRAM cycle.
-    ends: Vec<(u32, u64)>,
+    /// For each core cycle, where its edges begin and end, and the last DRAM cycle.
+    cycles: Vec<(u32, u32, u64)>,
 }
 
 impl Timetable {
     pub fn new(clocks: Clocks) -> Self {
-        Self { clocks, first: 0, edges: Vec::new(), ends: Vec::new() }
+        Self { clocks, first: 0, edges: Vec::new(), cycles: Vec::new() }
     }
 
     /// From now on knows these core cycles, which move forward from call to call.
     pub fn cover(&mut self, cycles: Range<Cycle>) {
-        if cycles.start < self.first || cycles.start > self.first + self.ends.len() as u64 {
+        if cycles.start < self.first || cycles.start > self.first + self.cycles.len() as u64 {
             self.edges.clear();
-            self.ends.clear();
+            self.cycles.clear();
             self.first = cycles.start;
         } else if cycles.start > self.first + MOST_PAST {
             let past = (cycles.start - self.first) as usize;
-            let (gone, _) = self.ends[past - 1];
+            let (_, gone, _) = self.cycles[past - 1];
             self.edges.drain(..gone as usize);
-            self.ends.drain(..past);
-            self.ends.iter_mut().for_each(|(end, _)| *end -= gone);
+            self.cycles.drain(..past);
+            self.cycles.iter_mut().for_each(|(begin, end, _)| (*begin, *end) = (*begin - gone, *end - gone));
             self.first = cycles.start;
         }
-        for t in self.first + self.ends.len() as u64..cycles.end {
+        for t in self.first + self.cycles.len() as u64..cycles.end {
             let edges = &mut self.edges;
+            let begin = edges.len() as u32;
             self.clocks.each_edge(t, |edge| edges.push(edge));
-            self.ends.push((edges.len() as u32, self.clocks.dram.floor(t)));
+            self.cycles.push((begin, edges.len() as u32, self.clocks.dram.floor(t)));
         }
     }
 
     /// The edges of crossbar and L2 that belong to core cycle `t`, in order of time.
     #[inline]
     pub fn edges(&self, t: Cycle) -> &[Edge] {
-        let at = (t - self.first) as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1].0 };
-        &self.edges[start as usize..self.ends[at].0 as usize]
+        let (begin, end, _) = self.cycles[(t - self.first) as usize];
+        &self.edges[begin as usize..end as usize]
     }
 
     /// The last DRAM cycle that belongs to core cycle `t`.
     #[inline]
     pub fn last_dram_cycle(&self, t: Cycle) -> u64 {
-        self.ends[(t - self.first) as usize].1
+        self.cycles[(t - self.first) as usize].2
     }
 }
 

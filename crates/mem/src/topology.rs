@@ -13,6 +13,8 @@ pub(crate) struct Topology {
     /// Their edges in the cycles that are being simulated.
     pub times: Timetable,
     pub map: AddressMap,
+    /// Shift from an address to its block: addresses of one block are in one slice.
+    pub block_shift: u32,
     /// SMs of each crossbar port.
     pub sms_per_cluster: usize,
     /// The crossbar port of each SM.
@@ -53,6 +55,7 @@ impl Topology {
             far_latency: config.l2.far_latency_cycles.unwrap_or(0).into(),
             fetch_bytes: config.l2.cache.fetch_bytes(),
             exhaustive: false,
+            block_shift: (0..64).take_while(|&shift| map.keeps_together(1 << shift)).last().unwrap_or(0),
             map,
         }
     }

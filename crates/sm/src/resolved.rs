@@ -200,8 +200,8 @@ impl Operands {
     }
 
     #[inline]
-    fn all<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
-        if self.is_long { self.in_code(registers) } else { &self.inline }
+    fn all<'a>(&'a self, registers: impl FnOnce() -> &'a [RegId]) -> &'a [RegId] {
+        if self.is_long { self.in_code(registers()) } else { &self.inline }
     }
 
     #[cold]
@@ -210,21 +210,21 @@ impl Operands {
         &registers[start..start + self.end as usize]
     }
 
-    /// Registers written. `registers` are those of the code.
+    /// Registers written. `registers` are those of the code, needed if they are many.
     #[inline]
-    pub fn dsts<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+    pub fn dsts<'a>(&'a self, registers: impl FnOnce() -> &'a [RegId]) -> &'a [RegId] {
         &self.all(registers)[..self.dsts as usize]
     }
 
     /// Registers read.
     #[inline]
-    pub fn srcs<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+    pub fn srcs<'a>(&'a self, registers: impl FnOnce() -> &'a [RegId]) -> &'a [RegId] {
         &self.all(registers)[self.dsts as usize..self.end as usize]
     }
 
     /// Registers read through operand collectors.
     #[inline]
-    pub fn vector_srcs<'a>(&'a self, registers: &'a [RegId]) -> &'a [RegId] {
+    pub fn vector_srcs<'a>(&'a self, registers: impl FnOnce() -> &'a [RegId]) -> &'a [RegId] {
         &self.all(registers)[self.dsts as usize..self.vector_end as usize]
     }
 }

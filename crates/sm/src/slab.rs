@@ -43,11 +43,11 @@ impl Slab {
         self.free_records.pop().unwrap_or_else(|| self.add_record())
     }
 
-    /// One more record. They are large: room is made for a few at a time.
+    /// One more record.
     #[cold]
     fn add_record(&mut self) -> RecordId {
         if self.records.len() == self.records.capacity() {
-            self.records.reserve_exact(16.max(self.records.len() / 2));
+            self.records.reserve(16);
         }
         self.records.push(DynInst::default());
         RecordId::from(self.records.len() - 1)
@@ -207,7 +207,13 @@ impl<'a> Flight<'a> {
     /// Registers it writes.
     #[inline]
     pub fn dsts(self) -> &'a [RegId] {
-        self.window.dsts(self.id)
+        self.names().operands.dsts(|| self.window.code(self.id).registers())
+    }
+
+    /// Registers it reads, as [`Window::srcs`].
+    #[inline]
+    pub fn srcs(self) -> &'a [RegId] {
+        self.names().operands.srcs(|| self.window.code(self.id).registers())
     }
 }
 
@@ -260,19 +266,19 @@ impl<'a> Window<'a> {
     /// Registers it writes.
     #[inline]
     pub fn dsts(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.dsts(self.code(id).registers())
+        self.names(id).operands.dsts(|| self.code(id).registers())
     }
 
     /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.srcs(self.code(id).registers())
+        self.names(id).operands.srcs(|| self.code(id).registers())
     }
 
     /// Vector registers it reads: the first of [`Window::srcs`].
     #[inline]
     pub fn vector_srcs(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.vector_srcs(self.code(id).registers())
+        self.names(id).operands.vector_srcs(|| self.code(id).registers())
     }
 
     /// Its text.

@@ -116,7 +116,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
             return from;
         }
         let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
-        next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
+        let stages = self.memory.next_event(from).min(self.units.next_ending(from));
+        next.min(reply).min(self.state.timers.next).min(stages).max(from)
     }
 
     fn cycles(&self) -> Cycle {
@@ -320,7 +321,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.oc_ex.occupied() & !self.oc_ex.of_memory() != 0 {
             self.dispatch(now, kernels);
         }
-        if self.memory.has_work(&MemoryWires::<D> { port, oc_ex: &mut self.oc_ex, front_end: &mut self.fetch.source }) {
+        let wires = MemoryWires::<D> { port, oc_ex: &mut self.oc_ex, front_end: &mut self.fetch.source };
+        if self.memory.has_work(now, &wires) {
             self.access_memory(now, kernels, port);
         }
         let ended = std::mem::take(&mut self.state.ctas.ended);
@@ -398,15 +400,16 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
     #[inline]
     fn decode_and_fetch(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
-        let mut left = self.fetch.source.fetches_per_cycle(&self.state.spec);
+        let mut has_packet = self.fetch.has_packet();
+        let mut fetches = 0;
         loop {
-            if self.fetch.has_packet() {
+            if has_packet {
                 self.decode_packets(now, env)?;
             }
-            let room = self.issue.policy.room();
-            self.fetch.step(Tick { now, kernels: env.kernels, observer: &mut self.observer }, &mut self.state, room);
-            left -= 1;
-            if left == 0 || !self.fetch.has_packet() {
+            let tick = Tick { now, kernels: env.kernels, observer: &mut self.observer };
+            has_packet = self.fetch.step(tick, &mut self.state, self.issue.policy.room());
+            fetches += 1;
+            if !has_packet || fetches == self.fetch.source.fetches_per_cycle(&self.state.spec) {
                 return Ok(());
             }
         }

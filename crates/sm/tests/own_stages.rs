@@ -28,7 +28,7 @@ impl MemoryStage for FixedLatency {
         Self { accesses: VecDeque::new(), fetches: VecDeque::new() }
     }
 
-    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, _: Cycle, wires: &MemoryWires<'_, D>) -> bool {
         !self.is_idle() || wires.has_access() || wires.front_end.may_send()
     }
 

@@ -146,6 +146,8 @@ pub(crate) struct Form {
     pub pc: Pc,
     pub mask: LaneMask,
     pub shape: Shape,
+    /// Upper half of the first address.
+    pub high: u32,
     /// For accesses to memory, the space that the instruction names.
     pub space: Option<Space>,
 }
@@ -182,14 +184,14 @@ pub(crate) struct Span {
 /// Bits that are kept of an address that no GPU can have.
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
-/// Decoded CTAs: four bytes per instruction and eight more for one with addresses, if most repeat an earlier
-/// form except for the first address. Warps of the same forms share the four bytes.
+/// Decoded CTAs: four bytes per instruction and four more for one with addresses, if most repeat an earlier
+/// form except for the lower half of the first address. Warps of the same forms share the four bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     /// Index of the form of each instruction, warp by warp.
     records: Vec<u32>,
-    /// First address of each access, in the same order.
-    bases: Vec<u64>,
+    /// Lower half of the first address of each access, in the same order.
+    bases: Vec<u32>,
     forms: Vec<Form>,
     offsets: Vec<u64>,
     /// The warps of each CTA.
@@ -221,7 +223,7 @@ impl Decoded {
             out.fill(0);
             return;
         }
-        let base = self.bases[base as usize];
+        let base = u64::from(form.high) << 32 | u64::from(self.bases[base as usize]);
         if form.mask != LaneMask::MAX {
             self.spread_some(form, base, out);
         } else if let Shape::Stride(stride) = form.shape {
@@ -310,7 +312,7 @@ impl Decoded {
 
     /// Whether two forms of an instruction are the same, distances included.
     fn is_same(&self, a: &Form, b: &Form) -> bool {
-        if (a.mask, a.space) != (b.mask, b.space) {
+        if (a.mask, a.space, a.high) != (b.mask, b.space, b.high) {
             return false;
         }
         let lanes = a.mask.count_ones() as usize;
@@ -500,7 +502,7 @@ impl CtaReader {
         }
         out.records.push(repeat.form);
         if let Some(base) = base {
-            out.bases.push(base);
+            out.bases.push(base as u32);
         }
         Some(repeat.next)
     }
@@ -585,7 +587,8 @@ impl CtaReader {
             repeat.forms.clear();
         }
         let (pc, space) = (table.pc(at).unwrap_or(Pc(at)), meaning.mem.map(|mem| mem.space));
-        out.add_instruction(Form { pc, mask, shape: place.shape, space }, repeat);
+        repeat.high = place.high;
+        out.add_instruction(Form { pc, mask, shape: place.shape, high: place.high, space }, repeat);
         // Lines with leading blanks are not worth a fast path.
         let text = lines.whole();
         if text[0] > b' ' {
@@ -600,13 +603,15 @@ impl CtaReader {
 /// The addresses of an instruction.
 struct Place {
     shape: Shape,
+    /// Upper half of the first address.
+    high: u32,
     /// It should have addresses, but the trace lacks them.
     no_address: bool,
     known: Known,
 }
 
 impl Place {
-    const NONE: Self = Self { shape: Shape::None, no_address: false, known: Known::Whole };
+    const NONE: Self = Self { shape: Shape::None, high: 0, no_address: false, known: Known::Whole };
 
     /// Reads the addresses into `out`, with `list` as scratch space. Addresses below `odd_below` are
     /// suspicious.
@@ -641,7 +646,7 @@ impl Place {
                 out.offsets.extend(list.iter().map(|a| a.wrapping_sub(first)));
             }
         }
-        out.bases.push(first);
+        out.bases.push(first as u32);
         oddities.accesses_near_zero += u64::from(lowest < odd_below);
         oddities.accesses_beyond_memory += u64::from(beyond);
         let from_first = |address: u64| address.wrapping_sub(first) as i64;
@@ -650,6 +655,6 @@ impl Place {
             Some(digits) if !beyond => Known::Moving(digits, reach),
             _ => Known::Not,
         };
-        Ok(Self { shape, no_address: false, known })
+        Ok(Self { shape, high: (first >> 32) as u32, no_address: false, known })
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Repeat {
     /// Positions in `text`, then the width of the access.
     places: Places,
     pub width: u64,
+    /// Upper half of the first address, on which the form depends.
+    pub high: u32,
     /// Index of the decoded form, then the CTA or run of CTAs in which it is valid.
     pub form: u32,
     pub epoch: u32,
@@ -142,7 +144,7 @@ impl Repeat {
             return (!head.is_empty()).then_some(Same { bytes: head.len(), base: None, odd: false });
         };
         let (base, digits) = leading_hexadecimal(rest)?;
-        if !rest[digits..].starts_with(tail) || base >> ADDRESS_BITS != 0 {
+        if !rest[digits..].starts_with(tail) || base >> 32 != u64::from(self.high) {
             return None;
         }
         let lowest = u64::try_from(base as i64 + reach.low).ok()?;

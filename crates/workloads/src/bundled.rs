@@ -1,8 +1,8 @@
 //! The kernels that are compiled in: PTX, CUDA source, and the compiler's records of them.
 
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{LazyLock, OnceLock};
 
 /// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled!).
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +77,24 @@ impl KernelRecord {
     }
 }
 
-static RECORD: LazyLock<Record> =
-    LazyLock::new(|| toml::from_str(include_str!("../kernels/kernels.toml")).expect("kernels.toml is well-formed"));
+/// `kernels.toml`, a paragraph for each module.
+const RECORDS: &str = include_str!("../kernels/kernels.toml");
+
+static RECORD: LazyLock<Record> = LazyLock::new(|| toml::from_str(RECORDS).expect("kernels.toml is well-formed"));
+
+/// The record of one module, read at its first use: a run needs one of many.
+struct LazyModule {
+    text: &'static str,
+    record: OnceLock<Option<ModuleRecord>>,
+}
+
+static MODULES: LazyLock<HashMap<&str, LazyModule>> = LazyLock::new(|| {
+    let module = |text: &'static str| {
+        let (name, _) = text.strip_prefix('[')?.split_once(']')?;
+        Some((name, LazyModule { text, record: OnceLock::new() }))
+    };
+    RECORDS.split("\n\n").filter_map(module).collect()
+});
 
 /// What is recorded beside the kernels.
 pub fn record() -> &'static Record {
@@ -102,7 +118,9 @@ impl Bundled {
 
     /// What is recorded of one of its kernels.
     pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
-        RECORD.modules.get(self.name)?.kernels.get(kernel)
+        let module = MODULES.get(self.name)?;
+        let read = || -> BTreeMap<String, ModuleRecord> { toml::from_str(module.text).expect("it is well-formed") };
+        module.record.get_or_init(|| read().remove(self.name)).as_ref()?.kernels.get(kernel)
     }
 }
 

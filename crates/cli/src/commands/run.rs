@@ -438,8 +438,13 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         Some(interval) => Some(interval).filter(|_| gpu.energy.model.is_some() && lab::has_energy(&args.core)),
         None => args.energy.interval(),
     };
+    let code = args.input.form(&args.workload, &[&gpu], &[&args.core]);
+    let setup = args.checks.applied(args.input.setup(gpu));
     // As it was given: the path need not be text, and the setting is.
-    let energy = model.map_or_else(|| EnergyModel::of(&gpu), |path| EnergyModel::named(path, &gpu).map(Some));
+    let energy = match model {
+        Some(path) => EnergyModel::named(path, &setup.gpu).map(Some),
+        None => setup.energy,
+    };
     Ok(Setup {
         energy,
         power_interval,
@@ -449,11 +454,11 @@ fn setup(args: &Args, gpu: &Path) -> Result<Setup, Failure> {
         scheduler: scheduler.clone(),
         settings,
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
-        code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
+        code,
         check_memory: args.check_memory,
         threads: if args.scaling { HostThreads::measuring() } else { args.jobs.host() },
         time: args.time.chosen()?,
-        ..args.checks.applied(args.input.setup(gpu))
+        ..setup
     })
 }
 

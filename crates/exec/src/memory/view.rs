@@ -43,6 +43,16 @@ impl<'a> View<'a> {
         Self { memory: Memory::Alone(memory), reader }
     }
 
+    /// The same for a shorter time.
+    #[inline(always)]
+    pub fn reborrow(&mut self) -> View<'_> {
+        let memory = match &mut self.memory {
+            Memory::Frozen(memory, own) => Memory::Frozen(memory, own),
+            Memory::Alone(memory) => Memory::Alone(memory),
+        };
+        View { memory, reader: self.reader }
+    }
+
     /// Memory without the SM's own writes.
     #[inline(always)]
     pub fn base(&self) -> &DeviceMemory {

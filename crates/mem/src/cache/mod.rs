@@ -22,7 +22,7 @@ use crate::{Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
 use mshr::{MshrFull, Mshrs};
-use tags::{Atoms, Evicted, NO_LINE, Probe, Tags, sectors_of};
+use tags::{Atoms, Evicted, NO_LINE, Probe, Tags, Written, sectors_of};
 
 pub use mshr::Waiter;
 
@@ -186,9 +186,13 @@ pub struct Cache {
     all_atoms: Atoms,
     /// Shift from a byte address to what MSHRs are kept for: sectors or lines.
     atom_shift: u32,
+    /// The bits of an atom's number that give its place in the line.
+    atom_mask: u32,
     line_bytes: u32,
     miss_queue: usize,
     port_bytes: u32,
+    /// Cycles for which a fill occupies its port.
+    fill_cycles: Cycle,
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
     /// Changes whenever a request that failed may succeed.
@@ -209,17 +213,21 @@ impl Cache {
     pub fn with_dirty_limit(config: &config::Cache, percent: u32) -> Self {
         let tags = Tags::new(config, percent);
         let line_shift = tags.line_shift();
+        let atom_shift = if config.sectored { 5 } else { line_shift };
+        let port_bytes = if config.port_bytes == 0 { 1 << line_shift } else { config.port_bytes };
         Self {
             mshrs: Mshrs::new(config.mshr_entries, config.mshr_merges),
             misses: Ring::new(),
             policy: policy::Policy::new(config),
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             all_atoms: sectors_of(config),
-            atom_shift: if config.sectored { 5 } else { line_shift },
+            atom_shift,
+            atom_mask: (1 << (line_shift - atom_shift)) - 1,
             line_bytes: 1 << line_shift,
             // The worst access needs three places at once: write, fetch, write-back.
             miss_queue: config.miss_queue.max(3) as usize,
-            port_bytes: if config.port_bytes == 0 { 1 << line_shift } else { config.port_bytes },
+            port_bytes,
+            fill_cycles: (1u32 << atom_shift).div_ceil(port_bytes).into(),
             data_port_free_at: 0,
             fill_port_free_at: 0,
             changes: 0,
@@ -246,7 +254,7 @@ impl Cache {
             "more than a sector or line: {request:?}"
         );
         let block = request.address >> self.tags.line_shift();
-        let atoms = self.atom(request.address);
+        let atoms = self.place_of(request.address >> self.atom_shift);
         let write = request.kind.is_write();
         let probe = self.tags.probe(block, request.address, atoms, write);
         if let Probe::Hit(line) = probe
@@ -290,10 +298,10 @@ impl Cache {
         access
     }
 
-    /// The atom of `address`.
+    /// The place in its line of atom number `atom`.
     #[inline]
-    fn atom(&self, address: u64) -> Atoms {
-        1 << ((address & u64::from(self.line_bytes - 1)) >> self.atom_shift)
+    fn place_of(&self, atom: u64) -> Atoms {
+        1 << (atom as u32 & self.atom_mask)
     }
 
     /// Atoms that `bytes` at `address` touch.
@@ -315,7 +323,7 @@ impl Cache {
         if let Probe::Hit(line) = at.probe {
             // Of what hits, only atomics come here.
             self.tags.touch(line);
-            self.tags.write(line, at.atoms, self.byte_masks(request));
+            self.tags.write(line, at.atoms, self.written(request));
             return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
         match self.fetch(now, request, at, false) {
@@ -409,11 +417,12 @@ impl Cache {
         self.use_data_port(now, 32 * evicted.modified.count_ones());
     }
 
-    /// Bytes of the line that a write covers, per sector.
-    fn byte_masks(&self, request: &Request) -> [u32; 4] {
-        let first = (request.address & u64::from(self.line_bytes - 1)) as usize / 32;
-        let count = request.bytes.div_ceil(32).max(1) as usize;
-        std::array::from_fn(|s| if (first..first + count).contains(&s) { request.byte_mask } else { 0 })
+    /// What a write covers of its line.
+    #[inline]
+    fn written(&self, request: &Request) -> Written {
+        let first = (request.address & u64::from(self.line_bytes - 1)) as u32 / 32;
+        let count = request.bytes.div_ceil(32).clamp(1, 4);
+        Written { sectors: ((1 << count) - 1) << first & 0b1111, bytes: request.byte_mask }
     }
 
     #[inline]
@@ -464,22 +473,21 @@ impl Cache {
     /// The same; `from_dram` is passed on to those that wait for the data ([`Waiter::from_dram`]).
     pub fn fill_from(&mut self, now: Cycle, token: u32, from_dram: bool) {
         let Some((atom, line, has_atomic)) = self.mshrs.arrived(token, from_dram) else { return };
-        let atom_address = atom << self.atom_shift;
-        let atoms = self.atom(atom_address);
+        let atoms = self.place_of(atom);
         if self.allocate_on_miss {
             self.tags.fill(line, atoms);
             if has_atomic {
-                self.tags.write(line, atoms, [u32::MAX; 4]);
+                self.tags.write(line, atoms, Written::LINE);
             }
         } else {
+            let atom_address = atom << self.atom_shift;
             let block = atom_address >> self.tags.line_shift();
             let evicted = self.tags.fill_block(block, atom_address, atoms);
             if let Some(evicted) = evicted {
                 self.write_back(now, &evicted);
             }
         }
-        let cycles = u64::from((1u32 << self.atom_shift).div_ceil(self.port_bytes));
-        self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
+        self.fill_port_free_at = self.fill_port_free_at.max(now) + self.fill_cycles;
         self.counters.fills += 1;
         self.changes += 1;
     }
@@ -620,7 +628,7 @@ kit::persist! {
     new struct Refusal { reason, changes }
     struct Cache {
         tags, mshrs, misses, data_port_free_at, fill_port_free_at, changes, next_clean, counters;
-        skip policy, allocate_on_miss, all_atoms, atom_shift, line_bytes, miss_queue, port_bytes
+        skip policy, allocate_on_miss, all_atoms, atom_shift, atom_mask, line_bytes, miss_queue, port_bytes, fill_cycles
     }
 }
 

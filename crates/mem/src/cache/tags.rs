@@ -8,6 +8,7 @@ use super::lookup::Lookup;
 use super::replacement::{Place, Replacement};
 use crate::dram::AddressMap;
 use config::Allocate;
+use kit::bits::set_bits;
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
@@ -47,6 +48,20 @@ pub(super) enum Probe {
     Miss(u32),
     /// The line is not there and no line may go.
     Full,
+}
+
+/// What a write covers of a line: the same bytes of some sectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    /// The sectors, as a mask.
+    pub sectors: u32,
+    /// Bytes of each of them, as a mask.
+    pub bytes: u32,
+}
+
+impl Written {
+    /// The whole line.
+    pub const LINE: Self = Self { sectors: 0b1111, bytes: u32::MAX };
 }
 
 /// Dirty sectors of a line that had to go.
@@ -264,15 +279,11 @@ impl Tags {
 
     /// Marks sectors written. Whole sectors, and those whose bytes are all known by now, can be
     /// read; others are read only once their rest has been fetched.
-    pub fn write(&mut self, id: u32, atoms: Atoms, bytes: [u32; 4]) {
-        let known = match self.dirty_bytes.get_mut(id as usize) {
-            Some(dirty) => {
-                (0..4).for_each(|s| dirty[s] |= bytes[s]);
-                (0..4).filter(|&s| dirty[s] == u32::MAX).fold(0, |m, s| m | 1 << s)
-            }
-            None => 0,
-        };
-        let known = if self.all_atoms == 1 { u8::from(known == self.all_sectors) } else { known };
+    pub fn write(&mut self, id: u32, atoms: Atoms, written: Written) {
+        let mut known = self.add_dirty_bytes(id, written);
+        if self.all_atoms == 1 {
+            known = u8::from(self.known_sectors(id) == self.all_sectors);
+        }
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
         // A sector that was clean is complete.
@@ -286,24 +297,42 @@ impl Tags {
 
     /// Notes a write to sectors under way: they are modified once their data have come. The line
     /// stays pinned, so that the data find it.
-    pub fn write_under_way(&mut self, id: u32, atoms: Atoms, bytes: [u32; 4]) {
-        if let Some(dirty) = self.dirty_bytes.get_mut(id as usize) {
-            (0..4).for_each(|s| dirty[s] |= bytes[s]);
-        }
+    pub fn write_under_way(&mut self, id: u32, atoms: Atoms, written: Written) {
+        self.add_dirty_bytes(id, written);
         self.lines[id as usize].modified_on_fill |= atoms;
+    }
+
+    /// Notes which bytes a write to line `id` covers; gives those of its sectors of which every byte has been written.
+    #[inline]
+    fn add_dirty_bytes(&mut self, id: u32, Written { sectors, bytes }: Written) -> Atoms {
+        let mut known = 0;
+        if let Some(dirty) = self.dirty_bytes.get_mut(id as usize) {
+            for s in set_bits(sectors.into()) {
+                dirty[s % 4] |= bytes;
+                known |= u8::from(dirty[s % 4] == u32::MAX) << s;
+            }
+        }
+        known
+    }
+
+    /// Sectors of line `id` of which every byte has been written.
+    fn known_sectors(&self, id: u32) -> Atoms {
+        let dirty = self.dirty_bytes.get(id as usize).copied().unwrap_or_default();
+        (0..4).filter(|&s| dirty[s] == u32::MAX).fold(0, |known, s| known | 1 << s)
     }
 
     /// Data of sectors of line `id` have come.
     #[inline(always)]
     pub fn fill(&mut self, id: u32, atoms: Atoms) {
         let line = &mut self.lines[id as usize];
-        self.dirty_lines -= u32::from(line.modified != 0);
         line.reserved &= !atoms;
-        line.modified |= line.modified_on_fill & atoms;
-        line.modified_on_fill &= !atoms;
+        if line.modified_on_fill & atoms != 0 {
+            self.dirty_lines += u32::from(line.modified == 0);
+            line.modified |= line.modified_on_fill & atoms;
+            line.modified_on_fill &= !atoms;
+        }
         line.valid = (line.valid | atoms) & !line.modified;
         line.readable |= atoms;
-        self.dirty_lines += u32::from(line.modified != 0);
         self.place(id);
     }
 
@@ -468,12 +497,12 @@ mod tests {
     fn dirty_lines_stay_until_their_share_is_reached() {
         let mut tags = tags(4, Replacement::Lru, 50);
         (0..4).for_each(|b| bring(&mut tags, b));
-        tags.write(0, 1, [u32::MAX, 0, 0, 0]);
+        tags.write(0, 1, Written { sectors: 1, bytes: u32::MAX });
         let (_, evicted) = tags.allocate(4, 0, 1);
         assert_eq!(evicted, None, "block 1 goes although dirty block 0 is older");
         assert_eq!(there(&tags, 0..4), [0, 2, 3]);
         let Probe::Hit(two) = tags.probe(2, 0, 1, false) else { panic!("2 is there") };
-        tags.write(two, 1, [1, 0, 0, 0]);
+        tags.write(two, 1, Written { sectors: 1, bytes: 1 });
         let (_, evicted) = tags.allocate(5, 0, 1);
         assert_eq!(evicted, Some(Evicted { block: 0, modified: 1, bytes: [u32::MAX, 0, 0, 0] }));
         assert_eq!(tags.dirty_lines(), 1);
@@ -485,9 +514,9 @@ mod tests {
         let mut tags = Tags::new(&config, 90);
         let (first, _) = tags.allocate(0, 0, 1);
         let (second, _) = tags.allocate(64, 0, 1);
-        tags.write(first, 1, [u32::MAX, 0, 0, 0]);
+        tags.write(first, 1, Written { sectors: 1, bytes: u32::MAX });
         assert_eq!(tags.probe(128, 0, 1, false), Probe::Full, "the other one is under way, and may come clean");
-        tags.write(second, 1, [1, 0, 0, 0]);
+        tags.write(second, 1, Written { sectors: 1, bytes: 1 });
         assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss(first));
         let (id, evicted) = tags.allocate(128, 0, 1);
         assert_eq!((id, evicted.map(|e| e.block)), (first, Some(0)));
@@ -497,10 +526,10 @@ mod tests {
     fn a_partly_written_sector_is_not_readable_until_it_is_whole() {
         let mut tags = tags(2, Replacement::Lru, 0);
         let (id, _) = tags.allocate(7, 0, 1);
-        tags.write(id, 1, [0xffff, 0, 0, 0]);
+        tags.write(id, 1, Written { sectors: 1, bytes: 0xffff });
         assert_eq!(tags.probe(7, 0, 1, true), Probe::Hit(id));
         assert_eq!(tags.probe(7, 0, 1, false), Probe::SectorMiss(id));
-        tags.write(id, 1, [0xffff_0000, 0, 0, 0]);
+        tags.write(id, 1, Written { sectors: 1, bytes: 0xffff_0000 });
         assert_eq!(tags.probe(7, 0, 1, false), Probe::Hit(id));
     }
 
@@ -509,7 +538,7 @@ mod tests {
         let mut tags = tags(3, Replacement::Lru, 0);
         bring(&mut tags, 0);
         bring(&mut tags, 1);
-        tags.write(0, 1, [1, 0, 0, 0]);
+        tags.write(0, 1, Written { sectors: 1, bytes: 1 });
         let (pending, _) = tags.allocate(2, 0, 1);
         tags.clear(true);
         assert_eq!(there(&tags, 0..3), [1]);

@@ -47,7 +47,7 @@ impl Cache {
             self.tags.drop_atoms(line, at.atoms);
         } else {
             self.tags.touch(line);
-            self.tags.write(line, at.atoms, self.byte_masks(request));
+            self.tags.write(line, at.atoms, self.written(request));
         }
         let answer = if on_hit == OnHit::Keep { Answer::Now } else { self.pass_on(request) };
         CacheAccess { outcome: CacheOutcome::Hit, answer }
@@ -99,7 +99,7 @@ impl Cache {
         }
         match self.fetch(now, request, at, request.kind == RequestKind::WriteBack) {
             Ok(line) => {
-                self.tags.write_under_way(line, at.atoms, self.byte_masks(request));
+                self.tags.write_under_way(line, at.atoms, self.written(request));
                 self.counters.write_fetches += 1;
                 CacheAccess { outcome: at.outcome(), answer: Answer::WhenReady }
             }
@@ -119,19 +119,19 @@ impl Cache {
 
     /// Writes into the line, or one taken for the write, or notes the write for the fill under way.
     fn write_now(&mut self, now: Cycle, request: &Request, at: &Place) {
-        let bytes = self.byte_masks(request);
+        let written = self.written(request);
         match at.probe {
             Probe::Reserved(line) => {
                 self.tags.touch(line);
-                self.tags.write_under_way(line, at.atoms, bytes);
+                self.tags.write_under_way(line, at.atoms, written);
             }
             Probe::SectorMiss(line) => {
                 self.tags.miss_sector(line);
-                self.tags.write(line, at.atoms, bytes);
+                self.tags.write(line, at.atoms, written);
             }
             _ => {
                 let line = self.reserve(now, request.address, at);
-                self.tags.write(line, at.atoms, bytes);
+                self.tags.write(line, at.atoms, written);
             }
         }
     }

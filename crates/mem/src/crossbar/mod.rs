@@ -69,23 +69,29 @@ impl Crossbar {
     /// Whether the head of `input` is known.
     #[inline]
     pub fn has_head(&self, input: usize) -> bool {
-        self.ports.heads.contains(input)
+        self.ports.has_head(input)
     }
 
-    /// The head of `input`, which was not known, is for `output`.
+    /// The head of `input`, which was not known, is for `output` and may go from cycle `from` on.
+    pub fn announce(&mut self, input: usize, output: usize, from: u64) {
+        self.ports.announce(input, output, from);
+    }
+
+    /// The first cycle in which another head may go: exact or early, [`NEVER`](kit::NEVER) if none is announced.
     #[inline]
-    pub fn offer(&mut self, input: usize, output: usize) {
-        self.ports.offer(input, output);
+    pub fn next_head(&self) -> u64 {
+        self.ports.next_head()
     }
 
-    /// Whether any packet waits at an input.
+    /// Whether any packet may go.
     #[inline]
     pub fn has_offers(&self) -> bool {
         !self.ports.requested.is_empty()
     }
 
-    /// One crossbar cycle, number `cycle`.
-    pub fn transfer(&mut self, cycle: u64, source: &mut impl Source) {
+    /// One crossbar cycle, number `cycle`; it is cycle `now` of the clock by which heads are announced.
+    pub fn transfer(&mut self, cycle: u64, now: u64, source: &mut impl Source) {
+        self.ports.begin(now);
         if self.has_offers() {
             self.ports.counters.busy_cycles += 1;
             self.arbiter.arbitrate(cycle, &mut self.ports, source);
@@ -144,7 +150,7 @@ mod tests {
             assert_eq!(self.queues[input].pop_front(), Some(output));
             self.sent[input] += 1;
             self.outputs[output].push_back(100 * input as u32 + self.sent[input]);
-            Taken { data_bytes: 32 * (input as u32 % 3), next: self.queues[input].front().copied() }
+            Taken { data_bytes: 32 * (input as u32 % 3), next: self.queues[input].front().map(|&output| (output, 0)) }
         }
     }
 
@@ -159,7 +165,7 @@ mod tests {
         let mut crossbar = Crossbar::new(&config, queues.len(), outputs);
         for (input, queue) in queues.iter().enumerate() {
             if let Some(&output) = queue.first() {
-                crossbar.offer(input, output);
+                crossbar.announce(input, output, 0);
             }
         }
         let queues = queues.iter().map(|q| q.iter().copied().collect()).collect::<Vec<_>>();
@@ -175,7 +181,7 @@ mod tests {
     ) -> Vec<u32> {
         let mut out = Vec::new();
         for cycle in cycles {
-            crossbar.transfer(cycle, queues);
+            crossbar.transfer(cycle, cycle, queues);
             out.extend(queues.pop(crossbar, output));
         }
         out
@@ -202,12 +208,12 @@ mod tests {
         for arbiter in Arbiter::ALL {
             let (mut crossbar, mut queues) = network(arbiter, 2, &[&[0, 0, 0, 0, 0], &[1, 1, 1, 1, 1]]);
             for cycle in 0..6 {
-                crossbar.transfer(cycle, &mut queues);
+                crossbar.transfer(cycle, cycle, &mut queues);
             }
             assert_eq!(crossbar.counters().packets, 8, "{arbiter:?}: four in each output queue");
             assert_eq!(crossbar.counters().output_full, 4);
             queues.pop(&mut crossbar, 1);
-            crossbar.transfer(6, &mut queues);
+            crossbar.transfer(6, 6, &mut queues);
             assert_eq!(crossbar.counters().packets, 9);
         }
     }

@@ -82,7 +82,7 @@ mod tests {
             let (mut crossbar, mut source) = network(Arbiter::OldestFirst, 3, &borrowed);
             let (mut sent, mut since) = (vec![0; queues.len()], vec![0; queues.len()]);
             for cycle in 0..50 {
-                crossbar.transfer(cycle, &mut source);
+                crossbar.transfer(cycle, cycle, &mut source);
                 let heads: Vec<Option<usize>> = queues.iter().zip(&sent).map(|(q, &n)| q.get(n).copied()).collect();
                 for output in 0..3 {
                     let turn = |i: usize| (i + 1000 * queues.len() - cycle as usize) % queues.len();

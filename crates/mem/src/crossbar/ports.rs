@@ -1,5 +1,6 @@
 //! Heads of inputs and queues of outputs, as arbiters see them.
 
+use crate::coming::Coming;
 use kit::BitSet;
 
 kit::counters! {
@@ -26,8 +27,8 @@ const HEADER_BYTES: u32 = 8;
 pub(crate) struct Taken {
     /// Bytes of data in the packet, header left out.
     pub data_bytes: u32,
-    /// The output of the next packet of that input.
-    pub next: Option<usize>,
+    /// The output of the next packet of that input, and the first cycle in which it may go.
+    pub next: Option<(usize, u64)>,
 }
 
 /// Where packets come from.
@@ -57,10 +58,13 @@ pub(super) trait Arbiter {
 #[derive(Clone, Debug)]
 pub(super) struct Ports {
     pub inputs: usize,
-    /// Inputs whose head is known.
+    /// Inputs whose head may go.
     pub heads: BitSet,
     /// The output of each head.
     pub head_to: Box<[u16]>,
+    /// Inputs whose head may go later, and the present cycle.
+    coming: Coming,
+    now: u64,
     /// Outputs of some head.
     pub requested: BitSet,
     pub outputs: Box<[Output]>,
@@ -76,6 +80,8 @@ impl Ports {
             inputs,
             heads: BitSet::new(inputs),
             head_to: vec![0; inputs].into(),
+            coming: Coming::new(inputs),
+            now: 0,
             requested: BitSet::new(outputs),
             outputs: vec![output; outputs].into(),
             output_limit: config.output_buffer_packets.max(1) as usize,
@@ -84,14 +90,33 @@ impl Ports {
         }
     }
 
+    /// Begins cycle `now`, in which further heads may go.
     #[inline]
-    pub fn offer(&mut self, input: usize, output: usize) {
-        self.heads.insert(input);
+    pub fn begin(&mut self, now: u64) {
+        self.now = now;
+        let Self { heads, head_to, coming, requested, outputs, .. } = self;
+        coming.take_due(now, |input| {
+            heads.insert(input);
+            offer(input, head_to[input].into(), requested, outputs);
+        });
+    }
+
+    /// The first cycle in which another head may go: exact or early.
+    #[inline]
+    pub fn next_head(&self) -> u64 {
+        self.coming.first()
+    }
+
+    /// Whether the head of `input` is known.
+    #[inline]
+    pub fn has_head(&self, input: usize) -> bool {
+        self.heads.contains(input) || self.coming.contains(input)
+    }
+
+    /// The head of `input`, which was not known, is for `output` and may go from cycle `from` on.
+    pub fn announce(&mut self, input: usize, output: usize, from: u64) {
         self.head_to[input] = output as u16;
-        let to = &mut self.outputs[output];
-        to.requests.insert(input);
-        to.request_count += 1;
-        self.requested.insert(output);
+        self.coming.insert(input, from);
     }
 
     #[inline]
@@ -107,7 +132,8 @@ impl Ports {
         to.queued += 1;
         self.counters.packets += 1;
         self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
-        if next == Some(output) {
+        let next_to = next.filter(|&(_, from)| from <= self.now).map(|(output, _)| output);
+        if next_to == Some(output) {
             return;
         }
         to.requests.remove(input);
@@ -115,14 +141,27 @@ impl Ports {
         if to.request_count == 0 {
             self.requested.remove(output);
         }
-        match next {
-            Some(next) => self.offer(input, next),
-            None => _ = self.heads.remove(input),
+        if let Some(next_to) = next_to {
+            self.head_to[input] = next_to as u16;
+            return offer(input, next_to, &mut self.requested, &mut self.outputs);
+        }
+        self.heads.remove(input);
+        if let Some((output, from)) = next {
+            self.announce(input, output, from);
         }
     }
 }
 
+/// The head of `input` requests `output`.
+#[inline]
+fn offer(input: usize, output: usize, requested: &mut BitSet, outputs: &mut [Output]) {
+    let to = &mut outputs[output];
+    to.requests.insert(input);
+    to.request_count += 1;
+    requested.insert(output);
+}
+
 kit::persist! {
     struct Output { requests, request_count, queued }
-    struct Ports { heads, head_to, requested, outputs, counters; skip inputs, output_limit, flit_bytes }
+    struct Ports { heads, head_to, coming, requested, outputs, counters; skip now, inputs, output_limit, flit_bytes }
 }

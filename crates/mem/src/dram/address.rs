@@ -29,8 +29,25 @@ pub struct Location {
 #[derive(Clone, Debug)]
 struct Bits {
     mask: u64,
-    /// Where each run begins, its bits once moved down there, and where they go.
-    runs: Vec<(u32, u64, u32)>,
+    /// The first run; many have no others.
+    first: Run,
+    rest: Box<[Run]>,
+}
+
+/// Neighbouring bits that are moved together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    from: u32,
+    to: u32,
+    /// The bits, once moved down from `from`.
+    field: u64,
+}
+
+impl Run {
+    #[inline]
+    fn of(self, address: u64) -> u64 {
+        (address >> self.from & self.field) << self.to
+    }
 }
 
 impl Bits {
@@ -40,16 +57,31 @@ impl Bits {
             let from = left.trailing_zeros();
             let length = (left >> from).trailing_ones();
             let field = u64::MAX >> (64 - length);
-            runs.push((from, field, to));
+            runs.push(Run { from, to, field });
             to += length;
             left &= !(field << from);
         }
-        Self { mask, runs }
+        Self::of_runs(mask, runs.into_iter())
+    }
+
+    fn of_runs(mask: u64, mut runs: impl Iterator<Item = Run>) -> Self {
+        Self { mask, first: runs.next().unwrap_or_default(), rest: runs.collect() }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        std::iter::once(self.first).chain(self.rest.iter().copied())
+    }
+
+    /// These bits, and those of `upper` above them.
+    fn below(&self, upper: &Self) -> Self {
+        let width = self.mask.count_ones();
+        let upper_runs = upper.runs().map(|run| Run { to: run.to + width, ..run });
+        Self::of_runs(self.mask | upper.mask, self.runs().chain(upper_runs))
     }
 
     #[inline]
     fn of(&self, address: u64) -> u64 {
-        self.runs.iter().fold(0, |out, &(from, field, to)| out | (address >> from & field) << to)
+        self.rest.iter().fold(self.first.of(address), |out, run| out | run.of(address))
     }
 }
 
@@ -71,6 +103,8 @@ pub struct AddressMap {
     partly_used: bool,
     bank: Bits,
     row: Bits,
+    /// Bank and, above it, row.
+    bank_and_row: Bits,
     column: Bits,
     /// The bank bits that choose the slice within the channel.
     slice_in_channel: Bits,
@@ -99,7 +133,7 @@ impl AddressMap {
         let channel_bit = config.dram.channel_bit.min(48);
         let splice = |mask: u64| if divide { mask } else { spread(mask, channel_bit, channel_bits) };
         let named = |names: &str| Bits::new(splice(mask_of(&config.dram.address_map, names)));
-        let bank = named("Bb");
+        let (bank, row) = (named("Bb"), named("Rr"));
         let slice_bits = lowest_bits(bank.mask, slices.next_power_of_two().ilog2());
         let channel_mask = if divide { 0 } else { u64::from(channels - 1) << channel_bit };
         let hash = match config.l2.partition_index {
@@ -115,8 +149,9 @@ impl AddressMap {
             channel_bit,
             divide,
             partly_used: !(channels * slices).is_power_of_two(),
+            bank_and_row: bank.below(&row),
             bank,
-            row: named("Rr"),
+            row,
             column: named("CcSs"),
             slice_in_channel: Bits::new(slice_bits),
             within_slice: Bits::new(!(channel_mask | slice_bits)),
@@ -178,7 +213,9 @@ impl AddressMap {
     #[inline]
     pub fn bank_and_row(&self, address: u64) -> (u32, u32) {
         let (_, rest, _) = self.split(address);
-        (self.bank.of(rest) as u32, self.row.of(rest) as u32)
+        let both = self.bank_and_row.of(rest);
+        let bank_bits = self.bank.mask.count_ones();
+        ((both & ((1 << bank_bits) - 1)) as u32, (both >> bank_bits) as u32)
     }
 
     /// `address` without what chose channel and slice, for the L2's set index.

@@ -323,32 +323,27 @@ impl Channel {
     /// Sends commands: one for columns and one for rows on a dual bus. Else one for a column, or one
     /// for a row if its bank comes before every bank that is ready for a column; the search for a
     /// column then continues after it (as in GPGPU-Sim; a single bus could not do it).
+    #[inline(never)]
     fn issue_commands(&mut self, now: u64) {
         let (columns_due, rows_due) = (self.columns_due <= now, self.rows_due <= now);
         let first = |commands, due| if due { self.first_ready(commands, self.all_banks, now) } else { None };
-        let column = first(COLUMNS, columns_due).filter(|_| !self.data.is_full(now));
-        let row = first(ROWS, rows_due);
-        match (column, row) {
-            (Some(column), Some((_, row))) if !self.dual_bus && self.distance(row) > self.distance(column.1) => {
-                self.issue_column(column, now);
+        let mut column = first(COLUMNS, columns_due).filter(|_| !self.data.is_full(now));
+        let mut row = first(ROWS, rows_due);
+        if let (Some((_, column_bank)), Some((_, row_bank))) = (column, row) {
+            if !self.dual_bus && self.distance(row_bank) > self.distance(column_bank) {
+                row = None;
+            } else if !self.dual_bus {
+                // GPGPU-Sim moves its starting point past the row's bank at once, and so skips as many
+                // banks as it had looked at.
+                column = self.first_ready(COLUMNS, self.banks_from(2 * self.distance(row_bank) + 2), now);
             }
-            (Some(column), None) => self.issue_column(column, now),
-            (None, Some(row)) => self.issue_row(row, now),
-            (Some(column), Some(row)) => {
-                let column = if self.dual_bus {
-                    Some(column)
-                } else {
-                    // GPGPU-Sim moves its starting point past the row's bank at once, and so skips as many
-                    // banks as it had looked at.
-                    self.first_ready(COLUMNS, self.banks_from(2 * self.distance(row.1) + 2), now)
-                };
-                if let Some(column) = column {
-                    self.issue_column(column, now);
-                    self.counters.double_commands += 1;
-                }
-                self.issue_row(row, now);
-            }
-            (None, None) => {}
+            self.counters.double_commands += u64::from(column.is_some() && row.is_some());
+        }
+        if let Some(column) = column {
+            self.issue_column(column, now);
+        }
+        if let Some(row) = row {
+            self.issue_row(row, now);
         }
         if columns_due {
             self.columns_due = self.next_of(COLUMNS, now + 1);
@@ -371,6 +366,7 @@ impl Channel {
         (bank as u32 + banks - self.first_bank) % banks
     }
 
+    #[inline(always)]
     fn issue_column(&mut self, (command, bank): (Command, usize), now: u64) {
         let id = self.serving[bank];
         self.rules.issue(command, bank, now);

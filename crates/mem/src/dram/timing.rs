@@ -166,7 +166,7 @@ impl Rules {
     }
 
     /// Records that `command` went to `bank` in cycle `now`.
-    #[inline]
+    #[inline(always)]
     pub fn issue(&mut self, command: Command, bank: usize, now: u64) {
         let Self { t, any, banks, groups, group_of, window, oldest } = self;
         let group = &mut groups[usize::from(group_of[bank]) % MOST_BANKS];

@@ -8,6 +8,7 @@ mod slice;
 use crate::clock::Edge;
 use crate::dram::Channel;
 use crate::packet::{Delivery, Packets};
+use crate::staged::StagedQueue;
 use crate::topology::Topology;
 use config::GpuConfig;
 use kit::bits::set_bits;
@@ -24,10 +25,8 @@ pub(crate) struct Partition {
     pub packets: Packets,
     pub slices: Box<[Slice]>,
     pub channel: Channel,
-    /// Packets from the request side that have not been taken in.
-    pub deliveries: Ring<Delivery>,
-    /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
-    timers: Ring<(u64, u8)>,
+    /// The first L2 cycle in which a packet leaves the latency path of a slice that is not active, or an earlier one.
+    path_ends: u64,
     /// Slices that have something to do in their next cycle, as a mask.
     active: u64,
     /// Slices with replies for the crossbar.
@@ -47,8 +46,7 @@ impl Partition {
             packets: Packets::default(),
             slices: (0..slices).map(|_| Slice::new(&config.l2, &topology.map)).collect(),
             channel: Channel::new(&config.dram, slices, topology.clocks.dram),
-            deliveries: Ring::new(),
-            timers: Ring::new(),
+            path_ends: NEVER,
             active: 0,
             answering: 0,
             handed_over: 0,
@@ -58,12 +56,8 @@ impl Partition {
 
     /// The next core cycle in which anything can happen: exact or early, never late.
     #[inline]
-    pub fn next_event(&self, topology: &Topology) -> Cycle {
-        match self.deliveries.front() {
-            None => self.next,
-            Some(first) if first.packet.skips_path() => self.done,
-            Some(first) => self.next.min(topology.clocks.l2.first_source_at(first.at + topology.rop_latency)),
-        }
+    pub fn next_event(&self) -> Cycle {
+        self.next
     }
 
     /// Whether no input buffer of the reply crossbar can become full within `cycles` crossbar cycles.
@@ -74,7 +68,6 @@ impl Partition {
 
     /// Does the core cycles before `end`.
     pub fn run(&mut self, end: Cycle, topology: &Topology) {
-        self.take_deliveries(topology);
         while self.next < end {
             let t = self.next;
             for &edge in topology.times.edges(t) {
@@ -89,21 +82,22 @@ impl Partition {
         self.next = self.next.max(self.done);
     }
 
-    /// Takes in what has come from the request side.
-    pub fn take_deliveries(&mut self, topology: &Topology) {
-        if self.deliveries.is_empty() {
-            return;
+    /// The packets in the second stage of `from` come to the latency path of slice number `s`.
+    /// [`Partition::look_ahead`] must follow.
+    pub fn receive(&mut self, s: usize, from: &mut StagedQueue<Delivery>, topology: &Topology) {
+        let Self { packets, slices, active, path_ends, .. } = self;
+        let slice = &mut slices[s];
+        if let Some(first) = from.first_ready() {
+            *path_ends = (*path_ends).min(first.at + topology.rop_latency);
         }
-        while let Some(&Delivery { at, slice, ref packet }) = self.deliveries.front() {
-            let (id, due) = (self.packets.insert(*packet), at + topology.rop_latency);
-            self.slices[usize::from(slice)].receive(due, id, packet);
-            if packet.skips_path() {
-                self.active |= 1 << slice;
-            } else {
-                self.timers.push_back((due, slice));
-            }
-            self.deliveries.pop_front();
-        }
+        from.take_ready(|Delivery { at, packet }| {
+            slice.receive(at + topology.rop_latency, packets.insert(*packet), packet);
+            *active |= u64::from(packet.skips_path()) << s;
+        });
+    }
+
+    /// Learns when anything can happen next.
+    pub fn look_ahead(&mut self, topology: &Topology) {
         self.next = self.due(topology);
     }
 
@@ -152,13 +146,24 @@ impl Partition {
     /// L2 cycle `cycle`, until which DRAM has done its cycles up to and including `dram`: slices do their work.
     #[inline(always)]
     pub fn l2_cycle(&mut self, cycle: u64, dram: u64, topology: &Topology) {
-        while let Some(&(_, slice)) = self.timers.front().filter(|(due, _)| *due <= cycle) {
-            self.timers.pop_front();
-            self.active |= 1 << slice;
+        if self.path_ends <= cycle {
+            self.wake_slices(cycle);
         }
         let busy = if topology.exhaustive { u64::MAX >> (64 - self.slices.len()) } else { self.active };
         for s in set_bits(busy) {
             self.slice_cycle(s, cycle, dram);
+        }
+    }
+
+    /// Slices in which a packet leaves the latency path by L2 cycle `cycle` have something to do.
+    fn wake_slices(&mut self, cycle: u64) {
+        self.path_ends = NEVER;
+        for s in set_bits(!self.active & u64::MAX >> (64 - self.slices.len())) {
+            match self.slices[s].path_ends() {
+                Some(due) if due > cycle => self.path_ends = self.path_ends.min(due),
+                Some(_) => self.active |= 1 << s,
+                None => {}
+            }
         }
     }
 
@@ -169,7 +174,11 @@ impl Partition {
         if let Some(room) = slice.changed_room() {
             self.rooms.push_back((s as u8, cycle + 1, room));
         }
-        self.active = self.active & !(1 << s) | u64::from(slice.is_active(cycle + 1)) << s;
+        let (soon, due) = (cycle + 1, slice.due(cycle + 1));
+        self.active = self.active & !(1 << s) | u64::from(due == soon) << s;
+        if due != soon {
+            self.path_ends = self.path_ends.min(due);
+        }
         if slice.has_answers() {
             self.answering |= 1 << s;
         }
@@ -198,16 +207,13 @@ impl Partition {
 
     /// The same, where no slice has anything to do yet.
     fn due_later(&self, topology: &Topology) -> Cycle {
-        let timer = self.timers.front().map_or(NEVER, |&(due, _)| topology.clocks.l2.first_source_at(due));
-        timer.min(topology.clocks.core_cycle_of_dram(self.channel.next_tick())).max(self.done)
+        let path = if self.path_ends == NEVER { NEVER } else { topology.clocks.l2.first_source_at(self.path_ends) };
+        path.min(topology.clocks.core_cycle_of_dram(self.channel.next_tick())).max(self.done)
     }
 
     /// Whether nothing is under way, not even a write-back.
     pub fn is_idle(&self) -> bool {
-        self.packets.is_empty()
-            && self.deliveries.is_empty()
-            && self.channel.in_flight() == 0
-            && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
+        self.packets.is_empty() && self.channel.in_flight() == 0 && self.slices.iter().all(Slice::is_idle)
     }
 
     /// Visits everything in every cycle from now on.
@@ -220,6 +226,6 @@ impl Partition {
 
 kit::persist! {
     struct Partition {
-        done, next, packets, slices, channel, deliveries, timers, active, answering, handed_over, rooms
+        done, next, packets, slices, channel, path_ends, active, answering, handed_over, rooms
     }
 }

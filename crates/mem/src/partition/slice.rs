@@ -12,7 +12,7 @@ use crate::dram::AddressMap;
 use crate::packet::{Packet, PacketId, Packets, Part};
 use crate::staged::StagedQueue;
 use crate::{Request, RequestKind};
-use kit::Ring;
+use kit::{NEVER, Ring};
 
 /// What a slice asks of DRAM.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,7 @@ impl Slice {
         if self.from_crossbar.ready() != 0 {
             self.look_up(now, packets);
         }
-        if self.rop_is_over(now) {
+        if self.path_ends().is_some_and(|due| due <= now) {
             self.from_crossbar.hand_on();
         }
         concerns_dram
@@ -200,7 +200,7 @@ impl Slice {
         if self.to_dram.len() >= self.limits[1] || !self.crossbar_has_room() || !self.cache.data_port_free(now) {
             return;
         }
-        let Some((_, part)) = self.from_crossbar.first_ready() else { return };
+        let Some(&(_, part)) = self.from_crossbar.first_ready() else { return };
         if let Some(blocked) = self.blocked {
             if self.cache.fails_again(blocked.failure) {
                 return;
@@ -243,11 +243,13 @@ impl Slice {
         Request { address, bytes: to.saturating_sub(from).max(1), token: part.0, ..*request }
     }
 
-    /// Whether a request can leave the latency path at `now`.
+    /// The L2 cycle from which on a request can leave the latency path, if there is room for it.
     #[inline]
-    fn rop_is_over(&self, now: u64) -> bool {
-        self.from_crossbar.ready() < self.limits[0]
-            && self.from_crossbar.first_waiting().is_some_and(|(due, _)| due <= now)
+    pub fn path_ends(&self) -> Option<u64> {
+        if self.from_crossbar.ready() >= self.limits[0] {
+            return None;
+        }
+        self.from_crossbar.first_waiting().map(|&(due, _)| due)
     }
 
     #[inline]
@@ -255,19 +257,19 @@ impl Slice {
         self.to_crossbar.waiting() < self.limits[3]
     }
 
-    /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
+    /// The first L2 cycle from `soon` on that has anything to do. What is full now is not waited for by polling:
     /// the part that makes room wakes the slice.
     #[inline]
-    pub fn is_active(&self, now: u64) -> bool {
+    pub fn due(&self, soon: u64) -> u64 {
         let (dram, crossbar) = (self.to_dram.len() < self.limits[1], self.crossbar_has_room());
-        crossbar && self.cache.has_ready()
+        let has_work = dram
+            && crossbar
+            && self.from_crossbar.ready() != 0
+            && self.blocked.is_none_or(|b| !self.cache.fails_again(b.failure))
+            || crossbar && self.cache.has_ready()
             || self.from_dram.front().is_some_and(|back| crossbar || !matches!(back, FromDram::Written(_)))
-            || dram && self.cache.peek_miss().is_some()
-            || dram
-                && crossbar
-                && self.from_crossbar.ready() != 0
-                && self.blocked.is_none_or(|b| !self.cache.fails_again(b.failure))
-            || self.rop_is_over(now)
+            || dram && self.cache.peek_miss().is_some();
+        if has_work { soon } else { self.path_ends().map_or(NEVER, |due| due.max(soon)) }
     }
 
     /// Whether nothing more can go to DRAM, or to the crossbar: then the slice is woken when it can.
@@ -295,8 +297,8 @@ impl Slice {
     #[inline]
     pub fn hand_over_answer(&mut self, now: u64, packets: usize) -> bool {
         let room = self.to_crossbar.ready() < packets;
-        if room {
-            self.to_crossbar.hand_on().0 = now;
+        if room && let Some((from, _)) = self.to_crossbar.hand_on() {
+            *from = now;
         }
         room
     }
@@ -304,7 +306,7 @@ impl Slice {
     /// The head of the crossbar's input buffer, and since when it is there.
     #[inline]
     pub fn next_answer(&self) -> Option<(u64, Part)> {
-        self.to_crossbar.first_ready()
+        self.to_crossbar.first_ready().copied()
     }
 
     #[inline]
@@ -342,8 +344,9 @@ impl Slice {
         room
     }
 
-    pub fn cache(&self) -> &Cache {
-        &self.cache
+    /// Whether nothing is under way but what waits for a reply.
+    pub fn is_idle(&self) -> bool {
+        self.cache.is_idle() && self.to_dram.is_empty()
     }
 
     pub fn cache_mut(&mut self) -> &mut Cache {
@@ -359,17 +362,16 @@ impl Slice {
     }
 }
 
-/// One part of a packet is done; gives the packet if that was its last.
+/// One part of a packet is done; returns whether that was its last. The packet can be read until the next one comes.
 #[inline]
-pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<&Packet> {
-    let id = part.packet();
-    let packet = &mut packets[id];
+pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> bool {
+    let packet = &mut packets[part.packet()];
     packet.parts_left -= 1;
-    if packet.parts_left != 0 {
-        return None;
+    let is_last = packet.parts_left == 0;
+    if is_last {
+        packets.remove(part.packet());
     }
-    packets.remove(id);
-    Some(&packets[id])
+    is_last
 }
 
 kit::persist! {

@@ -1,10 +1,10 @@
 //! The reply crossbar: from the slices' replies to the SMs' gates.
 
 use crate::clock::due_before;
-use crate::coming::Coming;
 use crate::crossbar::{Crossbar, Source, Taken};
 use crate::gate::{Arrival, Gate};
-use crate::partition::{Partition, finish_part};
+use crate::packet::Packets;
+use crate::partition::{Partition, Slice, finish_part};
 use crate::topology::Topology;
 use config::GpuConfig;
 use kit::bits::set_bits;
@@ -18,8 +18,6 @@ pub(super) struct Replies {
     pub done: Cycle,
     next: Cycle,
     pub crossbar: Crossbar,
-    /// Slices whose next reply the crossbar has not been offered: the first crossbar cycle in which it can be.
-    coming: Coming,
     /// Parts of replies that have passed since the last exchange, by cluster.
     arrived: Box<[Ring<Arrival>]>,
 }
@@ -31,7 +29,6 @@ impl Replies {
             done: 0,
             next: NEVER,
             crossbar: Crossbar::new(&config.interconnect, slices, clusters),
-            coming: Coming::new(slices),
             arrived: vec![Ring::new(); clusters].into(),
         }
     }
@@ -53,9 +50,9 @@ impl Replies {
         for place in set_bits(std::mem::take(&mut partition.handed_over)) {
             let slice = number * topology.slices_per_partition + place;
             if !self.crossbar.has_head(slice)
-                && let Some((from, _)) = partition.slices[place].next_answer()
+                && let Some((output, from)) = next_head(&partition.slices[place], &partition.packets, topology)
             {
-                self.coming.insert(slice, from);
+                self.crossbar.announce(slice, output, from);
             }
         }
     }
@@ -85,16 +82,8 @@ impl Replies {
         partitions: &mut [P],
         topology: &Topology,
     ) {
-        let Self { crossbar, coming, arrived, .. } = self;
-        coming.take_due(cycle, |slice| {
-            let (partition, place) = topology.place_of[slice];
-            let partition = &*partitions[usize::from(partition)];
-            let (_, part) = partition.slices[usize::from(place)].next_answer()?;
-            crossbar.offer(slice, topology.cluster_of[usize::from(partition.packets[part.packet()].sm)].into());
-            None
-        });
-        let mut source = Inputs { now: t, cycle, topology, partitions, coming, arrived };
-        crossbar.transfer(cycle, &mut source);
+        let Self { crossbar, arrived, .. } = self;
+        crossbar.transfer(cycle, cycle, &mut Inputs { now: t, topology, partitions, arrived });
     }
 
     /// Core cycle `t` is done.
@@ -107,7 +96,7 @@ impl Replies {
         if topology.exhaustive || self.crossbar.has_offers() {
             return self.done;
         }
-        match self.coming.first() {
+        match self.crossbar.next_head() {
             NEVER => NEVER,
             due => topology.clocks.interconnect.first_source_at(due),
         }
@@ -125,18 +114,23 @@ impl Replies {
     }
 }
 
+/// The cluster of a slice's next reply, and the first crossbar cycle in which it may pass.
+#[inline]
+fn next_head(slice: &Slice, packets: &Packets, topology: &Topology) -> Option<(usize, u64)> {
+    let (from, part) = slice.next_answer()?;
+    Some((topology.cluster_of[usize::from(packets[part.packet()].sm)].into(), from))
+}
+
 /// The slices' replies as the crossbar's inputs; its outputs are the clusters' gates.
 struct Inputs<'a, P> {
     now: Cycle,
-    cycle: u64,
     topology: &'a Topology,
     partitions: &'a mut [P],
-    coming: &'a mut Coming,
     arrived: &'a mut [Ring<Arrival>],
 }
 
 impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, input: usize, output: usize) -> Taken {
         let (partition, place) = self.topology.place_of[input];
         let partition = &mut *self.partitions[usize::from(partition)];
@@ -146,19 +140,13 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
         let request = &packets[part.packet()].request;
         let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
         // Of a packet that was served by sectors, the last one brings the reply.
-        let packet = finish_part(packets, part).copied();
-        self.arrived[output].push_back(Arrival { from: self.now + 1, packet });
-        let next = slice.next_answer().and_then(|(from, part)| {
-            if from > self.cycle {
-                self.coming.insert(input, from);
-                return None;
-            }
-            Some(self.topology.cluster_of[usize::from(packets[part.packet()].sm)].into())
-        });
+        let is_last = finish_part(packets, part);
+        self.arrived[output].push_back(Arrival { from: self.now + 1, is_last, packet: packets[part.packet()] });
+        let next = next_head(slice, packets, self.topology);
         Taken { data_bytes, next }
     }
 }
 
 kit::persist! {
-    struct Replies { done, next, crossbar, coming, arrived }
+    struct Replies { done, next, crossbar, arrived }
 }

@@ -1,34 +1,88 @@
 //! The request side: from the SMs' requests through the crossbar to the slices' latency paths.
 
 use crate::clock::due_before;
-use crate::coming::Coming;
 use crate::crossbar::{Crossbar, Source, Taken};
 use crate::packet::{Delivery, Packet};
 use crate::partition::{Partition, PartitionCounters};
+use crate::staged::StagedQueue;
 use crate::topology::Topology;
 use crate::{Port, Request, RequestKind};
 use config::GpuConfig;
+use kit::bits::set_bits;
 use kit::{BitSet, Cycle, NEVER, Ring};
 
-/// Whether a slice has room for a packet.
+/// Which slices have room for a packet.
 #[derive(Clone, Debug)]
-struct Room {
-    now: bool,
-    /// From which L2 cycle on that changes, and to what.
-    changes: Ring<(u64, bool)>,
+struct Rooms {
+    open: BitSet,
+    /// What the slices of each partition have said, in order: the slice's number there, from which L2 cycle on, and
+    /// whether it has room.
+    changes: Box<[Ring<(u8, u64, bool)>]>,
+    /// The L2 cycle of the first of them.
+    next: u64,
 }
 
-impl Room {
-    /// Whether there is room in L2 cycle `cycle`, which is not before that of the last call.
+impl Rooms {
+    fn new(topology: &Topology) -> Self {
+        let mut open = BitSet::new(topology.slices());
+        (0..topology.slices()).for_each(|slice| _ = open.insert(slice));
+        Self { open, changes: vec![Ring::new(); topology.partitions()].into(), next: NEVER }
+    }
+
+    /// Learns what the slices of partition number `number` have said.
     #[inline]
-    fn at(&mut self, cycle: u64) -> bool {
-        while let Some(&(from, room)) = self.changes.front()
-            && from <= cycle
-        {
-            self.changes.pop_front();
-            self.now = room;
+    fn take(&mut self, number: usize, said: &mut Ring<(u8, u64, bool)>) {
+        if let Some(&(_, from, _)) = said.front() {
+            self.next = self.next.min(from);
+            said.append_to(&mut self.changes[number]);
         }
-        self.now
+    }
+
+    /// Goes to L2 cycle `cycle`, which is not before that of the last call.
+    fn advance(&mut self, cycle: u64, topology: &Topology) {
+        self.next = NEVER;
+        for (number, changes) in self.changes.iter_mut().enumerate() {
+            while let Some(&(slice, from, room)) = changes.front() {
+                if from > cycle {
+                    self.next = self.next.min(from);
+                    break;
+                }
+                changes.pop_front();
+                let slice = number * topology.slices_per_partition + usize::from(slice);
+                _ = if room { self.open.insert(slice) } else { self.open.remove(slice) };
+            }
+        }
+    }
+}
+
+/// The next request of a cluster's SMs.
+#[derive(Clone, Debug)]
+struct Head {
+    sm: u16,
+    slice: u16,
+    /// The block of addresses that it is in: neighbouring sectors mostly follow each other, and are in one slice.
+    block: u64,
+}
+
+impl Head {
+    /// Goes to the next request of `cluster`, if there is one: its slice, and the first core cycle in which it may pass
+    /// the crossbar.
+    #[inline(always)]
+    fn advance(
+        &mut self,
+        cluster: usize,
+        inputs: &[Ring<(Cycle, Request)>],
+        topology: &Topology,
+    ) -> Option<(usize, Cycle)> {
+        let first = cluster * topology.sms_per_cluster;
+        let inputs = &inputs[first..];
+        let (place, stamp, address) = oldest_request(&inputs[..topology.sms_per_cluster.min(inputs.len())])?;
+        self.sm = (first + place) as u16;
+        let block = address >> topology.block_shift;
+        if self.block != block {
+            (self.block, self.slice) = (block, topology.map.slice_of(address) as u16);
+        }
+        Some((self.slice.into(), stamp + 1))
     }
 }
 
@@ -40,18 +94,16 @@ pub(super) struct Requests {
     next: Cycle,
     /// The requests of each SM that the crossbar has not taken.
     inputs: Box<[Ring<(Cycle, Request)>]>,
-    /// Clusters whose next request the crossbar has not been offered yet: the first core cycle in which it can be.
-    coming: Coming,
     pub crossbar: Crossbar,
-    /// Packets at the crossbar's outputs, by slice, and those that have any.
-    outputs: Box<[Ring<Packet>]>,
+    /// For each slice, packets at the crossbar's output, and before them those that have left it for the slice's path.
+    outputs: Box<[StagedQueue<Delivery>]>,
+    /// Slices with packets at the crossbar's output.
     occupied: BitSet,
-    /// What the slices have said of their room.
-    rooms: Box<[Room]>,
+    rooms: Rooms,
     /// Packets on their way from the other half of the chip, in the order of their arrival, with the number of the slice.
     far: Ring<(u64, u16, Packet)>,
-    /// Packets for the slices' latency paths, by partition.
-    delivered: Box<[Ring<Delivery>]>,
+    /// The next request of each cluster.
+    heads: Box<[Head]>,
     pub counters: PartitionCounters,
 }
 
@@ -62,13 +114,12 @@ impl Requests {
             done: 0,
             next: NEVER,
             inputs: vec![Ring::new(); topology.cluster_of.len()].into(),
-            coming: Coming::new(clusters),
             crossbar: Crossbar::new(&config.interconnect, clusters, slices),
-            outputs: vec![Ring::new(); slices].into(),
+            outputs: vec![StagedQueue::new(); slices].into(),
             occupied: BitSet::new(slices),
-            rooms: vec![Room { now: true, changes: Ring::new() }; slices].into(),
+            rooms: Rooms::new(topology),
             far: Ring::new(),
-            delivered: vec![Ring::new(); topology.partitions()].into(),
+            heads: vec![Head { sm: 0, slice: 0, block: u64::MAX }; clusters].into(),
             counters: PartitionCounters::default(),
         }
     }
@@ -76,36 +127,44 @@ impl Requests {
     /// The requests that the SMs of `cluster` have made go to the crossbar's inputs. Each SM learns how many wait there.
     pub fn take(&mut self, cluster: usize, ports: &mut [Port], topology: &Topology) {
         let first = cluster * topology.sms_per_cluster;
-        let mut oldest = NEVER;
+        let mut any = false;
         for (port, input) in ports.iter_mut().zip(&mut self.inputs[first..]) {
             port.drain.note(self.done, port.waiting.saturating_sub(input.len()));
-            if let Some(&(stamp, _)) = port.outbox.front() {
-                oldest = oldest.min(stamp);
+            if !port.outbox.is_empty() {
+                any = true;
                 port.outbox.append_to(input);
             }
             port.waiting = input.len();
         }
-        if oldest != NEVER && !self.crossbar.has_head(cluster) {
-            self.coming.insert(cluster, oldest + 1);
-            self.next = self.next.min(oldest + 1);
+        if !any || self.crossbar.has_head(cluster) {
+            return;
+        }
+        if let Some((slice, from)) = self.heads[cluster].advance(cluster, &self.inputs, topology) {
+            self.crossbar.announce(cluster, slice, from);
+            self.next = self.next.min(from);
         }
     }
 
     /// What has come to the slices' paths goes to partition number `number`.
     #[inline]
-    pub fn hand_over(&mut self, number: usize, partition: &mut Partition) {
-        if !self.delivered[number].is_empty() {
-            self.delivered[number].append_to(&mut partition.deliveries);
+    pub fn hand_over(&mut self, number: usize, partition: &mut Partition, topology: &Topology) {
+        let slices = partition.slices.len();
+        let mut any = false;
+        for (place, output) in self.outputs[number * slices..].iter_mut().take(slices).enumerate() {
+            if output.ready() != 0 {
+                partition.receive(place, output, topology);
+                any = true;
+            }
+        }
+        if any {
+            partition.look_ahead(topology);
         }
     }
 
     /// Learns from partition number `number` when its slices have room.
     #[inline]
-    pub fn look_at(&mut self, number: usize, partition: &mut Partition, topology: &Topology) {
-        while let Some((slice, from, room)) = partition.rooms.pop_front() {
-            let slice = number * topology.slices_per_partition + usize::from(slice);
-            self.rooms[slice].changes.push_back((from, room));
-        }
+    pub fn look_at(&mut self, number: usize, partition: &mut Partition) {
+        self.rooms.take(number, &mut partition.rooms);
     }
 
     /// The next core cycle in which anything can happen: exact or early, never late.
@@ -133,49 +192,39 @@ impl Requests {
     pub fn deliver(&mut self, cycle: u64, topology: &Topology) {
         while let Some(&(at, slice, packet)) = self.far.front().filter(|(at, ..)| *at <= cycle) {
             self.far.pop_front();
-            enter_path(&mut self.delivered, at, slice.into(), packet, topology);
+            self.outputs[usize::from(slice)].push_ready(Delivery { at, packet });
         }
-        let mut from = 0;
-        while let Some(slice) = self.occupied.next(from) {
-            from = slice + 1;
-            if self.rooms[slice].at(cycle) {
-                self.leave_crossbar(cycle, slice, topology);
-            } else {
-                self.counters.input_blocked += 1;
-            }
+        if self.rooms.next <= cycle {
+            self.rooms.advance(cycle, topology);
+        }
+        for word in 0..self.occupied.words() {
+            let (occupied, open) = (self.occupied.word(word), self.rooms.open.word(word));
+            self.counters.input_blocked += u64::from((occupied & !open).count_ones());
+            set_bits(occupied & open).for_each(|bit| self.leave_crossbar(cycle, 64 * word + bit, topology));
         }
     }
 
     #[inline]
     fn leave_crossbar(&mut self, cycle: u64, slice: usize, topology: &Topology) {
-        let Self { outputs, occupied, crossbar, far, delivered, counters, .. } = self;
-        let queue = &mut outputs[slice];
-        let Some(&packet) = queue.front() else { return };
-        queue.pop_front();
-        crossbar.release(slice);
-        if queue.is_empty() {
-            occupied.remove(slice);
+        let output = &mut self.outputs[slice];
+        let Some(&Delivery { packet: Packet { sm, parts_left, .. }, .. }) = output.first_waiting() else { return };
+        self.counters.parts += u64::from(parts_left);
+        let later = topology.far_latency(sm.into(), slice);
+        if later != 0 {
+            self.far.push_back((cycle + later, slice as u16, output.take_waiting().packet));
+        } else if let Some(delivery) = output.hand_on() {
+            delivery.at = cycle;
         }
-        counters.parts += u64::from(packet.parts_left);
-        match topology.far_latency(packet.sm.into(), slice) {
-            0 => enter_path(delivered, cycle, slice, packet, topology),
-            later => far.push_back((cycle + later, slice as u16, packet)),
+        if output.waiting() == 0 {
+            self.occupied.remove(slice);
         }
+        self.crossbar.release(slice);
     }
 
     /// Crossbar cycle `cycle`, of core cycle `t`.
     pub fn pass(&mut self, t: Cycle, cycle: u64, topology: &Topology) {
-        let Self { inputs, coming, crossbar, outputs, occupied, .. } = self;
-        coming.take_due(t, |cluster| {
-            let (_, stamp, address) = oldest_request(cluster_inputs(inputs, cluster, topology.sms_per_cluster))?;
-            if stamp >= t {
-                return Some(stamp + 1);
-            }
-            crossbar.offer(cluster, topology.map.slice_of(address) as usize);
-            None
-        });
-        let mut source = Inputs { now: t, topology, inputs, coming, outputs, occupied };
-        crossbar.transfer(cycle, &mut source);
+        let Self { inputs, crossbar, outputs, occupied, heads, .. } = self;
+        crossbar.transfer(cycle, t, &mut Inputs { topology, inputs, outputs, occupied, heads });
     }
 
     /// Core cycle `t` is done.
@@ -185,14 +234,13 @@ impl Requests {
             self.done
         } else {
             let far = self.far.front().map_or(NEVER, |&(at, ..)| topology.clocks.l2.first_source_at(at));
-            far.min(self.coming.first())
+            far.min(self.crossbar.next_head())
         };
     }
 
     /// Requests that have not come to the slices' paths.
     pub fn in_flight(&self) -> usize {
-        let packets = self.outputs.iter().map(Ring::len).sum::<usize>() + self.far.len();
-        packets + self.delivered.iter().map(Ring::len).sum::<usize>()
+        self.outputs.iter().map(StagedQueue::len).sum::<usize>() + self.far.len()
     }
 
     /// Whether no request is under way on this side.
@@ -205,25 +253,6 @@ impl Requests {
     pub fn visit_everything(&mut self) {
         self.next = 0;
     }
-}
-
-/// A packet comes to the latency path of a slice in L2 cycle `at`.
-#[inline]
-fn enter_path(delivered: &mut [Ring<Delivery>], at: u64, slice: usize, packet: Packet, topology: &Topology) {
-    let (partition, slice) = topology.place_of[slice];
-    delivered[usize::from(partition)].push_back(Delivery { at, slice, packet });
-}
-
-/// The inputs of a cluster's SMs.
-#[inline]
-fn cluster_inputs(
-    inputs: &mut [Ring<(Cycle, Request)>],
-    cluster: usize,
-    sms_per_cluster: usize,
-) -> &mut [Ring<(Cycle, Request)>] {
-    let inputs = &mut inputs[cluster * sms_per_cluster..];
-    let sms = sms_per_cluster.min(inputs.len());
-    &mut inputs[..sms]
 }
 
 /// The request of a cluster's SMs that entered the crossbar's input first: place of the SM in its
@@ -241,43 +270,35 @@ pub(super) fn oldest_request(cluster: &[Ring<(Cycle, Request)>]) -> Option<(usiz
 
 /// The SMs' requests as the crossbar's inputs.
 struct Inputs<'a> {
-    now: Cycle,
     topology: &'a Topology,
     inputs: &'a mut [Ring<(Cycle, Request)>],
-    coming: &'a mut Coming,
-    outputs: &'a mut [Ring<Packet>],
+    outputs: &'a mut [StagedQueue<Delivery>],
     occupied: &'a mut BitSet,
+    heads: &'a mut [Head],
 }
 
 impl Source for Inputs<'_> {
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, input: usize, output: usize) -> Taken {
-        let Topology { sms_per_cluster, map, .. } = self.topology;
-        let cluster = cluster_inputs(self.inputs, input, *sms_per_cluster);
-        let (place, ..) = oldest_request(cluster).expect("its head was offered");
-        let sm = input * sms_per_cluster + place;
-        let (since, request) = cluster[place].front().expect("it is the oldest");
+        let sm = self.heads[input].sm;
+        let queue = &mut self.inputs[usize::from(sm)];
+        let (since, request) = queue.front().expect("its head was announced");
         let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
         let data_bytes = if sends_data { request.bytes } else { 0 };
         let parts_left = self.topology.parts(request);
-        self.outputs[output].push_back(Packet { request: *request, sm: sm as u16, parts_left, since: *since });
+        let packet = Packet { request: *request, sm, parts_left, since: *since };
+        self.outputs[output].push(Delivery { at: NEVER, packet });
         self.occupied.insert(output);
-        cluster[place].pop_front();
-        let next = match oldest_request(cluster) {
-            Some((_, stamp, address)) if stamp < self.now => Some(map.slice_of(address) as usize),
-            Some((_, stamp, _)) => {
-                self.coming.insert(input, stamp + 1);
-                None
-            }
-            None => None,
-        };
+        queue.pop_front();
+        let next = self.heads[input].advance(input, self.inputs, self.topology);
         Taken { data_bytes, next }
     }
 }
 
 kit::persist! {
-    new struct Room { now, changes }
+    struct Head { sm, slice, block }
+    struct Rooms { open, changes, next }
     struct Requests {
-        done, next, inputs, coming, crossbar, outputs, occupied, rooms, far, delivered, counters
+        done, next, inputs, crossbar, outputs, occupied, rooms, far, heads, counters
     }
 }

@@ -125,12 +125,14 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
         self.source.has_packet() || !self.resumed.is_empty()
     }
 
-    /// Fetches for warps that may be; `room` are those whose buffer has room for a fetch.
+    /// Fetches for warps that may be; `room` are those whose buffer has room for a fetch. Whether a packet waits for
+    /// decode now.
     #[inline(always)]
-    pub fn step<O: Observer>(&mut self, tick: Tick<'_, O>, state: &mut State<M>, room: M) {
+    pub fn step<O: Observer>(&mut self, tick: Tick<'_, O>, state: &mut State<M>, room: M) -> bool {
         let held = self.at_branch | self.at_barrier | self.resumed | state.warps.decoded;
         let wanting = state.warps.resident & room & !held;
         self.source.step(wanting, &mut FetchWires { tick, state, next: &self.next });
+        self.has_packet()
     }
 
     /// `id` issues: if fetch of its warp was held after it, the right path is fetched.

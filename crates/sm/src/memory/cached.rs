@@ -1,7 +1,6 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
 use super::{Dispatch, LoadStoreUnit, Path};
-use crate::inflight::InstId;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::Space;
@@ -16,7 +15,8 @@ const CONSTANT_BASE: u64 = 1 << 42;
 
 impl LoadStoreUnit {
     /// Gathers the lines that an access to constants or textures touches.
-    pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, id: InstId, path: Path) {
+    pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: &mut Dispatch) {
+        let (id, path) = (dispatch.id, dispatch.path);
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let (cache, counter) = match path {
             Path::Texture => (&state.spec.sm.texture_cache, &mut state.counters.texture_accesses),
@@ -25,7 +25,6 @@ impl LoadStoreUnit {
         *counter += 1;
         if let Some(words) = state.spec.sm.constant_words_per_cycle.filter(|_| path == Path::Constant) {
             let passes = distinct_words(flight.mask, &dynamic.addresses).div_ceil(words);
-            let dispatch = self.dispatch.as_mut().expect("just accepted");
             dispatch.ready_at += Cycle::from(passes.saturating_sub(1));
         }
         if path == Path::Constant && self.constant.is_none() {
@@ -37,7 +36,8 @@ impl LoadStoreUnit {
     }
 
     /// Looks one line up. True if none is left.
-    pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
+    pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
+        let Some(dispatch) = &mut self.dispatch else { return true };
         let flight = state.slab.get(dispatch.id);
         let (cache, kind, base) = match dispatch.path {
             Path::Texture => (&mut self.texture, RequestKind::Texture, 0),
@@ -65,9 +65,8 @@ impl LoadStoreUnit {
         if access.answer == Answer::Now {
             state.slab.get_mut(dispatch.id).pending -= 1;
         }
-        let sent = dispatch.sent + 1;
-        self.dispatch.as_mut().expect("in the dispatch register").sent = sent;
-        sent == self.transactions.len()
+        dispatch.sent += 1;
+        dispatch.sent == self.transactions.len()
     }
 }
 

@@ -1,24 +1,22 @@
 //! Global and local memory: coalescing, the L1's look-up queues, accesses that bypass L1.
 
-use super::{Dispatch, LoadStoreUnit, TOKEN_BYPASS};
+use super::{Dispatch, LoadStoreUnit, Path, TOKEN_BYPASS};
 use crate::design::CoreDesign;
 use crate::execute::write_back::WriteBack;
 use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Level, Observer};
-use crate::slab::Slab;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::{L1Data, LookUpOrder};
 use isa::{Access, Space, WarpSlot};
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
-use kit::{Counters, Cycle, NEVER};
+use kit::{Counters, Cycle, NEVER, Ring};
 use mem::cache::{Answer, CacheCounters, CacheOutcome, Refusal};
 use mem::carveout::carve_out;
-use mem::coalesce::Granularity;
+use mem::coalesce::{Granularity, Transaction};
 use mem::{Cache, Port, Request, RequestKind};
-use std::collections::VecDeque;
 
 /// A shift that leaves nothing of an address.
 const NO_BITS: u32 = 63;
@@ -34,8 +32,9 @@ pub struct L1 {
     /// What it did in former shapes.
     former: CacheCounters,
     queues: Box<[LookUps]>,
-    /// Banks whose queues are not empty.
+    /// Banks whose queues are not empty, and those whose queues are full.
     waiting: u64,
+    full: u64,
     /// No front access but those that have failed is due before.
     next_due: Cycle,
     /// Some front access has failed: the one that may first succeed.
@@ -54,18 +53,23 @@ pub struct L1 {
 
 #[derive(Debug)]
 struct LookUps {
-    accesses: VecDeque<(Cycle, Request)>,
-    /// The last cycle in which an access came in.
-    last_in: Option<Cycle>,
+    /// When the front access has waited out the latency; [`NEVER`] without one.
+    due: Cycle,
+    accesses: Ring<(Cycle, Request)>,
     /// The front access has failed.
     failure: Option<Refusal>,
 }
 
 impl L1 {
-    /// Whether an access waits to be looked up.
+    /// Whether an access waits to be looked up at `now`, or has failed.
     #[inline(always)]
-    pub(super) fn has_lookups(&self) -> bool {
-        self.next_due != NEVER || self.failure.is_some()
+    pub(super) fn has_lookups(&self, now: Cycle) -> bool {
+        self.next_due <= now || self.failure.is_some()
+    }
+
+    /// When the next access has waited out the latency.
+    pub(super) fn next_lookup(&self) -> Cycle {
+        self.next_due
     }
 
     /// The L1 that the description gives; none if it has no lines.
@@ -75,7 +79,7 @@ impl L1 {
         }
         let latency = config.latency_cycles.max(1);
         let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
-        let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failure: None };
+        let queue = || LookUps { due: NEVER, accesses: Ring::new(), failure: None };
         // Where kernels choose its size, the first one does.
         let chosen = !config.shared_carveouts_bytes.is_empty();
         let shape =
@@ -86,6 +90,7 @@ impl L1 {
             former: CacheCounters::default(),
             queues: (0..banks).map(|_| queue()).collect(),
             waiting: 0,
+            full: 0,
             next_due: NEVER,
             failure: None,
             latency: Cycle::from(latency),
@@ -107,23 +112,17 @@ impl L1 {
         }
     }
 
-    /// Whether the queue of a bank takes an access in this cycle.
-    #[inline]
-    fn has_room(&self, now: Cycle, bank: usize) -> bool {
-        let queue = &self.queues[bank];
-        queue.last_in != Some(now) && (queue.accesses.len() as Cycle) < self.latency
-    }
-
     /// Puts an access into the queue of its bank, which has room.
     #[inline]
     fn push(&mut self, now: Cycle, bank: usize, request: Request) {
         let queue = &mut self.queues[bank];
-        queue.last_in = Some(now);
         if queue.accesses.is_empty() {
-            self.next_due = self.next_due.min(now + self.latency);
+            queue.due = now + self.latency;
+            self.next_due = self.next_due.min(queue.due);
         }
         queue.accesses.push_back((now + self.latency, request));
         self.waiting |= 1 << bank;
+        self.full |= u64::from(queue.accesses.len() as Cycle == self.latency) << bank;
     }
 
     /// A front access cannot be taken.
@@ -161,11 +160,12 @@ impl L1 {
             let shape = shapes.get(shape).ok_or_else(|| archive.wrong("no shape of L1"))?;
             self.reshape(config, shape);
         }
-        let Self { cache, shape: _, former, queues, waiting, next_due, failure, .. } = self;
+        let Self { cache, shape: _, former, queues, waiting, full, next_due, failure, .. } = self;
         cache.persist(archive)?;
         former.persist(archive)?;
         each(queues, archive)?;
         waiting.persist(archive)?;
+        full.persist(archive)?;
         next_due.persist(archive)?;
         failure.persist(archive)
     }
@@ -183,29 +183,47 @@ impl L1 {
     }
 }
 
+impl Dispatch {
+    /// The request for one of its transactions.
+    #[inline]
+    fn request(&self, transaction: &Transaction) -> Request {
+        transaction.request(self.kind, self.local, self.token)
+    }
+
+    /// Notes that `count` of its transactions have gone.
+    #[inline]
+    fn has_sent<M: WarpMask>(&self, state: &mut State<M>, count: usize) {
+        state.wake_up.moved();
+        if self.is_store {
+            let warp = state.slab.get(self.id).warp;
+            state.warps.outstanding[warp.index()] += count as u32;
+        }
+    }
+}
+
 impl LoadStoreUnit {
     /// Coalesces an access to global or local memory, and says how long it takes the data path of L1.
     pub(super) fn begin_global<M: WarpMask>(
         &mut self,
         state: &mut State<M>,
         (now, kernels): (Cycle, &[ResidentKernel]),
-        id: InstId,
-        bypass: bool,
+        dispatch: &mut Dispatch,
     ) {
+        let (id, bypass) = (dispatch.id, dispatch.path == Path::Bypass);
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let mem = flight.mem.expect("an access");
-        let (bytes, mask) = (u32::from(mem.bytes), flight.mask);
+        let (bytes, mask, warp) = (u32::from(mem.bytes), flight.mask, flight.warp);
         let granularity = Granularity::of(state.spec.sm_version, bypass, state.spec.sm.l1d.cache.fetch_bytes());
         let out = &mut self.transactions;
         let local = dynamic.space == Space::Local;
-        if matches!(mem.access, Access::Atomic | Access::Reduction) {
+        let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
+        if atomic {
             out.gather_atomic(mask, &dynamic.addresses, bytes, granularity);
             state.counters.global_atomics += 1;
         } else if local {
-            let w = flight.warp.index();
             let layout = kernels[flight.kernel.index()].local_layout;
-            let first_thread = u32::from(state.warps.index_in_cta[w]) * kit::WARP_LANES as u32;
-            let cta = u32::from(state.warps.cta[w].0);
+            let first_thread = u32::from(state.warps.index_in_cta[warp.index()]) * kit::WARP_LANES as u32;
+            let cta = u32::from(state.warps.cta[warp.index()].0);
             let addresses = layout.addresses(u32::from(state.id), cta, first_thread, &dynamic.addresses);
             out.gather_local(mask, &addresses, bytes, layout.word_stride(), granularity);
         } else if mem.space == Space::Texture {
@@ -224,86 +242,69 @@ impl LoadStoreUnit {
         if mem.access != Access::Store {
             state.slab.get_mut(id).pending = count as u16;
         }
+        (dispatch.kind, dispatch.token) = match mem.access {
+            Access::Store => (RequestKind::Write, u32::from(warp.0)),
+            _ if atomic => (RequestKind::Atomic, u32::from(id.0)),
+            _ => (RequestKind::Read, u32::from(id.0) | if bypass { TOKEN_BYPASS } else { 0 }),
+        };
+        dispatch.local = local;
         if let Some(l1) = self.l1.as_ref().filter(|_| !bypass) {
             if l1.by_bank {
                 self.transactions.deal(|address| l1.bank(address));
             }
             let cycles = (mask.count_ones() * bytes).div_ceil(l1.width);
-            self.dispatch.as_mut().expect("just accepted").leaves_at = now + Cycle::from(cycles);
+            dispatch.leaves_at = now + Cycle::from(cycles);
         }
-    }
-
-    /// What the dispatched access asks for, and the token of its requests.
-    #[inline]
-    fn requests_of(slab: &Slab, dispatch: &Dispatch, bypass: bool) -> (RequestKind, u32) {
-        let flight = slab.get(dispatch.id);
-        match flight.mem.map(|m| m.access) {
-            Some(Access::Store) => (RequestKind::Write, u32::from(flight.warp.0)),
-            Some(Access::Atomic | Access::Reduction) => (RequestKind::Atomic, u32::from(dispatch.id.0)),
-            _ => (RequestKind::Read, u32::from(dispatch.id.0) | if bypass { TOKEN_BYPASS } else { 0 }),
-        }
-    }
-
-    /// Notes that transactions of the dispatched access have gone: the first `sent` of all. True if none is left.
-    #[inline]
-    fn sent<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: Dispatch, sent: usize) -> bool {
-        if sent != dispatch.sent {
-            state.wake_up.moved();
-            if dispatch.is_store {
-                let warp = state.slab.get(dispatch.id).warp;
-                state.warps.outstanding[warp.index()] += (sent - dispatch.sent) as u32;
-            }
-            self.dispatch = Some(Dispatch { sent, ..dispatch });
-        }
-        sent == self.transactions.len()
     }
 
     /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
     /// if none is left and the data path is free again.
     #[inline(always)]
-    pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
-        let l1 = self.l1.as_mut().expect("routed to L1");
-        let mut sent = dispatch.sent;
-        while sent < self.transactions.len() {
-            let transaction = &self.transactions[sent];
+    pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
+        let Self { dispatch: Some(dispatch), l1: Some(l1), transactions, .. } = self else { return true };
+        if dispatch.awaited & l1.full != 0 {
+            return false;
+        }
+        let first = dispatch.sent;
+        // Each bank takes one in a cycle, if its queue, which empties by a movement of its own, is not full.
+        let mut closed = l1.full;
+        for transaction in &transactions[first..] {
             let bank = l1.bank(transaction.address);
-            if !l1.has_room(now, bank) {
-                // It has taken one in this cycle, or its queue is full, which empties by a movement of its own.
+            if closed >> bank & 1 != 0 {
+                dispatch.awaited = 1 << bank;
                 break;
             }
-            let (kind, token) = Self::requests_of(&state.slab, &dispatch, false);
-            l1.push(now, bank, transaction.request(kind, dispatch.local, token));
-            sent += 1;
+            closed |= 1 << bank;
+            l1.push(now, bank, dispatch.request(transaction));
+            dispatch.sent += 1;
         }
-        let done = self.sent(state, dispatch, sent);
-        if done && now < dispatch.leaves_at {
+        if dispatch.sent != first {
+            dispatch.has_sent(state, dispatch.sent - first);
+        }
+        if dispatch.sent < transactions.len() {
+            return false;
+        }
+        if now < dispatch.leaves_at {
             state.wake_up.at(dispatch.leaves_at);
             return false;
         }
-        done
+        true
     }
 
     /// One transaction goes to the memory system. True if none is left.
     #[inline(always)]
-    pub(super) fn go_on_bypass<M: WarpMask>(
-        &mut self,
-        state: &mut State<M>,
-        now: Cycle,
-        dispatch: Dispatch,
-        port: &mut Port,
-    ) -> bool {
-        if dispatch.sent == self.transactions.len() {
-            return true;
-        }
+    pub(super) fn go_on_bypass<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, port: &mut Port) -> bool {
+        let Self { dispatch: Some(dispatch), transactions, .. } = self else { return true };
+        let Some(transaction) = transactions.get(dispatch.sent) else { return true };
         if !port.has_room(state.spec.outbox_packets, now) {
             state.wake_up.at(now + 1);
             return false;
         }
-        let (kind, token) = Self::requests_of(&state.slab, &dispatch, true);
-        let transaction = &self.transactions[dispatch.sent];
-        port.outbox.push_back((now, transaction.request(kind, dispatch.local, token)));
+        port.outbox.push_back((now, dispatch.request(transaction)));
         state.counters.requests += 1;
-        self.sent(state, dispatch, dispatch.sent + 1)
+        dispatch.sent += 1;
+        dispatch.has_sent(state, 1);
+        dispatch.sent == transactions.len()
     }
 
     /// Each bank looks its front access up, if that has waited out the latency.
@@ -312,9 +313,6 @@ impl LoadStoreUnit {
         let now = wb.tick.now;
         let Some(l1) = &mut self.l1 else { return };
         if l1.next_due > now && l1.failure.is_none_or(|failure| l1.cache.fails_again(failure)) {
-            if l1.next_due != NEVER {
-                wb.state.wake_up.at(l1.next_due);
-            }
             return;
         }
         (l1.next_due, l1.failure) = (NEVER, None);
@@ -326,12 +324,10 @@ impl LoadStoreUnit {
     #[inline(always)]
     fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) {
         let now = wb.tick.now;
-        let l1 = self.l1.as_mut().expect("a bank of L1");
+        let Some(l1) = &mut self.l1 else { return };
         let queue = &mut l1.queues[bank];
-        let &(due, request) = queue.accesses.front().expect("a waiting bank has accesses");
-        if due > now {
-            l1.next_due = l1.next_due.min(due);
-            wb.state.wake_up.at(due);
+        if queue.due > now {
+            l1.next_due = l1.next_due.min(queue.due);
             return;
         }
         if let Some(failure) = queue.failure
@@ -340,6 +336,7 @@ impl LoadStoreUnit {
             l1.note(failure);
             return;
         }
+        let &(_, request) = queue.accesses.front().expect("a waiting bank has accesses");
         let access = l1.cache.access(now, &request);
         self.may_send |= l1.cache.peek_miss().is_some();
         if let CacheOutcome::Fail(reason) = access.outcome {
@@ -357,11 +354,11 @@ impl LoadStoreUnit {
         }
         queue.failure = None;
         queue.accesses.pop_front();
-        match queue.accesses.front() {
-            // The next one may be due at once; it is looked at in the next cycle.
-            Some(&(due, _)) => l1.next_due = l1.next_due.min(due),
-            None => l1.waiting &= !(1 << bank),
-        }
+        // The next one may be due at once; it is looked at in the next cycle.
+        queue.due = queue.accesses.front().map_or(NEVER, |&(due, _)| due);
+        l1.next_due = l1.next_due.min(queue.due);
+        l1.waiting &= !(u64::from(queue.due == NEVER) << bank);
+        l1.full &= !(1 << bank);
         wb.state.wake_up.moved();
         if access.answer == Answer::Now {
             if request.kind == RequestKind::Write {
@@ -394,5 +391,5 @@ impl LoadStoreUnit {
 }
 
 kit::persist! {
-    struct LookUps { accesses, last_in, failure }
+    struct LookUps { due, accesses, failure }
 }

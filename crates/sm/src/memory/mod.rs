@@ -32,13 +32,13 @@ use crate::design::CoreDesign;
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
 use crate::frontend::FrontEnd;
-use crate::inflight::InstId;
+use crate::inflight::{InFlight, InstId};
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Accessed, Level, Observer, Seen};
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
-use isa::{Access, KernelId, Space, WarpSlot};
+use isa::{Access, DynInst, KernelId, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each, part};
 use kit::{Cycle, NEVER};
 use mem::cache::CacheCounters;
@@ -56,11 +56,17 @@ pub trait MemoryStage: Sized + Send {
     /// Nothing under way, on an SM of `spec`.
     fn new(spec: &CoreSpec) -> Self;
 
-    /// Whether anything waits for the stage or is under way in it, be it for its time. If not, it is not
-    /// stepped.
-    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool;
+    /// Whether the stage may have anything to do in cycle `now`. If not, it is not stepped.
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, now: Cycle, wires: &MemoryWires<'_, D>) -> bool;
 
-    /// One cycle. What may happen by time alone, it enters by [`WriteBack::wake_at`].
+    /// The first cycle from `from` on in which anything may happen in it by time alone, if its last step has not entered
+    /// that. The SM asks before it sleeps.
+    fn next_event(&self, _from: Cycle) -> Cycle {
+        NEVER
+    }
+
+    /// One cycle. What may happen by time alone, it enters by [`WriteBack::wake_at`], or knows for
+    /// [`MemoryStage::next_event`].
     fn step<D: CoreDesign<Memory = Self>, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
@@ -134,6 +140,12 @@ impl<D: CoreDesign> MemoryWires<'_, D> {
     pub fn has_access(&self) -> bool {
         self.oc_ex.occupied() & self.oc_ex.of_memory() != 0
     }
+
+    /// Whether a reply has come from the memory by cycle `now`.
+    #[inline]
+    pub fn has_reply(&self, now: Cycle) -> bool {
+        self.port.inbox.front().is_some_and(|&(due, _)| due <= now)
+    }
 }
 
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
@@ -162,7 +174,10 @@ struct Dispatch {
     id: InstId,
     path: Path,
     is_store: bool,
+    /// What its transactions ask of the memory system: their kind, whether of local memory, the requests' token.
+    kind: RequestKind,
     local: bool,
+    token: u32,
     /// First cycle in which it can go on.
     ready_at: Cycle,
     /// The cycle in which it came into the register.
@@ -171,6 +186,8 @@ struct Dispatch {
     leaves_at: Cycle,
     /// How many of its transactions have left the register.
     sent: usize,
+    /// The bank of L1 that the next one waits for, as a bit.
+    awaited: u64,
 }
 
 /// The load/store unit: the usual [`MemoryStage`].
@@ -223,15 +240,22 @@ impl MemoryStage for LoadStoreUnit {
     }
 
     #[inline(always)]
-    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, now: Cycle, wires: &MemoryWires<'_, D>) -> bool {
         self.write_back.is_some()
             || self.may_have_result
-            || self.shared.next_result() != NEVER
-            || !wires.port.inbox.is_empty()
+            || self.shared.next_result() <= now
+            || self.dispatch.as_ref().map_or_else(|| wires.has_access(), |dispatch| dispatch.ready_at <= now)
             || self.may_send | wires.front_end.may_send()
-            || self.dispatch.is_some()
-            || wires.has_access()
-            || self.l1.as_ref().is_some_and(L1::has_lookups)
+            || wires.has_reply(now)
+            || self.l1.as_ref().is_some_and(|l1| l1.has_lookups(now))
+    }
+
+    fn next_event(&self, from: Cycle) -> Cycle {
+        // What has been ready waits for something else.
+        let waits = self.dispatch.as_ref().filter(|dispatch| dispatch.ready_at >= from);
+        let access = waits.map_or(NEVER, |dispatch| dispatch.ready_at);
+        let lookup = self.l1.as_ref().map_or(NEVER, L1::next_lookup);
+        self.shared.next_result().min(access).min(lookup)
     }
 
     /// In the order of GPGPU-Sim.
@@ -243,20 +267,19 @@ impl MemoryStage for LoadStoreUnit {
     ) {
         self.write_back(wb);
         let now = wb.tick.now;
-        if !wires.port.inbox.is_empty() {
+        if wires.has_reply(now) {
             self.take_reply(wb, wires);
         }
         if self.may_send | wires.front_end.may_send() {
             self.send_misses(&mut wb.reborrow(), wires.port, wires.front_end);
         }
         self.look_up_l1(wb);
-        if let Some(dispatch) = self.dispatch {
-            self.go_on(wb, dispatch, wires.port);
+        if self.dispatch.is_some() {
+            self.go_on(wb, wires.port);
         }
         if self.dispatch.is_none() && wires.has_access() {
             self.accept_access(wb, wires.oc_ex);
         }
-        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
     }
 
     fn is_idle(&self) -> bool {
@@ -411,15 +434,12 @@ impl LoadStoreUnit {
         }
     }
 
-    /// Takes at most one reply from the memory.
+    /// Takes the reply that has come from the memory, if it can.
     #[inline(always)]
     fn take_reply<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
-        let Some(&(due, reply)) = wires.port.inbox.front() else { return };
-        if due > now {
-            return;
-        }
+        let Some(&(_, reply)) = wires.port.inbox.front() else { return };
         let blocked_until = self.deliver(&mut wb.reborrow(), &reply, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
@@ -429,7 +449,6 @@ impl LoadStoreUnit {
             return;
         }
         wires.port.inbox.pop_front();
-        self.may_have_result = true;
         wb.state.wake_up.moved();
     }
 
@@ -442,12 +461,13 @@ impl LoadStoreUnit {
         front_end: &mut D::FrontEnd,
     ) -> Cycle {
         let now = wb.tick.now;
-        let may_send = &mut self.may_send;
+        let (may_send, may_have_result) = (&mut self.may_send, &mut self.may_have_result);
         let mut fill = |cache: &mut Cache| {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
             cache.fill_from(now, reply.token, reply.from_dram);
+            *may_have_result = true;
             // A line that had to go may have to be written back.
             *may_send |= cache.peek_miss().is_some();
             now
@@ -474,6 +494,7 @@ impl LoadStoreUnit {
                 let id = InstId((reply.token & !TOKEN_BYPASS) as u16);
                 wb.served(id, Level::beyond_l1(reply.from_dram));
                 self.next_global = Some(id);
+                self.may_have_result = true;
                 now
             }
             RequestKind::WriteBack => now,
@@ -487,43 +508,33 @@ impl LoadStoreUnit {
         port: &mut Port,
         front_end: &mut D::FrontEnd,
     ) {
-        let state = &mut *wb.state;
+        let (state, now) = (&mut *wb.state, wb.tick.now);
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
-        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
-        self.may_send = false;
-        for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
-            if !port.has_room(state.spec.outbox_packets, wb.tick.now) {
-                state.wake_up.at(wb.tick.now + 1);
-                self.may_send = true;
-                break;
-            }
-            let request = cache.pop_miss().expect("just seen");
-            port.outbox.push_back((wb.tick.now, request));
-            state.counters.requests += 1;
-            state.wake_up.moved();
-            self.may_send |= cache.peek_miss().is_some();
-        }
+        self.may_send = send_miss(Some(&mut self.texture), state, now, port)
+            | send_miss(self.constant.as_mut(), state, now, port)
+            | send_miss(l1, state, now, port)
+            | send_miss(front_end.send(), state, now, port);
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
     #[inline(always)]
-    fn go_on<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, dispatch: Dispatch, port: &mut Port) {
+    fn go_on<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, port: &mut Port) {
         let now = wb.tick.now;
+        let Some(dispatch) = &self.dispatch else { return };
         if dispatch.ready_at > now {
-            wb.state.wake_up.at(dispatch.ready_at);
             return;
         }
         let done = match dispatch.path {
-            Path::Shared => self.go_on_shared(wb.state, now, dispatch),
-            Path::Constant | Path::Texture => self.go_on_cached(wb.state, now, dispatch),
-            Path::L1 => self.go_on_l1(wb.state, now, dispatch),
-            Path::Bypass => self.go_on_bypass(wb.state, now, dispatch, port),
+            Path::Shared => dispatch.go_on_shared(now, &mut self.shared, &mut wb.state.slab),
+            Path::Constant | Path::Texture => self.go_on_cached(wb.state, now),
+            Path::L1 => self.go_on_l1(wb.state, now),
+            Path::Bypass => self.go_on_bypass(wb.state, now, port),
             Path::None => true,
         };
         if !done {
             return;
         }
-        self.dispatch = None;
+        let Some(dispatch) = self.dispatch.take() else { return };
         wb.state.wake_up.moved();
         wb.state.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
         // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
@@ -539,27 +550,29 @@ impl LoadStoreUnit {
     fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
         let now = wb.tick.now;
         let id = wb.begin_access(oc_ex);
-        let path = self.path(wb.state, id);
-        let access = wb.state.slab.get(id).mem.map(|m| m.access);
-        let dispatch = Dispatch {
+        let State { slab, spec, counters, .. } = &mut *wb.state;
+        let (flight, dynamic) = (slab.get(id), slab.dynamic(id));
+        let path = self.path(spec, flight, dynamic);
+        let mut dispatch = Dispatch {
             id,
             path,
-            is_store: access == Some(Access::Store),
-            local: wb.state.slab.dynamic(id).space == Space::Local,
+            is_store: flight.mem.is_some_and(|m| m.access == Access::Store),
+            kind: RequestKind::Read,
+            local: false,
+            token: 0,
             ready_at: now + 1,
             accepted_at: now,
             leaves_at: 0,
             sent: 0,
+            awaited: 0,
         };
-        self.dispatch = Some(dispatch);
         match path {
-            Path::Shared => self.begin_shared(wb.state, now, id),
-            Path::Constant | Path::Texture => self.begin_cached(wb.state, id, path),
-            Path::L1 | Path::Bypass => {
-                self.begin_global(wb.state, (now, wb.tick.kernels), id, path == Path::Bypass);
-            }
+            Path::Shared => dispatch.begin_shared(now, (flight, dynamic), spec, counters),
+            Path::Constant | Path::Texture => self.begin_cached(wb.state, &mut dispatch),
+            Path::L1 | Path::Bypass => self.begin_global(wb.state, (now, wb.tick.kernels), &mut dispatch),
             Path::None => {}
         }
+        self.dispatch = Some(dispatch);
         if path != Path::None && wb.tick.observer.watches_details() {
             let accessed = self.accessed(now, path);
             let window = wb.state.window(wb.tick.kernels);
@@ -587,8 +600,7 @@ impl LoadStoreUnit {
 
     /// Where an access goes.
     #[inline(always)]
-    fn path<M: WarpMask>(&self, state: &State<M>, id: InstId) -> Path {
-        let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
+    fn path(&self, spec: &CoreSpec, flight: &InFlight, dynamic: &DynInst) -> Path {
         let Some(mem) = flight.mem else { return Path::None };
         if flight.mask == 0 {
             return Path::None;
@@ -599,10 +611,10 @@ impl LoadStoreUnit {
             Space::Shared if mem.access != Access::AsyncCopy => Path::Shared,
             Space::Constant | Space::Param => Path::Constant,
             // Since Maxwell textures are read through L1.
-            Space::Texture if state.spec.sm_version >= 50 => self.path_by_l1(&state.spec, mem, false),
+            Space::Texture if spec.sm_version >= 50 => self.path_by_l1(spec, mem, false),
             Space::Texture => Path::Texture,
-            Space::Local => self.path_by_l1(&state.spec, mem, true),
-            Space::Global | Space::Generic | Space::Shared => self.path_by_l1(&state.spec, mem, false),
+            Space::Local => self.path_by_l1(spec, mem, true),
+            Space::Global | Space::Generic | Space::Shared => self.path_by_l1(spec, mem, false),
         }
     }
 
@@ -613,4 +625,26 @@ impl LoadStoreUnit {
         let skipped = spec.sm.l1d.skip_global && !local;
         if atomic || past_l1 || skipped || self.l1.is_none() { Path::Bypass } else { Path::L1 }
     }
+}
+
+/// Sends the next request of `cache`, if it has one and the crossbar's input has room. Whether there are more to send.
+#[inline(always)]
+fn send_miss<M: WarpMask>(cache: Option<&mut Cache>, state: &mut State<M>, now: Cycle, port: &mut Port) -> bool {
+    match cache {
+        Some(cache) if cache.peek_miss().is_some() => send_first_miss(cache, state, now, port),
+        _ => false,
+    }
+}
+
+#[inline(never)]
+fn send_first_miss<M: WarpMask>(cache: &mut Cache, state: &mut State<M>, now: Cycle, port: &mut Port) -> bool {
+    if !port.has_room(state.spec.outbox_packets, now) {
+        state.wake_up.at(now + 1);
+        return true;
+    }
+    let Some(request) = cache.pop_miss() else { return false };
+    port.outbox.push_back((now, request));
+    state.counters.requests += 1;
+    state.wake_up.moved();
+    cache.peek_miss().is_some()
 }

@@ -73,8 +73,8 @@ impl MemoryStage for PerfectMemory {
         Self { under_way: [1, 1 + l1, 2 + shared].map(UnderWay::new), may_send: false }
     }
 
-    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
-        let asks = self.may_send || wires.front_end.may_send() || !wires.port.inbox.is_empty();
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, now: Cycle, wires: &MemoryWires<'_, D>) -> bool {
+        let asks = self.may_send || wires.front_end.may_send() || wires.has_reply(now);
         asks || wires.has_access() || !self.is_idle()
     }
 

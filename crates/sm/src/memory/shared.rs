@@ -1,20 +1,19 @@
 //! Shared memory: a pipe after the dispatch register, in which bank conflicts keep an access.
 
-use super::{Dispatch, LoadStoreUnit};
-use crate::inflight::InstId;
+use super::Dispatch;
+use crate::inflight::{InFlight, InstId};
+use crate::observe::counters::SmCounters;
+use crate::slab::Slab;
 use crate::spec::CoreSpec;
-use crate::state::State;
-use crate::warps::mask::WarpMask;
-use isa::Access;
-use kit::{Cycle, NEVER};
+use isa::{Access, DynInst};
+use kit::{Cycle, NEVER, Ring};
 use mem::shared_banks::{conflict_degree, most_in_a_bank};
-use std::collections::VecDeque;
 
 /// Accesses with a result on their way through the shared-memory pipe, by the cycle from which the
 /// write-back register may take them.
 #[derive(Debug)]
 pub(super) struct SharedPipe {
-    results: VecDeque<(Cycle, InstId)>,
+    results: Ring<(Cycle, InstId)>,
     /// When the oldest has come through.
     next_result: Cycle,
     stages: usize,
@@ -25,7 +24,7 @@ impl SharedPipe {
     pub fn new(spec: &CoreSpec) -> Self {
         let latency = spec.sm.shared.latency_cycles.max(1);
         let stages = latency as usize;
-        Self { results: VecDeque::with_capacity(stages), next_result: NEVER, stages, latency: Cycle::from(latency) }
+        Self { results: Ring::new(), next_result: NEVER, stages, latency: Cycle::from(latency) }
     }
 
     /// Whether the first stage is free.
@@ -33,6 +32,7 @@ impl SharedPipe {
         self.results.len() < self.stages
     }
 
+    #[inline]
     fn push(&mut self, now: Cycle, id: InstId) {
         self.results.push_back((now + self.latency, id));
         self.next_result = self.next_result.min(now + self.latency);
@@ -53,37 +53,41 @@ impl SharedPipe {
     }
 }
 
-impl LoadStoreUnit {
-    /// An access to shared memory enters the dispatch register: conflicts keep it there.
+impl Dispatch {
+    /// An access to shared memory has entered the dispatch register in cycle `now`: conflicts keep it there.
     #[inline(always)]
-    pub(super) fn begin_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, id: InstId) {
-        let shared = &state.spec.sm.shared;
-        let addresses = &state.slab.dynamic(id).addresses;
-        let (mask, mem) = (state.slab.get(id).mask, state.slab.get(id).mem);
+    pub(super) fn begin_shared(
+        &mut self,
+        now: Cycle,
+        (flight, dynamic): (&InFlight, &DynInst),
+        spec: &CoreSpec,
+        counters: &mut SmCounters,
+    ) {
+        let shared = &spec.sm.shared;
+        let (mask, mem, addresses) = (flight.mask, flight.mem, &dynamic.addresses);
         let atomic = matches!(mem.map(|m| m.access), Some(Access::Atomic | Access::Reduction));
         let degree = match shared.atomic_lane_cycles.filter(|_| atomic) {
             Some(cycles) => 1 + cycles * most_in_a_bank(mask, addresses, shared.banks).saturating_sub(1),
             None => conflict_degree(mask, addresses, shared.banks, shared.limited_broadcast).max(1),
         };
-        state.counters.shared_accesses += 1;
-        state.counters.shared_conflict_cycles += u64::from(degree - 1);
+        counters.shared_accesses += 1;
+        counters.shared_conflict_cycles += u64::from(degree - 1);
         let bytes = mask.count_ones() * mem.map_or(0, |m| u32::from(m.bytes));
         let cycles = shared.bytes_per_cycle.map_or(degree, |width| degree.max(bytes.div_ceil(width)));
-        let dispatch = self.dispatch.as_mut().expect("just accepted");
-        dispatch.ready_at = now + Cycle::from(cycles);
+        self.ready_at = now + Cycle::from(cycles);
     }
 
     /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.
     #[inline(always)]
-    pub(super) fn go_on_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
-        if dispatch.is_store {
+    pub(super) fn go_on_shared(&self, now: Cycle, pipe: &mut SharedPipe, slab: &mut Slab) -> bool {
+        if self.is_store {
             return true;
         }
-        if !self.shared.has_room() {
+        if !pipe.has_room() {
             return false;
         }
-        state.slab.get_mut(dispatch.id).pending = 1;
-        self.shared.push(now, dispatch.id);
+        slab.get_mut(self.id).pending = 1;
+        pipe.push(now, self.id);
         true
     }
 }

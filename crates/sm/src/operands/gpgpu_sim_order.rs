@@ -37,6 +37,7 @@ impl PortOrder {
     }
 
     /// One cycle of `pool`, the sub-cores in step.
+    #[inline(always)]
     pub fn step<P: IssuePolicy, O: Observer>(
         &mut self,
         pool: &mut Pool,

@@ -62,13 +62,18 @@ impl Guard {
 
     /// Whether the oldest instruction in `latch` of `partition`, which is guarded, may not take a
     /// collector yet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn must_wait(latch: LatchId, partition: usize, id_oc: &Latches, window: Window<'_>) -> bool {
+        let others = id_oc.occupied() & id_oc.of_partition(partition) & !(1 << (latch & 63));
+        others != 0 && Self::must_wait_for(others, latch, id_oc, window)
+    }
+
+    /// Whether it waits for an instruction in one of the latches `others`.
+    #[inline(never)]
+    fn must_wait_for(others: u64, latch: LatchId, id_oc: &Latches, window: Window<'_>) -> bool {
         let Some(id) = id_oc.front(latch) else { return false };
         let warp = window.inst(id).warp;
-        id_oc.any_before(latch, id_oc.of_partition(partition), |older| {
-            window.inst(older).warp == warp && writes_sources(window, id, older)
-        })
+        id_oc.any_before(latch, others, |older| window.inst(older).warp == warp && writes_sources(window, id, older))
     }
 
     /// Those of the collectors `ready` of `partition`, at whose banks reads wait, whose instructions may

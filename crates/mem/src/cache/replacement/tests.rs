@@ -1,6 +1,6 @@
 //! What every policy must do, and a driver for the tests of each.
 
-use super::super::tags::{Probe, Tags};
+use super::super::tags::{Probe, Tags, Written};
 use crate::testing::cache_config;
 use config::Replacement;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ proptest! {
                         model.insert(block, State::Clean);
                     }
                     (Step::Write(_), Some(line)) if model[&block] != State::UnderWay => {
-                        tags.write(line, 1, [u32::MAX, 0, 0, 0]);
+                        tags.write(line, 1, Written { sectors: 1, bytes: u32::MAX });
                         model.insert(block, State::Dirty);
                     }
                     (Step::Drop(_), Some(line)) if model[&block] != State::UnderWay => {

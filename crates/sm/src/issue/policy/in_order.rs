@@ -100,7 +100,7 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
         self.buffer.room()
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, flight: Flight<'_>) {
         let Flight { id, window, .. } = flight;
         let warp = flight.warp;

@@ -4,7 +4,7 @@
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::stalls::Stall;
-use crate::slab::Window;
+use crate::slab::{Flight, Window};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;
@@ -143,22 +143,22 @@ impl<M: WarpMask> IssueBuffer<M> {
     /// The dependence check of `id`, the youngest of its warp, which claims a location; there is one.
     /// It is here once it is [entered](Self::enter). `loads`: see [`Entry`].
     pub fn claim(&mut self, window: Window<'_>, id: InstId, loads: u8, held: bool) -> Location {
-        let inst = window.inst(id);
+        let inst = window.flight(id);
         let (warp, w) = (inst.warp, inst.warp.index());
         let location = (!self.warps[w].taken).trailing_zeros() as Location;
         let mine = 1 << location;
         let mut behind = 0;
         let uses = self.uses_of(warp);
-        for reg in window.srcs(id) {
+        for reg in inst.srcs() {
             behind |= uses[reg.index()].writers;
             uses[reg.index()].readers |= mine;
         }
-        for reg in window.dsts(id) {
+        for reg in inst.dsts() {
             let Uses { writers, readers } = uses[reg.index()];
             behind |= writers | readers;
             uses[reg.index()].writers |= mine;
         }
-        let is_load = self.loads_pass && is_plain_load(inst);
+        let is_load = self.loads_pass && is_plain_load(&inst);
         let of = &mut self.warps[w];
         if inst.mem.is_some() {
             behind |= if is_load { of.memory & !of.loads } else { of.memory };
@@ -193,13 +193,12 @@ impl<M: WarpMask> IssueBuffer<M> {
         of.in_flight |= u64::from(waits) << location;
     }
 
-    /// The instruction at `location` issues: the location is free, no other waits for its issue any
+    /// `flight`, the instruction at `location`, issues: the location is free, no other waits for its issue any
     /// more, but may wait for its write. Returns whether it passes an older one.
     #[inline(always)]
-    pub fn issue(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) -> bool {
-        let w = warp.index();
-        let id = self.id(warp, location);
-        self.board.on_issue(window.flight(id));
+    pub fn issue(&mut self, flight: Flight<'_>, location: Location) -> bool {
+        let (warp, w) = (flight.warp, flight.warp.index());
+        self.board.on_issue(flight);
         let mut of = self.warps[w];
         let ages = &mut self.by_age[w * self.size..w * self.size + usize::from(of.len)];
         let place = ages.iter().position(|&l| l == location).expect("it is in the buffer");
@@ -213,9 +212,9 @@ impl<M: WarpMask> IssueBuffer<M> {
         of.loads &= !gone;
         of.branches &= !gone;
         let uses = self.uses_of(warp);
-        window.srcs(id).iter().for_each(|reg| uses[reg.index()].readers &= !gone);
+        flight.srcs().iter().for_each(|reg| uses[reg.index()].readers &= !gone);
         let mut waiting = 0;
-        for reg in window.dsts(id) {
+        for reg in flight.dsts() {
             let of_reg = &mut uses[reg.index()];
             of_reg.writers &= !gone;
             waiting |= of_reg.writers | of_reg.readers;
@@ -237,17 +236,17 @@ impl<M: WarpMask> IssueBuffer<M> {
         place > 0
     }
 
-    /// `id` has written its registers. Returns whether an instruction waited for that.
+    /// `flight` has written its registers. Returns whether an instruction waited for that.
     #[inline(always)]
-    pub fn write_back(&mut self, window: Window<'_>, id: InstId) -> bool {
-        self.board.on_writeback(window.flight(id));
-        let (warp, w) = (window.inst(id).warp, window.inst(id).warp.index());
+    pub fn write_back(&mut self, flight: Flight<'_>) -> bool {
+        self.board.on_writeback(flight);
+        let (window, warp, w) = (flight.window, flight.warp, flight.warp.index());
         let mut of = self.warps[w];
         if of.in_flight == 0 {
             return false;
         }
         let uses = self.uses_of(warp);
-        let named = window.dsts(id).iter().map(|reg| uses[reg.index()]);
+        let named = flight.dsts().iter().map(|reg| uses[reg.index()]);
         let waiting = named.fold(0, |all, u| all | u.writers | u.readers) & of.in_flight;
         for l in set_bits(waiting) {
             if self.board.hazard(window.flight(self.entries[w * self.size + l].id)).is_none() {

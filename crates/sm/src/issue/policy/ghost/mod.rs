@@ -471,7 +471,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let location = self.candidate[w];
         debug_assert_eq!(self.isb.id(warp, location), id);
         self.issued += 1;
-        self.reordered += u64::from(self.isb.issue(window, warp, location));
+        self.reordered += u64::from(self.isb.issue(flight, location));
         self.table[w] = match self.table[w] {
             (first, second) if first == Some(location) => (second, None),
             (first, second) if second == Some(location) => (first, None),
@@ -495,9 +495,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
 
     #[inline(always)]
     fn on_writeback(&mut self, flight: Flight<'_>) {
-        let Flight { id, window, .. } = flight;
+        let window = flight.window;
         let warp = flight.warp;
-        if !self.isb.write_back(window, id) {
+        if !self.isb.write_back(flight) {
             return;
         }
         self.writing.insert(warp);
