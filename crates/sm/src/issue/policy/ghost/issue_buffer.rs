@@ -87,6 +87,18 @@ pub(super) struct IssueBuffer<M: WarpMask> {
     loads_pass: bool,
 }
 
+/// Takes what is at `place` out of a row; those behind it move up.
+#[inline]
+fn remove(row: &mut [Location], place: usize) {
+    // A buffer of eight, as in the paper, is a word of the host.
+    if let Ok(row) = <&mut [Location; 8]>::try_from(&mut *row) {
+        let (word, behind) = (u64::from_le_bytes(*row), u64::MAX << (8 * (place % 8)));
+        *row = (word & !behind | word >> 8 & behind).to_le_bytes();
+    } else {
+        row.copy_within(place + 1.., place);
+    }
+}
+
 impl<M: WarpMask> IssueBuffer<M> {
     pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard<M>) -> Self {
         Self {
@@ -200,9 +212,9 @@ impl<M: WarpMask> IssueBuffer<M> {
         let (warp, w) = (flight.warp, flight.warp.index());
         self.board.on_issue(flight);
         let mut of = self.warps[w];
-        let ages = &mut self.by_age[w * self.size..w * self.size + usize::from(of.len)];
+        let ages = &mut self.by_age[w * self.size..][..self.size];
         let place = ages.iter().position(|&l| l == location).expect("it is in the buffer");
-        ages.copy_within(place + 1.., place);
+        remove(ages, place);
         let gone: u64 = 1 << location;
         of.len -= 1;
         of.taken &= !gone;
