@@ -13,12 +13,14 @@ pub(super) struct Reads {
     pub few: [Mask; 2],
     /// The banks that it reads.
     pub banks: Mask,
+    /// It reads none of them twice.
+    pub once: bool,
 }
 
 impl From<CountedReads> for Reads {
     fn from(CountedReads { few, more }: CountedReads) -> Self {
-        let more = more.iter().flatten().fold(0, |all, bits| all | bits);
-        Self { few, banks: few[0] | few[1] | more }
+        let above = more.iter().flatten().fold(few[1], |all, bits| all | bits);
+        Self { few, banks: few[0] | above, once: above == 0 }
     }
 }
 
@@ -94,7 +96,7 @@ impl RegisterBanks {
     #[inline]
     pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
         let few = banks.reads.map(|set| self.of_warp(warp, partition, set));
-        Reads { few, banks: few[0] | few[1] }
+        Reads { few, banks: few[0] | few[1], once: few[1] == 0 }
     }
 
     /// The banks that are `set` to `warp`.

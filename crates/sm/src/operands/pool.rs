@@ -320,7 +320,7 @@ impl Pool {
         (c, partition): (u32, usize),
         ((inst, order), latch): Issued,
         awaited: u8,
-        Reads { few, banks }: Reads,
+        Reads { few, banks, once }: Reads,
         wires: &Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) {
@@ -343,7 +343,7 @@ impl Pool {
         self.order[self.reading.count_ones() as usize % 64] = c as u8;
         self.reading |= bit;
         self.reading_in |= 1 << partition;
-        self.conflict_free &= self.banks.waiting & banks == 0 && few == [banks, 0];
+        self.conflict_free &= self.banks.waiting & banks == 0 && once;
         self.banks.waiting |= banks;
     }
 
