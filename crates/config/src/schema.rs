@@ -183,8 +183,7 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
             };
             paths = paths.into_iter().flat_map(replaced).collect();
         }
-        let has_class = key.path.contains("<class>");
-        paths.into_iter().filter(move |path| !has_class || !is_untimed(path)).map(move |path| (path, key))
+        paths.into_iter().filter(|path| !is_untimed(path)).map(move |path| (path, key))
     })
 }
 

@@ -180,7 +180,7 @@ impl<C: Core> Unit<C> {
         }
     }
 
-    /// One cycle: replies arrive, CTAs start, cores work. An only core goes on before `end`, until it ends a CTA or
+    /// One cycle: replies arrive, CTAs start, cores work. The only core of a unit continues before `end`, until it ends a CTA or
     /// the unit has something else to do than its work. Returns the last cycle done.
     #[inline]
     fn cycles(&mut self, now: Cycle, end: Cycle, kernels: &[C::Kernel], shared: &mut Access<'_, C::Shared>) -> Cycle {

@@ -56,27 +56,33 @@ impl Transaction {
         self.address & !(LINE_BYTES as u64 - 1)
     }
 
+    /// The first of its sectors in the 128-byte line.
+    #[inline]
+    fn first_sector(&self) -> usize {
+        (self.address % LINE_BYTES as u64) as usize / SECTOR_BYTES as usize
+    }
+
     /// Sectors of the 128-byte line that the transaction covers.
     #[inline]
     fn sectors(&self) -> Range<usize> {
-        let first = (self.address % LINE_BYTES as u64) as usize / SECTOR_BYTES as usize;
+        let first = self.first_sector();
         first..(first + (self.bytes / SECTOR_BYTES) as usize).min(self.byte_masks.len())
     }
 
     /// Bytes touched in every covered sector (see [`Request::byte_mask`]).
     #[inline]
     pub fn byte_mask(&self) -> u32 {
-        self.byte_masks[self.sectors()].iter().fold(u32::MAX, |mask, sector| mask & sector)
+        match self.bytes {
+            SECTOR_BYTES => self.byte_masks[self.first_sector()],
+            _ => self.byte_masks[self.sectors()].iter().fold(u32::MAX, |mask, sector| mask & sector),
+        }
     }
 
     /// The request that asks the next level for this transaction.
     #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
-        let byte_mask = match self.bytes {
-            SECTOR_BYTES => self.byte_masks[(self.address % u64::from(LINE_BYTES) / u64::from(SECTOR_BYTES)) as usize],
-            _ => self.byte_mask(),
-        };
-        Request { address: self.address, bytes: self.bytes, kind, local, byte_mask, token, from_dram: false }
+        let Self { address, bytes, .. } = *self;
+        Request { address, bytes, kind, local, byte_mask: self.byte_mask(), token, from_dram: false }
     }
 }
 

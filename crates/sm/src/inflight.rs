@@ -36,7 +36,7 @@ pub struct InFlight {
     pub holds_warp: bool,
     /// All threads of its warp have exited with it.
     pub ends_warp: bool,
-    /// Its warp goes on elsewhere than at the next instruction in memory, or not at all.
+    /// Its warp does not continue at the next instruction in memory, or ends.
     pub turns: bool,
     /// Its kernel.
     pub kernel: KernelId,

@@ -4,7 +4,7 @@ use crate::spec::Pipe;
 use isa::{Control, MemAccess, OpClass, Program, RegId, Work};
 
 /// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
-/// per program. What it names stands apart.
+/// per program. What it names is its [`Names`].
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     /// Kind of work.
@@ -58,12 +58,12 @@ pub(crate) struct Names {
     pub reads: RegSet,
     /// Those that it writes.
     pub writes: RegSet,
-    /// Where they lie.
+    /// The banks of these.
     pub banks: Banks,
 }
 
 /// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
-/// lies in bank 0.
+/// is in bank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Banks {
     /// How often it reads each of them, three times at most: the lower bits of these numbers, and the higher ones.

@@ -43,11 +43,11 @@ impl Slab {
         self.free_records.pop().unwrap_or_else(|| self.add_record())
     }
 
-    /// One more record.
+    /// One more record. They are large: room is made for a few at a time.
     #[cold]
     fn add_record(&mut self) -> RecordId {
         if self.records.len() == self.records.capacity() {
-            self.records.reserve(16);
+            self.records.reserve_exact(16.max(self.records.len() / 2));
         }
         self.records.push(DynInst::default());
         RecordId::from(self.records.len() - 1)
@@ -139,23 +139,6 @@ impl Slab {
         self.record(self.get(id).record)
     }
 
-    /// What it names.
-    #[inline]
-    pub(crate) fn names(&self, id: InstId) -> &Names {
-        &self.insts[id.index()].names
-    }
-
-    /// The banks of the registers that it reads and writes there.
-    #[inline]
-    pub(crate) fn banks(&self, id: InstId) -> Banks {
-        self.banks_of(id, &self.insts[id.index()])
-    }
-
-    #[inline]
-    fn banks_of(&self, id: InstId, entry: &Entry) -> Banks {
-        if entry.inst.is_routed { self.routes[id.index()].banks } else { entry.names.banks }
-    }
-
     /// Instructions in flight now.
     pub fn len(&self) -> usize {
         self.insts.len() - self.free.len()
@@ -195,7 +178,7 @@ impl<'a> Flight<'a> {
     /// The banks of the registers that it reads and writes there.
     #[inline]
     pub(crate) fn banks(self) -> Banks {
-        self.window.slab.banks_of(self.id, self.entry)
+        if self.is_routed { self.window.slab.routes[self.id.index()].banks } else { self.names().banks }
     }
 
     /// How it collects its operands, where that is not as its operands say.
@@ -204,16 +187,28 @@ impl<'a> Flight<'a> {
         if self.is_routed { self.window.slab.routes[self.id.index()] } else { Route::default() }
     }
 
+    /// The code it belongs to.
+    #[inline]
+    pub fn code(self) -> &'a Code {
+        &self.window.kernels[self.kernel.index()].code
+    }
+
     /// Registers it writes.
     #[inline]
     pub fn dsts(self) -> &'a [RegId] {
-        self.names().operands.dsts(|| self.window.code(self.id).registers())
+        self.names().operands.dsts(|| self.code().registers())
     }
 
-    /// Registers it reads, as [`Window::srcs`].
+    /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self) -> &'a [RegId] {
-        self.names().operands.srcs(|| self.window.code(self.id).registers())
+        self.names().operands.srcs(|| self.code().registers())
+    }
+
+    /// Vector registers it reads: the first of [`Flight::srcs`].
+    #[inline]
+    pub fn vector_srcs(self) -> &'a [RegId] {
+        self.names().operands.vector_srcs(|| self.code().registers())
     }
 }
 
@@ -248,37 +243,37 @@ impl<'a> Window<'a> {
     /// The code it belongs to.
     #[inline]
     pub fn code(self, id: InstId) -> &'a Code {
-        &self.kernels[self.slab.get(id).kernel.index()].code
+        self.flight(id).code()
     }
 
     /// What it names.
     #[inline]
     pub(crate) fn names(self, id: InstId) -> &'a Names {
-        self.slab.names(id)
+        self.flight(id).names()
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
     pub(crate) fn banks(self, id: InstId) -> Banks {
-        self.slab.banks(id)
+        self.flight(id).banks()
     }
 
     /// Registers it writes.
     #[inline]
     pub fn dsts(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.dsts(|| self.code(id).registers())
+        self.flight(id).dsts()
     }
 
     /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.srcs(|| self.code(id).registers())
+        self.flight(id).srcs()
     }
 
     /// Vector registers it reads: the first of [`Window::srcs`].
     #[inline]
     pub fn vector_srcs(self, id: InstId) -> &'a [RegId] {
-        self.names(id).operands.vector_srcs(|| self.code(id).registers())
+        self.flight(id).vector_srcs()
     }
 
     /// Its text.

@@ -135,20 +135,6 @@ macro_rules! each {
     };
 }
 
-impl Stream {
-    /// A step of a stream of any kind: apart, so that the frequent kinds are two comparisons and no jump table.
-    #[inline(never)]
-    fn step_rare_kind(
-        &mut self,
-        shared: &Source,
-        warp: WarpSlot,
-        context: StepContext,
-        out: &mut DynInst,
-    ) -> Result<(), Box<Fault>> {
-        each!(self.step(&shared; warp, context, out))
-    }
-}
-
 impl WarpStream for Stream {
     type Shared = Source;
 
@@ -195,11 +181,7 @@ impl WarpStream for Stream {
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        match self {
-            Self::Live(stream) => stream.step(shared.see_live(), warp, context, out),
-            Self::AccelSim(stream) => stream.step(shared.see_accelsim(), warp, context, out),
-            _ => self.step_rare_kind(shared, warp, context, out),
-        }
+        each!(self.step(&shared; warp, context, out))
     }
 
     fn step_with_values(

@@ -4,11 +4,24 @@
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::Path;
-use workloads::bundled::{Record, record};
+use workloads::bundled::{Bundled, KernelRecord, Record, record};
 use workloads::suite::ALL;
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[test]
+fn each_kernel_is_found_without_reading_the_whole_record() {
+    for (name, module) in &record().modules {
+        let name: &'static str = name;
+        let bundled = Bundled { name, cuda: "", ptx: "" };
+        for (kernel, record) in &module.kernels {
+            let found = bundled.kernel(kernel).unwrap_or_else(|| panic!("{name} has {kernel}"));
+            let all = |r: &KernelRecord| (r.registers.clone(), r.stack_bytes.clone(), r.shared_bytes);
+            assert_eq!(all(found), all(record));
+        }
+    }
 }
 
 #[test]

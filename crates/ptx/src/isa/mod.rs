@@ -128,7 +128,7 @@ static ROWS: LazyLock<(Vec<Row>, Index)> = LazyLock::new(|| {
             Some(title) => section = title,
             None if text.is_empty() || text.starts_with("//") => {}
             None => {
-                index.entry(text.split(' ').next().unwrap_or(text)).or_default().push(rows.len());
+                index.entry(first_word(text).0).or_default().push(rows.len());
                 rows.push(Row { section, text, form: OnceLock::new() });
             }
         }

@@ -117,20 +117,37 @@ impl Units {
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
             let Service { first, end, step } = self.service[latch % 64];
-            let Some(id) = oc_ex.front(latch as LatchId).filter(|_| first < end) else { continue };
-            if self.try_accept(now, first, id, slab, wake_up) {
-                oc_ex.pop(latch as LatchId);
-                begin(slab, id);
-                from |= 1 << latch;
+            if first < end {
+                from |= self.accept_one(now, (latch as LatchId, first), oc_ex, slab, wake_up, &mut begin);
             }
             if first + step < end {
-                from |= self.accept_more(now, (latch, first + step), oc_ex, slab, wake_up, &mut begin);
+                from |= self.accept_more(now, (latch as LatchId, first + step), oc_ex, slab, wake_up, &mut begin);
             }
         }
         if waiting & self.shared != 0 {
-            from |= self.accept_shared(now, oc_ex, slab, wake_up, begin);
+            from |= self.accept_shared(now, oc_ex, slab, wake_up, &mut begin);
         }
         from
+    }
+
+    /// `unit` takes the oldest instruction in `latch`, if it can. Returns the latch as a bit, none if it does not.
+    #[inline(always)]
+    fn accept_one(
+        &mut self,
+        now: Cycle,
+        (latch, unit): (LatchId, u16),
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        wake_up: &mut WakeUp,
+        begin: &mut impl FnMut(&Slab, InstId),
+    ) -> u64 {
+        let Some(id) = oc_ex.front(latch) else { return 0 };
+        if !self.try_accept(now, unit, id, slab, wake_up) {
+            return 0;
+        }
+        oc_ex.pop(latch);
+        begin(slab, id);
+        1 << (latch & 63)
     }
 
     /// The units of `latch` from `unit` on take instructions.
@@ -139,22 +156,16 @@ impl Units {
     fn accept_more(
         &mut self,
         now: Cycle,
-        (latch, mut unit): (usize, u16),
+        (latch, mut unit): (LatchId, u16),
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
-        mut begin: impl FnMut(&Slab, InstId),
+        begin: &mut impl FnMut(&Slab, InstId),
     ) -> u64 {
-        let Service { end, step, .. } = self.service[latch % 64];
+        let Service { end, step, .. } = self.service[usize::from(latch) % 64];
         let mut from = 0;
-        while unit < end
-            && let Some(id) = oc_ex.front(latch as LatchId)
-        {
-            if self.try_accept(now, unit, id, slab, wake_up) {
-                oc_ex.pop(latch as LatchId);
-                begin(slab, id);
-                from |= 1 << latch;
-            }
+        while unit < end {
+            from |= self.accept_one(now, (latch, unit), oc_ex, slab, wake_up, begin);
             unit += step;
         }
         from
@@ -169,7 +180,7 @@ impl Units {
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
-        mut begin: impl FnMut(&Slab, InstId),
+        begin: &mut impl FnMut(&Slab, InstId),
     ) -> u64 {
         let mut from = 0;
         for pipe in Pipe::all() {
@@ -183,12 +194,7 @@ impl Units {
                     break;
                 }
                 let latch = oc_ex.oldest(oc_ex.occupied() & latches);
-                let id = oc_ex.front(latch).expect("an occupied latch");
-                if self.try_accept(now, unit, id, slab, wake_up) {
-                    oc_ex.pop(latch);
-                    begin(slab, id);
-                    from |= 1 << (latch & 63);
-                }
+                from |= self.accept_one(now, (latch, unit), oc_ex, slab, wake_up, begin);
             }
         }
         from

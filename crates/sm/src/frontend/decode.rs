@@ -113,7 +113,7 @@ impl<S: WarpStream> Decode<S> {
 struct Done {
     mask: LaneMask,
     next: Option<Pc>,
-    /// The warp goes on elsewhere than at the next instruction in memory.
+    /// The warp does not continue at the next instruction in memory.
     turns: bool,
     diverged: bool,
     held: bool,

@@ -258,11 +258,11 @@ impl Collectors {
         {
             return false;
         }
-        let issued = (inst, wires.id_oc.order(latch));
+        let order = wires.id_oc.order(latch);
         wires.id_oc.pop(latch);
         let unit = if ROUTED { wires.id_oc.id(wires.slab.get(inst).unit_pipe, partition) } else { latch };
         let at = (free.trailing_zeros(), partition);
-        self.pool.place::<ROUTED, P, O>(at, (issued, unit), 0, wires, hooks);
+        self.pool.place::<ROUTED, P, O>(at, (inst, order, unit), 0, wires, hooks);
         true
     }
 

@@ -152,7 +152,7 @@ fn serve_input_ports<P: IssuePolicy, O: Observer>(
             let order = wires.id_oc.order(latch);
             let inst = wires.id_oc.pop(latch).expect("an occupied latch");
             let at = (free.trailing_zeros(), partition);
-            pool.place::<false, P, O>(at, ((inst, order), latch), 0, wires, hooks);
+            pool.place::<false, P, O>(at, (inst, order, latch), 0, wires, hooks);
             touched |= 1 << partition;
             waiting &= wires.id_oc.occupied() | !mine;
         }

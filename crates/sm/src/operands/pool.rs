@@ -12,7 +12,7 @@ use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
 
 /// An instruction that has left its issue latch, with its place in the order of issue, and the latch that it goes to.
-pub(super) type Issued = ((InstId, u64), LatchId);
+pub(super) type Issued = (InstId, u64, LatchId);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collector {
@@ -278,7 +278,7 @@ impl Pool {
     pub fn place<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
         at @ (_, partition): (u32, usize),
-        issued @ ((inst, _), _): Issued,
+        issued @ (inst, ..): Issued,
         awaited: u64,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
@@ -300,7 +300,7 @@ impl Pool {
     fn place_counted<P: IssuePolicy, O: Observer>(
         &mut self,
         at @ (c, _): (u32, usize),
-        issued @ ((inst, _), _): Issued,
+        issued @ (inst, ..): Issued,
         awaited: u64,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
@@ -318,7 +318,7 @@ impl Pool {
     fn enter<P: IssuePolicy, O: Observer>(
         &mut self,
         (c, partition): (u32, usize),
-        ((inst, order), latch): Issued,
+        (inst, order, latch): Issued,
         awaited: u8,
         Reads { few, banks, once }: Reads,
         wires: &Wires<'_>,

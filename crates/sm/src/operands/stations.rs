@@ -132,7 +132,7 @@ impl ReservationStations {
             wires.slab.get_mut(inst).station = free.trailing_zeros() as u8;
             let awaited = hooks.policy.awaited(wires.window(), inst);
             let at = (free.trailing_zeros(), partition);
-            self.pool.place::<false, P, O>(at, ((inst, order), latch), awaited, wires, hooks);
+            self.pool.place::<false, P, O>(at, (inst, order, latch), awaited, wires, hooks);
             self.memory |= if in_memory { free & free.wrapping_neg() } else { 0 };
             moved = true;
         }

@@ -152,33 +152,32 @@ impl<M: WarpMask> IssueBuffer<M> {
         any.then(|| self.id(warp, self.by_age[warp.index() * self.size]))
     }
 
-    /// The dependence check of `id`, the youngest of its warp, which claims a location; there is one.
+    /// The dependence check of `flight`, the youngest of its warp, which claims a location; there is one.
     /// It is here once it is [entered](Self::enter). `loads`: see [`Entry`].
-    pub fn claim(&mut self, window: Window<'_>, id: InstId, loads: u8, held: bool) -> Location {
-        let inst = window.flight(id);
-        let (warp, w) = (inst.warp, inst.warp.index());
+    pub fn claim(&mut self, flight: Flight<'_>, loads: u8, held: bool) -> Location {
+        let (id, warp, w) = (flight.id, flight.warp, flight.warp.index());
         let location = (!self.warps[w].taken).trailing_zeros() as Location;
         let mine = 1 << location;
         let mut behind = 0;
         let uses = self.uses_of(warp);
-        for reg in inst.srcs() {
+        for reg in flight.srcs() {
             behind |= uses[reg.index()].writers;
             uses[reg.index()].readers |= mine;
         }
-        for reg in inst.dsts() {
+        for reg in flight.dsts() {
             let Uses { writers, readers } = uses[reg.index()];
             behind |= writers | readers;
             uses[reg.index()].writers |= mine;
         }
-        let is_load = self.loads_pass && is_plain_load(&inst);
+        let is_load = self.loads_pass && is_plain_load(&flight);
         let of = &mut self.warps[w];
-        if inst.mem.is_some() {
+        if flight.mem.is_some() {
             behind |= if is_load { of.memory & !of.loads } else { of.memory };
             of.memory |= mine;
             of.loads |= if is_load { mine } else { 0 };
         }
         behind |= of.branches;
-        of.branches |= if inst.control == Control::Branch { mine } else { 0 };
+        of.branches |= if flight.control == Control::Branch { mine } else { 0 };
         behind &= !mine;
         of.taken |= mine;
         of.behind |= if behind != 0 { mine } else { 0 };

@@ -269,27 +269,28 @@ impl<M: WarpMask> Ghost<M> {
         if self.buffer.front(warp).is_none() {
             self.fetched.remove(warp);
         }
-        let inst = window.inst(id);
-        if synchronises(inst) {
+        let flight = window.flight(id);
+        if synchronises(&flight) {
             self.flagged.insert(warp);
             self.syncing.insert(warp);
             self.sync[warp.index()] = id;
             return;
         }
-        let location = self.claim(window, warp, id);
+        let location = self.claim(flight);
         self.checked.push((warp, location));
     }
 
-    fn claim(&mut self, window: Window<'_>, warp: WarpSlot, id: InstId) -> Location {
-        let (loads, held) = self.translations.as_mut().map_or((0, false), |t| t.check(window, warp, id));
-        self.isb.claim(window, id, loads, held)
+    fn claim(&mut self, flight: Flight<'_>) -> Location {
+        let Flight { id, window, .. } = flight;
+        let (loads, held) = self.translations.as_mut().map_or((0, false), |t| t.check(window, flight.warp, id));
+        self.isb.claim(flight, loads, held)
     }
 
     /// Synchronisation enters issue buffers that have become empty.
     fn synchronise(&mut self, window: Window<'_>) {
         for warp in (self.syncing & self.isb.empty).iter() {
             self.syncing.remove(warp);
-            let location = self.claim(window, warp, self.sync[warp.index()]);
+            let location = self.claim(window.flight(self.sync[warp.index()]));
             self.enter_one(window, warp, location);
         }
     }
