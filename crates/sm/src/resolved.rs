@@ -4,7 +4,7 @@ use crate::spec::Pipe;
 use isa::{Control, MemAccess, OpClass, Program, RegId, Work};
 
 /// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
-/// per program. What it names is its [`Names`].
+/// per program. Its registers and their banks are in `Names`.
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     /// Kind of work.
