@@ -20,6 +20,7 @@ mod derived;
 mod error;
 pub mod import;
 pub mod model;
+mod node;
 mod quantity;
 mod raw;
 pub mod schema;

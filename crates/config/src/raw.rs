@@ -2,11 +2,13 @@
 //! source, before anything has been checked.
 
 use crate::error::{ConfigError, Lines, Problem, Spot};
+use crate::node::{Node, nested};
 use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, quantity, validate};
 use kit::suggest::nearest;
 use kit::text::excerpt;
-use std::collections::{BTreeMap, HashMap};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
@@ -92,25 +94,24 @@ impl Raw {
                 problem.at(e.span().map_or_else(|| Spot::whole(origin), |s| Spot::at(&file, text, s.start)))
             })
             .collect();
-        let mut flat = Flattener { lines: Lines::new(&file, text), out: BTreeMap::new(), problems: &mut problems };
+        let mut flat = Flattener { lines: Lines::new(&file, text), out: Vec::new(), problems: &mut problems };
         flat.table("", table.get_ref(), 0);
-        let mut values = flat.out;
+        let all = flat.out;
         ConfigError::unless_none(problems)?;
 
-        let mut sources = BTreeMap::new();
-        let mut problems = Vec::new();
-        values.retain(|path, entry| match path.strip_prefix("sources.") {
-            None => true,
-            Some(key) => {
-                match &entry.value {
-                    Value::String(source) => _ = sources.insert(key.to_string(), source.clone()),
-                    _ => problems
-                        .push(Problem::new(path, "must be text: where the number comes from").at(entry.spot.clone())),
+        let (mut values, mut sources, mut problems) = (Vec::with_capacity(all.len()), Vec::new(), Vec::new());
+        for (path, entry) in all {
+            match (path.strip_prefix("sources."), entry.value) {
+                (None, value) => values.push((path, Entry { value, ..entry })),
+                (Some(key), Value::String(source)) => sources.push((key.to_owned(), source)),
+                (Some(_), _) => {
+                    problems.push(Problem::new(path, "must be text: where the number comes from").at(entry.spot));
                 }
-                false
             }
-        });
+        }
         ConfigError::unless_none(problems)?;
+        // A map that is made of a list at once takes a fraction of the time of single insertions.
+        let (values, sources) = (values.into_iter().collect(), sources.into_iter().collect());
         let own = Self { sources, values, files: Vec::new() };
         own.over_base(beside, extends_left)
     }
@@ -236,7 +237,7 @@ impl Raw {
     pub fn config(&self) -> Result<GpuConfig, ConfigError> {
         let (mut problems, readable) = self.check_keys();
         if readable {
-            match self.nested().try_into::<GpuConfig>() {
+            match GpuConfig::deserialize(self.nested()) {
                 Ok(config) => {
                     problems.extend(validate::relations(&config));
                     if problems.is_empty() {
@@ -261,16 +262,23 @@ impl Raw {
     fn check_keys(&self) -> (Vec<Problem>, bool) {
         let (mut problems, mut readable) = (Vec::new(), true);
         let paths: Vec<_> = schema::paths().collect();
-        let known: HashMap<&str, _> = paths.iter().map(|(path, key)| (path.as_str(), *key)).collect();
+        let mut known: Vec<_> = (0..paths.len()).collect();
+        known.sort_unstable_by_key(|&index| &paths[index].0);
+        let mut known = known.into_iter().peekable();
+        let mut given = vec![false; paths.len()];
+        // Both are sorted by path.
         for (path, Entry { value, .. }) in &self.values {
             if problems.len() == MOST_PROBLEMS {
                 return (problems, false);
             }
-            let Some(key) = known.get(path.as_str()) else {
+            while known.next_if(|&index| paths[index].0 < *path).is_some() {}
+            let Some(index) = known.next_if(|&index| paths[index].0 == *path) else {
                 problems.push(unknown(path));
                 readable = false;
                 continue;
             };
+            given[index] = true;
+            let key = paths[index].1;
             if let Err(right_type) = key.kind.check(value) {
                 let value = match value {
                     // In full it could have hundreds of zeros.
@@ -295,8 +303,8 @@ impl Raw {
                 _ => {}
             }
         }
-        for (path, key) in &paths {
-            if self.values.contains_key(path) {
+        for ((path, key), given) in paths.iter().zip(given) {
+            if given {
                 continue;
             }
             let in_table = schema::is_in_optional_table(path);
@@ -335,21 +343,9 @@ impl Raw {
         self.values.values().next().map(|e| Spot::whole(&e.spot.file))
     }
 
-    fn nested(&self) -> toml::Table {
-        let mut root = toml::Table::new();
-        for (path, entry) in &self.values {
-            let mut table = &mut root;
-            let (outer, last) = path.rsplit_once('.').unwrap_or(("", path));
-            for segment in outer.split('.').filter(|s| !s.is_empty()) {
-                // A key that is both a value and a table is unknown to the schema, so none gets here.
-                let Value::Table(inner) = table.entry(segment).or_insert_with(|| toml::Table::new().into()) else {
-                    return root;
-                };
-                table = inner;
-            }
-            table.insert(last.into(), entry.value.clone());
-        }
-        root
+    fn nested(&self) -> Node<'_> {
+        let values: Vec<_> = self.values.iter().map(|(path, entry)| (path.as_str(), &entry.value)).collect();
+        Node::Table(nested(&values, 0))
     }
 }
 
@@ -408,7 +404,7 @@ fn same_ending<'a>(path: &str, paths: &'a [String]) -> Option<&'a str> {
 /// Turns nested TOML tables into values by dotted path.
 struct Flattener<'a> {
     lines: Lines,
-    out: BTreeMap<String, Entry>,
+    out: Vec<(String, Entry)>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -426,7 +422,7 @@ impl Flattener<'_> {
                 value => match plain(value) {
                     Some(value) => {
                         let value = renamed(&path, value);
-                        self.out.insert(path, Entry { value, spot });
+                        self.out.push((path, Entry { value, spot }));
                     }
                     None => {
                         let message = "is neither a number, a word, a switch nor a list of numbers";

@@ -174,17 +174,27 @@ const PLACEHOLDERS: [(&str, Words); 5] = [
 /// Every concrete path, placeholders replaced.
 pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
     KEYS.iter().flat_map(|key| {
-        let mut paths = vec![key.path.to_string()];
-        let placeholders: &[_] = if key.path.contains('<') { &PLACEHOLDERS } else { &[] };
-        for (placeholder, words) in placeholders {
-            let replaced = |path: String| match path.split_once(placeholder) {
-                Some((before, after)) => words().into_iter().map(|word| [before, word, after].concat()).collect(),
-                None => vec![path],
-            };
-            paths = paths.into_iter().flat_map(replaced).collect();
-        }
+        let mut paths = Vec::new();
+        replace("", key.path, &mut paths);
         paths.into_iter().filter(|path| !is_untimed(path)).map(move |path| (path, key))
     })
+}
+
+/// Adds `before` and each path that `path` is for to `paths`.
+fn replace(before: &str, path: &str, paths: &mut Vec<String>) {
+    let placeholder = path.find('<').and_then(|start| {
+        let end = start + path[start..].find('>')? + 1;
+        let (_, words) = PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == &path[start..end])?;
+        Some((start, end, words))
+    });
+    match placeholder {
+        Some((start, end, words)) => {
+            words().into_iter().for_each(|word| {
+                replace(&[before, &path[..start], word].concat(), &path[end..], paths);
+            });
+        }
+        None => paths.push([before, path].concat()),
+    }
 }
 
 /// Keys of which a description gives exactly one.

@@ -1,78 +1,22 @@
 //! Loads and stores: addresses, state spaces, vector and narrow forms, faults.
 
 mod local;
+mod rows;
+mod transfer;
 mod windows;
 
 pub(crate) use local::copy_local;
+pub(crate) use transfer::Spaces;
+pub use transfer::{Address, Format, Transfer};
 
 use crate::fault::{Outcome, Stop, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{LocalMemory, SharedMemory, View, WINDOWS_END, Window, generic_space, window_base};
+use crate::memory::{WINDOWS_END, Window, generic_space, window_base};
 use isa::{DynInst, FaultKind, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
-use windows::{Params, Refused, Words, broadcast, gather, is_aligned, scatter, scatter_own};
-
-/// An address operand: `[register + offset]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Address {
-    /// Register or constant that holds the base.
-    pub base: Reg,
-    /// The base has two columns.
-    pub wide: bool,
-    /// The address is relative to the frame of the executing function (local variables and parameters).
-    pub frame: bool,
-    /// In bytes.
-    pub offset: i64,
-}
-
-/// The elements that a load or store moves per lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Format {
-    /// Bytes of an element: 1, 2, 4 or 8.
-    pub bytes: u8,
-    /// Elements: 1, 2 or 4.
-    pub count: u8,
-    /// Elements narrower than the register are sign-extended.
-    pub signed: bool,
-    /// Bits of each register: 16, 32 or 64.
-    pub register_bits: u8,
-}
-
-impl Format {
-    /// Bytes that each lane moves.
-    pub const fn total_bytes(self) -> u8 {
-        self.bytes * self.count
-    }
-
-    /// Columns of each register.
-    pub const fn columns(self) -> u8 {
-        if self.register_bits == 64 { 2 } else { 1 }
-    }
-}
-
-/// A load or a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Transfer {
-    pub space: Space,
-    pub format: Format,
-    pub address: Address,
-    /// Registers that are loaded or stored: one per element of the format.
-    pub registers: [Reg; 4],
-}
-
-/// All memory that the executing warp can access.
-pub(crate) struct Spaces<'a, 'm> {
-    pub device: &'a mut View<'m>,
-    pub shared: &'a mut SharedMemory,
-    pub local: &'a mut LocalMemory,
-    /// Parameters of the launch, in words.
-    pub params: &'a [u32],
-    /// Offset of the current function's frame in local memory.
-    pub frame: u32,
-}
+use windows::{Params, Refused, Words, gather, is_aligned, one, scatter, scatter_own};
 
 /// Computes the addresses of all lanes into `out`.
 #[inline]
@@ -143,6 +87,9 @@ pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
 pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     // Kernel parameters and module variables have one address for all lanes.
     if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
+        return Ok(());
+    }
+    if rows::load(file, m, t, out) {
         return Ok(());
     }
     match t.format.total_bytes() {
@@ -217,16 +164,23 @@ fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut 
 
 #[inline]
 fn fixed_words<const N: usize>(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, address: u64) -> bool {
-    let words: Option<[Column; N]> = match t.space {
-        Space::Param => broadcast(&Params(m.params), address),
-        Space::Global | Space::Constant => broadcast(m.device, address),
-        Space::Shared => broadcast(m.shared, address),
+    let words: Option<[u32; N]> = match t.space {
+        Space::Param => one(&Params(m.params), address),
+        Space::Global | Space::Constant => one(m.device, address),
+        Space::Shared => one(m.shared, address),
         Space::Local | Space::Generic | Space::Texture => None,
     };
-    if let Some(words) = &words {
-        deliver(file, t.format, &t.registers, words);
+    let Some(words) = words else { return false };
+    match (t.format.bytes, t.format.register_bits) {
+        // The most frequent parameters: numbers and pointers.
+        (4, 32) if N == 1 => file.write(t.registers[0], &[words[0]; WARP_LANES]),
+        (8, _) if N == 2 => {
+            file.write(t.registers[0], &[words[0]; WARP_LANES]);
+            file.write(t.registers[0].next(), &[words[1]; WARP_LANES]);
+        }
+        _ => deliver(file, t.format, &t.registers, &words.map(|word| [word; WARP_LANES])),
     }
-    words.is_some()
+    true
 }
 
 /// Moves loaded words to the registers.
@@ -272,6 +226,9 @@ fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words
 /// Executes a store. Writes the addresses and the space to `out`.
 #[inline(always)]
 pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+    if rows::store(file, m, t, out) {
+        return Ok(());
+    }
     match t.format.total_bytes() {
         ..=4 => store_words::<1>(file, m, t, out),
         8 => store_words::<2>(file, m, t, out),

@@ -7,6 +7,7 @@ use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
 use crate::image::Images;
+use crate::int::{Int1, Int2};
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
@@ -68,10 +69,8 @@ macro_rules! spaces {
 /// What has happened to an instruction that has not faulted.
 #[derive(Debug)]
 pub(crate) enum Done<'a> {
-    /// It has computed: registers and predicates from others, and the next instruction follows it.
-    Computed,
-    /// It has been executed.
-    More,
+    /// It has been executed, and is no reduction.
+    Executed,
     /// It has yet to be executed, by these lanes: [`execute_rarely`].
     Left(&'a Op, LaneMask),
 }
@@ -80,7 +79,7 @@ pub(crate) enum Done<'a> {
 pub(crate) fn execute(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     match execute_often(warp, env.launch, || (env.memory.reborrow(), &mut *env.cta), out)? {
         Done::Left(op, mask) => execute_rarely(op, warp, mask, env, out),
-        Done::Computed | Done::More => Ok(()),
+        Done::Executed => Ok(()),
     }
 }
 
@@ -107,20 +106,22 @@ pub(crate) fn execute_often<'a, 'm>(
     let mut file = file!(warp, &launch.constants, mask);
     if compute(op, &mut file) {
         warp.stack.advance();
-        return Ok(Done::Computed);
+        return Ok(Done::Executed);
     }
     let done = match op {
-        Op::Load(t) | Op::FrameLoad(t) => {
+        // One call of `memory` for all: several would not be compiled into this function.
+        Op::Load(_) | Op::FrameLoad(_) | Op::Store(_) | Op::FrameStore(_) => {
             let (mut device, cta) = memory();
-            access::load(&mut file, &mut spaces!(warp, device, cta, launch), t, out)
-        }
-        Op::Store(t) | Op::FrameStore(t) => {
-            let (mut device, cta) = memory();
-            access::store(&file, &mut spaces!(warp, device, cta, launch), t, out)
+            let mut spaces = spaces!(warp, device, cta, launch);
+            match op {
+                Op::Load(t) | Op::FrameLoad(t) => access::load(&mut file, &mut spaces, t, out),
+                Op::Store(t) | Op::FrameStore(t) => access::store(&file, &mut spaces, t, out),
+                _ => Ok(()),
+            }
         }
         Op::Branch { target, reconverge } => {
             out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
-            return Ok(Done::More);
+            return Ok(Done::Executed);
         }
         _ => return Ok(Done::Left(op, mask)),
     };
@@ -128,7 +129,7 @@ pub(crate) fn execute_often<'a, 'm>(
         Ok(()) => warp.stack.advance(),
         Err(stop) => put_off(stop, mask, warp)?,
     }
-    Ok(Done::More)
+    Ok(Done::Executed)
 }
 
 /// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is no trap.
@@ -154,6 +155,9 @@ pub(crate) fn resume(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>
 #[inline(always)]
 pub(crate) fn compute(op: &Op, file: &mut Lanes<'_>) -> bool {
     match op {
+        // Addresses are moved and added so; as maps they would take the pairs of columns apart and together again.
+        Op::Int1(Int1::Mov64, d, [s]) => move_pair(file, *d, *s),
+        Op::Int2(Int2::Add64, d, s) => add_pairs(file, *d, *s),
         Op::Int1(op, d, s) => op.run(file, *d, *s),
         Op::Int2(op, d, s) => op.run(file, *d, *s),
         Op::Int3(op, d, s) => op.run(file, *d, *s),
@@ -358,6 +362,24 @@ pub(crate) fn execute_rarely(
         },
     }
     Ok(())
+}
+
+#[inline(never)]
+fn move_pair(file: &mut Lanes<'_>, d: Reg, s: Reg) {
+    let (low, high) = file.pair(s);
+    u64::commit(&[*low, *high], file, d);
+}
+
+#[inline(never)]
+fn add_pairs(file: &mut Lanes<'_>, d: Reg, [a, b]: [Reg; 2]) {
+    let ((a_low, a_high), (b_low, b_high)) = (file.pair(a), file.pair(b));
+    let mut out = u64::blank();
+    for i in 0..WARP_LANES {
+        let low = a_low[i].wrapping_add(b_low[i]);
+        out[0][i] = low;
+        out[1][i] = a_high[i].wrapping_add(b_high[i]).wrapping_add(u32::from(low < a_low[i]));
+    }
+    u64::commit(&out, file, d);
 }
 
 #[inline(never)]

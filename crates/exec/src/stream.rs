@@ -401,11 +401,10 @@ impl LiveStream {
             Ok(None)
         };
         let done = match often {
-            Ok(Some(Done::Computed)) => {
+            Ok(Some(Done::Executed)) => {
                 out.next_pc = warp.stack.pc().map(Pc);
                 return Ok(());
             }
-            Ok(Some(Done::More)) => Ok(()),
             Err(stop) => Err(stop),
             Ok(left) => {
                 let mut env = parts.environment(launch, &mut ctas[cta], context);

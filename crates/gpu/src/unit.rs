@@ -46,8 +46,9 @@ pub(crate) struct Unit<C: Core> {
     /// The first cycle in which the next part of a reply may leave the crossbar; all before it are done, or nothing else
     /// leaves in them.
     gate_free_at: Cycle,
-    /// The replies that have left the crossbar in this window: the cycle of each, and what had been counted before it.
-    ejected: Vec<(Cycle, AnswerCounters)>,
+    /// The replies that have left the crossbar in this window: the cycle of each, and its latency, which is 0 for an
+    /// acknowledgement of a write.
+    ejected: Vec<(Cycle, Cycle)>,
     /// The cycle of the last end of a CTA that the machine has not seen.
     pub ended: Option<Cycle>,
     /// The same, if it has paused for a new CTA.
@@ -102,6 +103,7 @@ impl<C: Core> Unit<C> {
     }
 
     /// The next cycle in which anything can happen here, as long as nothing comes from outside.
+    #[inline(never)]
     pub fn next_event(&self) -> Cycle {
         let start = self.starts.front().map_or(NEVER, |start| start.at);
         let core = self.due.iter().fold(NEVER, |first, &due| first.min(due));
@@ -144,9 +146,14 @@ impl<C: Core> Unit<C> {
             core.settle(upto);
             core.count(sum);
         }
+        let mut before = self.gate.answers().clone();
         // Replies of later cycles may have left the crossbar.
-        let later = self.ejected.iter().find(|(cycle, _)| *cycle >= upto);
-        answers.add(later.map_or(self.gate.answers(), |(_, before)| before));
+        for &(_, latency) in self.ejected.iter().filter(|(cycle, _)| *cycle >= upto) {
+            let count = if latency == 0 { &mut before.writes } else { &mut before.reads };
+            *count -= 1;
+            before.read_latency -= latency;
+        }
+        answers.add(&before);
     }
 
     /// Takes its parts of the samples up to cycle `now`: all cycles before it are done.
@@ -163,7 +170,7 @@ impl<C: Core> Unit<C> {
 
     /// Replies leave the crossbar, from cycle `now` to the one before `until`, as many as certainly find room: the inboxes
     /// keep each until its cycle, so that cores need not stop for them.
-    #[inline]
+    #[inline(never)]
     fn eject(&mut self, now: Cycle, until: Cycle) {
         self.gate_free_at = self.gate_free_at.max(now);
         loop {
@@ -172,10 +179,10 @@ impl<C: Core> Unit<C> {
                 return;
             }
             self.gate_free_at = at + 1;
-            let before = self.gate.answers().clone();
+            let before = self.gate.answers().read_latency;
             if let Some(place) = self.gate.eject(at, &mut self.ports) {
                 self.due[place] = self.due[place].min(at + 1);
-                self.ejected.push((at, before));
+                self.ejected.push((at, self.gate.answers().read_latency - before));
             }
         }
     }
@@ -201,16 +208,16 @@ impl<C: Core> Unit<C> {
             let core = &mut self.cores[place];
             let mut env = Env { kernels, shared: shared.reborrow(), port: &mut self.ports[place] };
             let before = core.finished().len();
+            has_ended |= before > 0;
             self.due[place] = loop {
                 let result = core.tick(now, &mut env);
                 let due = core.next_event(env.port);
-                let ended = core.finished().len();
-                has_ended |= ended > 0;
                 if let Err(fault) = result {
                     self.fault = Some((now, self.first + place, fault));
                     return now;
                 }
-                if ended > before {
+                if core.finished().len() > before {
+                    has_ended = true;
                     self.ended = Some(now);
                     break due;
                 }

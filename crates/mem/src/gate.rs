@@ -10,8 +10,7 @@ use kit::{Cycle, NEVER, Ring};
 pub(crate) struct Arrival {
     /// The first cycle in which it may leave the crossbar's output.
     pub from: Cycle,
-    /// Whether it is the last part of its packet.
-    pub is_last: bool,
+    /// Its packet, as it was after this part.
     pub packet: Packet,
 }
 
@@ -62,14 +61,14 @@ impl Gate {
 
     /// Cycle `now`: one part leaves the crossbar, if there is room in the inboxes. With a reply's last part the reply
     /// is in the inbox of its SM, which may take it from the next cycle on. Returns the SM's place in the cluster.
-    #[inline]
+    #[inline(always)]
     pub fn eject(&mut self, now: Cycle, ports: &mut [Port]) -> Option<usize> {
-        let Arrival { from, is_last, packet: Packet { request, sm, since, .. } } = self.arrivals.front()?;
+        let Arrival { from, packet: Packet { request, sm, parts_left, since } } = self.arrivals.front()?;
         if *from > now || !self.has_room(ports) {
             return None;
         }
-        if !is_last {
-            self.arrivals.pop_front();
+        if *parts_left != 0 {
+            self.arrivals.drop_front(1);
             return None;
         }
         let place = usize::from(*sm) - self.first_sm;
@@ -80,7 +79,7 @@ impl Gate {
             self.answers.reads += 1;
             self.answers.read_latency += now + 1 - since;
         }
-        self.arrivals.pop_front();
+        self.arrivals.drop_front(1);
         Some(place)
     }
 
@@ -96,6 +95,6 @@ impl Gate {
 }
 
 kit::persist! {
-    new struct Arrival { from, is_last, packet }
+    new struct Arrival { from, packet }
     struct Gate { arrivals, answers; skip first_sm, ejection_packets }
 }

@@ -31,6 +31,16 @@ pub(crate) struct Delivery {
     pub packet: Packet,
 }
 
+/// A part of a packet on its way to the reply crossbar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    /// The crossbar cycle from which it is in the crossbar's input buffer.
+    pub from: u64,
+    pub part: Part,
+    /// The packet's SM.
+    pub sm: u16,
+}
+
 /// Number of a packet.
 pub(crate) type PacketId = u32;
 
@@ -58,5 +68,6 @@ pub(crate) type Packets = kit::Slab<Packet>;
 kit::persist! {
     new struct Packet { request, sm, parts_left, since }
     new struct Delivery { at, packet }
+    new struct Reply { from, part, sm }
     new id Part;
 }

@@ -18,18 +18,24 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
     if mask == 0 {
         return 0;
     }
-    let bank_mask = (banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1) as usize;
-    if !limited_broadcast {
-        let row = (bank_mask as u64 + 1) * 4;
-        // Among so few consecutive words no two share a bank: mostly they are those of one row.
-        if differing_bits(mask, addresses) < row || words_spanned(mask, addresses) <= bank_mask as u64 {
-            return 1;
-        }
+    let banks = u64::from(banks);
+    // Among so few consecutive words no two share a bank: mostly they are those of one row.
+    if !limited_broadcast && differing_bits(mask, addresses) < 4 * banks {
+        return 1;
+    }
+    degree_beyond_a_row(mask, addresses, banks, limited_broadcast)
+}
+
+/// The same for words that are not all of one row.
+#[inline(never)]
+fn degree_beyond_a_row(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u64, limited_broadcast: bool) -> u32 {
+    if !limited_broadcast && words_spanned(mask, addresses) < banks {
+        return 1;
     }
     let mut tally = Tally::new();
     for lane in lanes(mask) {
         let word = addresses[lane] / 4;
-        tally.add(lane, word, word as usize & bank_mask);
+        tally.add(lane, word, (word & (banks - 1)) as usize % MAX_BANKS);
     }
     if limited_broadcast { tally.degree_with_one_broadcast() } else { tally.degree() }
 }
@@ -37,9 +43,9 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
 /// Maximum number of lanes of `mask` whose access begins in one bank, be it the same word. `banks` is a power of two,
 /// at most [`MAX_BANKS`].
 pub fn most_in_a_bank(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32) -> u32 {
-    let bank_mask = u64::from(banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1);
+    let bank_mask = u64::from(banks - 1);
     let mut lanes_of = [0_u32; MAX_BANKS];
-    lanes(mask).for_each(|lane| lanes_of[((addresses[lane] / 4) & bank_mask) as usize] += 1);
+    lanes(mask).for_each(|lane| lanes_of[((addresses[lane] / 4) & bank_mask) as usize % MAX_BANKS] += 1);
     lanes_of.into_iter().max().unwrap_or(0)
 }
 

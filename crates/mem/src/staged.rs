@@ -77,6 +77,13 @@ impl<T: Copy> StagedQueue<T> {
         self.entries.drop_front(std::mem::take(&mut self.ready));
     }
 
+    /// Removes the oldest entry of the second stage, which there must be.
+    #[inline]
+    pub fn drop_ready(&mut self) {
+        self.ready -= 1;
+        self.entries.drop_front(1);
+    }
+
     /// Takes the oldest entry of the second stage.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

@@ -64,6 +64,11 @@ impl Topology {
         self.cluster_of.len().div_ceil(self.sms_per_cluster)
     }
 
+    /// The number of SMs of each cluster.
+    pub fn sms_of_clusters(&self) -> impl Iterator<Item = usize> {
+        self.cluster_of.chunks(self.sms_per_cluster).map(<[u16]>::len)
+    }
+
     pub fn slices(&self) -> usize {
         self.place_of.len()
     }

@@ -2,7 +2,7 @@
 
 use crate::resolved::{Micro, Names};
 use crate::spec::Pipe;
-use isa::{KernelId, Pc, WarpSlot};
+use isa::{Access, Control, KernelId, Pc, WarpSlot};
 use kit::LaneMask;
 
 kit::id! {
@@ -30,6 +30,9 @@ pub struct InFlight {
     pub micro: Micro,
     /// The pipe of its unit; [`Micro::pipe`] is that of its issue latch.
     pub unit_pipe: Pipe,
+    /// Its issue does more than send it on its way: it acts on its warp, ends or turns it, it is an access to memory that
+    /// is remembered, or it is routed.
+    pub has_effect: bool,
     /// A layer over the operand stage changes its way: [`Slab::route`](crate::Slab::route).
     pub is_routed: bool,
     /// An atomic that keeps its warp from issuing.
@@ -54,8 +57,6 @@ pub struct InFlight {
     pub station: u8,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
-    /// How many had issued on its SM before it.
-    pub issue_number: u64,
     /// What the stream said of it.
     pub record: RecordId,
 }
@@ -78,6 +79,7 @@ impl InFlight {
             warp: WarpSlot(0),
             micro,
             unit_pipe: micro.pipe,
+            has_effect: micro.control != Control::None || is_remembered(micro),
             is_routed: false,
             holds_warp: false,
             ends_warp: false,
@@ -90,16 +92,14 @@ impl InFlight {
             unit: 0,
             station: Self::NO_STATION,
             group: 0,
-            issue_number: 0,
             record: RecordId::SHARED,
         }
     }
+}
 
-    /// Orders instructions by issue.
-    #[inline]
-    pub(crate) fn issue_order(&self) -> u64 {
-        self.issue_number
-    }
+/// Whether `micro` is an atomic, which may hold its warp, or an asynchronous copy, for which its warp may wait.
+fn is_remembered(micro: Micro) -> bool {
+    micro.mem.is_some_and(|mem| matches!(mem.access, Access::AsyncCopy | Access::Atomic | Access::Reduction))
 }
 
 /// An instruction in flight, and what it names.

@@ -74,7 +74,8 @@ impl Slab {
     }
 
     /// An instruction comes, an execution of that of `template`: the next one of `warp`, whose place in its program
-    /// order is `order`. Its lanes are `mask`, it ends or turns its warp, and the stream has described it in `record`.
+    /// order is `order`. Its lanes are `mask`, it turns its warp, which it may end, and the stream has described it in
+    /// `record`.
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
@@ -90,6 +91,7 @@ impl Slab {
         (inst.warp, inst.kernel, inst.order) = (warp, kernel, order);
         (inst.mask, inst.record) = (mask, record);
         (inst.ends_warp, inst.turns) = (ends_warp, turns);
+        inst.has_effect |= turns;
         id
     }
 
@@ -130,7 +132,8 @@ impl Slab {
     pub fn set_route(&mut self, id: InstId, route: Route) {
         self.routes.resize(self.insts.len().max(self.routes.len()), Route::default());
         self.routes[id.index()] = route;
-        self.get_mut(id).is_routed = true;
+        let inst = self.get_mut(id);
+        (inst.is_routed, inst.has_effect) = (true, true);
     }
 
     /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.

@@ -111,10 +111,11 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     #[inline]
     fn next_event(&self, port: &Port) -> Cycle {
-        let (from, next) = (self.issue.account.cycles(), self.state.wake_up.next());
-        if next <= from {
+        let from = self.issue.account.cycles();
+        if self.state.wake_up.is_due(from) {
             return from;
         }
+        let next = self.state.wake_up.next();
         let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
         let stages = self.memory.next_event(from).min(self.units.next_ending(from));
         next.min(reply).min(self.state.timers.next).min(stages).max(from)
@@ -133,8 +134,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 
     /// The warps are fetched for from the next tick on.
+    #[inline(never)]
     fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) {
         self.catch_up(now);
+        self.state.count_warps(self.issue.account.cycles());
         let launch = &env.kernels[kernel.index()];
         let state = &mut self.state;
         self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
@@ -215,7 +218,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 
     fn count(&self, sum: &mut SmTotals) {
-        sum.sm.add(self.counters());
+        sum.sm.add(&self.state.counted(self.issue.account.cycles()));
         sum.slots_issued += self.account().issued();
         sum.slots_stalled.add(&ByKind(std::array::from_fn(|i| self.account().stalled(Stall::ALL[i]))));
         sum.classes.add(self.class_counts());
@@ -291,7 +294,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn wake(&mut self, now: Cycle) {
         self.catch_up(now);
         let Self { state, fetch, observer, .. } = self;
-        state.wake_up = WakeUp::new(now);
+        state.wake_up = WakeUp::none();
         if state.timers.next <= now {
             let mut passing = MaskOf::<D>::NONE;
             state.timers.end_due(now, |timer| {
@@ -325,6 +328,13 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.memory.has_work(now, &wires) {
             self.access_memory(now, kernels, port);
         }
+        if self.state.ctas.ended != 0 {
+            self.end_ctas();
+        }
+    }
+
+    #[cold]
+    fn end_ctas(&mut self) {
         let ended = std::mem::take(&mut self.state.ctas.ended);
         set_bits(ended).for_each(|slot| self.decode.stream.end_cta(CtaSlot::from(slot)));
     }
@@ -425,7 +435,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline]
     fn end_cycle(&mut self) {
         self.issue.account.end_cycle();
-        self.state.count_warps(1);
     }
 
     #[inline]
@@ -433,7 +442,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let slept = now.saturating_sub(self.issue.account.cycles());
         if slept > 0 {
             self.issue.account.sleep_until(now);
-            self.state.count_warps(slept);
         }
     }
 

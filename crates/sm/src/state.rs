@@ -38,6 +38,8 @@ pub(crate) struct State<M: WarpMask> {
     /// Warps for which something that their schedulers see has changed since they were last looked at.
     pub dirty: M,
     partition_of: PerWarp<u8, M>,
+    /// The cycle before which the counters have the resident warps.
+    counted_until: Cycle,
     pub counters: SmCounters,
     pub class_counts: ClassCounts,
     pub work_counts: WorkCounts,
@@ -55,11 +57,12 @@ impl<M: WarpMask> State<M> {
             ctas: Ctas::new(&spec.sm),
             copies: Copies::new(warps),
             slab: Slab::with_capacity(in_buffers),
-            wake_up: WakeUp::new(0),
+            wake_up: WakeUp::none(),
             timers: Timers::new(warps),
             barrier_free: 0,
             dirty: M::ALL,
             partition_of: PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8),
+            counted_until: 0,
             counters: SmCounters::default(),
             class_counts: ClassCounts::default(),
             work_counts: WorkCounts::default(),
@@ -67,12 +70,27 @@ impl<M: WarpMask> State<M> {
         }
     }
 
-    /// Counts the resident warps in `cycles`.
-    #[inline]
-    pub fn count_warps(&mut self, cycles: u64) {
+    /// Counts the resident warps in the cycles before `until`: before another set of warps is resident.
+    pub fn count_warps(&mut self, until: Cycle) {
+        self.counters = self.counted(until);
+        self.counted_until = until;
+    }
+
+    /// The counters with the resident warps in the cycles before `until`.
+    pub fn counted(&self, until: Cycle) -> SmCounters {
         let resident = u64::from(self.warps.resident.count());
-        self.counters.warp_cycles += resident * cycles;
-        self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
+        SmCounters {
+            warp_cycles: self.counters.warp_cycles + resident * (until - self.counted_until),
+            active_cycles: self.active_cycles(until),
+            ..self.counters.clone()
+        }
+    }
+
+    /// The cycles before `until` with a resident warp.
+    #[inline]
+    pub fn active_cycles(&self, until: Cycle) -> Cycle {
+        let since = if self.warps.resident.is_empty() { 0 } else { until - self.counted_until };
+        self.counters.active_cycles + since
     }
 
     /// The part of latches, collectors and banks that `warp` uses.
@@ -90,7 +108,7 @@ impl<M: WarpMask> State<M> {
 
 kit::persist! {
     struct [M: WarpMask] State<M> {
-        warps, ctas, copies, slab, wake_up, timers, barrier_free, dirty, counters, class_counts, work_counts;
+        warps, ctas, copies, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
         skip id, spec, partition_of
     }
 }

@@ -10,17 +10,15 @@ use kit::{Cycle, NEVER};
 /// The earliest cycle at which a stage may have work.
 #[derive(Clone, Copy, Debug)]
 pub struct WakeUp {
-    /// The cycle after the present one.
-    soon: Cycle,
     /// Something has moved in the present cycle.
     moved: bool,
     next: Cycle,
 }
 
 impl WakeUp {
-    /// No wake-up time, in the cycle `now`.
-    pub fn new(now: Cycle) -> Self {
-        Self { soon: now + 1, moved: false, next: NEVER }
+    /// No wake-up time.
+    pub fn none() -> Self {
+        Self { moved: false, next: NEVER }
     }
 
     /// Something moved: the next cycle may differ from this one.
@@ -32,7 +30,6 @@ impl WakeUp {
     /// Something may happen at `cycle`, which is after the present one.
     #[inline]
     pub fn at(&mut self, cycle: Cycle) {
-        debug_assert!(cycle >= self.soon);
         self.next = self.next.min(cycle);
     }
 
@@ -41,10 +38,16 @@ impl WakeUp {
         self.next = self.next.min(cycle);
     }
 
-    /// The wake-up time.
+    /// Whether the SM must be ticked in cycle `from`, the first one that it has not been ticked in.
+    #[inline]
+    pub fn is_due(&self, from: Cycle) -> bool {
+        self.moved || self.next <= from
+    }
+
+    /// The wake-up time, if nothing has moved.
     #[inline]
     pub fn next(&self) -> Cycle {
-        if self.moved { self.next.min(self.soon) } else { self.next }
+        self.next
     }
 }
 
@@ -97,7 +100,7 @@ impl Timers {
 }
 
 kit::persist! {
-    struct WakeUp { soon, moved, next }
+    struct WakeUp { moved, next }
     enum Timer { Refetch(warp) = 0, Rise(warp) = 1, Pass(warp) = 2 }
     struct Timers { running, next }
 }

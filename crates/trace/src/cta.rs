@@ -6,6 +6,7 @@ use crate::oddities::Oddities;
 use crate::program::{InstIndex, InstTable};
 use crate::repeat::{Again, Known, MAX_FORMS, Reach, Repeat, Same};
 use crate::source::Lines;
+use crate::whole::{Prefix, Whole};
 use crate::{Header, TraceError};
 use isa::{Pc, Space};
 use kit::text::{counted, excerpt_bytes};
@@ -113,9 +114,21 @@ impl Body {
         let ahead = self.lines.ahead();
         let start = if self.layout.leading == 0 { 0 } else { self.layout.start(ahead)? };
         let same = repeat.same(&ahead[start..])?;
-        self.lines.skip(start + same.bytes);
+        self.lines.skip(1, start + same.bytes);
         self.left -= 1;
         Some(same)
+    }
+
+    /// Skips the next lines as far as they repeat those of a warp with as many as announced. Appends the lower halves of
+    /// their first addresses to `bases`.
+    fn same_lines(&mut self, whole: &Whole, bases: &mut Vec<u32>) -> Prefix {
+        if whole.insts.len() as u64 != self.left {
+            return Prefix::default();
+        }
+        let prefix = whole.compare(self.lines.ahead(), bases);
+        self.lines.skip(prefix.lines, prefix.bytes);
+        self.left -= prefix.lines as u64;
+        prefix
     }
 
     /// Compares the next line with the one in `repeat`. Skips it if nothing else in it must be read.
@@ -125,7 +138,7 @@ impl Body {
         let again = repeat.compare(ahead, start, form_is_known)?;
         if let Again::Plain { bytes, .. } = again {
             repeat.remember_mask(&ahead[start..]);
-            self.lines.skip(start + bytes);
+            self.lines.skip(1, start + bytes);
             self.left -= 1;
         }
         Some(again)
@@ -391,6 +404,10 @@ pub(crate) struct CtaReader {
     first: InstIndex,
     /// Forms in lines remembered in another epoch are invalid.
     epoch: u32,
+    /// A warp whose lines others repeat: usually the first of the present CTA.
+    whole: Whole,
+    /// The same warp, decoded.
+    whole_span: Span,
     list: [u64; WARP_LANES],
     /// Without unknown opcodes.
     pub oddities: Oddities,
@@ -407,6 +424,8 @@ impl CtaReader {
             repeats: Vec::new(),
             first: 0,
             epoch: 0,
+            whole: Whole::default(),
+            whole_span: Span::default(),
             list: [0; WARP_LANES],
             oddities: Oddities::default(),
             thread_instructions: 0,
@@ -445,15 +464,15 @@ impl CtaReader {
             match self.body.next()? {
                 Some(Event::Begin) => out.warps.resize(first + self.seen.len(), Span::default()),
                 Some(Event::Warp(warp)) => {
-                    let (next, base) = self.warp(warp, table, out)?;
                     let place = first + warp as usize;
                     let like = place.checked_sub(self.seen.len()).map(|same| out.warps[same]);
-                    out.warps[place] = out.add_warp(next, base, like);
+                    out.warps[place] = self.warp(warp, like, table, out)?;
                 }
                 Some(Event::End) => {
                     if let Some(warp) = self.seen.iter().position(|seen| !seen) {
                         return Err(self.error(format!("the CTA has no instructions of warp {warp}")));
                     }
+                    self.count_whole(out);
                     return Ok(true);
                 }
                 None => return Ok(false),
@@ -461,9 +480,16 @@ impl CtaReader {
         }
     }
 
-    /// Decodes the instructions of a warp. Returns the places of the first one and of the first address.
-    fn warp(&mut self, warp: u32, table: &mut InstTable, out: &mut Decoded) -> Result<(u32, u32), TraceError> {
+    /// Decodes the instructions of a warp. `like` is a warp that probably has the same forms.
+    fn warp(
+        &mut self,
+        warp: u32,
+        like: Option<Span>,
+        table: &mut InstTable,
+        out: &mut Decoded,
+    ) -> Result<Span, TraceError> {
         let warps = self.seen.len();
+        let is_first = self.seen.iter().all(|seen| !seen);
         match self.seen.get_mut(warp as usize) {
             None => return Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
             Some(true) => return Err(self.error(format!("warp {warp} comes twice in its CTA"))),
@@ -471,21 +497,80 @@ impl CtaReader {
             Some(seen) => *seen = self.body.announced() > 0,
         }
         let (next, base) = (out.records.len() as u32, out.bases.len() as u32);
-        let (mut last, mut likely) = (None, self.first);
-        while self.body.announced() > 0 {
-            if let Some(next) = self.same_instruction(likely, out) {
-                (last, likely) = (Some(likely), next);
-                continue;
+        let mut prefix = Prefix::default();
+        if self.whole.epoch == self.epoch {
+            prefix = self.body.same_lines(&self.whole, &mut out.bases);
+            if prefix.lines != 0 && self.body.announced() == 0 {
+                self.whole.times += 1;
+                self.count_end(self.whole.insts.last().copied(), table);
+                return Ok(Span { base, ..self.whole_span });
             }
-            let at = self.other_instruction(likely, table, out)?;
-            if at != likely {
-                *last.map_or(&mut self.first, |last: InstIndex| &mut self.repeats[last as usize].next) = at;
+            if prefix.lines != 0 {
+                self.decode_again(prefix, out);
             }
-            (last, likely) = (Some(at), self.repeats[at as usize].next);
         }
+        let mut last = self.whole.insts[..prefix.lines].last().copied();
+        let mut likely = last.map_or(self.first, |last| self.repeats[last as usize].next);
+        // Each CTA's first warp may be the one that the others repeat.
+        let mut records = is_first && self.body.layout.leading == 0;
+        if records {
+            self.whole.restart(prefix, self.epoch);
+        }
+        while self.body.announced() > 0 {
+            let at = match self.same_instruction(likely, out) {
+                Some(next) => std::mem::replace(&mut likely, next),
+                None => {
+                    let at = self.other_instruction(likely, table, out)?;
+                    if at != likely {
+                        *last.map_or(&mut self.first, |last: InstIndex| &mut self.repeats[last as usize].next) = at;
+                    }
+                    likely = self.repeats[at as usize].next;
+                    at
+                }
+            };
+            last = Some(at);
+            if records && !self.whole.add(at, &self.repeats[at as usize]) {
+                records = false;
+                self.whole.restart(Prefix::default(), self.epoch);
+            }
+        }
+        self.count_end(last, table);
+        let span = out.add_warp(next, base, like);
+        if records {
+            self.whole_span = span;
+        }
+        Ok(span)
+    }
+
+    /// Counts a warp that ends with the instruction `last`.
+    fn count_end(&mut self, last: Option<InstIndex>, table: &InstTable) {
         let exits = last.is_some_and(|last| table.meaning(last).control == isa::Control::Exit);
         self.oddities.warps_without_exit += u64::from(!exits);
-        Ok((next, base))
+    }
+
+    /// Adds the records of some lines that repeat the first ones of `whole`, and whose addresses have been added.
+    fn decode_again(&mut self, prefix: Prefix, out: &mut Decoded) {
+        let first = self.whole_span.next as usize;
+        out.records.extend_from_within(first..first + prefix.lines);
+        self.count(prefix.lines, 1, out);
+    }
+
+    /// Counts the executions of the warps that have repeated all of `whole`.
+    fn count_whole(&mut self, out: &Decoded) {
+        let times = std::mem::take(&mut self.whole.times);
+        self.count(self.whole.insts.len(), times, out);
+    }
+
+    /// Counts that the first `lines` of `whole` were repeated `times` times.
+    fn count(&mut self, lines: usize, times: u64, out: &Decoded) {
+        if times == 0 {
+            return;
+        }
+        let first = self.whole_span.next as usize;
+        for (&at, &form) in self.whole.insts[..lines].iter().zip(&out.records[first..]) {
+            self.repeats[at as usize].count += times;
+            self.thread_instructions += times * u64::from(out.forms[form as usize].mask.count_ones());
+        }
     }
 
     /// Decodes the next instruction if it is `likely` and its line repeats the last one of it but for the first

@@ -39,6 +39,7 @@ mod program;
 mod repeat;
 mod source;
 mod stream;
+mod whole;
 
 pub use accelsim::{Compression, KeepOn, export_accelsim};
 pub use error::TraceError;

@@ -25,6 +25,15 @@ pub(crate) struct Reach {
     pub odd_below: u64,
 }
 
+impl Reach {
+    /// Whether some address is suspicious if the first one is `base`. `None` if one of them is not an address.
+    #[inline]
+    pub fn of(&self, base: u64) -> Option<bool> {
+        let lowest = u64::try_from(base as i64 + self.low).ok()?;
+        ((base as i64 + self.high) >> ADDRESS_BITS == 0).then_some(lowest < self.odd_below)
+    }
+}
+
 /// A line that repeats all of the remembered one but the first address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Same {
@@ -147,11 +156,15 @@ impl Repeat {
         if !rest[digits..].starts_with(tail) || base >> 32 != u64::from(self.high) {
             return None;
         }
-        let lowest = u64::try_from(base as i64 + reach.low).ok()?;
-        if (base as i64 + reach.high) >> ADDRESS_BITS != 0 {
-            return None;
-        }
-        Some(Same { bytes: self.text.len() + digits, base: Some(base), odd: lowest < reach.odd_below })
+        Some(Same { bytes: self.text.len() + digits, base: Some(base), odd: reach.of(base)? })
+    }
+
+    /// The parts of the line before and after the digits of the first address, and the reach if there is one. `None` if
+    /// the line must be parsed, or lacks its addresses.
+    pub fn parts(&self) -> Option<(&[u8], &[u8], Option<Reach>)> {
+        let is_known = self.reach.is_some() || self.head != 0;
+        let (head, tail) = self.text.split_at(self.head);
+        (is_known && !self.no_address).then_some((head, tail, self.reach))
     }
 
     /// Which part the line at `start` in `text` repeats. The decoded form can be used only if

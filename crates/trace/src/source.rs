@@ -241,11 +241,11 @@ impl Lines {
         &self.buffer[self.from..self.to]
     }
 
-    /// Skips a line of `bytes` bytes that [`Lines::ahead`] has shown completely.
+    /// Skips lines of `bytes` bytes in all that [`Lines::ahead`] has shown completely.
     #[inline]
-    pub fn skip(&mut self, bytes: usize) {
+    pub fn skip(&mut self, lines: usize, bytes: usize) {
         self.from += bytes;
-        self.number += 1;
+        self.number += lines as u64;
     }
 
     /// An error in the present line.

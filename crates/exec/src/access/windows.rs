@@ -259,21 +259,16 @@ fn gather_scattered<'a, const N: usize>(
     memory.overlay().map_or(Ok(()), |own| patch_words(own, addresses, mask, out))
 }
 
-/// Reads `N` words from one address for all lanes; `None` if the access needs the general path.
+/// Reads `N` words from one address; `None` if the access needs the general path.
 #[inline(always)]
-pub(super) fn broadcast<const N: usize>(memory: &impl Words, address: u64) -> Option<[Column; N]> {
+pub(super) fn one<const N: usize>(memory: &impl Words, address: u64) -> Option<[u32; N]> {
     let size = const { 4 * N as u64 };
     let w = memory.window(address, size)?;
     if memory.overlay().is_some_and(|own| own.meets(address, address + size)) {
         return None;
     }
     let word = ((address - w.start) / 4) as usize;
-    let words = w.words.get(word..word + N).filter(|_| is_aligned(address, size))?;
-    let mut out = [[0; WARP_LANES]; N];
-    for (column, &word) in out.iter_mut().zip(words) {
-        *column = [word; WARP_LANES];
-    }
-    Some(out)
+    w.words.get(word..)?.first_chunk().filter(|_| is_aligned(address, size)).copied()
 }
 
 /// Reads one or two bytes per lane.

@@ -1,6 +1,6 @@
 //! How an address chooses its set.
 
-use crate::dram::AddressMap;
+use crate::dram::{AddressMap, WithinSlice};
 use crate::ipoly::IPoly;
 use config::IndexFunction;
 
@@ -11,7 +11,7 @@ pub(super) struct SetIndex {
     line_shift: u32,
     function: Function,
     /// In an L2 slice: what chose the slice is left out of addresses.
-    map: Option<AddressMap>,
+    within_slice: Option<WithinSlice>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,18 +37,18 @@ impl SetIndex {
             }
             _ => Function::Linear,
         };
-        Self { sets, line_shift, function, map: None }
+        Self { sets, line_shift, function, within_slice: None }
     }
 
     /// The same for a slice of an L2 that addresses are spread over by `map`.
     pub fn within_slice(self, map: &AddressMap) -> Self {
-        Self { map: Some(map.clone()), ..self }
+        Self { within_slice: Some(map.within_slice().clone()), ..self }
     }
 
     /// The set of byte address `address`.
     #[inline]
     pub fn of(&self, address: u64) -> u32 {
-        let address = self.map.as_ref().map_or(address, |map| map.within_slice(address));
+        let address = self.within_slice.as_ref().map_or(address, |within| within.of(address));
         let line = address >> self.line_shift;
         let low = || (line & u64::from(self.sets - 1)) as u32;
         let upper = || line >> self.sets.trailing_zeros();

@@ -323,7 +323,7 @@ impl Cache {
         if let Probe::Hit(line) = at.probe {
             // Of what hits, only atomics come here.
             self.tags.touch(line);
-            self.tags.write(line, at.atoms, self.written(request));
+            self.tags.write(line, at.atoms, self.written(request, at));
             return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
         match self.fetch(now, request, at, false) {
@@ -332,19 +332,31 @@ impl Cache {
         }
     }
 
+    /// The MSHR of `atom`, for which the tags say `probe`.
+    #[inline(always)]
+    fn find_mshr(&self, atom: u64, probe: Probe) -> Option<u32> {
+        // What is under way is reserved in the tags, if they take lines at the miss. Else an MSHR can only be one whose
+        // data have come.
+        if self.allocate_on_miss && !self.mshrs.is_ready() && !matches!(probe, Probe::Reserved(_)) {
+            debug_assert!(self.mshrs.find(atom).is_none(), "under way without a reservation");
+            return None;
+        }
+        self.mshrs.find(atom)
+    }
+
     /// Waits for the data of a miss, and requests them from the next level unless an MSHR has. Gives
     /// the line reserved for them in a cache that allocates at the miss.
     #[inline(always)]
     fn fetch(&mut self, now: Cycle, request: &Request, at: &Place, silent: bool) -> Result<u32, FailReason> {
         let atom = request.address >> self.atom_shift;
-        let found = self.mshrs.find(atom);
+        let found = self.find_mshr(atom, at.probe);
         self.mshrs.check(found).map_err(|full| match full {
             MshrFull::Entries => FailReason::NoMshr,
             MshrFull::Merges => FailReason::MshrMergesFull,
         })?;
         let waiter = Waiter { token: request.token, kind: request.kind, silent, from_dram: false };
         let Some(id) = found else {
-            let line = if self.allocate_on_miss { self.reserve(now, request.address, at) } else { NO_LINE };
+            let line = if self.allocate_on_miss { self.reserve(now, at) } else { NO_LINE };
             let id = self.mshrs.allocate(atom, line, waiter);
             let bytes = 1 << self.atom_shift;
             let kind = if request.kind.is_write() { RequestKind::Read } else { request.kind };
@@ -354,7 +366,7 @@ impl Cache {
             return Ok(line);
         };
         if !self.mshrs.has_arrived(id) {
-            let line = if self.allocate_on_miss { self.reserve(now, request.address, at) } else { NO_LINE };
+            let line = if self.allocate_on_miss { self.reserve(now, at) } else { NO_LINE };
             self.mshrs.wait(id, waiter);
             return Ok(line);
         }
@@ -369,7 +381,7 @@ impl Cache {
 
     /// Reserves line and sectors at a miss, in a cache that allocates then; writes back what must go.
     #[inline(always)]
-    fn reserve(&mut self, now: Cycle, address: u64, at: &Place) -> u32 {
+    fn reserve(&mut self, now: Cycle, at: &Place) -> u32 {
         match at.probe {
             Probe::Hit(line) | Probe::Reserved(line) => {
                 self.tags.touch(line);
@@ -379,8 +391,8 @@ impl Cache {
                 self.tags.reserve(line, at.atoms);
                 line
             }
-            Probe::Miss(line) => {
-                if let Some(evicted) = self.tags.replace(line, at.block, address, at.atoms) {
+            Probe::Miss { line, set } => {
+                if let Some(evicted) = self.tags.replace(line, set, at.block, at.atoms) {
                     self.write_back(now, &evicted);
                 }
                 line
@@ -419,7 +431,10 @@ impl Cache {
 
     /// What a write covers of its line.
     #[inline]
-    fn written(&self, request: &Request) -> Written {
+    fn written(&self, request: &Request, at: &Place) -> Written {
+        if self.all_atoms != 1 {
+            return Written { sectors: u32::from(at.atoms) & 0b1111, bytes: request.byte_mask };
+        }
         let first = (request.address & u64::from(self.line_bytes - 1)) as u32 / 32;
         let count = request.bytes.div_ceil(32).clamp(1, 4);
         Written { sectors: ((1 << count) - 1) << first & 0b1111, bytes: request.byte_mask }
@@ -455,6 +470,12 @@ impl Cache {
     #[inline]
     pub fn peek_miss(&self) -> Option<&Request> {
         self.misses.front()
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub(crate) fn has_miss(&self) -> bool {
+        !self.misses.is_empty()
     }
 
     /// Takes the next request for the next level.
@@ -497,11 +518,7 @@ impl Cache {
     pub fn preload(&mut self, address: u64, bytes: u32) {
         let atoms = self.atoms(address, bytes);
         let block = address >> self.tags.line_shift();
-        // What is under way comes by itself.
-        let missing = atoms & !self.tags.reserved(block);
-        if missing != 0 {
-            self.tags.fill_block(block, address, missing);
-        }
+        self.tags.preload(block, address, atoms);
     }
 
     /// Whether a waiter can be replied to.
@@ -618,7 +635,7 @@ impl Place {
         match self.probe {
             Probe::Hit(_) => CacheOutcome::Hit,
             Probe::Reserved(_) => CacheOutcome::Merged,
-            Probe::SectorMiss(_) | Probe::Miss(_) | Probe::Full => CacheOutcome::Miss,
+            Probe::SectorMiss(_) | Probe::Miss { .. } | Probe::Full => CacheOutcome::Miss,
         }
     }
 }

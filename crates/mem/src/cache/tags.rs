@@ -32,6 +32,36 @@ struct Line {
     modified_on_fill: Atoms,
 }
 
+impl Line {
+    /// A line of `set` that holds nothing, pinned.
+    const fn empty(set: u32) -> Self {
+        Self {
+            block: u64::MAX,
+            set,
+            place: Place::Pinned,
+            reserved: 0,
+            valid: 0,
+            modified: 0,
+            readable: 0,
+            modified_on_fill: 0,
+        }
+    }
+
+    /// Notes the place that its state gives the line, which has number `id`.
+    #[inline(always)]
+    fn note_place(&mut self, id: u32, replacement: &mut Replacement) {
+        let place = match (self.reserved, self.modified) {
+            (0, 0) => Place::Clean,
+            (0, _) => Place::Dirty,
+            _ => Place::Pinned,
+        };
+        if place != self.place {
+            self.place = place;
+            replacement.move_to(id, self.set, place);
+        }
+    }
+}
+
 /// Number of no line.
 pub(super) const NO_LINE: u32 = u32::MAX;
 
@@ -44,8 +74,8 @@ pub(super) enum Probe {
     Reserved(u32),
     /// The line is there, the sector (or the rest of it) is not.
     SectorMiss(u32),
-    /// The line is not there; this one may become it ([`NO_LINE`] if none is needed until it comes).
-    Miss(u32),
+    /// The line is not there; this one of its set may become it ([`NO_LINE`] if none is needed until it comes).
+    Miss { line: u32, set: u32 },
     /// The line is not there and no line may go.
     Full,
 }
@@ -153,14 +183,10 @@ impl Tags {
         }
         // Where lines are taken at the fill, only a write may need one now.
         if !self.allocate_on_miss && !write {
-            return Probe::Miss(NO_LINE);
+            return Probe::Miss { line: NO_LINE, set: 0 };
         }
-        self.victim(self.index.of(address)).map_or(Probe::Full, Probe::Miss)
-    }
-
-    /// Sectors of `block` that are under way.
-    pub fn reserved(&self, block: u64) -> Atoms {
-        self.find(block).map_or(0, |id| self.lines[id as usize].reserved)
+        let set = self.index.of(address);
+        self.victim(set).map_or(Probe::Full, |line| Probe::Miss { line, set })
     }
 
     /// The line that goes next in `set`; one that is not there yet if none has to.
@@ -194,22 +220,22 @@ impl Tags {
     /// Takes a line for `block`, to which `address` belongs, and reserves `atoms` of it; gives what had to go.
     #[cfg(test)]
     pub fn allocate(&mut self, block: u64, address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
-        let Probe::Miss(id) = self.probe(block, address, atoms, false) else { panic!("there is room") };
-        (id, self.replace(id, block, address, atoms))
+        let Probe::Miss { line, set } = self.probe(block, address, atoms, false) else { panic!("there is room") };
+        (line, self.replace(line, set, block, atoms))
     }
 
-    /// Line `id`, which [`Probe::Miss`] gave, becomes that of `block`, to which `address` belongs, with `atoms`
-    /// reserved; gives what had to go.
-    pub fn replace(&mut self, id: u32, block: u64, address: u64, atoms: Atoms) -> Option<Evicted> {
+    /// Line `id` of `set`, which [`Probe::Miss`] gave, becomes that of `block`, with `atoms` reserved; gives what had to
+    /// go.
+    pub fn replace(&mut self, id: u32, set: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
         let evicted = if id as usize == self.lines.len() {
-            self.add_line(self.index.of(address));
+            self.add_line(set);
             None
         } else {
             self.evict(id)
         };
         let line = &mut self.lines[id as usize];
         (line.block, line.reserved) = (block, atoms);
-        self.replacement.insert(id, line.set);
+        self.replacement.insert(id, set);
         self.by_block.insert(block, id);
         evicted
     }
@@ -218,16 +244,7 @@ impl Tags {
     fn add_line(&mut self, set: u32) {
         self.replacement.add_line(set, self.used_ways[set as usize]);
         self.used_ways[set as usize] += 1;
-        self.lines.push(Line {
-            block: u64::MAX,
-            set,
-            place: Place::Pinned,
-            reserved: 0,
-            valid: 0,
-            modified: 0,
-            readable: 0,
-            modified_on_fill: 0,
-        });
+        self.lines.push(Line::empty(set));
         if self.holds_writes {
             self.dirty_bytes.push([0; 4]);
         }
@@ -235,24 +252,15 @@ impl Tags {
 
     /// Clears line `id`, pins it and gives its dirty sectors.
     fn evict(&mut self, id: u32) -> Option<Evicted> {
-        self.replacement.move_to(id, self.lines[id as usize].set, Place::Pinned);
         let line = &mut self.lines[id as usize];
-        let evicted = (line.modified != 0).then(|| Evicted {
-            block: line.block,
-            modified: line.modified,
-            bytes: self.dirty_bytes.get(id as usize).copied().unwrap_or_default(),
-        });
-        if line.place != Place::Free {
-            self.by_block.remove(line.block, id);
+        let Line { block, set, place, modified, .. } = std::mem::replace(line, Line::empty(line.set));
+        self.replacement.move_to(id, set, Place::Pinned);
+        if place != Place::Free {
+            self.by_block.remove(block, id);
         }
-        let line = &mut self.lines[id as usize];
-        self.dirty_lines -= u32::from(line.modified != 0);
-        (line.block, line.reserved, line.valid, line.modified) = (u64::MAX, 0, 0, 0);
-        (line.readable, line.modified_on_fill, line.place) = (0, 0, Place::Pinned);
-        if let Some(bytes) = self.dirty_bytes.get_mut(id as usize) {
-            *bytes = [0; 4];
-        }
-        evicted
+        let bytes = self.dirty_bytes.get_mut(id as usize).map(std::mem::take).unwrap_or_default();
+        self.dirty_lines -= u32::from(modified != 0);
+        (modified != 0).then_some(Evicted { block, modified, bytes })
     }
 
     /// Reserves further sectors of a line that is there. A modified sector whose rest is fetched
@@ -266,8 +274,9 @@ impl Tags {
         line.valid &= !atoms;
         line.modified &= !atoms;
         self.dirty_lines += u32::from(line.modified != 0);
-        self.place(id);
-        self.miss_sector(id);
+        line.note_place(id, &mut self.replacement);
+        // A line with a sector under way is pinned.
+        self.replacement.sector_miss(id, line.set, Place::Pinned);
     }
 
     /// Notes a use of line `id` that missed its sector.
@@ -292,7 +301,7 @@ impl Tags {
         line.valid &= !atoms;
         line.modified |= atoms;
         self.dirty_lines += 1;
-        self.place(id);
+        line.note_place(id, &mut self.replacement);
     }
 
     /// Notes a write to sectors under way: they are modified once their data have come. The line
@@ -333,18 +342,34 @@ impl Tags {
         }
         line.valid = (line.valid | atoms) & !line.modified;
         line.readable |= atoms;
-        self.place(id);
+        line.note_place(id, &mut self.replacement);
     }
 
     /// Data of `block`, to which `address` belongs, have come to a cache that allocates only now; dropped if no line may
     /// go.
     #[inline]
     pub fn fill_block(&mut self, block: u64, address: u64, atoms: Atoms) -> Option<Evicted> {
-        let (id, evicted) = match self.find(block) {
+        self.fill_found(self.find(block), block, address, atoms)
+    }
+
+    /// The same for those of `atoms` that are not under way, which come by themselves.
+    pub fn preload(&mut self, block: u64, address: u64, atoms: Atoms) {
+        let found = self.find(block);
+        let missing = atoms & !found.map_or(0, |id| self.lines[id as usize].reserved);
+        if missing != 0 {
+            self.fill_found(found, block, address, missing);
+        }
+    }
+
+    /// Fills `atoms` of `block`, whose line is `found`.
+    #[inline(always)]
+    fn fill_found(&mut self, found: Option<u32>, block: u64, address: u64, atoms: Atoms) -> Option<Evicted> {
+        let (id, evicted) = match found {
             Some(id) => (id, None),
             None => {
-                let id = self.victim(self.index.of(address))?;
-                (id, self.replace(id, block, address, atoms))
+                let set = self.index.of(address);
+                let id = self.victim(set)?;
+                (id, self.replace(id, set, block, atoms))
             }
         };
         self.fill(id, atoms);
@@ -362,7 +387,7 @@ impl Tags {
             self.evict(id);
             self.release(id);
         } else {
-            self.place(id);
+            line.note_place(id, &mut self.replacement);
         }
     }
 
@@ -396,7 +421,7 @@ impl Tags {
             self.evict(id);
             self.release(id);
         } else {
-            self.place(id);
+            line.note_place(id, &mut self.replacement);
         }
         Some(dirty)
     }
@@ -404,21 +429,6 @@ impl Tags {
     /// Lines with a modified sector.
     pub const fn dirty_lines(&self) -> u32 {
         self.dirty_lines
-    }
-
-    /// Notes the place that the state of line `id` gives it.
-    #[inline(always)]
-    fn place(&mut self, id: u32) {
-        let line = &mut self.lines[id as usize];
-        let place = match (line.reserved, line.modified) {
-            (0, 0) => Place::Clean,
-            (0, _) => Place::Dirty,
-            _ => Place::Pinned,
-        };
-        if place != line.place {
-            line.place = place;
-            self.replacement.move_to(id, line.set, place);
-        }
     }
 
     /// Frees an empty line, which is pinned.
@@ -478,7 +488,7 @@ mod tests {
         assert_eq!(tags.probe(10, 0, 1, false), Probe::Reserved(first));
         assert_eq!(tags.probe(10, 0, 2, false), Probe::SectorMiss(first));
         tags.fill(first, 1);
-        assert_eq!(tags.probe(12, 0, 1, false), Probe::Miss(first));
+        assert_eq!(tags.probe(12, 0, 1, false), Probe::Miss { line: first, set: 0 });
         assert_eq!(tags.allocate(12, 0, 1), (first, None));
     }
 
@@ -517,7 +527,7 @@ mod tests {
         tags.write(first, 1, Written { sectors: 1, bytes: u32::MAX });
         assert_eq!(tags.probe(128, 0, 1, false), Probe::Full, "the other one is under way, and may come clean");
         tags.write(second, 1, Written { sectors: 1, bytes: 1 });
-        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss(first));
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss { line: first, set: 0 });
         let (id, evicted) = tags.allocate(128, 0, 1);
         assert_eq!((id, evicted.map(|e| e.block)), (first, Some(0)));
     }

@@ -47,7 +47,7 @@ impl Cache {
             self.tags.drop_atoms(line, at.atoms);
         } else {
             self.tags.touch(line);
-            self.tags.write(line, at.atoms, self.written(request));
+            self.tags.write(line, at.atoms, self.written(request, at));
         }
         let answer = if on_hit == OnHit::Keep { Answer::Now } else { self.pass_on(request) };
         CacheAccess { outcome: CacheOutcome::Hit, answer }
@@ -93,13 +93,13 @@ impl Cache {
             return CacheAccess::fail(FailReason::MissQueueFull);
         }
         // A second write must not overtake a read that waits behind the first.
-        let found = self.mshrs.find(request.address >> self.atom_shift);
+        let found = self.find_mshr(request.address >> self.atom_shift, at.probe);
         if found.is_some_and(|id| self.mshrs.has_read_behind_write(id)) {
             return CacheAccess::fail(FailReason::WriteBehindRead);
         }
         match self.fetch(now, request, at, request.kind == RequestKind::WriteBack) {
             Ok(line) => {
-                self.tags.write_under_way(line, at.atoms, self.written(request));
+                self.tags.write_under_way(line, at.atoms, self.written(request, at));
                 self.counters.write_fetches += 1;
                 CacheAccess { outcome: at.outcome(), answer: Answer::WhenReady }
             }
@@ -119,7 +119,7 @@ impl Cache {
 
     /// Writes into the line, or one taken for the write, or notes the write for the fill under way.
     fn write_now(&mut self, now: Cycle, request: &Request, at: &Place) {
-        let written = self.written(request);
+        let written = self.written(request, at);
         match at.probe {
             Probe::Reserved(line) => {
                 self.tags.touch(line);
@@ -130,7 +130,7 @@ impl Cache {
                 self.tags.write(line, at.atoms, written);
             }
             _ => {
-                let line = self.reserve(now, request.address, at);
+                let line = self.reserve(now, at);
                 self.tags.write(line, at.atoms, written);
             }
         }

@@ -73,6 +73,7 @@ impl Crossbar {
     }
 
     /// The head of `input`, which was not known, is for `output` and may go from cycle `from` on.
+    #[inline]
     pub fn announce(&mut self, input: usize, output: usize, from: u64) {
         self.ports.announce(input, output, from);
     }

@@ -94,11 +94,8 @@ const fn spread(mask: u64, at: u32, width: u32) -> u64 {
 /// Address decoding, resolved from the configuration.
 #[derive(Clone, Debug)]
 pub struct AddressMap {
-    channels: u32,
+    splice: Splice,
     slices_per_channel: u32,
-    channel_bit: u32,
-    /// The number of channels is not a power of two.
-    divide: bool,
     /// The number of slices in all is not a power of two.
     partly_used: bool,
     bank: Bits,
@@ -108,10 +105,48 @@ pub struct AddressMap {
     column: Bits,
     /// The bank bits that choose the slice within the channel.
     slice_in_channel: Bits,
-    /// What is left of an address for the L2's set index.
-    within_slice: Bits,
+    within_slice: WithinSlice,
     upper_shift: u32,
     hash: Hash,
+}
+
+/// How the channel is spliced into addresses.
+#[derive(Clone, Copy, Debug)]
+struct Splice {
+    channels: u32,
+    channel_bit: u32,
+    /// The number of channels is not a power of two.
+    divide: bool,
+}
+
+impl Splice {
+    /// Channel bits before hashing, and the address that masks apply to.
+    #[inline]
+    fn split(self, address: u64) -> (u32, u64) {
+        let above = address >> self.channel_bit;
+        if self.divide {
+            let (quotient, channel) = (above / u64::from(self.channels), above % u64::from(self.channels));
+            let low = address & ((1 << self.channel_bit) - 1);
+            (channel as u32, quotient << self.channel_bit | low)
+        } else {
+            ((above & u64::from(self.channels - 1)) as u32, address)
+        }
+    }
+}
+
+/// What is left of an address for the L2's set index: all but what chose channel and slice.
+#[derive(Clone, Debug)]
+pub(crate) struct WithinSlice {
+    splice: Splice,
+    bits: Bits,
+}
+
+impl WithinSlice {
+    #[inline]
+    pub fn of(&self, address: u64) -> u64 {
+        let (_, rest) = self.splice.split(address);
+        self.bits.of(rest)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -131,8 +166,8 @@ impl AddressMap {
         let divide = !channels.is_power_of_two();
         let channel_bits = channels.ilog2();
         let channel_bit = config.dram.channel_bit.min(48);
-        let splice = |mask: u64| if divide { mask } else { spread(mask, channel_bit, channel_bits) };
-        let named = |names: &str| Bits::new(splice(mask_of(&config.dram.address_map, names)));
+        let around_channel = |mask: u64| if divide { mask } else { spread(mask, channel_bit, channel_bits) };
+        let named = |names: &str| Bits::new(around_channel(mask_of(&config.dram.address_map, names)));
         let (bank, row) = (named("Bb"), named("Rr"));
         let slice_bits = lowest_bits(bank.mask, slices.next_power_of_two().ilog2());
         let channel_mask = if divide { 0 } else { u64::from(channels - 1) << channel_bit };
@@ -143,36 +178,36 @@ impl AddressMap {
             PartitionIndex::Rotate => Hash::Rotate,
             PartitionIndex::IPoly => Hash::IPoly(IPoly::new((channels * slices).next_power_of_two())),
         };
+        let splice = Splice { channels, channel_bit, divide };
         Self {
-            channels,
+            splice,
             slices_per_channel: slices,
-            channel_bit,
-            divide,
             partly_used: !(channels * slices).is_power_of_two(),
             bank_and_row: bank.below(&row),
             bank,
             row,
             column: named("CcSs"),
             slice_in_channel: Bits::new(slice_bits),
-            within_slice: Bits::new(!(channel_mask | slice_bits)),
-            upper_shift: channel_bit + channel_bits + slices.next_power_of_two().ilog2(),
+            within_slice: WithinSlice { splice, bits: Bits::new(!(channel_mask | slice_bits)) },
+            upper_shift: channel_bit + if divide { 0 } else { channel_bits + slices.next_power_of_two().ilog2() },
             hash,
         }
     }
 
     /// Number of slices of the GPU.
     pub const fn slices(&self) -> u32 {
-        self.channels * self.slices_per_channel
+        self.splice.channels * self.slices_per_channel
     }
 
     /// Whether aligned blocks of `bytes`, a power of two, are in one slice each.
     pub fn keeps_together(&self, bytes: u32) -> bool {
-        1 << self.channel_bit >= u64::from(bytes) && self.slice_in_channel.mask & u64::from(bytes.max(1) - 1) == 0
+        1 << self.splice.channel_bit >= u64::from(bytes)
+            && self.slice_in_channel.mask & u64::from(bytes.max(1) - 1) == 0
     }
 
     /// The place of `address`.
     pub fn locate(&self, address: u64) -> Location {
-        let (_, rest, _) = self.split(address);
+        let (_, rest) = self.splice.split(address);
         let slice = self.slice_of(address);
         Location {
             channel: slice / self.slices_per_channel,
@@ -186,13 +221,14 @@ impl AddressMap {
     /// The slice that serves `address`.
     #[inline]
     pub fn slice_of(&self, address: u64) -> u32 {
-        let (channel, rest, upper) = self.split(address);
+        let (channel, rest) = self.splice.split(address);
+        let upper = rest >> self.upper_shift;
         // A number of slices that is not a power of two takes the remainder of some bank bits.
         let in_channel = self.slice_in_channel.of(rest) as u32 % self.slices_per_channel;
         match &self.hash {
             Hash::None => channel * self.slices_per_channel + in_channel,
             Hash::Xor => {
-                let channel = channel ^ (upper & u64::from(self.channels - 1)) as u32;
+                let channel = channel ^ (upper & u64::from(self.splice.channels - 1)) as u32;
                 channel * self.slices_per_channel + in_channel
             }
             Hash::IPoly(hash) => {
@@ -201,7 +237,7 @@ impl AddressMap {
             }
             Hash::Rotate => {
                 // What distinguishes addresses of one slice, and nothing that chooses among the slices.
-                let upper = self.within_slice.of(rest) >> self.channel_bit;
+                let upper = self.within_slice.bits.of(rest) >> self.splice.channel_bit;
                 let turn = upper.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                 let slice = u64::from(channel * self.slices_per_channel + in_channel);
                 ((slice + turn) % u64::from(self.slices())) as u32
@@ -212,30 +248,15 @@ impl AddressMap {
     /// Bank and row of `address` within its channel.
     #[inline]
     pub fn bank_and_row(&self, address: u64) -> (u32, u32) {
-        let (_, rest, _) = self.split(address);
+        let (_, rest) = self.splice.split(address);
         let both = self.bank_and_row.of(rest);
         let bank_bits = self.bank.mask.count_ones();
         ((both & ((1 << bank_bits) - 1)) as u32, (both >> bank_bits) as u32)
     }
 
-    /// `address` without what chose channel and slice, for the L2's set index.
-    #[inline]
-    pub fn within_slice(&self, address: u64) -> u64 {
-        let (_, rest, _) = self.split(address);
-        self.within_slice.of(rest)
-    }
-
-    /// Channel bits before hashing, the address that the masks apply to, and the bits above.
-    #[inline]
-    fn split(&self, address: u64) -> (u32, u64, u64) {
-        let above = address >> self.channel_bit;
-        if self.divide {
-            let (quotient, channel) = (above / u64::from(self.channels), above % u64::from(self.channels));
-            let low = address & ((1 << self.channel_bit) - 1);
-            (channel as u32, quotient << self.channel_bit | low, quotient)
-        } else {
-            ((above & u64::from(self.channels - 1)) as u32, address, address >> self.upper_shift)
-        }
+    /// An address without what chose channel and slice, for the L2's set index.
+    pub(crate) fn within_slice(&self) -> &WithinSlice {
+        &self.within_slice
     }
 }
 
@@ -338,8 +359,11 @@ mod tests {
             let (low, high) = (count.values().min().unwrap(), count.values().max().unwrap());
             assert_eq!(count.len() as u32, map.slices(), "{}", gpu.name);
             // 24 channels take the remainder of a hash over 64 places: a third of them come up twice.
-            let even =
-                if map.divide && matches!(map.hash, Hash::IPoly(_)) { high / low <= 2 } else { high - low <= 512 };
+            let even = if map.splice.divide && matches!(map.hash, Hash::IPoly(_)) {
+                high / low <= 2
+            } else {
+                high - low <= 512
+            };
             assert!(even, "{}: {low} to {high} sectors a slice", gpu.name);
         }
     }
@@ -354,7 +378,7 @@ mod tests {
             prop_assert!(x.slice < map.slices() && x.channel == x.slice / map.slices_per_channel);
             if a != b && !matches!(map.hash, Hash::IPoly(_)) {
                 prop_assert_ne!(x, y);
-                prop_assert!(x.slice != y.slice || map.within_slice(a) != map.within_slice(b));
+                prop_assert!(x.slice != y.slice || map.within_slice().of(a) != map.within_slice().of(b));
             }
         }
     }

@@ -38,8 +38,8 @@ pub(crate) struct Channel {
     credits: Credits,
     /// Slices that may have requests for the channel, as a mask.
     offering: u64,
-    /// Fixed latency: (due, request).
-    latency_queue: Ring<(u64, u16)>,
+    /// Fixed latency: (due, request, whether it is a write).
+    latency_queue: Ring<(u64, u16, bool)>,
     /// The fixed latency in core cycles: GPGPU-Sim counts it in those.
     latency_core_cycles: u64,
     /// From core cycles to command cycles.
@@ -128,10 +128,14 @@ impl Channel {
         self.next_tick = self.next_tick.min(tick);
     }
 
-    /// Slice number `slice` may have a new request.
+    /// Slice number `slice` may have a new request, or room for data, before command cycle `tick`.
     #[inline]
-    pub fn note_offer(&mut self, slice: usize) {
+    pub fn notice(&mut self, slice: usize, tick: u64) {
         self.offering |= 1 << slice;
+        // Without room in the scheduler no request is taken before a bank takes one.
+        if self.room != [false; 2] || !self.return_queue.is_empty() {
+            self.wake(tick);
+        }
     }
 
     /// Requests in the channel.
@@ -184,15 +188,18 @@ impl Channel {
         self.rules.refresh(start);
         self.active = 0;
         self.wanting = [0; 4];
-        set_bits(self.busy).for_each(|bank| self.note_need(bank));
+        for bank in set_bits(self.busy) {
+            let (row, write) = self.served(bank);
+            self.note_need(bank, row, write);
+        }
     }
 
     /// One finished request goes back to its slice, if that has room.
     fn return_to_slice(&mut self, now: u64, slices: &mut [Slice]) {
         let Some(&id) = self.return_queue.front() else { return };
-        let Entry { request, since, slice, .. } = self.entries[id.into()];
+        let &Entry { request, since, slice, .. } = &self.entries[id.into()];
         if slices[usize::from(slice)].take_from_dram(request.answer) {
-            self.return_queue.pop_front();
+            self.return_queue.drop_front(1);
             self.woken |= 1 << slice;
             if !request.write {
                 self.counters.reads += 1;
@@ -237,7 +244,7 @@ impl Channel {
         let bank = usize::from(choice.request.bank);
         self.serving[bank] = choice.request.id;
         self.busy |= 1 << bank;
-        self.note_need(bank);
+        self.note_need(bank, choice.request.row, choice.request.write);
         if choice.rotate {
             self.first_bank = self.after(self.first_bank);
         }
@@ -249,7 +256,7 @@ impl Channel {
     /// The scheduler's queue has changed.
     #[inline]
     fn note_room(&mut self) {
-        self.room = [false, true].map(|write| self.scheduler.has_room(write));
+        self.room = self.scheduler.room();
     }
 
     /// Banks that serve no request.
@@ -258,25 +265,25 @@ impl Channel {
         self.all_banks & !self.busy
     }
 
-    /// The command that `bank` needs next for the request that it serves.
+    /// The row of the request that `bank` serves, and whether it is a write.
     #[inline]
-    fn needs(&self, bank: usize) -> Command {
+    fn served(&self, bank: usize) -> (u32, bool) {
         let entry = &self.entries[self.serving[bank].into()];
-        if self.active >> bank & 1 == 0 {
+        (entry.row, entry.request.write)
+    }
+
+    /// Notes the command that `bank`, which serves a request to `row`, needs next.
+    #[inline]
+    fn note_need(&mut self, bank: usize, row: u32, write: bool) {
+        let command = if self.active >> bank & 1 == 0 {
             Command::Activate
-        } else if self.open_row[bank] != entry.row {
+        } else if self.open_row[bank] != row {
             Command::Precharge
-        } else if entry.request.write {
+        } else if write {
             Command::Write
         } else {
             Command::Read
-        }
-    }
-
-    /// Notes the command that `bank`, which serves a request, needs next.
-    #[inline]
-    fn note_need(&mut self, bank: usize) {
-        let command = self.needs(bank);
+        };
         self.wanting[command as usize] |= 1 << bank;
         let due = if COLUMNS.contains(&command) { &mut self.columns_due } else { &mut self.rows_due };
         *due = (*due).min(self.rules.legal_from(command, bank));
@@ -298,18 +305,18 @@ impl Channel {
     /// First cycle from `soon` on in which one of two commands can go.
     #[inline]
     fn next_of(&self, commands: [Command; 2], soon: u64) -> u64 {
-        let [one, other] = commands.map(|command| self.ready_from(command, soon));
-        one.min(other)
+        let [one, other] = commands;
+        self.ready_from(other, soon, self.ready_from(one, soon, NEVER_TICK))
     }
 
-    /// First cycle from `soon` on in which `command` can go to some bank that needs it.
+    /// First cycle from `soon` on in which `command` can go to some bank that needs it, or `before` if that is earlier.
     #[inline]
-    fn ready_from(&self, command: Command, soon: u64) -> u64 {
+    fn ready_from(&self, command: Command, soon: u64, before: u64) -> u64 {
         let wanting = self.wanting[command as usize];
-        if wanting == 0 {
-            return NEVER_TICK;
+        let (floor, mut first) = (self.rules.common(command).max(soon), before);
+        if wanting == 0 || floor >= before {
+            return before;
         }
-        let (floor, mut first) = (self.rules.common(command).max(soon), NEVER_TICK);
         for bank in set_bits(wanting) {
             let able_from = self.rules.local(command, bank);
             if able_from <= floor {
@@ -389,15 +396,16 @@ impl Channel {
     fn issue_row(&mut self, (command, bank): (Command, usize), now: u64) {
         self.rules.issue(command, bank, now);
         self.wanting[command as usize] &= !(1 << bank);
+        let (row, write) = self.served(bank);
         if command == Command::Activate {
-            self.open_row[bank] = self.entries[self.serving[bank].into()].row;
+            self.open_row[bank] = row;
             self.active |= 1 << bank;
             self.counters.activates += 1;
         } else {
             self.active &= !(1 << bank);
             self.counters.precharges += 1;
         }
-        self.note_need(bank);
+        self.note_need(bank, row, write);
         self.first_bank = self.after(bank as u32);
     }
 
@@ -410,46 +418,48 @@ impl Channel {
     /// Takes one request from the slices, in turn, into the latency queue; returns whether there was one to take.
     fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) -> bool {
         let served = u64::MAX >> (63 - self.credits.last);
-        for s in set_bits(self.offering & !served).chain(set_bits(self.offering & served)) {
-            match self.may_take(s, &slices[s]) {
-                None => {}
-                // The one whose turn it is holds up the others, until a bank takes a request.
-                Some(false) => return false,
-                Some(true) => {
-                    self.take_from(s, now, &mut slices[s]);
-                    return true;
+        for part in [self.offering & !served, self.offering & served] {
+            for s in set_bits(part) {
+                let slice = &mut slices[s];
+                match self.may_take(s, slice) {
+                    None => {}
+                    // The one whose turn it is holds up the others, until a bank takes a request.
+                    Some(request) if !self.room[usize::from(request.write)] => return false,
+                    Some(&request) => {
+                        self.take_from(s, request, now, slice);
+                        return true;
+                    }
                 }
             }
         }
         false
     }
 
-    /// Takes a request from slice number `s`.
-    #[inline]
-    fn take_from(&mut self, s: usize, now: u64, slice: &mut Slice) {
+    /// Takes `request`, which is the next one of slice number `s`.
+    #[inline(always)]
+    fn take_from(&mut self, s: usize, request: ToDram, now: u64, slice: &mut Slice) {
         self.woken |= u64::from(slice.is_full_towards(Side::Dram)) << s;
-        let request = slice.pop_to_dram().expect("just seen");
+        slice.drop_to_dram();
         if slice.next_to_dram().is_none() {
             self.offering &= !(1 << s);
         }
         let entry = Entry { request, since: now, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
         let id = self.entries.insert(entry) as u16;
         self.credits.take(s);
-        self.latency_queue.push_back((self.latency_over(now), id));
+        self.latency_queue.push_back((self.latency_over(now), id, request.write));
     }
 
-    /// Whether slice `s` has a request that the scheduler has room for; `None` if it has none, or
-    /// has no place for it or for its reply.
-    #[inline]
-    fn may_take(&self, s: usize, slice: &Slice) -> Option<bool> {
-        let request = slice.next_to_dram()?;
-        (self.credits.has(s) && slice.has_room_from_dram()).then(|| self.room[usize::from(request.write)])
+    /// The next request of slice `s`, unless there is no place for it or for its reply.
+    #[inline(always)]
+    fn may_take<'a>(&self, s: usize, slice: &'a Slice) -> Option<&'a ToDram> {
+        slice.next_to_dram().filter(|_| self.credits.has(s) && slice.has_room_from_dram())
     }
 
     /// Whether any slice has a request that can be taken.
     #[inline]
     fn may_take_any(&self, slices: &[Slice]) -> bool {
-        set_bits(self.offering).any(|s| self.may_take(s, &slices[s]) == Some(true))
+        set_bits(self.offering)
+            .any(|s| self.may_take(s, &slices[s]).is_some_and(|request| self.room[usize::from(request.write)]))
     }
 
     /// The command cycle in which the fixed latency of a request taken at `now` is over: the first one
@@ -461,13 +471,12 @@ impl Channel {
 
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
     fn enter_scheduler(&mut self, now: u64, map: &AddressMap) {
-        let Some(&(_, id)) = self.latency_queue.front().filter(|(due, _)| *due <= now) else { return };
-        let entry = &mut self.entries[id.into()];
-        let write = entry.request.write;
-        if !self.room[usize::from(write)] {
+        let Some(&(due, id, write)) = self.latency_queue.front() else { return };
+        if due > now || !self.room[usize::from(write)] {
             return;
         }
-        self.latency_queue.pop_front();
+        self.latency_queue.drop_front(1);
+        let entry = &mut self.entries[id.into()];
         let banks = self.serving.len() as u32;
         let (bank, row) = map.bank_and_row(entry.request.address);
         let bank = if self.bank_hash { bank ^ row } else { bank } % banks;
@@ -493,9 +502,10 @@ impl Channel {
             due = due.min(self.data.next_due());
         }
         due = due.min(self.columns_due).min(self.rows_due);
-        if let Some(&(at, id)) = self.latency_queue.front()
+        if self.room != [false; 2]
+            && let Some(&(at, _, write)) = self.latency_queue.front()
             && at < due
-            && self.room[usize::from(self.entries[id.into()].request.write)]
+            && self.room[usize::from(write)]
         {
             due = at;
         }

@@ -1,13 +1,15 @@
 //! Who may send requests to a channel.
 
+const MOST_REQUESTS: usize = 60_000;
+
 /// Places in the channel, so that one slice cannot shut out another: each slice has one of its own,
 /// the rest are shared.
 #[derive(Clone, Debug)]
 pub(super) struct Credits {
     own: Box<[bool]>,
     shared: usize,
-    /// Shared places; none for no limit.
-    limit: Option<usize>,
+    /// Shared places. Numbers of requests are 16 bits wide, so "no limit" has one.
+    limit: usize,
     /// The slice that was served last.
     pub last: usize,
 }
@@ -16,13 +18,12 @@ impl Credits {
     pub fn new(dram: &config::Dram, slices: usize) -> Self {
         let queues = dram.scheduler_queue + dram.return_queue + dram.write_queue.map_or(0, |w| w[0]);
         let limited = dram.scheduler_queue != 0 && dram.return_queue != 0;
-        let limit = (queues as usize + 1).saturating_sub(slices).min(60_000);
-        Self { own: vec![false; slices].into(), shared: 0, limit: limited.then_some(limit), last: slices.max(1) - 1 }
+        let limit = if limited { (queues as usize + 1).saturating_sub(slices) } else { MOST_REQUESTS };
+        Self { own: vec![false; slices].into(), shared: 0, limit: limit.min(MOST_REQUESTS), last: slices.max(1) - 1 }
     }
 
     pub fn has(&self, slice: usize) -> bool {
-        // Numbers of requests are 16 bits wide, so "no limit" has one.
-        !self.own[slice] || self.shared < self.limit.unwrap_or(60_000)
+        !self.own[slice] || self.shared < self.limit
     }
 
     pub fn take(&mut self, slice: usize) {

@@ -8,24 +8,27 @@ use kit::Ring;
 #[derive(Clone, Debug)]
 pub(super) struct DataPipe {
     queue: Ring<(u64, u16)>,
+    /// When the first burst leaves, [`NEVER_TICK`] if there is none.
+    first_due: u64,
     last: u64,
     /// Bursts that fit: one per cycle of the longest latency, and one.
     depth: u64,
-    frozen_since: Option<u64>,
+    /// The first cycle in which nothing moves, [`NEVER_TICK`] while bursts move.
+    frozen_since: u64,
 }
 
 impl DataPipe {
     pub fn new(depth: u64) -> Self {
-        Self { queue: Ring::new(), last: 0, depth, frozen_since: None }
+        Self { queue: Ring::new(), first_due: NEVER_TICK, last: 0, depth, frozen_since: NEVER_TICK }
     }
 
     /// Cycles, `now` included, in which nothing has moved since the freeze.
     fn delay(&self, now: u64) -> u64 {
-        self.frozen_since.map_or(0, |since| (now + 1).saturating_sub(since))
+        (now + 1).saturating_sub(self.frozen_since)
     }
 
     pub fn freeze(&mut self, now: u64) {
-        self.frozen_since.get_or_insert(now);
+        self.frozen_since = self.frozen_since.min(now);
     }
 
     pub fn is_full(&self, now: u64) -> bool {
@@ -36,39 +39,46 @@ impl DataPipe {
         let delay = self.delay(now);
         self.last = (now + latency).max(self.last + delay + 1) - delay;
         self.queue.push_back((self.last, id));
+        self.first_due = self.first_due.min(self.last);
     }
 
     #[inline]
     pub fn pop(&mut self, now: u64) -> Option<u16> {
-        if let Some(since) = self.frozen_since.take() {
-            self.thaw(now - since);
+        if self.frozen_since != NEVER_TICK {
+            self.thaw(now);
         }
-        match self.queue.front() {
-            Some(&(due, id)) if due <= now => {
-                self.queue.pop_front();
-                Some(id)
-            }
-            _ => None,
+        if self.first_due > now {
+            return None;
         }
+        let (_, id) = self.queue.pop_front()?;
+        self.find_first();
+        Some(id)
     }
 
-    /// Moves on after `delay` cycles in which nothing has moved.
+    #[inline]
+    fn find_first(&mut self) {
+        self.first_due = self.queue.front().map_or(NEVER_TICK, |&(due, _)| due);
+    }
+
+    /// Moves on in cycle `now`, after cycles in which nothing has moved.
     #[cold]
-    fn thaw(&mut self, delay: u64) {
+    fn thaw(&mut self, now: u64) {
+        let delay = now - std::mem::replace(&mut self.frozen_since, NEVER_TICK);
         let mut later = Ring::new();
         self.queue.iter().for_each(|&(due, id)| later.push_back((due + delay, id)));
         self.queue = later;
+        self.find_first();
         self.last += delay;
     }
 
     #[inline]
     pub fn next_due(&self) -> u64 {
-        self.queue.front().map_or(NEVER_TICK, |&(due, _)| due)
+        self.first_due
     }
 }
 
 kit::persist! {
-    struct DataPipe { queue, last, frozen_since; skip depth }
+    struct DataPipe { queue, first_due, last, frozen_since; skip depth }
 }
 
 #[cfg(test)]

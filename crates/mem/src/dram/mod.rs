@@ -7,6 +7,7 @@ mod data_pipe;
 mod scheduler;
 mod timing;
 
+pub(crate) use address::WithinSlice;
 pub use address::{AddressMap, Location};
 pub(crate) use channel::Channel;
 pub use timing::{Command, Rules, Timing};

@@ -175,16 +175,17 @@ impl Partition {
             self.rooms.push_back((s as u8, cycle + 1, room));
         }
         let (soon, due) = (cycle + 1, slice.due(cycle + 1));
-        self.active = self.active & !(1 << s) | u64::from(due == soon) << s;
-        if due != soon {
+        if due == soon {
+            self.active |= 1 << s;
+        } else {
+            self.active &= !(1 << s);
             self.path_ends = self.path_ends.min(due);
         }
         if slice.has_answers() {
             self.answering |= 1 << s;
         }
         if concerns_dram {
-            self.channel.note_offer(s);
-            self.channel.wake(dram + 1);
+            self.channel.notice(s, dram + 1);
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
 use crate::dram::AddressMap;
-use crate::packet::{Packet, PacketId, Packets, Part};
+use crate::packet::{Packet, PacketId, Packets, Part, Reply};
 use crate::staged::StagedQueue;
 use crate::{Request, RequestKind};
 use kit::{NEVER, Ring};
@@ -64,8 +64,8 @@ pub(crate) struct Slice {
     cache: Cache,
     to_dram: Ring<ToDram>,
     from_dram: Ring<FromDram>,
-    /// To the crossbar's input buffer, with the crossbar cycle from which they are there.
-    to_crossbar: StagedQueue<(u64, Part)>,
+    /// To the crossbar's input buffer.
+    to_crossbar: StagedQueue<Reply>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
     /// Entries of the queue from the crossbar with which it has room for a packet.
@@ -137,9 +137,9 @@ impl Slice {
             self.answer_waiter(packets);
         }
         if !self.from_dram.is_empty() {
-            concerns_dram |= self.take_fill(now);
+            concerns_dram |= self.take_fill(now, packets);
         }
-        if self.cache.peek_miss().is_some() {
+        if self.cache.has_miss() {
             concerns_dram |= self.send_miss();
         }
         if self.from_crossbar.ready() != 0 {
@@ -160,22 +160,29 @@ impl Slice {
             && !waiter.silent
         {
             let part = Part(waiter.token);
-            packets[part.packet()].request.from_dram = true;
-            self.to_crossbar.push((0, part));
+            let packet = &mut packets[part.packet()];
+            packet.request.from_dram = true;
+            self.reply(part, packet.sm);
         }
+    }
+
+    /// A part of a packet of `sm` goes to the crossbar, after those that wait to be handed over.
+    #[inline(always)]
+    fn reply(&mut self, part: Part, sm: u16) {
+        self.to_crossbar.push(Reply { from: 0, part, sm });
     }
 
     /// Takes what DRAM has given back; returns whether there was no room for more before.
     #[inline(always)]
-    fn take_fill(&mut self, now: u64) -> bool {
+    fn take_fill(&mut self, now: u64, packets: &Packets) -> bool {
         match self.from_dram.front() {
             Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
-            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push((0, part)),
+            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.reply(part, packets[part.packet()].sm),
             Some(FromDram::Nothing) => {}
             _ => return false,
         }
         let was_full = !self.has_room_from_dram();
-        self.from_dram.pop_front();
+        self.from_dram.drop_front(1);
         was_full
     }
 
@@ -207,18 +214,19 @@ impl Slice {
             }
             self.count_blocked(blocked, now);
         }
-        let request = self.part_of(&packets[part.packet()].request, part);
+        let Packet { request, sm, .. } = &packets[part.packet()];
+        let (request, sm) = (self.part_of(request, part), *sm);
         let access = self.cache.access(now, &request);
         if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
         }
-        self.from_crossbar.pop();
+        self.from_crossbar.drop_ready();
         self.counters.atomics += u64::from(request.kind == RequestKind::Atomic);
         if request.kind == RequestKind::WriteBack {
-            finish_part(packets, part);
+            finish_part(packets, part, |_| {});
         } else if access.answer == Answer::Now {
-            self.to_crossbar.push((0, part));
+            self.reply(part, sm);
         }
     }
 
@@ -268,7 +276,7 @@ impl Slice {
             && self.blocked.is_none_or(|b| !self.cache.fails_again(b.failure))
             || crossbar && self.cache.has_ready()
             || self.from_dram.front().is_some_and(|back| crossbar || !matches!(back, FromDram::Written(_)))
-            || dram && self.cache.peek_miss().is_some();
+            || dram && self.cache.has_miss();
         if has_work { soon } else { self.path_ends().map_or(NEVER, |due| due.max(soon)) }
     }
 
@@ -297,21 +305,21 @@ impl Slice {
     #[inline]
     pub fn hand_over_answer(&mut self, now: u64, packets: usize) -> bool {
         let room = self.to_crossbar.ready() < packets;
-        if room && let Some((from, _)) = self.to_crossbar.hand_on() {
-            *from = now;
+        if room && let Some(reply) = self.to_crossbar.hand_on() {
+            reply.from = now;
         }
         room
     }
 
-    /// The head of the crossbar's input buffer, and since when it is there.
+    /// The head of the crossbar's input buffer.
     #[inline]
-    pub fn next_answer(&self) -> Option<(u64, Part)> {
-        self.to_crossbar.first_ready().copied()
+    pub fn next_answer(&self) -> Option<&Reply> {
+        self.to_crossbar.first_ready()
     }
 
     #[inline]
-    pub fn pop_answer(&mut self) -> Option<Part> {
-        self.to_crossbar.pop().map(|(_, part)| part)
+    pub fn pop_answer(&mut self) -> Option<Reply> {
+        self.to_crossbar.pop()
     }
 
     /// Data in a reply to `request`: a sector or line of it, or all that was asked for.
@@ -326,8 +334,10 @@ impl Slice {
         self.to_dram.front()
     }
 
-    pub fn pop_to_dram(&mut self) -> Option<ToDram> {
-        self.to_dram.pop_front()
+    /// The channel has taken that.
+    #[inline]
+    pub fn drop_to_dram(&mut self) {
+        self.to_dram.drop_front(1);
     }
 
     #[inline]
@@ -362,16 +372,15 @@ impl Slice {
     }
 }
 
-/// One part of a packet is done; returns whether that was its last. The packet can be read until the next one comes.
-#[inline]
-pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> bool {
+/// One part of a packet is done. Calls `take` with the packet, which is gone then if no part is left.
+#[inline(always)]
+pub(crate) fn finish_part(packets: &mut Packets, part: Part, take: impl FnOnce(&Packet)) {
     let packet = &mut packets[part.packet()];
     packet.parts_left -= 1;
-    let is_last = packet.parts_left == 0;
-    if is_last {
+    take(packet);
+    if packet.parts_left == 0 {
         packets.remove(part.packet());
     }
-    is_last
 }
 
 kit::persist! {

@@ -3,7 +3,7 @@
 use crate::clock::due_before;
 use crate::crossbar::{Crossbar, Source, Taken};
 use crate::gate::{Arrival, Gate};
-use crate::packet::Packets;
+use crate::packet::Reply;
 use crate::partition::{Partition, Slice, finish_part};
 use crate::topology::Topology;
 use config::GpuConfig;
@@ -50,7 +50,7 @@ impl Replies {
         for place in set_bits(std::mem::take(&mut partition.handed_over)) {
             let slice = number * topology.slices_per_partition + place;
             if !self.crossbar.has_head(slice)
-                && let Some((output, from)) = next_head(&partition.slices[place], &partition.packets, topology)
+                && let Some((output, from)) = next_head(&partition.slices[place], topology)
             {
                 self.crossbar.announce(slice, output, from);
             }
@@ -116,9 +116,9 @@ impl Replies {
 
 /// The cluster of a slice's next reply, and the first crossbar cycle in which it may pass.
 #[inline]
-fn next_head(slice: &Slice, packets: &Packets, topology: &Topology) -> Option<(usize, u64)> {
-    let (from, part) = slice.next_answer()?;
-    Some((topology.cluster_of[usize::from(packets[part.packet()].sm)].into(), from))
+fn next_head(slice: &Slice, topology: &Topology) -> Option<(usize, u64)> {
+    let &Reply { from, sm, .. } = slice.next_answer()?;
+    Some((topology.cluster_of[usize::from(sm)].into(), from))
 }
 
 /// The slices' replies as the crossbar's inputs; its outputs are the clusters' gates.
@@ -136,13 +136,16 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
         let partition = &mut *self.partitions[usize::from(partition)];
         let Partition { slices, packets, .. } = partition;
         let slice = &mut slices[usize::from(place)];
-        let part = slice.pop_answer().expect("its head was offered");
-        let request = &packets[part.packet()].request;
-        let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
+        let reply = slice.pop_answer().expect("its head was offered");
+        let mut data_bytes = 0;
         // Of a packet that was served by sectors, the last one brings the reply.
-        let is_last = finish_part(packets, part);
-        self.arrived[output].push_back(Arrival { from: self.now + 1, is_last, packet: packets[part.packet()] });
-        let next = next_head(slice, packets, self.topology);
+        finish_part(packets, reply.part, |packet| {
+            if !packet.request.kind.is_write() {
+                data_bytes = slice.bytes_of_part(&packet.request);
+            }
+            self.arrived[output].push_back(Arrival { from: self.now + 1, packet: *packet });
+        });
+        let next = next_head(slice, self.topology);
         Taken { data_bytes, next }
     }
 }

@@ -55,29 +55,28 @@ impl Rooms {
     }
 }
 
-/// The next request of a cluster's SMs.
+/// A crossbar input: that of a cluster's SMs.
 #[derive(Clone, Debug)]
-struct Head {
-    sm: u16,
+struct Input {
+    /// The requests of each SM that the crossbar has not taken.
+    queues: Box<[Ring<(Cycle, Request)>]>,
+    /// The SM of the next request, counted within the cluster, and the slice that the request is for.
+    place: u16,
     slice: u16,
     /// The block of addresses that it is in: neighbouring sectors mostly follow each other, and are in one slice.
     block: u64,
 }
 
-impl Head {
-    /// Goes to the next request of `cluster`, if there is one: its slice, and the first core cycle in which it may pass
-    /// the crossbar.
+impl Input {
+    fn new(sms: usize) -> Self {
+        Self { queues: vec![Ring::new(); sms].into(), place: 0, slice: 0, block: u64::MAX }
+    }
+
+    /// Goes to the next request, if there is one: its slice, and the first core cycle in which it may pass the crossbar.
     #[inline(always)]
-    fn advance(
-        &mut self,
-        cluster: usize,
-        inputs: &[Ring<(Cycle, Request)>],
-        topology: &Topology,
-    ) -> Option<(usize, Cycle)> {
-        let first = cluster * topology.sms_per_cluster;
-        let inputs = &inputs[first..];
-        let (place, stamp, address) = oldest_request(&inputs[..topology.sms_per_cluster.min(inputs.len())])?;
-        self.sm = (first + place) as u16;
+    fn advance(&mut self, topology: &Topology) -> Option<(usize, Cycle)> {
+        let (place, stamp, address) = oldest_request(&self.queues)?;
+        self.place = place as u16;
         let block = address >> topology.block_shift;
         if self.block != block {
             (self.block, self.slice) = (block, topology.map.slice_of(address) as u16);
@@ -92,8 +91,7 @@ pub(super) struct Requests {
     /// The first core cycle that it has not done, and the next one in which anything can happen.
     pub done: Cycle,
     next: Cycle,
-    /// The requests of each SM that the crossbar has not taken.
-    inputs: Box<[Ring<(Cycle, Request)>]>,
+    inputs: Box<[Input]>,
     pub crossbar: Crossbar,
     /// For each slice, packets at the crossbar's output, and before them those that have left it for the slice's path.
     outputs: Box<[StagedQueue<Delivery>]>,
@@ -102,8 +100,6 @@ pub(super) struct Requests {
     rooms: Rooms,
     /// Packets on their way from the other half of the chip, in the order of their arrival, with the number of the slice.
     far: Ring<(u64, u16, Packet)>,
-    /// The next request of each cluster.
-    heads: Box<[Head]>,
     pub counters: PartitionCounters,
 }
 
@@ -113,33 +109,32 @@ impl Requests {
         Self {
             done: 0,
             next: NEVER,
-            inputs: vec![Ring::new(); topology.cluster_of.len()].into(),
+            inputs: topology.sms_of_clusters().map(Input::new).collect(),
             crossbar: Crossbar::new(&config.interconnect, clusters, slices),
             outputs: vec![StagedQueue::new(); slices].into(),
             occupied: BitSet::new(slices),
             rooms: Rooms::new(topology),
             far: Ring::new(),
-            heads: vec![Head { sm: 0, slice: 0, block: u64::MAX }; clusters].into(),
             counters: PartitionCounters::default(),
         }
     }
 
     /// The requests that the SMs of `cluster` have made go to the crossbar's inputs. Each SM learns how many wait there.
     pub fn take(&mut self, cluster: usize, ports: &mut [Port], topology: &Topology) {
-        let first = cluster * topology.sms_per_cluster;
+        let input = &mut self.inputs[cluster];
         let mut any = false;
-        for (port, input) in ports.iter_mut().zip(&mut self.inputs[first..]) {
-            port.drain.note(self.done, port.waiting.saturating_sub(input.len()));
+        for (port, queue) in ports.iter_mut().zip(&mut input.queues) {
+            port.drain.note(self.done, port.waiting.saturating_sub(queue.len()));
             if !port.outbox.is_empty() {
                 any = true;
-                port.outbox.append_to(input);
+                port.outbox.append_to(queue);
             }
-            port.waiting = input.len();
+            port.waiting = queue.len();
         }
         if !any || self.crossbar.has_head(cluster) {
             return;
         }
-        if let Some((slice, from)) = self.heads[cluster].advance(cluster, &self.inputs, topology) {
+        if let Some((slice, from)) = input.advance(topology) {
             self.crossbar.announce(cluster, slice, from);
             self.next = self.next.min(from);
         }
@@ -223,8 +218,8 @@ impl Requests {
 
     /// Crossbar cycle `cycle`, of core cycle `t`.
     pub fn pass(&mut self, t: Cycle, cycle: u64, topology: &Topology) {
-        let Self { inputs, crossbar, outputs, occupied, heads, .. } = self;
-        crossbar.transfer(cycle, t, &mut Inputs { topology, inputs, outputs, occupied, heads });
+        let Self { inputs, crossbar, outputs, occupied, .. } = self;
+        crossbar.transfer(cycle, t, &mut Inputs { topology, inputs, outputs, occupied });
     }
 
     /// Core cycle `t` is done.
@@ -245,7 +240,7 @@ impl Requests {
 
     /// Whether no request is under way on this side.
     pub fn is_idle(&self) -> bool {
-        self.in_flight() == 0 && self.inputs.iter().all(Ring::is_empty)
+        self.in_flight() == 0 && self.inputs.iter().flat_map(|input| &input.queues).all(Ring::is_empty)
     }
 
     /// Visits everything in every cycle from now on.
@@ -271,34 +266,35 @@ pub(super) fn oldest_request(cluster: &[Ring<(Cycle, Request)>]) -> Option<(usiz
 /// The SMs' requests as the crossbar's inputs.
 struct Inputs<'a> {
     topology: &'a Topology,
-    inputs: &'a mut [Ring<(Cycle, Request)>],
+    inputs: &'a mut [Input],
     outputs: &'a mut [StagedQueue<Delivery>],
     occupied: &'a mut BitSet,
-    heads: &'a mut [Head],
 }
 
 impl Source for Inputs<'_> {
     #[inline(always)]
     fn take(&mut self, input: usize, output: usize) -> Taken {
-        let sm = self.heads[input].sm;
-        let queue = &mut self.inputs[usize::from(sm)];
+        let sm = (input * self.topology.sms_per_cluster) as u16;
+        let input = &mut self.inputs[input];
+        let sm = sm + input.place;
+        let queue = &mut input.queues[usize::from(input.place)];
         let (since, request) = queue.front().expect("its head was announced");
         let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
         let data_bytes = if sends_data { request.bytes } else { 0 };
         let parts_left = self.topology.parts(request);
         let packet = Packet { request: *request, sm, parts_left, since: *since };
         self.outputs[output].push(Delivery { at: NEVER, packet });
+        queue.drop_front(1);
         self.occupied.insert(output);
-        queue.pop_front();
-        let next = self.heads[input].advance(input, self.inputs, self.topology);
+        let next = input.advance(self.topology);
         Taken { data_bytes, next }
     }
 }
 
 kit::persist! {
-    struct Head { sm, slice, block }
+    struct Input { queues, place, slice, block }
     struct Rooms { open, changes, next }
     struct Requests {
-        done, next, inputs, crossbar, outputs, occupied, rooms, far, heads, counters
+        done, next, inputs, crossbar, outputs, occupied, rooms, far, counters
     }
 }

@@ -31,7 +31,7 @@ pub use form::{Choice, Form, Item, Kind, Needs, OperandShape, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};
-use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 /// The rows as text.
@@ -48,7 +48,8 @@ pub fn forms() -> &'static [Form] {
 
 /// The forms of the instruction `name`, such as `add`.
 pub fn forms_of(name: &str) -> impl Iterator<Item = &'static Form> {
-    ROWS.1.get(name).into_iter().flatten().map(|&i| ROWS.0[i].form())
+    let groups = ROWS.1.iter().filter(move |(of, _)| *of == name);
+    groups.flat_map(|(_, rows)| &ROWS.0[rows.clone()]).map(Row::form)
 }
 
 /// The names of all instructions, in the order of the table. A name occurs once for each group of adjacent rows.
@@ -104,7 +105,8 @@ pub const fn is_any(name: &str, names: &[&str]) -> bool {
     false
 }
 
-type Index = HashMap<&'static str, Vec<usize>>;
+/// Adjacent rows of the same name. A few hundred comparisons find a name: a map would take more to make.
+type Group = (&'static str, Range<usize>);
 
 /// A row of the table, read at its first use: a module needs few of them.
 struct Row {
@@ -121,17 +123,21 @@ impl Row {
     }
 }
 
-static ROWS: LazyLock<(Vec<Row>, Index)> = LazyLock::new(|| {
-    let (mut rows, mut index, mut section) = (Vec::new(), Index::new(), "");
+static ROWS: LazyLock<(Vec<Row>, Vec<Group>)> = LazyLock::new(|| {
+    let (mut rows, mut groups, mut section) = (Vec::new(), Vec::<Group>::new(), "");
     for text in TABLE.lines() {
         match text.strip_prefix("# ") {
             Some(title) => section = title,
             None if text.is_empty() || text.starts_with("//") => {}
             None => {
-                index.entry(first_word(text).0).or_default().push(rows.len());
+                let name = text.split(' ').next().unwrap_or(text);
                 rows.push(Row { section, text, form: OnceLock::new() });
+                match groups.last_mut() {
+                    Some((last, group)) if *last == name => group.end = rows.len(),
+                    _ => groups.push((name, rows.len() - 1..rows.len())),
+                }
             }
         }
     }
-    (rows, index)
+    (rows, groups)
 });

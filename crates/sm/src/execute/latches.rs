@@ -9,7 +9,7 @@ use kit::bits::set_bits;
 pub type LatchId = u8;
 
 /// Most latches: pipes x partitions.
-const LATCHES: usize = 64;
+pub const LATCHES: usize = 64;
 
 /// One set of latches.
 #[derive(Debug)]
@@ -115,18 +115,22 @@ impl Latches {
     pub fn push(&mut self, latch: LatchId, id: InstId, order: u64) {
         debug_assert!(self.has_room(latch));
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
-        let full = if self.occupied & bit == 0 {
+        if self.occupied & bit == 0 {
             self.front[l] = id;
             self.order[l] = order;
             self.occupied |= bit;
-            self.single & bit != 0
+            self.full |= self.single & bit;
         } else {
-            let at = (self.first[l] as usize + self.len[l] as usize) & (self.stride - 1);
-            self.behind[l * self.stride + at] = (id, order);
-            self.len[l] += 1;
-            self.len[l] + 1 == self.capacity[l]
-        };
-        self.full |= u64::from(full) << l;
+            self.push_behind(l, id, order);
+        }
+    }
+
+    #[inline(never)]
+    fn push_behind(&mut self, l: usize, id: InstId, order: u64) {
+        let at = (self.first[l] as usize + self.len[l] as usize) & (self.stride - 1);
+        self.behind[l * self.stride + at] = (id, order);
+        self.len[l] += 1;
+        self.full |= u64::from(self.len[l] + 1 == self.capacity[l]) << l;
     }
 
     /// The one of `latches`, of which none is empty and there is at least one, whose oldest
@@ -174,10 +178,24 @@ impl Latches {
         self.order[latch as usize % LATCHES]
     }
 
+    /// The oldest instruction in `latch`, which is not empty.
+    #[inline]
+    pub fn oldest_in(&self, latch: LatchId) -> InstId {
+        debug_assert!(self.occupied >> (latch & 63) & 1 != 0);
+        self.front[latch as usize % LATCHES]
+    }
+
     /// Takes the oldest instruction out of `latch`.
     #[inline]
     pub fn pop(&mut self, latch: LatchId) -> Option<InstId> {
         let id = self.front(latch)?;
+        self.drop_oldest(latch);
+        Some(id)
+    }
+
+    /// Takes the oldest instruction out of `latch`, which is not empty.
+    #[inline]
+    pub fn drop_oldest(&mut self, latch: LatchId) {
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
         self.full &= !bit;
         if self.single & bit != 0 || self.len[l] == 0 {
@@ -187,7 +205,6 @@ impl Latches {
             self.first[l] = ((self.first[l] as usize + 1) & (self.stride - 1)) as u8;
             self.len[l] -= 1;
         }
-        Some(id)
     }
 
     /// All latches of a partition, one bit each.

@@ -15,7 +15,7 @@
 //! - D-U2: with latencies from issue to issue, a result is written to its bank in the cycle in which it is
 //!   forwarded, a few cycles before hardware writes it.
 
-use crate::execute::latches::{LatchId, Latches};
+use crate::execute::latches::{LATCHES, LatchId, Latches};
 use crate::inflight::InstId;
 use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe};
@@ -34,14 +34,6 @@ fn beyond_latency(spec: &CoreSpec) -> i64 {
     }
 }
 
-/// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Service {
-    first: u16,
-    end: u16,
-    step: u16,
-}
-
 /// An execution unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unit {
@@ -54,21 +46,29 @@ struct Unit {
 /// The units, the result buses, and what is on its way to write-back.
 #[derive(Debug)]
 pub struct Units {
-    units: Box<[Unit]>,
-    /// The units that serve each latch.
-    service: [Service; 64],
-    /// Latches of pipes whose units serve all partitions.
+    /// The unit of each latch that has one of its own, or the first of them. Its number is the latch's.
+    own: [Unit; LATCHES],
+    /// The other ones, numbered from [`LATCHES`] on.
+    others: Box<[Unit]>,
+    /// Latches with more than one unit of their own, and those of pipes whose units serve all partitions.
+    several: u64,
     shared: u64,
-    partitions: usize,
+    /// Where among the others the units of a latch of both kinds are.
+    service: Box<[Range<usize>]>,
+    buses: Buses,
+}
+
+/// The result buses, and the instructions that are on their way to them.
+#[derive(Debug)]
+struct Buses {
     /// Instructions by the cycle in which they write back, modulo the ring: a bucket per cycle with
     /// a place per result bus.
     ending: Box<[InstId]>,
-    /// Instructions in each bucket.
+    /// Instructions in each bucket, and in all of them.
     lens: Box<[u8]>,
-    /// Buckets with an instruction, one bit each.
-    occupied: Box<[u64]>,
+    under_way: u32,
     /// Result buses: most instructions of one bucket.
-    buses: usize,
+    count: usize,
     /// Cycles from acceptance to write-back beyond the latency.
     beyond_latency: i64,
 }
@@ -77,29 +77,34 @@ impl Units {
     /// Creates the units of `spec`, all idle.
     pub fn new(spec: &CoreSpec) -> Self {
         let ring = (spec.max_latency() + 3).next_power_of_two().max(64);
-        let buses = spec.writeback_width();
-        let partitions = spec.partitions;
-        let (mut service, mut shared, mut total) = (Vec::new(), 0, 0);
+        let (buses, partitions) = (spec.writeback_width(), spec.partitions);
+        let (mut service, mut several, mut shared, mut others) = (Vec::new(), 0, 0, 0);
         for pipe in Pipe::all() {
-            let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) as u16 };
-            let split = usize::from(count).is_multiple_of(partitions);
-            for part in 0..partitions as u16 {
-                shared |= u64::from(!split) << service.len();
-                let (skip, step) = if split { (part, partitions as u16) } else { (0, 1) };
-                service.push(Service { first: total + skip, end: total + count, step });
+            let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) };
+            let split = count.is_multiple_of(partitions);
+            // Of units that are split, each partition has its first one by itself.
+            let more = if split { (count / partitions).saturating_sub(1) } else { count };
+            for partition in 0..partitions {
+                let latch = pipe.index() * partitions + partition;
+                several |= u64::from(split && more > 0) << latch;
+                shared |= u64::from(!split) << latch;
+                service.push(others..others + more);
+                others += if split || partition + 1 == partitions { more } else { 0 };
             }
-            total += count;
         }
         Self {
-            units: vec![Unit::default(); total as usize].into(),
-            service: std::array::from_fn(|latch| service.get(latch).copied().unwrap_or_default()),
+            own: [Unit::default(); LATCHES],
+            others: vec![Unit::default(); others].into(),
+            several,
             shared,
-            partitions,
-            ending: vec![InstId(0); ring * buses].into(),
-            lens: vec![0; ring].into(),
-            occupied: vec![0; ring / 64].into(),
-            buses,
-            beyond_latency: beyond_latency(spec),
+            service: service.into(),
+            buses: Buses {
+                ending: vec![InstId(0); ring * buses].into(),
+                lens: vec![0; ring].into(),
+                under_way: 0,
+                count: buses,
+                beyond_latency: beyond_latency(spec),
+            },
         }
     }
 
@@ -116,12 +121,14 @@ impl Units {
         let mut from = 0;
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
-            let Service { first, end, step } = self.service[latch % 64];
-            if first < end {
-                from |= self.accept_one(now, (latch as LatchId, first), oc_ex, slab, wake_up, &mut begin);
+            let (id, unit) = (oc_ex.oldest_in(latch as LatchId), &mut self.own[latch % LATCHES]);
+            if self.buses.try_accept(now, (unit, latch as u16), id, slab, wake_up) {
+                oc_ex.drop_oldest(latch as LatchId);
+                begin(slab, id);
+                from |= 1 << (latch % 64);
             }
-            if first + step < end {
-                from |= self.accept_more(now, (latch as LatchId, first + step), oc_ex, slab, wake_up, &mut begin);
+            if self.several >> (latch % 64) & 1 != 0 {
+                from |= self.accept_more(now, latch, oc_ex, slab, wake_up, &mut begin);
             }
         }
         if waiting & self.shared != 0 {
@@ -130,43 +137,22 @@ impl Units {
         from
     }
 
-    /// `unit` takes the oldest instruction in `latch`, if it can. Returns the latch as a bit, none if it does not.
-    #[inline(always)]
-    fn accept_one(
-        &mut self,
-        now: Cycle,
-        (latch, unit): (LatchId, u16),
-        oc_ex: &mut Latches,
-        slab: &mut Slab,
-        wake_up: &mut WakeUp,
-        begin: &mut impl FnMut(&Slab, InstId),
-    ) -> u64 {
-        let Some(id) = oc_ex.front(latch) else { return 0 };
-        if !self.try_accept(now, unit, id, slab, wake_up) {
-            return 0;
-        }
-        oc_ex.pop(latch);
-        begin(slab, id);
-        1 << (latch & 63)
-    }
-
-    /// The units of `latch` from `unit` on take instructions.
+    /// The other units of `latch` take instructions.
     #[cold]
     #[inline(never)]
     fn accept_more(
         &mut self,
         now: Cycle,
-        (latch, mut unit): (LatchId, u16),
+        latch: usize,
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
         begin: &mut impl FnMut(&Slab, InstId),
     ) -> u64 {
-        let Service { end, step, .. } = self.service[usize::from(latch) % 64];
+        let latches = 1 << (latch % 64);
         let mut from = 0;
-        while unit < end {
-            from |= self.accept_one(now, (latch, unit), oc_ex, slab, wake_up, begin);
-            unit += step;
+        for unit in self.service[latch].clone() {
+            from |= self.accept_oldest(now, (latches, unit), oc_ex, slab, wake_up, begin);
         }
         from
     }
@@ -188,22 +174,78 @@ impl Units {
             if oc_ex.occupied() & latches == 0 {
                 continue;
             }
-            let Service { first, end, .. } = self.service[pipe.index() * self.partitions];
-            for unit in first..end {
-                if oc_ex.occupied() & latches == 0 {
-                    break;
-                }
-                let latch = oc_ex.oldest(oc_ex.occupied() & latches);
-                from |= self.accept_one(now, (latch, unit), oc_ex, slab, wake_up, begin);
+            for unit in self.service[usize::from(oc_ex.id(pipe, 0))].clone() {
+                from |= self.accept_oldest(now, (latches, unit), oc_ex, slab, wake_up, begin);
             }
         }
         from
     }
 
-    /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
+    /// Other unit number `unit` takes the oldest instruction in `latches`, if it can. Returns its latch as a bit, none if
+    /// it does not.
+    fn accept_oldest(
+        &mut self,
+        now: Cycle,
+        (latches, unit): (u64, usize),
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        wake_up: &mut WakeUp,
+        begin: &mut impl FnMut(&Slab, InstId),
+    ) -> u64 {
+        let waiting = oc_ex.occupied() & latches;
+        if waiting == 0 {
+            return 0;
+        }
+        let latch = oc_ex.oldest(waiting);
+        let (id, number) = (oc_ex.oldest_in(latch), (LATCHES + unit) as u16);
+        if !self.buses.try_accept(now, (&mut self.others[unit], number), id, slab, wake_up) {
+            return 0;
+        }
+        oc_ex.drop_oldest(latch);
+        begin(slab, id);
+        1 << (latch & 63)
+    }
+
+    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
+    /// takes all of them ([`Units::ending`]), since their places are free with this.
+    #[inline]
+    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
+        let Buses { lens, under_way, count, .. } = &mut self.buses;
+        let at = now as usize & (lens.len() - 1);
+        let len = lens[at];
+        if len == 0 {
+            return None;
+        }
+        lens[at] = 0;
+        *under_way -= u32::from(len);
+        Some(at * *count..at * *count + usize::from(len))
+    }
+
+    /// The instructions in the places of those that write back, before any is accepted in that cycle.
+    #[inline]
+    pub fn ending(&self, places: Range<usize>) -> &[InstId] {
+        &self.buses.ending[places]
+    }
+
+    /// The first cycle from `from` on in which an instruction writes back.
+    #[inline]
+    pub fn next_ending(&self, from: Cycle) -> Cycle {
+        if self.buses.under_way == 0 { NEVER } else { self.buses.next_ending(from) }
+    }
+}
+
+impl Buses {
+    /// A unit, given with its number, takes `id` if its dispatch register is free, unless another instruction ends with
+    /// it.
     #[inline(always)]
-    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, wake_up: &mut WakeUp) -> bool {
-        let unit = &mut self.units[usize::from(number)];
+    fn try_accept(
+        &mut self,
+        now: Cycle,
+        (unit, number): (&mut Unit, u16),
+        id: InstId,
+        slab: &mut Slab,
+        wake_up: &mut WakeUp,
+    ) -> bool {
         if unit.free_at > now {
             wake_up.at(unit.free_at);
             return false;
@@ -211,10 +253,10 @@ impl Units {
         let after = (i64::from(slab.get(id).latency_cycles) + self.beyond_latency).max(1);
         let ends = now + after as Cycle;
         let at = ends as usize & (self.lens.len() - 1);
-        let (first, len) = (at * self.buses, usize::from(self.lens[at]));
+        let (first, len) = (at * self.count, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
         let same_end = |&other: &InstId| slab.get(other).unit == number;
-        if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
+        if len == self.count || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
             wake_up.at(now + 1);
             return false;
         }
@@ -223,52 +265,21 @@ impl Units {
         flight.unit = number;
         self.ending[first + len] = id;
         self.lens[at] += 1;
-        self.occupied[at / 64] |= 1 << (at % 64);
+        self.under_way += 1;
         wake_up.moved();
         true
     }
 
-    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
-    /// takes each of them ([`Units::ending`]), since their places are free with this.
-    #[inline]
-    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
-        let at = now as usize & (self.lens.len() - 1);
-        let len = std::mem::take(&mut self.lens[at]);
-        if len == 0 {
-            return None;
-        }
-        self.occupied[at / 64] &= !(1 << (at % 64));
-        Some(at * self.buses..at * self.buses + usize::from(len))
-    }
-
-    /// The instruction in a place of those that write back, before any is accepted in that cycle.
-    #[inline]
-    pub fn ending(&self, place: usize) -> InstId {
-        self.ending[place]
-    }
-
-    /// The first cycle from `from` on in which an instruction writes back.
-    pub fn next_ending(&self, from: Cycle) -> Cycle {
-        let (ring, words) = (self.lens.len(), self.occupied.len());
-        let start = from as usize & (ring - 1);
-        for i in 0..=words {
-            let word = (start / 64 + i) % words;
-            let mut bits = self.occupied[word];
-            if i == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if i == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
-            if bits != 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                return from + ((at + ring - start) & (ring - 1)) as Cycle;
-            }
-        }
-        NEVER
+    #[inline(never)]
+    fn next_ending(&self, from: Cycle) -> Cycle {
+        let (before, after) = self.lens.split_at(from as usize & (self.lens.len() - 1));
+        let is_used = |&len: &u8| len != 0;
+        let behind = || before.iter().position(is_used).map(|i| after.len() + i);
+        after.iter().position(is_used).or_else(behind).map_or(NEVER, |i| from + i as Cycle)
     }
 }
 
 kit::persist! {
     struct Unit { free_at, latest_end }
-    struct Units { units; skip service, shared, partitions, ending, lens, occupied, buses, beyond_latency }
+    struct Units { own, others; skip several, shared, service, buses }
 }

@@ -39,10 +39,10 @@ impl Units {
         ending: Range<usize>,
         contended: bool,
     ) {
-        for place in ending {
+        for &id in self.ending(ending) {
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            let drops_l1 = wb.end(self.ending(place), contended);
+            let drops_l1 = wb.end(id, contended);
             debug_assert!(!drops_l1, "only accesses to memory complete a fence");
         }
     }
@@ -77,7 +77,8 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     #[inline]
     pub fn begin_access(&mut self, oc_ex: &mut Latches) -> InstId {
         let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
-        let id = oc_ex.pop(latch).expect("an occupied latch");
+        let id = oc_ex.oldest_in(latch);
+        oc_ex.drop_oldest(latch);
         self.operands.latches_freed(1 << (latch & 63));
         self.state.wake_up.moved();
         self.tick.observer.executing(self.tick.now, Seen { id, window: self.state.window(self.tick.kernels) });
@@ -163,7 +164,9 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
             warps.at_fence.remove(warp);
             drops_l1 = warps.pass_fence(warp);
         }
-        self.reborrow().retire_if_drained(warp);
+        if self.state.warps.exited.contains(warp) {
+            self.reborrow().retire_if_drained(warp);
+        }
         drops_l1
     }
 
@@ -173,6 +176,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         if !state.warps.is_drained(warp) || !state.warps.resident.contains(warp) {
             return;
         }
+        state.count_warps(self.tick.now);
         state.warps.resident.remove(warp);
         state.dirty.insert(warp);
         let slot = state.warps.cta[warp.index()];
@@ -194,9 +198,10 @@ impl<M: WarpMask> State<M> {
     /// Atomic `id` holds its warp no longer, if it did.
     pub fn end_atomic(&mut self, id: InstId) {
         let flight = self.slab.get_mut(id);
-        if !std::mem::take(&mut flight.holds_warp) {
+        if !flight.holds_warp {
             return;
         }
+        flight.holds_warp = false;
         let warp = flight.warp;
         let left = &mut self.warps.atomics[warp.index()];
         *left = left.saturating_sub(1);

@@ -99,7 +99,12 @@ impl<S: WarpStream> Decode<S> {
         state.warps.next_order[w] = order + 1;
         state.warps.in_pipeline[w] += 1;
         state.counters.decoded += 1;
-        let next = wires.look_ahead(warp, id, (code, &template.inst), done, left);
+        let next = if template.inst.has_effect | turns | held {
+            wires.look_ahead(warp, id, (code, &template.inst), done, left)
+        } else {
+            wires.fetch.set_next_pc(warp, next);
+            next
+        };
         let DecodeWires { tick, state, policy, .. } = wires;
         let window = state.window(tick.kernels);
         policy.insert(window.flight(id));

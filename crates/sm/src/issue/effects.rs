@@ -13,13 +13,33 @@ use isa::{Access, Control, Space, WarpSlot};
 use kit::Cycle;
 
 impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
-    /// A memory instruction issues: fences count it, and copies and atomics are remembered.
-    #[inline(always)]
-    pub(super) fn begin_access(&mut self, id: InstId) {
+    /// The effects of `id`, an instruction of `warp` that has some ([`InFlight::has_effect`]). Returns the warps that it
+    /// releases from a barrier.
+    ///
+    /// [`InFlight::has_effect`]: crate::inflight::InFlight::has_effect
+    #[inline(never)]
+    pub(super) fn take_effect(&mut self, warp: WarpSlot, id: InstId) -> MaskOf<D> {
+        let flight = self.state.slab.get(id);
+        let (control, ends_warp) = (flight.control, flight.ends_warp);
+        if flight.is_routed {
+            self.issue_routed(id);
+        }
+        self.remember_access(warp, id);
+        self.fetch.resolve_control(&mut self.tick, self.state, warp, id);
+        let mut released = MaskOf::<D>::NONE;
+        if control != Control::None {
+            released |= self.control(control, id);
+        }
+        if ends_warp {
+            released |= self.exit_warp(warp);
+        }
+        released
+    }
+
+    /// Copies and atomics are remembered.
+    fn remember_access(&mut self, warp: WarpSlot, id: InstId) {
         let state = &mut *self.state;
         let flight = state.slab.get_mut(id);
-        let warp = flight.warp;
-        state.warps.outstanding[warp.index()] += 1;
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = state.copies.issue(warp),
             Some(Access::Atomic | Access::Reduction) if self.holds_warp(id) => {
@@ -42,8 +62,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         holds && slab.get(id).mask != 0
     }
 
-    /// Effects of `id` on its warp. Returns the warps that it releases from a barrier.
-    pub(super) fn take_effect(&mut self, control: Control, id: InstId) -> MaskOf<D> {
+    /// What `id` does to its warp as an instruction of `control`. Returns the warps that it releases from a barrier.
+    fn control(&mut self, control: Control, id: InstId) -> MaskOf<D> {
         let state = &mut *self.state;
         let (warp, mask) = (state.slab.get(id).warp, state.slab.get(id).mask);
         let dynamic = state.slab.dynamic(id);
@@ -93,7 +113,7 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     }
 
     /// All threads of `warp` have exited. Returns the warps that this releases from a barrier.
-    pub(super) fn exit_warp(&mut self, warp: WarpSlot) -> MaskOf<D> {
+    fn exit_warp(&mut self, warp: WarpSlot) -> MaskOf<D> {
         let state = &mut *self.state;
         state.warps.exited.insert(warp);
         let released = state.ctas.barriers.exit(state.warps.cta[warp.index()], warp);

@@ -20,7 +20,7 @@ use crate::slab::Window;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
-use isa::{Control, Pc, WarpSlot};
+use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
@@ -38,9 +38,15 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     warps_of: [MaskOf<D>; 2 * SCHEDULERS],
     /// Warps that are dirty in this cycle: their schedulers look at them.
     runnable: MaskOf<D>,
-    /// Schedulers that issued nothing for want of room in an issue latch, one bit each: that of the memory pipe, or
-    /// others.
-    blocked: [u8; 2],
+    /// The number of each scheduler, in the same order.
+    numbers: [u8; 2 * SCHEDULERS],
+    /// Instructions that a scheduler may issue in a cycle.
+    width: usize,
+    /// Every scheduler looks at all of its live warps.
+    considers_live: bool,
+    /// Schedulers that issued nothing for want of room in an issue latch, one bit each: those for which it was that of
+    /// the memory pipe, and [`SCHEDULERS`] bits higher the others.
+    blocked: u16,
     /// What of a scheduler's number is that of its partition: all bits, none without sub-cores.
     partition_bits: usize,
     pub account: SlotAccount,
@@ -63,13 +69,18 @@ impl<D: CoreDesign> IssueStage<D> {
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let mine = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         let of = |s: usize| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE };
+        let number = |turn: usize| turn % schedulers;
+        let of_all: [_; SCHEDULERS] = std::array::from_fn(|s| Scheduler::of(spec, of(s)));
         Self {
             policy: D::Issue::new(config, spec),
-            schedulers: std::array::from_fn(|s| Scheduler::of(spec, of(s))),
+            considers_live: of_all.iter().all(Scheduler::considers_live),
+            schedulers: of_all,
             count: schedulers,
-            warps_of: std::array::from_fn(|s| mine(s % schedulers)),
+            warps_of: std::array::from_fn(|turn| mine(number(turn))),
+            numbers: std::array::from_fn(|turn| number(turn) as u8),
+            width: spec.sm.issue.width as usize,
             runnable: MaskOf::<D>::NONE,
-            blocked: [0; 2],
+            blocked: 0,
             partition_bits: if spec.partitions == 1 { 0 } else { usize::MAX },
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
         }
@@ -79,7 +90,7 @@ impl<D: CoreDesign> IssueStage<D> {
     /// latch of the memory pipe find it full, for the same reason, until one has left its latch.
     #[inline]
     pub fn room_made(&self, done: Collected, state: &mut State<MaskOf<D>>) {
-        let [by_memory, others] = self.blocked;
+        let [by_memory, others] = self.blocked.to_le_bytes();
         let may_go_on = by_memory & self.schedulers_of(done.taken) | others & self.schedulers_of(done.touched);
         for scheduler in set_bits(may_go_on.into()) {
             state.dirty |= self.warps_of[scheduler % SCHEDULERS];
@@ -106,21 +117,23 @@ impl<D: CoreDesign> IssueStage<D> {
     pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
         let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let (turn, count) = (state.counters.active_cycles, self.count);
+        let (turn, count) = (state.active_cycles(w.tick.now), self.count);
         let first = if count.is_power_of_two() { turn as usize & (count - 1) } else { (turn % count as u64) as usize };
         self.runnable = std::mem::take(&mut state.dirty);
         for turn in first..first + count {
+            let turn = turn % (2 * SCHEDULERS);
+            let mine = self.warps_of[turn];
             // An issue may add warps of schedulers that have yet to come: a barrier is released.
-            if self.runnable.meets(self.warps_of[turn % (2 * SCHEDULERS)]) {
-                self.issue_from(w, if turn < count { turn } else { turn - count });
+            if self.runnable.meets(mine) {
+                self.issue_from(w, usize::from(self.numbers[turn]), mine);
             }
         }
     }
 
-    /// The scheduler issues, or its slots get a stall reason. Beside its number goes that of its partition.
+    /// The scheduler, whose warps are `mine`, issues, or its slots get a stall reason. Beside its number goes that of its
+    /// partition.
     #[inline(always)]
-    fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
-        let mine = self.warps_of[scheduler % SCHEDULERS];
+    fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, mine: MaskOf<D>) {
         let partition = scheduler & self.partition_bits;
         let warps = &w.state.warps;
         let view = View {
@@ -129,7 +142,8 @@ impl<D: CoreDesign> IssueStage<D> {
             long_waits: self.policy.candidates().stalled(Stall::RawMemory) & mine,
             warps,
         };
-        let considered = self.schedulers[scheduler % SCHEDULERS].considered(&view);
+        let considered =
+            if self.considers_live { view.live } else { self.schedulers[scheduler % SCHEDULERS].considered(&view) };
         let has_room = |pipe| w.id_oc.has_room(w.id_oc.id(pipe, partition));
         let (ready, mut blocked) = self.policy.candidates().offered(considered & !view.held, has_room);
         if ready.is_empty() {
@@ -139,11 +153,14 @@ impl<D: CoreDesign> IssueStage<D> {
                 blocked = self.policy.candidates().pipes_of(warps & !view.held);
             }
             let stall = self.why((warps, warps & !view.held), blocked, partition, w.state, w.fetch, w.operands);
-            let bit = 1 << (scheduler % SCHEDULERS);
-            self.blocked = self.blocked.map(|blocked| blocked & !bit);
-            if stall.is_blocked() {
-                self.blocked[usize::from(stall != Stall::MemoryPipeFull)] |= bit;
-            }
+            let why = match stall {
+                Stall::MemoryPipeFull => 1,
+                Stall::UnitBusy | Stall::CollectorFull => 1 << SCHEDULERS,
+                _ => 0,
+            };
+            let scheduler_bits = 1 | 1 << SCHEDULERS;
+            let place = scheduler % SCHEDULERS;
+            self.blocked = self.blocked & !(scheduler_bits << place) | why << place;
             self.stall_slots(w, scheduler, 0, (stall, warps));
             return;
         }
@@ -163,7 +180,7 @@ impl<D: CoreDesign> IssueStage<D> {
         open: PipeSet,
     ) {
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-        let width = w.state.spec.sm.issue.width as usize;
+        let width = self.width;
         let pipe = self.issue_one(w, (scheduler * width, partition), id);
         self.account.issue(scheduler * width);
         if width > 1 {
@@ -181,8 +198,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warp: WarpSlot,
         mut pipe: Pipe,
     ) {
-        let issue = &w.state.spec.sm.issue;
-        let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
+        let (width, different) = (self.width, w.state.spec.sm.issue.dual_issue_needs_different_units);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
             let mut open = self.policy.candidates().pipes_of(only).except(w.id_oc.full_pipes(partition));
@@ -215,7 +231,7 @@ impl<D: CoreDesign> IssueStage<D> {
         first: usize,
         (stall, warps): (Stall, MaskOf<D>),
     ) {
-        let width = w.state.spec.sm.issue.width as usize;
+        let width = self.width;
         let slots = scheduler * width + first..(scheduler + 1) * width;
         if width == 1 {
             self.account.stall(scheduler, stall);
@@ -277,48 +293,31 @@ impl<D: CoreDesign> IssueStage<D> {
         (slot, partition): (usize, usize),
         id: InstId,
     ) -> Pipe {
-        let state = &mut *w.state;
-        state.wake_up.moved();
+        let State { slab, warps, counters, class_counts, work_counts, dirty, wake_up, .. } = &mut *w.state;
+        wake_up.moved();
         w.operands.wake(partition);
-        let flight = state.slab.get_mut(id);
-        let order = state.counters.warp_instructions;
-        flight.issue_number = order;
-        let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
-        let (ends_warp, is_routed) = (flight.ends_warp, flight.is_routed);
-        state.dirty.insert(warp);
-        state.warps.last_issued[warp.index()] = flight.pc;
-        state.counters.count_issue(flight);
-        state.class_counts.0[flight.class as usize] += 1;
-        state.work_counts.0[flight.work as usize] += u64::from(flight.mask.count_ones());
-        if is_routed {
-            w.reborrow().issue_routed(id);
+        let order = counters.warp_instructions;
+        let window = Window { slab, kernels: w.tick.kernels };
+        let flight = window.flight(id);
+        let (warp, pipe) = (flight.warp, flight.pipe);
+        let (has_effect, is_access) = (flight.has_effect, flight.mem.is_some());
+        dirty.insert(warp);
+        warps.last_issued[warp.index()] = flight.pc;
+        let lanes = counters.count_issue(&flight);
+        class_counts.0[flight.class as usize] += 1;
+        work_counts.0[flight.work as usize] += lanes;
+        if is_access {
+            // Until it has been performed, which fences wait for.
+            warps.outstanding[warp.index()] += 1;
         }
-
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
-        let window = w.state.window(w.tick.kernels);
-        self.policy.on_issue(window.flight(id));
+        self.policy.on_issue(flight);
         w.tick.observer.issued(w.tick.now, slot, Seen { id, window });
-        if mem.is_some() {
-            w.begin_access(id);
-        }
-        w.fetch.resolve_control(&mut w.tick, w.state, warp, id);
-        if control != Control::None {
-            let released = w.reborrow().take_effect(control, id);
-            self.run_schedulers_of(released);
-        }
-        if ends_warp {
-            let released = w.reborrow().exit_warp(warp);
-            self.run_schedulers_of(released);
-        }
-        pipe
-    }
-
-    /// The schedulers of `released` look in this cycle if they have yet to.
-    #[inline]
-    fn run_schedulers_of(&mut self, released: MaskOf<D>) {
-        if !released.is_empty() {
+        if has_effect {
+            let released = w.reborrow().take_effect(warp, id);
             self.runnable |= released;
         }
+        pipe
     }
 
     /// Why none of `warps`, of which nothing holds those that are `free`, issues, in the order of priority of [`Stall`].
@@ -385,7 +384,7 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
 
     /// Informs the layer, and takes off what lanes need not do because of it.
     #[cold]
-    fn issue_routed(&mut self, id: InstId) {
+    pub(super) fn issue_routed(&mut self, id: InstId) {
         let state = &mut *self.state;
         let (route, work) = (state.slab.route(id), state.slab.get(id).work);
         self.layer.on_issue(route);
@@ -396,25 +395,27 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
 }
 
 impl SmCounters {
-    /// Counts an instruction that issues.
+    /// Counts an instruction that issues. Returns its active lanes.
     #[inline(always)]
-    fn count_issue(&mut self, inst: &InFlight) {
+    fn count_issue(&mut self, inst: &InFlight) -> u64 {
         let lanes = u64::from(inst.mask.count_ones());
         self.warp_instructions += 1;
         self.thread_instructions += lanes;
         self.lane_reads += lanes * u64::from(inst.vector_srcs);
         self.lane_writes += lanes * u64::from(inst.vector_dsts);
         self.empty_instructions += u64::from(inst.mask == 0);
+        lanes
     }
 }
 
 impl<D: CoreDesign> Persist for IssueStage<D> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { policy, schedulers, count: _, warps_of: _, runnable, blocked, partition_bits: _, account } = self;
+        let Self { policy, schedulers, runnable, blocked, account, .. } = self;
+        let Self { count: _, warps_of: _, numbers: _, width: _, considers_live: _, partition_bits: _, .. } = self;
         policy.persist(archive)?;
         each(schedulers, archive)?;
         runnable.persist(archive)?;
-        each(blocked, archive)?;
+        blocked.persist(archive)?;
         account.persist(archive)
     }
 }

@@ -1,5 +1,6 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
+use super::global::Sending;
 use super::{Dispatch, LoadStoreUnit, Path};
 use crate::state::State;
 use crate::warps::mask::WarpMask;
@@ -31,13 +32,14 @@ impl LoadStoreUnit {
             return;
         }
         let second = (path == Path::Texture).then_some(dynamic.second_addresses());
+        self.sending = Sending::new();
         self.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
         state.slab.get_mut(id).pending = self.transactions.len() as u16;
     }
 
     /// Looks one line up. True if none is left.
     pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
-        let Some(dispatch) = &mut self.dispatch else { return true };
+        let Some(dispatch) = &self.dispatch else { return true };
         let flight = state.slab.get(dispatch.id);
         let (cache, kind, base) = match dispatch.path {
             Path::Texture => (&mut self.texture, RequestKind::Texture, 0),
@@ -52,7 +54,7 @@ impl LoadStoreUnit {
             state.wake_up.at(cache.data_port_free_at());
             return false;
         }
-        let line = self.transactions[dispatch.sent];
+        let line = self.transactions[self.sending.sent];
         let mut request = line.request(kind, false, u32::from(dispatch.id.0));
         request.address += base;
         let access = cache.access(now, &request);
@@ -65,8 +67,8 @@ impl LoadStoreUnit {
         if access.answer == Answer::Now {
             state.slab.get_mut(dispatch.id).pending -= 1;
         }
-        dispatch.sent += 1;
-        dispatch.sent == self.transactions.len()
+        self.sending.sent += 1;
+        self.sending.sent == self.transactions.len()
     }
 }
 

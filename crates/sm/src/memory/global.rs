@@ -10,10 +10,9 @@ use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::{L1Data, LookUpOrder};
 use isa::{Access, Space, WarpSlot};
-use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER, Ring};
-use mem::cache::{Answer, CacheCounters, CacheOutcome, Refusal};
+use mem::cache::{Answer, CacheCounters, CacheOutcome, FailReason, Refusal};
 use mem::carveout::carve_out;
 use mem::coalesce::{Granularity, Transaction};
 use mem::{Cache, Port, Request, RequestKind};
@@ -37,14 +36,13 @@ pub struct L1 {
     full: u64,
     /// No front access but those that have failed is due before.
     next_due: Cycle,
-    /// Some front access has failed: the one that may first succeed.
-    failure: Option<Refusal>,
+    failures: Failures,
     latency: Cycle,
-    interleave: u64,
-    /// Where in an address the bank's number stands, if it does: shift and mask.
-    bank_bits: Option<(u32, usize)>,
-    /// Shift to the bits that the bank's number is hashed with: those of the line, or none.
+    /// Shift to the bank's number in an address, shift to the bits that it is hashed with (those of the line, or
+    /// none), and mask.
+    bank_shift: u32,
     hash_shift: u32,
+    bank_mask: usize,
     /// Each bank takes the next part of an access that is its own.
     by_bank: bool,
     /// Bytes to or from lanes per cycle.
@@ -56,15 +54,89 @@ struct LookUps {
     /// When the front access has waited out the latency; [`NEVER`] without one.
     due: Cycle,
     accesses: Ring<(Cycle, Request)>,
-    /// The front access has failed.
-    failure: Option<Refusal>,
+}
+
+/// Banks whose front access has failed: for want of an MSHR, for another reason, or so before the cache has changed
+/// within a cycle (a fence has dropped its contents).
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    without_mshr: Failed,
+    refused: Failed,
+    refused_before: u64,
+}
+
+/// Banks whose front access has failed for reasons of one kind. All fail again as long as the last of them does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failed {
+    banks: u64,
+    last: Option<Refusal>,
+}
+
+impl Failed {
+    /// The banks, if their front accesses fail again.
+    #[inline(always)]
+    fn fail_again(&self, cache: &Cache) -> u64 {
+        match self.last {
+            Some(failure) if self.banks != 0 && cache.fails_again(failure) => self.banks,
+            _ => 0,
+        }
+    }
+}
+
+impl Failures {
+    #[inline(always)]
+    fn banks(&self) -> u64 {
+        self.without_mshr.banks | self.refused.banks | self.refused_before
+    }
+
+    /// The banks whose front access would fail again.
+    #[inline(always)]
+    fn fail_again(&self, cache: &Cache) -> u64 {
+        self.without_mshr.fail_again(cache) | self.refused.fail_again(cache)
+    }
+
+    /// `cache` cannot take the front access of `bank`.
+    fn note(&mut self, bank: usize, reason: FailReason, cache: &Cache) {
+        self.forget(bank);
+        let failure = cache.failure(reason);
+        // One that waits for anything but an MSHR may succeed at any change.
+        let failed = if failure.waits_for_mshr() {
+            &mut self.without_mshr
+        } else {
+            self.refused_before |= self.refused.banks & !self.refused.fail_again(cache);
+            self.refused.banks &= !self.refused_before;
+            &mut self.refused
+        };
+        *failed = Failed { banks: failed.banks | 1 << bank, last: Some(failure) };
+    }
+
+    /// The cache has taken the front access of `bank`, if it had failed.
+    #[inline(always)]
+    fn forget(&mut self, bank: usize) {
+        let others = !(1 << bank);
+        self.without_mshr.banks &= others;
+        self.refused.banks &= others;
+        self.refused_before &= others;
+    }
 }
 
 impl L1 {
     /// Whether an access waits to be looked up at `now`, or has failed.
     #[inline(always)]
     pub(super) fn has_lookups(&self, now: Cycle) -> bool {
-        self.next_due <= now || self.failure.is_some()
+        self.next_due <= now || self.failures.banks() != 0
+    }
+
+    /// The banks that are to look their front access up, if that is due.
+    #[inline(always)]
+    fn take_due(&mut self, now: Cycle) -> u64 {
+        let failed = self.failures.banks();
+        let mut banks = if failed == 0 { 0 } else { failed & !self.failures.fail_again(&self.cache) };
+        if self.next_due <= now {
+            banks |= self.waiting & !failed;
+            self.next_due = NEVER;
+        }
+        banks
     }
 
     /// When the next access has waited out the latency.
@@ -78,8 +150,7 @@ impl L1 {
             return None;
         }
         let latency = config.latency_cycles.max(1);
-        let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
-        let queue = || LookUps { due: NEVER, accesses: Ring::new(), failure: None };
+        let queue = || LookUps { due: NEVER, accesses: Ring::new() };
         // Where kernels choose its size, the first one does.
         let chosen = !config.shared_carveouts_bytes.is_empty();
         let shape =
@@ -88,15 +159,15 @@ impl L1 {
             cache: Cache::with_dirty_limit(&shape, config.write_ratio_percent),
             shape,
             former: CacheCounters::default(),
-            queues: (0..banks).map(|_| queue()).collect(),
+            queues: (0..config.banks).map(|_| queue()).collect(),
             waiting: 0,
             full: 0,
             next_due: NEVER,
-            failure: None,
+            failures: Failures::default(),
             latency: Cycle::from(latency),
-            interleave: u64::from(interleave),
-            bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
-                .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
+            // Both are powers of two.
+            bank_shift: config.bank_interleave_bytes.trailing_zeros(),
+            bank_mask: config.banks as usize - 1,
             hash_shift: if config.bank_hash == Some(true) { config.cache.line_bytes.trailing_zeros() } else { NO_BITS },
             by_bank: config.look_up_order == Some(LookUpOrder::Bank),
             width: config.bytes_per_cycle.unwrap_or(u32::MAX),
@@ -105,11 +176,7 @@ impl L1 {
 
     #[inline]
     fn bank(&self, address: u64) -> usize {
-        let hash = address >> self.hash_shift;
-        match self.bank_bits {
-            Some((shift, mask)) => ((address >> shift) ^ hash) as usize & mask,
-            None => (((address / self.interleave) ^ hash) % self.queues.len() as u64) as usize,
-        }
+        (address >> self.bank_shift ^ address >> self.hash_shift) as usize & self.bank_mask
     }
 
     /// Puts an access into the queue of its bank, which has room.
@@ -125,22 +192,13 @@ impl L1 {
         self.full |= u64::from(queue.accesses.len() as Cycle == self.latency) << bank;
     }
 
-    /// A front access cannot be taken.
-    fn note(&mut self, failure: Refusal) {
-        // One that waits for anything but an MSHR may succeed at any change.
-        if self.failure.is_none_or(|other| other.waits_for_mshr()) {
-            self.failure = Some(failure);
-        }
-    }
-
     /// Gives the idle cache another size, if `shape` differs. Its contents are lost.
     pub fn reshape(&mut self, config: &L1Data, shape: &config::Cache) {
         if self.shape != *shape {
             self.former.add(self.cache.counters());
             self.cache = Cache::with_dirty_limit(shape, config.write_ratio_percent);
             self.shape = shape.clone();
-            self.queues.iter_mut().for_each(|q| q.failure = None);
-            self.failure = None;
+            self.failures = Failures::default();
         }
     }
 
@@ -160,14 +218,14 @@ impl L1 {
             let shape = shapes.get(shape).ok_or_else(|| archive.wrong("no shape of L1"))?;
             self.reshape(config, shape);
         }
-        let Self { cache, shape: _, former, queues, waiting, full, next_due, failure, .. } = self;
+        let Self { cache, shape: _, former, queues, waiting, full, next_due, failures, .. } = self;
         cache.persist(archive)?;
         former.persist(archive)?;
         each(queues, archive)?;
         waiting.persist(archive)?;
         full.persist(archive)?;
         next_due.persist(archive)?;
-        failure.persist(archive)
+        failures.persist(archive)
     }
 
     /// What the cache has done, in all its shapes.
@@ -183,13 +241,35 @@ impl L1 {
     }
 }
 
-impl Dispatch {
-    /// The request for one of its transactions.
+/// How the transactions of the instruction in the dispatch register leave it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    /// What they ask of the memory system: their kind, whether of local memory, the requests' token.
+    kind: RequestKind,
+    local: bool,
+    token: u32,
+    /// First cycle in which the instruction can leave the register, if it goes to L1.
+    leaves_at: Cycle,
+    /// How many have left.
+    pub sent: usize,
+    /// The bank of L1 that the next one waits for, as a bit: as long as its queue is full, the instruction is not ready.
+    awaited: u64,
+}
+
+impl Sending {
+    /// None has left.
+    pub fn new() -> Self {
+        Self { kind: RequestKind::Read, local: false, token: 0, leaves_at: 0, sent: 0, awaited: 0 }
+    }
+
+    /// The request for one of the transactions.
     #[inline]
     fn request(&self, transaction: &Transaction) -> Request {
         transaction.request(self.kind, self.local, self.token)
     }
+}
 
+impl Dispatch {
     /// Notes that `count` of its transactions have gone.
     #[inline]
     fn has_sent<M: WarpMask>(&self, state: &mut State<M>, count: usize) {
@@ -207,7 +287,7 @@ impl LoadStoreUnit {
         &mut self,
         state: &mut State<M>,
         (now, kernels): (Cycle, &[ResidentKernel]),
-        dispatch: &mut Dispatch,
+        dispatch: &Dispatch,
     ) {
         let (id, bypass) = (dispatch.id, dispatch.path == Path::Bypass);
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
@@ -218,7 +298,7 @@ impl LoadStoreUnit {
         let local = dynamic.space == Space::Local;
         let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
         if atomic {
-            out.gather_atomic(mask, &dynamic.addresses, bytes, granularity);
+            out.gather_atomic(mask, &dynamic.addresses, bytes);
             state.counters.global_atomics += 1;
         } else if local {
             let layout = kernels[flight.kernel.index()].local_layout;
@@ -242,18 +322,20 @@ impl LoadStoreUnit {
         if mem.access != Access::Store {
             state.slab.get_mut(id).pending = count as u16;
         }
-        (dispatch.kind, dispatch.token) = match mem.access {
+        let (kind, token) = match mem.access {
             Access::Store => (RequestKind::Write, u32::from(warp.0)),
             _ if atomic => (RequestKind::Atomic, u32::from(id.0)),
             _ => (RequestKind::Read, u32::from(id.0) | if bypass { TOKEN_BYPASS } else { 0 }),
         };
-        dispatch.local = local;
+        self.sending = Sending { kind, local, token, ..Sending::new() };
         if let Some(l1) = self.l1.as_ref().filter(|_| !bypass) {
             if l1.by_bank {
                 self.transactions.deal(|address| l1.bank(address));
             }
-            let cycles = (mask.count_ones() * bytes).div_ceil(l1.width);
-            dispatch.leaves_at = now + Cycle::from(cycles);
+            let bytes = mask.count_ones() * bytes;
+            // Mostly they are not more than the width; a division takes the host long.
+            let cycles = if bytes <= l1.width { 1 } else { bytes.div_ceil(l1.width) };
+            self.sending.leaves_at = now + Cycle::from(cycles);
         }
     }
 
@@ -261,31 +343,31 @@ impl LoadStoreUnit {
     /// if none is left and the data path is free again.
     #[inline(always)]
     pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
-        let Self { dispatch: Some(dispatch), l1: Some(l1), transactions, .. } = self else { return true };
-        if dispatch.awaited & l1.full != 0 {
-            return false;
-        }
-        let first = dispatch.sent;
+        let Self { dispatch: Some(dispatch), sending, l1: Some(l1), transactions, .. } = self else { return true };
+        let mut sent = sending.sent;
         // Each bank takes one in a cycle, if its queue, which empties by a movement of its own, is not full.
         let mut closed = l1.full;
-        for transaction in &transactions[first..] {
+        for transaction in &transactions[sent..] {
             let bank = l1.bank(transaction.address);
             if closed >> bank & 1 != 0 {
-                dispatch.awaited = 1 << bank;
+                if l1.full >> bank & 1 != 0 {
+                    (dispatch.ready_at, sending.awaited) = (NEVER, 1 << bank);
+                }
                 break;
             }
             closed |= 1 << bank;
-            l1.push(now, bank, dispatch.request(transaction));
-            dispatch.sent += 1;
+            l1.push(now, bank, sending.request(transaction));
+            sent += 1;
         }
-        if dispatch.sent != first {
-            dispatch.has_sent(state, dispatch.sent - first);
+        if sent != sending.sent {
+            dispatch.has_sent(state, sent - sending.sent);
+            sending.sent = sent;
         }
-        if dispatch.sent < transactions.len() {
+        if sent < transactions.len() {
             return false;
         }
-        if now < dispatch.leaves_at {
-            state.wake_up.at(dispatch.leaves_at);
+        if now < sending.leaves_at {
+            state.wake_up.at(sending.leaves_at);
             return false;
         }
         true
@@ -294,17 +376,17 @@ impl LoadStoreUnit {
     /// One transaction goes to the memory system. True if none is left.
     #[inline(always)]
     pub(super) fn go_on_bypass<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, port: &mut Port) -> bool {
-        let Self { dispatch: Some(dispatch), transactions, .. } = self else { return true };
-        let Some(transaction) = transactions.get(dispatch.sent) else { return true };
+        let Self { dispatch: Some(dispatch), sending, transactions, .. } = self else { return true };
+        let Some(transaction) = transactions.get(sending.sent) else { return true };
         if !port.has_room(state.spec.outbox_packets, now) {
             state.wake_up.at(now + 1);
             return false;
         }
-        port.outbox.push_back((now, dispatch.request(transaction)));
+        port.outbox.push_back((now, sending.request(transaction)));
         state.counters.requests += 1;
-        dispatch.sent += 1;
+        sending.sent += 1;
         dispatch.has_sent(state, 1);
-        dispatch.sent == transactions.len()
+        sending.sent == transactions.len()
     }
 
     /// Each bank looks its front access up, if that has waited out the latency.
@@ -312,63 +394,70 @@ impl LoadStoreUnit {
     pub(super) fn look_up_l1<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
         let now = wb.tick.now;
         let Some(l1) = &mut self.l1 else { return };
-        if l1.next_due > now && l1.failure.is_none_or(|failure| l1.cache.fails_again(failure)) {
-            return;
-        }
-        (l1.next_due, l1.failure) = (NEVER, None);
-        for bank in set_bits(l1.waiting) {
-            self.look_up_bank(wb, bank);
+        let mut banks = l1.take_due(now);
+        while banks != 0 {
+            let bank = banks.trailing_zeros() as usize;
+            banks &= banks - 1;
+            let is_complete = self.look_up_bank(wb, bank);
+            let Some(l1) = &self.l1 else { return };
+            self.may_send |= l1.cache.peek_miss().is_some();
+            if is_complete {
+                // It may have completed a fence, which drops the contents of L1: those behind it that had failed may
+                // succeed.
+                let failed = l1.failures.banks() & u64::MAX << bank << 1;
+                banks = (banks | failed) & !l1.failures.fail_again(&l1.cache);
+            } else if banks & l1.failures.without_mshr.banks != 0 {
+                // It may have got the last MSHR.
+                banks &= !l1.failures.without_mshr.fail_again(&l1.cache);
+            }
         }
     }
 
+    /// The same for one bank. Whether an access is complete with that.
     #[inline(always)]
-    fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) {
+    fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) -> bool {
         let now = wb.tick.now;
-        let Some(l1) = &mut self.l1 else { return };
+        let Some(l1) = &mut self.l1 else { return false };
         let queue = &mut l1.queues[bank];
         if queue.due > now {
             l1.next_due = l1.next_due.min(queue.due);
-            return;
+            return false;
         }
-        if let Some(failure) = queue.failure
-            && l1.cache.fails_again(failure)
-        {
-            l1.note(failure);
-            return;
-        }
-        let &(_, request) = queue.accesses.front().expect("a waiting bank has accesses");
-        let access = l1.cache.access(now, &request);
-        self.may_send |= l1.cache.peek_miss().is_some();
+        let (_, request) = queue.accesses.front().expect("a waiting bank has accesses");
+        let access = l1.cache.access(now, request);
+        let (kind, token) = (request.kind, request.token);
         if let CacheOutcome::Fail(reason) = access.outcome {
-            let failure = l1.cache.failure(reason);
-            queue.failure = Some(failure);
-            l1.note(failure);
-            return;
+            l1.failures.note(bank, reason, &l1.cache);
+            return false;
         }
         if access.outcome == CacheOutcome::Miss {
             let state = &mut *wb.state;
-            let token = request.token as u16;
-            let is_write = request.kind == RequestKind::Write;
-            let warp = if is_write { WarpSlot(token) } else { state.slab.get(InstId(token)).warp };
+            let is_write = kind == RequestKind::Write;
+            let warp = if is_write { WarpSlot(token as u16) } else { state.slab.get(InstId(token as u16)).warp };
             state.warps.l1_misses[warp.index()] += 1;
         }
-        queue.failure = None;
-        queue.accesses.pop_front();
+        l1.failures.forget(bank);
+        queue.accesses.drop_front(1);
         // The next one may be due at once; it is looked at in the next cycle.
         queue.due = queue.accesses.front().map_or(NEVER, |&(due, _)| due);
         l1.next_due = l1.next_due.min(queue.due);
         l1.waiting &= !(u64::from(queue.due == NEVER) << bank);
         l1.full &= !(1 << bank);
-        wb.state.wake_up.moved();
-        if access.answer == Answer::Now {
-            if request.kind == RequestKind::Write {
-                self.performed(wb, WarpSlot(request.token as u16));
-            } else {
-                let id = InstId(request.token as u16);
-                wb.served(id, Level::L1);
-                self.access_returned(wb, id);
-            }
+        if let Some(dispatch) = self.dispatch.as_mut().filter(|_| self.sending.awaited >> bank & 1 != 0) {
+            (dispatch.ready_at, self.sending.awaited) = (now, 0);
         }
+        wb.state.wake_up.moved();
+        if access.answer != Answer::Now {
+            return false;
+        }
+        if kind == RequestKind::Write {
+            self.performed(wb, WarpSlot(token as u16));
+        } else {
+            let id = InstId(token as u16);
+            wb.served(id, Level::L1);
+            self.access_returned(wb, id);
+        }
+        true
     }
 
     /// A load of which L1 has received data; acknowledgements of writes are taken on the way.
@@ -391,5 +480,7 @@ impl LoadStoreUnit {
 }
 
 kit::persist! {
-    struct LookUps { due, accesses, failure }
+    struct LookUps { due, accesses }
+    struct Failures { without_mshr, refused, refused_before }
+    struct Failed { banks, last }
 }

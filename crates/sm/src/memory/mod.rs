@@ -48,7 +48,7 @@ use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
 use std::fmt;
 
-use global::L1;
+use global::{L1, Sending};
 
 /// Where loads and stores execute: from the dispatch latches of the memory pipe (OC_EX) to write-back. It
 /// also brings the front end its instructions.
@@ -174,28 +174,19 @@ struct Dispatch {
     id: InstId,
     path: Path,
     is_store: bool,
-    /// What its transactions ask of the memory system: their kind, whether of local memory, the requests' token.
-    kind: RequestKind,
-    local: bool,
-    token: u32,
     /// First cycle in which it can go on.
     ready_at: Cycle,
     /// The cycle in which it came into the register.
     accepted_at: Cycle,
-    /// First cycle in which it can leave the register, if it goes to L1.
-    leaves_at: Cycle,
-    /// How many of its transactions have left the register.
-    sent: usize,
-    /// The bank of L1 that the next one waits for, as a bit.
-    awaited: u64,
 }
 
 /// The load/store unit: the usual [`MemoryStage`].
 #[derive(Debug)]
 pub struct LoadStoreUnit {
     dispatch: Option<Dispatch>,
-    /// Transactions of the instruction in the dispatch register.
+    /// Transactions of the instruction in the dispatch register, if its path has any.
     transactions: Transactions,
+    sending: Sending,
     shared: SharedPipe,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
     l1: Option<L1>,
@@ -225,6 +216,7 @@ impl MemoryStage for LoadStoreUnit {
         Self {
             dispatch: None,
             transactions: Transactions::new(),
+            sending: Sending::new(),
             shared: SharedPipe::new(spec),
             l1: L1::new(&spec.sm.l1d),
             constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
@@ -327,7 +319,18 @@ impl MemoryStage for LoadStoreUnit {
     }
 
     fn persist(&mut self, spec: &CoreSpec, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { dispatch, transactions: _, shared: _, l1, constant, texture, next_global, write_back, .. } = self;
+        let Self {
+            dispatch,
+            transactions: _,
+            sending: _,
+            shared: _,
+            l1,
+            constant,
+            texture,
+            next_global,
+            write_back,
+            ..
+        } = self;
         if dispatch.is_some() || next_global.is_some() || write_back.is_some() {
             return Err(Mismatch::new("an access is in the load/store unit"));
         }
@@ -348,9 +351,6 @@ impl LoadStoreUnit {
     #[inline]
     fn clients_with_results(&mut self, now: Cycle) -> u32 {
         let shared = u32::from(self.shared.next_result() <= now);
-        if !self.may_have_result {
-            return shared;
-        }
         let others = u32::from(self.texture.has_ready()) << 1
             | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
             | u32::from(self.next_global.is_some()) << 3
@@ -366,46 +366,59 @@ impl LoadStoreUnit {
         if let Some(id) = self.write_back {
             if wb.try_write_registers(id) {
                 self.write_back = None;
-                self.access_returned(wb, id);
+                // Most instructions are completed here, without the call.
+                let flight = wb.state.slab.get_mut(id);
+                flight.pending -= 1;
+                if flight.pending == 0 && wb.complete(id) {
+                    self.invalidate_l1();
+                }
                 wb.state.wake_up.moved();
             } else {
                 wb.state.wake_up.at(now + 1);
                 return;
             }
         }
-        let mut clients = self.clients_with_results(now);
+        if self.may_have_result {
+            self.take_turns(wb);
+        } else if self.shared.next_result() <= now {
+            self.take_from_client(wb, 0);
+        }
+    }
+
+    /// The next client that has a result.
+    #[inline(always)]
+    fn take_turns<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+        let mut clients = self.clients_with_results(wb.tick.now);
         while clients != 0 {
             // In turn: those after the one served last, then the others.
             let behind = clients & u32::MAX << 1 << self.last_client;
             let client = if behind == 0 { clients } else { behind }.trailing_zeros();
             clients &= !(1 << client);
-            if let Some(id) = self.take_from_client(wb, client) {
-                // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
-                if client == 0 {
-                    wb.state.end_atomic(id);
-                }
-                self.write_back = Some(id);
-                self.last_client = client;
-                wb.state.wake_up.moved();
+            if self.take_from_client(wb, client) {
                 return;
             }
         }
     }
 
-    /// The result that `client` has for the write-back register.
+    /// The result of `client`, if it has one, comes into the write-back register. Whether it did.
     #[inline(always)]
-    fn take_from_client<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        client: u32,
-    ) -> Option<InstId> {
-        match client {
+    fn take_from_client<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, client: u32) -> bool {
+        let result = match client {
             0 => self.shared.take(),
             1 => self.texture.pop_ready().map(|w| InstId(w.token as u16)),
-            2 => self.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
+            2 => self.constant.as_mut().and_then(Cache::pop_ready).map(|w| InstId(w.token as u16)),
             3 => self.next_global.take(),
             _ => self.take_from_l1(&mut wb.reborrow()),
+        };
+        let Some(id) = result else { return false };
+        // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
+        if client == 0 {
+            wb.state.end_atomic(id);
         }
+        self.write_back = Some(id);
+        self.last_client = client;
+        wb.state.wake_up.moved();
+        true
     }
 
     /// One access of `id` has returned with its data; with the last one the instruction is complete.
@@ -448,7 +461,7 @@ impl LoadStoreUnit {
             }
             return;
         }
-        wires.port.inbox.pop_front();
+        wires.port.inbox.drop_front(1);
         wb.state.wake_up.moved();
     }
 
@@ -520,28 +533,27 @@ impl LoadStoreUnit {
     #[inline(always)]
     fn go_on<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, port: &mut Port) {
         let now = wb.tick.now;
-        let Some(dispatch) = &self.dispatch else { return };
-        if dispatch.ready_at > now {
+        let Some(&Dispatch { id, path, is_store, ready_at, accepted_at }) = self.dispatch.as_ref() else { return };
+        if ready_at > now {
             return;
         }
-        let done = match dispatch.path {
-            Path::Shared => dispatch.go_on_shared(now, &mut self.shared, &mut wb.state.slab),
-            Path::Constant | Path::Texture => self.go_on_cached(wb.state, now),
-            Path::L1 => self.go_on_l1(wb.state, now),
-            Path::Bypass => self.go_on_bypass(wb.state, now, port),
-            Path::None => true,
+        // Whether it leaves the register, and whether it is complete with that if it has no access under way.
+        let (leaves, may_be_complete) = match path {
+            Path::Shared => (is_store || self.shared.enter(now, id, &mut wb.state.slab), is_store),
+            Path::Constant | Path::Texture => (self.go_on_cached(wb.state, now), true),
+            // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
+            Path::L1 => (self.go_on_l1(wb.state, now), is_store || self.sending.sent == 0),
+            Path::Bypass => (self.go_on_bypass(wb.state, now, port), true),
+            Path::None => (true, true),
         };
-        if !done {
+        if !leaves {
             return;
         }
-        let Some(dispatch) = self.dispatch.take() else { return };
+        self.dispatch = None;
         wb.state.wake_up.moved();
-        wb.state.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
-        // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
-        let has_been_sent = dispatch.path == Path::L1 && dispatch.sent > 0 && !dispatch.is_store;
-        let goes_on_elsewhere = dispatch.path == Path::Shared && !dispatch.is_store;
-        if !goes_on_elsewhere && !has_been_sent && wb.state.slab.get(dispatch.id).pending == 0 {
-            self.complete(&mut wb.reborrow(), dispatch.id);
+        wb.state.counters.memory_stall_cycles += now - accepted_at - 1;
+        if may_be_complete && wb.state.slab.get(id).pending == 0 {
+            self.complete(&mut wb.reborrow(), id);
         }
     }
 
@@ -557,19 +569,13 @@ impl LoadStoreUnit {
             id,
             path,
             is_store: flight.mem.is_some_and(|m| m.access == Access::Store),
-            kind: RequestKind::Read,
-            local: false,
-            token: 0,
             ready_at: now + 1,
             accepted_at: now,
-            leaves_at: 0,
-            sent: 0,
-            awaited: 0,
         };
         match path {
             Path::Shared => dispatch.begin_shared(now, (flight, dynamic), spec, counters),
             Path::Constant | Path::Texture => self.begin_cached(wb.state, &mut dispatch),
-            Path::L1 | Path::Bypass => self.begin_global(wb.state, (now, wb.tick.kernels), &mut dispatch),
+            Path::L1 | Path::Bypass => self.begin_global(wb.state, (now, wb.tick.kernels), &dispatch),
             Path::None => {}
         }
         self.dispatch = Some(dispatch);
@@ -642,8 +648,9 @@ fn send_first_miss<M: WarpMask>(cache: &mut Cache, state: &mut State<M>, now: Cy
         state.wake_up.at(now + 1);
         return true;
     }
-    let Some(request) = cache.pop_miss() else { return false };
+    let Some(&request) = cache.peek_miss() else { return false };
     port.outbox.push_back((now, request));
+    cache.pop_miss();
     state.counters.requests += 1;
     state.wake_up.moved();
     cache.peek_miss().is_some()

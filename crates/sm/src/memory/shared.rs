@@ -32,10 +32,17 @@ impl SharedPipe {
         self.results.len() < self.stages
     }
 
-    #[inline]
-    fn push(&mut self, now: Cycle, id: InstId) {
-        self.results.push_back((now + self.latency, id));
-        self.next_result = self.next_result.min(now + self.latency);
+    /// Access `id`, which has a result, enters the pipe in cycle `now`, if it has room. Whether it did.
+    #[inline(always)]
+    pub fn enter(&mut self, now: Cycle, id: InstId, slab: &mut Slab) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        slab.get_mut(id).pending = 1;
+        let due = now + self.latency;
+        self.results.push_back((due, id));
+        self.next_result = self.next_result.min(due);
+        true
     }
 
     /// When the oldest result comes through, or did; it waits there for the write-back register.
@@ -73,21 +80,11 @@ impl Dispatch {
         counters.shared_accesses += 1;
         counters.shared_conflict_cycles += u64::from(degree - 1);
         let bytes = mask.count_ones() * mem.map_or(0, |m| u32::from(m.bytes));
-        let cycles = shared.bytes_per_cycle.map_or(degree, |width| degree.max(bytes.div_ceil(width)));
+        let cycles = match shared.bytes_per_cycle {
+            // Mostly it is the conflicts that take longer; a division takes the host long.
+            Some(width) if u64::from(bytes) > u64::from(degree) * u64::from(width) => bytes.div_ceil(width),
+            _ => degree,
+        };
         self.ready_at = now + Cycle::from(cycles);
-    }
-
-    /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.
-    #[inline(always)]
-    pub(super) fn go_on_shared(&self, now: Cycle, pipe: &mut SharedPipe, slab: &mut Slab) -> bool {
-        if self.is_store {
-            return true;
-        }
-        if !pipe.has_room() {
-            return false;
-        }
-        slab.get_mut(self.id).pending = 1;
-        pipe.push(now, self.id);
-        true
     }
 }

@@ -13,14 +13,14 @@ pub(super) struct Reads {
     pub few: [Mask; 2],
     /// The banks that it reads.
     pub banks: Mask,
-    /// It reads none of them twice.
-    pub once: bool,
+    /// Those that it reads more than once.
+    pub again: Mask,
 }
 
 impl From<CountedReads> for Reads {
     fn from(CountedReads { few, more }: CountedReads) -> Self {
         let above = more.iter().flatten().fold(few[1], |all, bits| all | bits);
-        Self { few, banks: few[0] | above, once: above == 0 }
+        Self { few, banks: few[0] | above, again: above }
     }
 }
 
@@ -95,8 +95,13 @@ impl RegisterBanks {
     /// What an instruction of `warp` reads, none of it more than three times.
     #[inline]
     pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
-        let few = banks.reads.map(|set| self.of_warp(warp, partition, set));
-        Reads { few, banks: few[0] | few[1], once: few[1] == 0 }
+        let [low, high] = banks.reads;
+        let low = self.of_warp(warp, partition, low);
+        if high == 0 {
+            return Reads { few: [low, 0], banks: low, again: 0 };
+        }
+        let high = self.of_warp(warp, partition, high);
+        Reads { few: [low, high], banks: low | high, again: high }
     }
 
     /// The banks that are `set` to `warp`.

@@ -131,7 +131,8 @@ impl Collectors {
         let mut touched = 0;
         let mut all = self.pool.ready & !self.pool.blocked;
         while all != 0 {
-            let partition = wires.oc_ex.partition(self.pool.collectors[all.trailing_zeros() as usize % 64].latch);
+            let partition =
+                usize::from(self.pool.collectors[all.trailing_zeros() as usize % 64].partition) % PARTITIONS;
             let mut candidates = all & self.pool.of_partition[partition % PARTITIONS];
             all ^= candidates;
             if self.kept.guard.any() && self.pool.banks.any_read_waits_in(partition) {
@@ -253,6 +254,7 @@ impl Collectors {
         let free = self.pool.free & self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
         let Some(inst) = wires.id_oc.front(latch).filter(|_| free != 0) else { return false };
         if self.kept.guard.any()
+            && wires.slab.get(inst).dsts > 0
             && self.kept.guard.covers(wires.slab.get(inst))
             && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
         {
@@ -285,6 +287,12 @@ impl<P: IssuePolicy> OperandStage<P> for Collectors {
             }
         }
         self.pool.banks.end_cycle();
+    }
+
+    /// A cycle is one of all partitions.
+    #[inline]
+    fn wake(&mut self, _partition: usize) {
+        self.pool.awake = u8::MAX;
     }
 
     of_the_pool!();

@@ -31,7 +31,8 @@ pub const MOST: usize = 1024;
 /// Instructions that have their operands, by the latch that they wait for.
 #[derive(Debug)]
 pub struct PerfectOperands {
-    waiting: [VecDeque<InstId>; 64],
+    /// With their places in the order of issue.
+    waiting: [VecDeque<(InstId, u64)>; 64],
     /// Latches that any waits for, one bit each.
     occupied: u64,
     /// How many wait in each partition.
@@ -63,15 +64,15 @@ impl PerfectOperands {
     ) -> bool {
         let mut moved = false;
         for latch in set_bits(wires.id_oc.occupied() & wires.id_oc.of_partition(partition)) {
-            while self.count[partition % PARTITIONS] < MOST
-                && let Some(id) = wires.id_oc.pop(latch as LatchId)
-            {
+            while self.count[partition % PARTITIONS] < MOST && wires.id_oc.front(latch as LatchId).is_some() {
+                let order = wires.id_oc.order(latch as LatchId);
+                let Some(id) = wires.id_oc.pop(latch as LatchId) else { break };
                 let flight = wires.slab.get(id);
                 let (unit, reads) = (wires.id_oc.id(flight.unit_pipe, partition), u32::from(flight.vector_srcs));
                 hooks.done.reads += reads - wires.slab.route(id).skipped.count_ones();
                 hooks.collecting(wires.window(), id, 0);
                 hooks.collected(wires.window(), id);
-                self.waiting[usize::from(unit) % 64].push_back(id);
+                self.waiting[usize::from(unit) % 64].push_back((id, order));
                 self.occupied |= 1 << (unit & 63);
                 self.count[partition % PARTITIONS] += 1;
                 moved = true;
@@ -91,9 +92,9 @@ impl PerfectOperands {
         for latch in set_bits(self.occupied & wires.oc_ex.of_partition(partition)) {
             let waiting = &mut self.waiting[latch % 64];
             while wires.oc_ex.has_room(latch as LatchId)
-                && let Some(id) = waiting.pop_front()
+                && let Some((id, order)) = waiting.pop_front()
             {
-                wires.oc_ex.push(latch as LatchId, id, wires.slab.get(id).issue_order());
+                wires.oc_ex.push(latch as LatchId, id, order);
                 hooks.operands_read(wires.window(), id);
                 self.count[partition % PARTITIONS] -= 1;
                 moved = true;

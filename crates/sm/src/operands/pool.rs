@@ -23,6 +23,8 @@ pub(super) struct Collector {
     pub awaited: u8,
     /// Latch that the instruction goes to.
     pub latch: LatchId,
+    /// The partition of both.
+    pub partition: u8,
 }
 
 /// What an operand stage over a `pool` says of itself by its pool.
@@ -36,11 +38,6 @@ macro_rules! of_the_pool {
         #[inline]
         fn is_stuck(&self) -> bool {
             self.pool.awake == 0
-        }
-
-        #[inline]
-        fn wake(&mut self, partition: usize) {
-            self.pool.awake |= 1 << partition;
         }
 
         #[inline]
@@ -81,9 +78,9 @@ pub(super) struct Pool {
     few: [[Mask; 2]; 64],
     more: [[Mask; CountedReads::BITS - 2]; 64],
     has_more: Mask,
-    /// No bank has more than one read waiting.
-    conflict_free: bool,
-    /// Partitions with reads to be served, one bit each, if `conflict_free`.
+    /// Banks of which two reads may wait; none if there are no such banks.
+    contended: Mask,
+    /// Partitions with reads to be served, one bit each, if no bank is `contended`.
     reading_in: u8,
     pub of_partition: [Mask; PARTITIONS],
     /// The last collector of each partition that sent its instruction on.
@@ -105,7 +102,7 @@ impl Pool {
         let (operands, partitions) = (&spec.sm.operands, spec.partitions);
         let of_partition = |p: usize| if p < partitions { of_partition(p) } else { 0 };
         Self {
-            collectors: [Collector { order: 0, inst: InstId(0), awaited: 0, latch: 0 }; 64],
+            collectors: [Collector { order: 0, inst: InstId(0), awaited: 0, latch: 0, partition: 0 }; 64],
             free: (0..partitions).fold(0, |all, p| all | of_partition(p)),
             open: Mask::MAX,
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
@@ -118,7 +115,7 @@ impl Pool {
             few: [[0; 2]; 64],
             more: [[0; CountedReads::BITS - 2]; 64],
             has_more: 0,
-            conflict_free: true,
+            contended: 0,
             reading_in: 0,
             of_partition: std::array::from_fn(of_partition),
             last: std::array::from_fn(|p| (p * each) as u32),
@@ -154,14 +151,14 @@ impl Pool {
     /// another collector.
     #[inline]
     pub fn would_overtake(&self, c: u32, slab: &Slab) -> bool {
-        let Collector { order, inst, latch, .. } = self.collectors[c as usize % 64];
+        let Collector { order, inst, partition, .. } = self.collectors[c as usize % 64];
         let me = slab.get(inst);
         let is_older = |other: &Collector| {
             let is_before = other.order < order;
             let other = slab.get(other.inst);
             is_before && other.warp == me.warp && other.mem.is_some()
         };
-        let mine = self.of_partition[usize::from(latch) % self.partitions % PARTITIONS];
+        let mine = self.of_partition[usize::from(partition) % PARTITIONS];
         me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
     }
 
@@ -195,7 +192,7 @@ impl Pool {
         hooks: &mut Hooks<'_, P, O>,
     ) -> u8 {
         let (waiting, count) = (self.banks.waiting, self.reading.count_ones() as usize);
-        if !self.conflict_free || waiting & !banks != 0 {
+        if self.contended | waiting & !banks != 0 {
             return self.serve_oldest(banks, wires, hooks);
         }
         for i in 0..count {
@@ -217,7 +214,7 @@ impl Pool {
     ) -> u8 {
         let count = self.reading.count_ones() as usize;
         let (mut served, mut waiting, mut partitions) = (0, 0, 0);
-        (self.conflict_free, self.reading_in) = (true, 0);
+        (self.contended, self.reading_in) = (0, 0);
         let mut kept = 0;
         for i in 0..count {
             let c = self.order[i % 64];
@@ -231,11 +228,11 @@ impl Pool {
                 self.borrow_from_more(place, carry & !high);
             }
             served |= mine;
-            let partition = 1 << wires.id_oc.partition(collector.latch);
+            let partition = 1 << (collector.partition % 8);
             partitions |= if mine != 0 { partition } else { 0 };
             let left = self.banks_of(place);
-            let once = self.has_more & bit == 0 && self.few[place][1] == 0;
-            self.conflict_free &= waiting & left == 0 && once;
+            let again = if self.has_more & bit == 0 { self.few[place][1] } else { left };
+            self.contended |= waiting & left | again;
             waiting |= left;
             self.order[kept % 64] = c;
             if left == 0 {
@@ -320,7 +317,7 @@ impl Pool {
         (c, partition): (u32, usize),
         (inst, order, latch): Issued,
         awaited: u8,
-        Reads { few, banks, once }: Reads,
+        Reads { few, banks, again }: Reads,
         wires: &Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) {
@@ -329,7 +326,7 @@ impl Pool {
         if self.free & self.of_partition[partition % PARTITIONS] == 0 {
             self.open &= !(self.every_partition << partition);
         }
-        self.collectors[c as usize % 64] = Collector { order, inst, awaited, latch };
+        self.collectors[c as usize % 64] = Collector { order, inst, awaited, latch, partition: partition as u8 };
         self.aiming[usize::from(latch) % 64] |= bit;
         if !wires.oc_ex.has_room(latch) {
             self.blocked |= bit;
@@ -343,7 +340,7 @@ impl Pool {
         self.order[self.reading.count_ones() as usize % 64] = c as u8;
         self.reading |= bit;
         self.reading_in |= 1 << partition;
-        self.conflict_free &= self.banks.waiting & banks == 0 && once;
+        self.contended |= self.banks.waiting & banks | again;
         self.banks.waiting |= banks;
     }
 
@@ -376,7 +373,7 @@ impl Pool {
 kit::persist! {
     struct Pool {
         free, open, ready, blocked, last, banks, awake;
-        skip aiming, every_partition, collectors, awaiting, reading, order, few, more, has_more, conflict_free, reading_in,
+        skip aiming, every_partition, collectors, awaiting, reading, order, few, more, has_more, contended, reading_in,
         of_partition, partitions, rounds, in_ports, out_ports
     }
 }

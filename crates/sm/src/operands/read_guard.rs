@@ -9,7 +9,7 @@
 //! holds nothing that this one needs: a collector is taken only when the older one has its own, and banks
 //! always serve.
 
-use super::pool::Pool;
+use super::pool::{Collector, Pool};
 use super::{Mask, PARTITIONS};
 use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::{InFlight, InstId};
@@ -82,12 +82,12 @@ impl Guard {
     pub(super) fn may_leave_of(self, ready: Mask, partition: usize, pool: &Pool, window: Window<'_>) -> Mask {
         let reading = pool.of_partition[partition % PARTITIONS] & pool.reading;
         let is_held = |c: &usize| {
-            let id = pool.collectors[c % 64].inst;
+            let Collector { order, inst: id, .. } = pool.collectors[c % 64];
             let me = window.inst(id);
             let reads_mine = |o: usize| {
-                let older = pool.collectors[o % 64].inst;
-                let inst = window.inst(older);
-                inst.warp == me.warp && inst.issue_order() < me.issue_order() && writes_sources(window, id, older)
+                let other = &pool.collectors[o % 64];
+                let is_older = other.order < order && window.inst(other.inst).warp == me.warp;
+                is_older && writes_sources(window, id, other.inst)
             };
             self.covers(me) && set_bits(reading).any(reads_mine)
         };

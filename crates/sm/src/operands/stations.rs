@@ -10,7 +10,7 @@
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 
-use super::pool::{Pool, of_the_pool};
+use super::pool::{Collector, Pool, of_the_pool};
 use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
@@ -180,16 +180,13 @@ impl ReservationStations {
     fn may_leave<P: FeedsStations>(&self, c: u32, partition: usize, window: Window<'_>) -> bool {
         let pool = &self.pool;
         let mine = pool.of_partition[partition % PARTITIONS];
-        let id = pool.collectors[c as usize % 64].inst;
+        let Collector { order, inst: id, .. } = pool.collectors[c as usize % 64];
         let (me, names) = (window.inst(id), window.names(id));
-        let is_older = |other: InstId| {
-            let other = window.inst(other);
-            other.warp == me.warp && other.issue_order() < me.issue_order()
-        };
+        let is_older = |other: &Collector| other.order < order && window.inst(other.inst).warp == me.warp;
         if me.mem.is_some() {
             let before = |o: usize| {
-                let other = pool.collectors[o % 64].inst;
-                is_older(other) && !P::may_pass(window, id, other, pool.ready >> o & 1 != 0)
+                let other = &pool.collectors[o % 64];
+                is_older(other) && !P::may_pass(window, id, other.inst, pool.ready >> o & 1 != 0)
             };
             if set_bits(self.memory & mine & !(1 << c)).any(before) {
                 return false;
@@ -199,8 +196,8 @@ impl ReservationStations {
             return true;
         }
         let reads_mine = |o: usize| {
-            let other = pool.collectors[o % 64].inst;
-            is_older(other) && (me.is_wide || names.writes.meets(&window.names(other).reads))
+            let other = &pool.collectors[o % 64];
+            is_older(other) && (me.is_wide || names.writes.meets(&window.names(other.inst).reads))
         };
         !set_bits(mine & pool.reading).any(reads_mine)
     }
@@ -240,6 +237,11 @@ impl<P: FeedsStations> OperandStage<P> for ReservationStations {
         // That any moves may make room for one that found no station.
         hooks.done.taken = hooks.done.touched;
         self.pool.banks.end_cycle();
+    }
+
+    #[inline]
+    fn wake(&mut self, partition: usize) {
+        self.pool.awake |= 1 << partition;
     }
 
     of_the_pool!();

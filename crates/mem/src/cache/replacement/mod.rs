@@ -84,7 +84,7 @@ macro_rules! policies {
             pub fn hit(&mut self, line: u32, set: u32, place: Place) {
                 match self { $(Self::$name(p) => p.hit(line, set, place),)* }
             }
-            #[inline]
+            #[inline(always)]
             pub fn sector_miss(&mut self, line: u32, set: u32, place: Place) {
                 match self { $(Self::$name(p) => p.sector_miss(line, set, place),)* }
             }

@@ -49,10 +49,7 @@ impl<P: Pick> Queues<P> {
     fn take(&mut self, bank: usize, open_row: u32) -> Choice {
         let queue = &mut self.banks[bank];
         let at = self.pick.pick(bank, queue, open_row);
-        let request = queue[at];
-        // The few younger ones move up.
-        (at + 1..queue.len()).for_each(|i| queue[i - 1] = queue[i]);
-        queue.pop();
+        let request = queue.remove(at);
         if queue.is_empty() {
             self.pending &= !(1 << bank);
         }
@@ -71,10 +68,6 @@ impl<P: Pick> BankQueues<P> {
             marks: write_queue.map(|_| (from.clamp(1, write_entries.max(1)), below)),
             draining: false,
         }
-    }
-
-    fn queue_of(&self, write: bool) -> &Queues<P> {
-        if write && self.marks.is_some() { &self.writes } else { &self.reads }
     }
 
     /// Whether writes are served now.
@@ -96,9 +89,11 @@ fn first_from(candidates: u64, first: u32) -> Option<usize> {
 }
 
 impl<P: Pick> Policy for BankQueues<P> {
-    fn has_room(&self, write: bool) -> bool {
-        let queue = self.queue_of(write);
-        queue.len < queue.entries
+    #[inline]
+    fn room(&self) -> [bool; 2] {
+        let read = self.reads.len < self.reads.entries;
+        let write = if self.marks.is_some() { self.writes.len < self.writes.entries } else { read };
+        [read, write]
     }
 
     #[inline]
@@ -107,6 +102,7 @@ impl<P: Pick> Policy for BankQueues<P> {
         if own_queue { self.writes.push(request) } else { self.reads.push(request) }
     }
 
+    #[inline(always)]
     fn choose(&mut self, banks: Banks<'_>) -> Option<Choice> {
         self.draining = self.drains();
         let queue = if self.draining { &mut self.writes } else { &mut self.reads };
@@ -147,7 +143,7 @@ mod tests {
     fn banks_take_turns_and_the_queue_is_bounded() {
         let mut s = BankQueues::<FrFcfs>::new(3, None, 4);
         [read(1, 0, 0), read(2, 2, 0), read(3, 3, 0)].into_iter().for_each(|r| s.push(r));
-        assert!(!s.has_room(false));
+        assert!(!s.room()[0]);
         assert_eq!(choose(&mut s, 0b1111, 1, &[0; 4]), Some((2, true)));
         assert_eq!(choose(&mut s, 0b1111, 3, &[0; 4]), Some((3, true)));
         assert_eq!(choose(&mut s, 0b1111, 3, &[0; 4]), Some((1, true)));

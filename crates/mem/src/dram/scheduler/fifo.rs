@@ -18,8 +18,8 @@ impl Fifo {
 }
 
 impl Policy for Fifo {
-    fn has_room(&self, _write: bool) -> bool {
-        self.queue.len() < ENTRIES
+    fn room(&self) -> [bool; 2] {
+        [self.queue.len() < ENTRIES; 2]
     }
 
     fn push(&mut self, request: Queued) {
@@ -53,9 +53,9 @@ mod tests {
         let mut fifo = Fifo::new();
         let request = |id, bank| Queued { id, bank, row: 5, write: false };
         fifo.push(request(1, 3));
-        assert!(fifo.has_room(false));
+        assert_eq!(fifo.room(), [true; 2]);
         fifo.push(request(2, 0));
-        assert!(!fifo.has_room(false));
+        assert_eq!(fifo.room(), [false; 2]);
         let open_row = [0; 4];
         let banks = |free| Banks { free, first: 0, open_row: &open_row };
         assert_eq!(fifo.choose(banks(0b0111)), None, "bank 3 is busy and the other must wait");

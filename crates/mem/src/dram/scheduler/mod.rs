@@ -48,8 +48,8 @@ pub(super) struct Choice {
 
 /// A scheduling policy: which queued request a free bank takes.
 pub(super) trait Policy {
-    /// Whether another read or write can be queued.
-    fn has_room(&self, write: bool) -> bool;
+    /// Whether another read can be queued, and another write.
+    fn room(&self) -> [bool; 2];
     /// Queues a request; there must be room.
     fn push(&mut self, request: Queued);
     /// Takes the request to serve next.
@@ -99,8 +99,8 @@ schedulers! {
 
 impl Policy for Scheduler {
     #[inline]
-    fn has_room(&self, write: bool) -> bool {
-        dispatch!(self, s => s.has_room(write))
+    fn room(&self) -> [bool; 2] {
+        dispatch!(self, s => s.room())
     }
     #[inline]
     fn push(&mut self, request: Queued) {

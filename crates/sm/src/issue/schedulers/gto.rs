@@ -56,6 +56,8 @@ pub struct Greedy<M, By> {
 impl<M: WarpMask, By: Order> WarpScheduler<M> for Greedy<M, By> {
     type Config = ();
 
+    const CONSIDERS_LIVE: bool = true;
+
     /// Favours its first warp to begin with.
     fn new(_: &(), _spec: &CoreSpec, mine: M) -> Self {
         Self { last: mine.first().map_or(M::NONE, M::of), by: PhantomData }

@@ -16,6 +16,8 @@ pub struct LooseRoundRobin {
 impl<M: WarpMask> WarpScheduler<M> for LooseRoundRobin {
     type Config = ();
 
+    const CONSIDERS_LIVE: bool = true;
+
     fn new(_: &(), _spec: &CoreSpec, _mine: M) -> Self {
         Self { last: M::SLOTS as u32 - 1 }
     }

@@ -83,6 +83,11 @@ macro_rules! schedulers {
                 }
             }
 
+            /// See [`WarpScheduler::CONSIDERS_LIVE`].
+            pub fn considers_live(&self) -> bool {
+                match self { $(Self::$variant(_) => <$type as WarpScheduler<M>>::CONSIDERS_LIVE,)* }
+            }
+
             /// See [`WarpScheduler::considered`].
             #[inline]
             pub fn considered(&mut self, view: &View<'_, M>) -> M {

@@ -64,6 +64,9 @@ pub trait WarpScheduler<M: WarpMask>: Send {
     /// Its sizes and choices (`kit::parameters!`), `()` without any.
     type Config: Parameters;
 
+    /// It looks at all live warps: [`WarpScheduler::considered`] is not asked.
+    const CONSIDERS_LIVE: bool;
+
     /// A scheduler for the warps in `mine`.
     fn new(config: &Self::Config, spec: &CoreSpec, mine: M) -> Self;
 

@@ -18,6 +18,8 @@ pub struct StrictRoundRobin {
 impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
     type Config = ();
 
+    const CONSIDERS_LIVE: bool = false;
+
     fn new(_: &(), _spec: &CoreSpec, _mine: M) -> Self {
         Self { last: M::SLOTS as u32 - 1 }
     }

@@ -37,6 +37,8 @@ pub struct TwoLevel<M> {
 impl<M: WarpMask> WarpScheduler<M> for TwoLevel<M> {
     type Config = TwoLevelConfig;
 
+    const CONSIDERS_LIVE: bool = false;
+
     fn new(config: &TwoLevelConfig, spec: &CoreSpec, _mine: M) -> Self {
         let of_gpu = spec.sm.issue.two_level_active_warps;
         Self {

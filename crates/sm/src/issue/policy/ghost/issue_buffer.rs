@@ -210,7 +210,8 @@ impl<M: WarpMask> IssueBuffer<M> {
     pub fn issue(&mut self, flight: Flight<'_>, location: Location) -> bool {
         let (warp, w) = (flight.warp, flight.warp.index());
         self.board.on_issue(flight);
-        let mut of = self.warps[w];
+        // In place: a copy of what is known of a warp would be ten words each way.
+        let of = &mut self.warps[w];
         let ages = &mut self.by_age[w * self.size..][..self.size];
         let place = ages.iter().position(|&l| l == location).expect("it is in the buffer");
         remove(ages, place);
@@ -222,7 +223,7 @@ impl<M: WarpMask> IssueBuffer<M> {
         of.memory &= !gone;
         of.loads &= !gone;
         of.branches &= !gone;
-        let uses = self.uses_of(warp);
+        let uses = &mut self.uses[w * self.stride..][..self.stride];
         flight.srcs().iter().for_each(|reg| uses[reg.index()].readers &= !gone);
         let mut waiting = 0;
         for reg in flight.dsts() {
@@ -234,39 +235,41 @@ impl<M: WarpMask> IssueBuffer<M> {
         // in checkers look for themselves when they come.
         of.in_flight |= waiting & of.valid;
         of.fresh &= !waiting;
-        let entries = self.entries_of(warp);
+        let entries = &mut self.entries[w * self.size..][..self.size];
+        let mut free = 0;
         for l in set_bits(entries[usize::from(location)].ahead_of) {
             entries[l].behind &= !gone;
-            of.behind &= !(u64::from(entries[l].behind == 0) << l);
+            free |= u64::from(entries[l].behind == 0) << l;
         }
-        self.warps[w] = of;
+        of.behind &= !free;
+        let is_empty = of.taken == 0;
         self.full.remove(warp);
-        if of.taken == 0 {
+        if is_empty {
             self.empty.insert(warp);
         }
         place > 0
     }
 
-    /// `flight` has written its registers. Returns whether an instruction waited for that.
+    /// `flight` has written its registers. Returns whether an instruction waited for that, and whether the oldest did.
     #[inline(always)]
-    pub fn write_back(&mut self, flight: Flight<'_>) -> bool {
+    pub fn write_back(&mut self, flight: Flight<'_>) -> (bool, bool) {
         self.board.on_writeback(flight);
-        let (window, warp, w) = (flight.window, flight.warp, flight.warp.index());
-        let mut of = self.warps[w];
+        let (window, w) = (flight.window, flight.warp.index());
+        let of = &mut self.warps[w];
         if of.in_flight == 0 {
-            return false;
+            return (false, false);
         }
-        let uses = self.uses_of(warp);
+        let uses = &self.uses[w * self.stride..][..self.stride];
         let named = flight.dsts().iter().map(|reg| uses[reg.index()]);
         let waiting = named.fold(0, |all, u| all | u.writers | u.readers) & of.in_flight;
+        let entries = &self.entries[w * self.size..][..self.size];
         for l in set_bits(waiting) {
-            if self.board.hazard(window.flight(self.entries[w * self.size + l].id)).is_none() {
+            if self.board.hazard(window.flight(entries[l].id)).is_none() {
                 of.in_flight &= !(1 << l);
                 of.fresh |= 1 << l;
             }
         }
-        self.warps[w] = of;
-        waiting != 0
+        (waiting != 0, waiting >> self.by_age[w * self.size] & 1 != 0)
     }
 
     /// Whether an instruction of `warp` may issue.
@@ -293,6 +296,12 @@ impl<M: WarpMask> IssueBuffer<M> {
         let ages = &self.by_age[warp.index() * self.size..][..usize::from(of.len)];
         let mut oldest = ages.iter().copied().filter(|&l| ready >> l & 1 != 0);
         (oldest.next(), oldest.next())
+    }
+
+    /// Whether the instruction at `location` is the oldest of `warp`.
+    #[inline]
+    pub fn is_oldest(&self, warp: WarpSlot, location: Location) -> bool {
+        self.by_age[warp.index() * self.size] == location
     }
 
     /// The oldest instruction of `warp`, if it may issue.

@@ -183,8 +183,13 @@ pub struct Ghost<M: WarpMask = u64> {
 
 impl<M: WarpMask> Ghost<M> {
     /// Recomputes what the warp scheduler sees of `warp`.
-    #[inline]
+    #[inline(never)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        self.examine_here(window, warp);
+    }
+
+    #[inline(always)]
+    fn examine_here(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
         let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0.filter(|_| self.config.reorder));
         let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
@@ -205,7 +210,12 @@ impl<M: WarpMask> Ghost<M> {
 
     /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
     fn schedule(&mut self, window: Window<'_>) {
+        let waiting = self.written | self.unfilled;
         for s in 0..self.shared.len() {
+            // Most schedulers have none, in most cycles.
+            if !waiting.meets(self.shared[s].warps) {
+                continue;
+            }
             let Shared { warps, served, .. } = self.shared[s];
             let Some(warp) =
                 (self.written & warps).next_after(served).or_else(|| (self.unfilled & warps).next_after(served))
@@ -217,8 +227,9 @@ impl<M: WarpMask> Ghost<M> {
             self.unfilled.remove(warp);
             let selected = self.isb.two_oldest(warp);
             let old = std::mem::replace(&mut self.table[warp.index()], selected);
-            // The warp scheduler sees only the first of them.
-            if old.0 != selected.0 {
+            // The warp scheduler sees only the first of them, and not while the oldest instruction may issue.
+            let is_seen = self.config.table_first || self.isb.oldest_ready(warp).is_none();
+            if old.0 != selected.0 && is_seen {
                 self.examine(window, warp);
             }
         }
@@ -239,7 +250,8 @@ impl<M: WarpMask> Ghost<M> {
         if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
             self.unfilled.insert(warp);
         }
-        if self.table[warp.index()].0.is_none() || self.isb.oldest_ready(warp) == Some(location) {
+        // Of the others the warp scheduler sees those that are in the table.
+        if self.isb.is_oldest(warp, location) {
             self.examine(window, warp);
         }
     }
@@ -252,7 +264,11 @@ impl<M: WarpMask> Ghost<M> {
 
     /// Instructions enter the checkers of each scheduler, its warps in turn.
     fn check(&mut self, window: Window<'_>) {
+        let checkable = self.checkable();
         for s in 0..self.shared.len() {
+            if !checkable.meets(self.shared[s].warps) {
+                continue;
+            }
             for _ in 0..self.config.checkers {
                 let Shared { warps, checked, .. } = self.shared[s];
                 let Some(warp) = (self.checkable() & warps).next_after(checked) else { break };
@@ -484,7 +500,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         if synchronises(&flight) {
             self.flagged.remove(warp);
         }
-        self.examine(window, warp);
+        self.examine_here(window, warp);
     }
 
     #[inline]
@@ -496,13 +512,14 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
 
     #[inline(always)]
     fn on_writeback(&mut self, flight: Flight<'_>) {
-        let window = flight.window;
-        let warp = flight.warp;
-        if !self.isb.write_back(flight) {
-            return;
+        let (any_waited, oldest_waited) = self.isb.write_back(flight);
+        if any_waited {
+            self.writing.insert(flight.warp);
         }
-        self.writing.insert(warp);
-        self.examine(window, warp);
+        // Of the others the warp scheduler sees those that are in the table.
+        if oldest_waited {
+            self.examine(flight.window, flight.warp);
+        }
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
