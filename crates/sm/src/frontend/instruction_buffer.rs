@@ -23,9 +23,9 @@ pub struct InstructionBuffer<M: WarpMask = u64> {
 /// The queue of a warp.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// The oldest, as many as there are.
+    /// The oldest, as far as there are so many.
     ahead: [InstId; Self::AHEAD],
-    /// Where the oldest of those behind them is, modulo the ring.
+    /// Where the oldest of the others is, modulo the ring.
     first: u8,
     len: u8,
 }

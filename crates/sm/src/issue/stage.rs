@@ -17,16 +17,13 @@ use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::layer::Layer;
 use crate::operands::{Collected, OperandStage};
 use crate::slab::Window;
-use crate::spec::{CoreSpec, Pipe, PipeSet};
+use crate::spec::{CoreSpec, Pipe, PipeSet, SCHEDULERS};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
-
-/// Maximum number of warp schedulers, rounded up.
-const SCHEDULERS: usize = 8;
 
 /// The issue design, the warp schedulers, and the account of their slots.
 pub(crate) struct IssueStage<D: CoreDesign> {

@@ -402,7 +402,7 @@ impl LoadStoreUnit {
             let Some(l1) = &self.l1 else { return };
             self.may_send |= l1.cache.peek_miss().is_some();
             if is_complete {
-                // It may have completed a fence, which drops the contents of L1: those behind it that had failed may
+                // It may have completed a fence, which drops the contents of L1: those after it that had failed may
                 // succeed.
                 let failed = l1.failures.banks() & u64::MAX << bank << 1;
                 banks = (banks | failed) & !l1.failures.fail_again(&l1.cache);

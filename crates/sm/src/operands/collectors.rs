@@ -254,7 +254,6 @@ impl Collectors {
         let free = self.pool.free & self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
         let Some(inst) = wires.id_oc.front(latch).filter(|_| free != 0) else { return false };
         if self.kept.guard.any()
-            && wires.slab.get(inst).dsts > 0
             && self.kept.guard.covers(wires.slab.get(inst))
             && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
         {

@@ -92,14 +92,14 @@ use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors, read_guard};
 use crate::slab::{Flight, Window};
-use crate::spec::{CoreSpec, PipeSet};
+use crate::spec::{CoreSpec, PipeSet, SCHEDULERS};
 use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
 use issue_buffer::{IssueBuffer, Location};
 use kit::Cycle;
-use kit::persist::{Archive, Mismatch, Persist};
+use kit::persist::{Archive, Mismatch, Persist, each};
 use precise::Translations;
 
 kit::parameters! {
@@ -149,7 +149,9 @@ type TableEntries = (Option<Location>, Option<Location>);
 pub struct Ghost<M: WarpMask = u64> {
     buffer: InstructionBuffer<M>,
     isb: IssueBuffer<M>,
-    shared: Box<[Shared<M>]>,
+    /// Of each warp scheduler; of the first `schedulers`.
+    shared: [Shared<M>; SCHEDULERS],
+    schedulers: usize,
 
     // Masks over the warps.
     /// The instruction buffer is not empty.
@@ -211,25 +213,24 @@ impl<M: WarpMask> Ghost<M> {
     /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
     fn schedule(&mut self, window: Window<'_>) {
         let waiting = self.written | self.unfilled;
-        for s in 0..self.shared.len() {
-            // Most schedulers have none, in most cycles.
-            if !waiting.meets(self.shared[s].warps) {
+        for s in 0..self.schedulers {
+            let Shared { warps, served, .. } = self.shared[s % SCHEDULERS];
+            // Most have none, in most cycles.
+            if !waiting.meets(warps) {
                 continue;
             }
-            let Shared { warps, served, .. } = self.shared[s];
             let Some(warp) =
                 (self.written & warps).next_after(served).or_else(|| (self.unfilled & warps).next_after(served))
             else {
                 continue;
             };
-            self.shared[s].served = u32::from(warp.0);
+            self.shared[s % SCHEDULERS].served = u32::from(warp.0);
             self.written.remove(warp);
             self.unfilled.remove(warp);
             let selected = self.isb.two_oldest(warp);
             let old = std::mem::replace(&mut self.table[warp.index()], selected);
             // The warp scheduler sees only the first of them, and not while the oldest instruction may issue.
-            let is_seen = self.config.table_first || self.isb.oldest_ready(warp).is_none();
-            if old.0 != selected.0 && is_seen {
+            if old.0 != selected.0 && (self.config.table_first || self.isb.oldest_ready(warp).is_none()) {
                 self.examine(window, warp);
             }
         }
@@ -265,16 +266,17 @@ impl<M: WarpMask> Ghost<M> {
     /// Instructions enter the checkers of each scheduler, its warps in turn.
     fn check(&mut self, window: Window<'_>) {
         let checkable = self.checkable();
-        for s in 0..self.shared.len() {
-            if !checkable.meets(self.shared[s].warps) {
+        for s in 0..self.schedulers {
+            let Shared { warps, mut checked, .. } = self.shared[s % SCHEDULERS];
+            if !checkable.meets(warps) {
                 continue;
             }
             for _ in 0..self.config.checkers {
-                let Shared { warps, checked, .. } = self.shared[s];
                 let Some(warp) = (self.checkable() & warps).next_after(checked) else { break };
-                self.shared[s].checked = u32::from(warp.0);
+                checked = u32::from(warp.0);
                 self.check_one(window, warp);
             }
+            self.shared[s % SCHEDULERS].checked = checked;
         }
     }
 
@@ -351,7 +353,8 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         Self {
             buffer: InstructionBuffer::new(spec, config.instruction_buffer),
             isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
-            shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
+            shared: std::array::from_fn(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }),
+            schedulers,
             fetched: M::NONE,
             flagged: M::NONE,
             syncing: M::NONE,
@@ -373,7 +376,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let (size, warps, schedulers) = (self.config.issue_buffer as usize, self.max_warps, self.shared.len());
+        let (size, warps, schedulers) = (self.config.issue_buffer as usize, self.max_warps, self.schedulers);
         let warps_each = warps.div_ceil(schedulers);
         let index = size.next_power_of_two().trailing_zeros() as usize;
         let loads = if self.config.precise { size + 1 } else { 0 };
@@ -528,7 +531,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        self.shared.persist(archive)?;
+        each(&mut self.shared, archive)?;
         self.issued.persist(archive)?;
         self.reordered.persist(archive)
     }
