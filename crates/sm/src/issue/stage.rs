@@ -33,10 +33,10 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     count: usize,
     /// The warps of each scheduler, in turn: after those of the last come those of the first.
     warps_of: [MaskOf<D>; 2 * SCHEDULERS],
+    /// Their numbers, in the same order.
+    numbers: [u8; 2 * SCHEDULERS],
     /// Warps that are dirty in this cycle: their schedulers look at them.
     runnable: MaskOf<D>,
-    /// The number of each scheduler, in the same order.
-    numbers: [u8; 2 * SCHEDULERS],
     /// Instructions that a scheduler may issue in a cycle.
     width: usize,
     /// Every scheduler looks at all of its live warps.
@@ -67,6 +67,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let mine = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         let of = |s: usize| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE };
         let number = |turn: usize| turn % schedulers;
+        // Those that an SM does not have are like the others, without warps.
         let of_all: [_; SCHEDULERS] = std::array::from_fn(|s| Scheduler::of(spec, of(s)));
         Self {
             policy: D::Issue::new(config, spec),
