@@ -31,7 +31,7 @@ pub use form::{Choice, Form, Item, Kind, Needs, OperandShape, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};
-use std::ops::Range;
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 /// The rows as text.
@@ -48,8 +48,7 @@ pub fn forms() -> &'static [Form] {
 
 /// The forms of the instruction `name`, such as `add`.
 pub fn forms_of(name: &str) -> impl Iterator<Item = &'static Form> {
-    let groups = ROWS.1.iter().filter(move |(of, _)| *of == name);
-    groups.flat_map(|(_, rows)| &ROWS.0[rows.clone()]).map(Row::form)
+    ROWS.1.get(name).into_iter().flatten().map(|&i| ROWS.0[i].form())
 }
 
 /// The names of all instructions, in the order of the table. A name occurs once for each group of adjacent rows.
@@ -105,8 +104,7 @@ pub const fn is_any(name: &str, names: &[&str]) -> bool {
     false
 }
 
-/// Adjacent rows of the same name. A few hundred comparisons find a name: a map would take more to make.
-type Group = (&'static str, Range<usize>);
+type Index = HashMap<&'static str, Vec<usize>>;
 
 /// A row of the table, read at its first use: a module needs few of them.
 struct Row {
@@ -123,21 +121,17 @@ impl Row {
     }
 }
 
-static ROWS: LazyLock<(Vec<Row>, Vec<Group>)> = LazyLock::new(|| {
-    let (mut rows, mut groups, mut section) = (Vec::new(), Vec::<Group>::new(), "");
+static ROWS: LazyLock<(Vec<Row>, Index)> = LazyLock::new(|| {
+    let (mut rows, mut index, mut section) = (Vec::new(), Index::new(), "");
     for text in TABLE.lines() {
         match text.strip_prefix("# ") {
             Some(title) => section = title,
             None if text.is_empty() || text.starts_with("//") => {}
             None => {
-                let name = text.split(' ').next().unwrap_or(text);
+                index.entry(first_word(text).0).or_default().push(rows.len());
                 rows.push(Row { section, text, form: OnceLock::new() });
-                match groups.last_mut() {
-                    Some((last, group)) if *last == name => group.end = rows.len(),
-                    _ => groups.push((name, rows.len() - 1..rows.len())),
-                }
             }
         }
     }
-    (rows, groups)
+    (rows, index)
 });

@@ -23,7 +23,7 @@ pub struct InstructionBuffer<M: WarpMask = u64> {
 /// The queue of a warp.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// The oldest, as far as there are so many.
+    /// The oldest ones; places from `len` on hold nothing.
     ahead: [InstId; Self::AHEAD],
     /// Where the oldest of the others is, modulo the ring.
     first: u8,
