@@ -186,15 +186,20 @@ pub(crate) struct Control<C: Core> {
 
 impl<C: Core> Machine<C> {
     /// An idle GPU of `cores`.
-    pub fn new(config: &GpuConfig, shared: C::Shared, cores: Vec<C>) -> Self {
+    pub fn new(
+        config: &GpuConfig,
+        shared: C::Shared,
+        cores: impl IntoIterator<Item = C, IntoIter: ExactSizeIterator>,
+    ) -> Self {
         let timing = LaunchTiming {
             kernel_cycles: config.kernel_latency_cycles().into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
+        // Each core is made where it stays, since it is large.
+        let mut cores = cores.into_iter();
         let (count, per_unit) = (cores.len(), config.sms_per_cluster as usize);
         let mut memory = MemorySystem::new(config);
-        let mut cores = cores.into_iter();
         let unit = |unit| Unit::new(config, unit, unit * per_unit, cores.by_ref().take(per_unit).collect());
         let control = Control {
             dispatcher: Dispatcher::new(timing, count / per_unit, per_unit),

@@ -5,7 +5,7 @@ use config::GpuConfig;
 use isa::{Dim3, Fault, KernelId};
 use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER};
-use mem::{AnswerCounters, Gate, Port};
+use mem::{AnswerCounters, Ejected, Gate, Port};
 use std::collections::VecDeque;
 
 /// A CTA that is to start.
@@ -173,16 +173,11 @@ impl<C: Core> Unit<C> {
     #[inline(never)]
     fn eject(&mut self, now: Cycle, until: Cycle) {
         self.gate_free_at = self.gate_free_at.max(now);
-        loop {
-            let at = self.gate.next_event(self.gate_free_at, &self.ports);
-            if at >= until {
-                return;
-            }
+        while let Some(Ejected { at, reply }) = self.gate.eject(self.gate_free_at, until, &mut self.ports) {
             self.gate_free_at = at + 1;
-            let before = self.gate.answers().read_latency;
-            if let Some(place) = self.gate.eject(at, &mut self.ports) {
+            if let Some((place, latency)) = reply {
                 self.due[place] = self.due[place].min(at + 1);
-                self.ejected.push((at, self.gate.answers().read_latency - before));
+                self.ejected.push((at, latency));
             }
         }
     }

@@ -219,7 +219,7 @@ fn machine() -> Machine<Tiny> {
     gpu.launch.set_kernel_latency_cycles(LATENCY as u32);
     gpu.launch.cta_latency_cycles = 0;
     let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
-    Machine::new(&gpu, Vec::new(), cores.collect())
+    Machine::new(&gpu, Vec::new(), cores.collect::<Vec<_>>())
 }
 
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {

@@ -80,8 +80,10 @@ impl<'a> Build<'a> {
         observer: impl Fn(u16) -> O,
     ) -> Box<dyn Engine> {
         let Self { setup, source, recorder, codes } = self;
-        let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer(i));
-        let sms = (0..setup.gpu.sm_count as u16).map(sm).collect();
+        let numbers = 0..setup.gpu.sm_count as u16;
+        let streams: Vec<_> = numbers.clone().map(|_| source.stream(recorder)).collect();
+        let sm = |(stream, i)| Sm::<Stream, D, O>::new(i, codes.sms.clone(), stream, config, observer(i));
+        let sms = streams.into_iter().zip(numbers).map(sm);
         let machine = Machine::new(&setup.gpu, source, sms);
         Box::new(Rig::new(machine, codes))
     }

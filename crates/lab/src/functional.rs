@@ -35,7 +35,7 @@ impl OtherCore for FunctionalCore<Stream> {
     ) -> Result<Rig<Self>, String> {
         let spec = Arc::new(FunctionalSpec::new(gpu, config));
         let core = |id| FunctionalCore::new(id, spec.clone(), source.stream(recorder));
-        let cores = (0..gpu.sm_count as u16).map(core).collect();
+        let cores: Vec<_> = (0..gpu.sm_count as u16).map(core).collect();
         Ok(Rig::new(Machine::new(gpu, source, cores), ()))
     }
 }

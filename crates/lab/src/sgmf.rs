@@ -215,7 +215,8 @@ impl OtherCore for Sgmf<(), Source> {
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
         let compiler = FabricCompiler::of(config, gpu)?;
         let units = unit_counts(&compiler.fabric);
-        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, units, number)).collect();
+        let core = |number| Sgmf::new(gpu, compiler.config, units, number);
+        let cores: Vec<_> = (0..gpu.sm_count).map(core).collect();
         let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
         Ok(Rig::new(Machine::new(gpu, source, cores), loader))
     }

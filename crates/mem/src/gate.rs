@@ -14,6 +14,16 @@ pub(crate) struct Arrival {
     pub packet: Packet,
 }
 
+/// A part of a reply that has left the crossbar.
+#[derive(Clone, Copy, Debug)]
+pub struct Ejected {
+    /// The cycle in which it left.
+    pub at: Cycle,
+    /// If the reply is complete: the place of its SM in the cluster, and its latency, which is 0 for an
+    /// acknowledgement of a write.
+    pub reply: Option<(usize, Cycle)>,
+}
+
 /// What is between the reply crossbar's output and the inboxes of the SMs that share it.
 #[derive(Clone, Debug)]
 pub struct Gate {
@@ -59,28 +69,33 @@ impl Gate {
         ports.iter().map(|port| port.inbox.len()).sum::<usize>() < self.ejection_packets
     }
 
-    /// Cycle `now`: one part leaves the crossbar, if there is room in the inboxes. With a reply's last part the reply
-    /// is in the inbox of its SM, which may take it from the next cycle on. Returns the SM's place in the cluster.
+    /// One part of a reply leaves the crossbar, in the first cycle from `from` on and before `until` in which it can, if
+    /// there is room in the inboxes. With a reply's last part the reply is in the inbox of its SM, which may take it
+    /// from the next cycle on.
     #[inline(always)]
-    pub fn eject(&mut self, now: Cycle, ports: &mut [Port]) -> Option<usize> {
-        let Arrival { from, packet: Packet { request, sm, parts_left, since } } = self.arrivals.front()?;
-        if *from > now || !self.has_room(ports) {
+    pub fn eject(&mut self, from: Cycle, until: Cycle, ports: &mut [Port]) -> Option<Ejected> {
+        let part = self.arrivals.front()?;
+        let at = part.from.max(from);
+        if at >= until || !self.has_room(ports) {
             return None;
         }
-        if *parts_left != 0 {
-            self.arrivals.drop_front(1);
-            return None;
-        }
-        let place = usize::from(*sm) - self.first_sm;
-        ports[place].inbox.push_back((now + 1, *request));
-        if request.kind == RequestKind::Write {
-            self.answers.writes += 1;
-        } else {
-            self.answers.reads += 1;
-            self.answers.read_latency += now + 1 - since;
+        let Packet { request, sm, parts_left, since } = &part.packet;
+        let mut reply = None;
+        if *parts_left == 0 {
+            let place = usize::from(*sm) - self.first_sm;
+            ports[place].inbox.push_back((at + 1, *request));
+            let mut latency = 0;
+            if request.kind == RequestKind::Write {
+                self.answers.writes += 1;
+            } else {
+                latency = at + 1 - since;
+                self.answers.reads += 1;
+                self.answers.read_latency += latency;
+            }
+            reply = Some((place, latency));
         }
         self.arrivals.drop_front(1);
-        Some(place)
+        Some(Ejected { at, reply })
     }
 
     /// Replies that the SMs got.

@@ -34,7 +34,7 @@ impl InStep {
                 break;
             }
             for (gate, ports) in self.gates.iter_mut().zip(ports.chunks_mut(self.sms_per_cluster)) {
-                gate.eject(due, ports);
+                gate.eject(due, due + 1, ports);
             }
             self.exchange(ports);
             self.system.run_both(due + 1);

@@ -81,7 +81,7 @@ mod topology;
 pub use cache::{Cache, CacheCounters};
 pub use crossbar::CrossbarCounters;
 pub use dram::DramCounters;
-pub use gate::Gate;
+pub use gate::{Ejected, Gate};
 pub use in_step::InStep;
 pub use partition::PartitionCounters;
 pub use port::{Drain, Port, Request, RequestKind};

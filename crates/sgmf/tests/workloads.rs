@@ -36,7 +36,8 @@ impl Fabrics {
     fn new(config: SgmfConfig) -> Self {
         let mut gpu = config::load("accel-sim/gtx480").expect("built in");
         gpu.sm_count = 3;
-        let cores = (0..3).map(|number| Sgmf::new(&gpu, config, [4096; 4], number)).collect();
+        let core = |number| Sgmf::new(&gpu, config, [4096; 4], number);
+        let cores: Vec<_> = (0..3).map(core).collect();
         let machine = Machine::new(&gpu, host::memory(), cores);
         Self { config, gpu, machine, mapped: BTreeMap::new(), ran: BTreeSet::new() }
     }

@@ -43,11 +43,11 @@ impl Slab {
         self.free_records.pop().unwrap_or_else(|| self.add_record())
     }
 
-    /// One more record. They are large: room is made for a few at a time.
+    /// One more record. They are large: room, which is touched as it is used, is made rarely.
     #[cold]
     fn add_record(&mut self) -> RecordId {
         if self.records.len() == self.records.capacity() {
-            self.records.reserve_exact(16.max(self.records.len() / 2));
+            self.records.reserve_exact(64.max(self.records.len()));
         }
         self.records.push(DynInst::default());
         RecordId::from(self.records.len() - 1)

@@ -380,12 +380,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline(never)]
     fn step_operands(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { issue, id_oc, operands, oc_ex, state, observer, .. } = self;
-        let (policy, lane_reads) = (&mut issue.policy, &mut state.counters.lane_reads);
-        let mut hooks = Hooks { policy, observer, lane_reads, now, done: Collected::default() };
+        let (policy, counters) = (&mut issue.policy, &mut state.counters);
+        let mut hooks = Hooks { policy, observer, counters, now, done: Collected::default() };
         operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
         let done = hooks.done;
-        state.counters.register_reads += u64::from(done.reads);
-        state.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !operands.is_stuck() {
             state.wake_up.moved();
             issue.room_made(done, state);

@@ -100,7 +100,7 @@ fn run(gpu: &GpuConfig, textures: bool, threads: HostThreads) -> Vec<(u64, u64, 
     let length = code.program.insts().len() as u32;
     let stream = |_| Drawn { length, warps: Vec::new() };
     let sm = |i| Sm::<_, InOrder<Scoreboard>>::new(i, spec.clone(), stream(i), &(), Silent);
-    let mut machine = Machine::new(gpu, (), (0..gpu.sm_count as u16).map(sm).collect());
+    let mut machine = Machine::new(gpu, (), (0..gpu.sm_count as u16).map(sm));
     machine.set_threads(threads);
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
     for threads in [128, 416] {

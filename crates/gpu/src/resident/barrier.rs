@@ -21,7 +21,8 @@ struct Barrier<M> {
 /// The barriers of all CTAs on the SM.
 #[derive(Debug)]
 pub struct Barriers<M> {
-    barriers: Box<[Barrier<M>]>,
+    /// Those of the CTA slots that have been used, `per_cta` each.
+    barriers: Vec<Barrier<M>>,
     per_cta: usize,
     /// Warps of each CTA that have not exited.
     live: Box<[M]>,
@@ -30,7 +31,7 @@ pub struct Barriers<M> {
 impl<M: WarpMask> Barriers<M> {
     /// Barriers for `ctas` CTA slots with `per_cta` barriers each.
     pub fn new(ctas: usize, per_cta: usize) -> Self {
-        Self { barriers: vec![Barrier::default(); ctas * per_cta].into(), per_cta, live: vec![M::NONE; ctas].into() }
+        Self { barriers: Vec::new(), per_cta, live: vec![M::NONE; ctas].into() }
     }
 
     fn of_cta(&mut self, cta: CtaSlot) -> &mut [Barrier<M>] {
@@ -40,6 +41,10 @@ impl<M: WarpMask> Barriers<M> {
 
     /// A CTA of `warps` starts.
     pub fn start_cta(&mut self, cta: CtaSlot, warps: M) {
+        let used = (cta.index() + 1) * self.per_cta;
+        if used > self.barriers.len() {
+            self.barriers.resize(used, Barrier::default());
+        }
         self.of_cta(cta).fill(Barrier::default());
         self.live[cta.index()] = warps;
     }

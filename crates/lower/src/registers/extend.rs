@@ -83,17 +83,8 @@ pub(super) fn of_warp(flow: &[Flow], ends: impl Fn(usize) -> bool) -> Vec<Flow> 
 
 /// Visits every instruction with the set of those that may be unfinished before it, from which the visitor
 /// may remove some, and with the set when it issues.
-pub(super) fn unfinished(
-    graph: &Graph,
-    steps: &[Step],
-    registers: usize,
-    mut visit: impl FnMut(u32, &mut BitSet, &BitSet),
-) {
-    let writers = index(steps, registers, |s| &s.results);
-    let pass = |i: u32, state: &mut BitSet| {
-        let step = &steps[i as usize];
-        finish(&writers, &step.touched, state);
-    };
+pub(super) fn unfinished(graph: &Graph, steps: &[Step], mut visit: impl FnMut(u32, &mut BitSet, &BitSet)) {
+    let pass = |i: u32, state: &mut BitSet| finish(steps, &steps[i as usize].touched, state);
     let begin = |i: u32, state: &mut BitSet| {
         let step = &steps[i as usize];
         if !step.reads.is_empty() && !step.results.is_empty() {
@@ -125,22 +116,12 @@ pub(super) fn unfinished(
     }
 }
 
-/// The instructions of which `what` holds each register.
-fn index(steps: &[Step], registers: usize, what: impl Fn(&Step) -> &[u32]) -> Vec<Vec<u32>> {
-    let mut of = vec![Vec::new(); registers];
-    for (i, step) in steps.iter().enumerate() {
-        what(step).iter().for_each(|&r| of[r as usize].push(i as u32));
-    }
-    of
-}
-
-/// Removes from `state` the instructions that have written one of `registers`.
-fn finish(writers: &[Vec<u32>], registers: &[u32], state: &mut BitSet) {
-    for &r in registers {
-        for &w in &writers[r as usize] {
-            state.remove(w as usize);
-        }
-    }
+/// Removes from `state` the instructions that have written one of `registers`. Few are unfinished at a time, and many
+/// may write a register.
+fn finish(steps: &[Step], registers: &[u32], state: &mut BitSet) {
+    let writes = |&i: &usize| steps[i].results.iter().any(|r| registers.contains(r));
+    let written: Vec<usize> = state.iter().filter(writes).collect();
+    written.into_iter().for_each(|i| _ = state.remove(i));
 }
 
 /// Adds the interference of extended live ranges: registers that an instruction writes with those that
@@ -162,7 +143,7 @@ pub(super) fn extend(
     }
     let mut found = Interference::none(counts[0]);
     let graph = Graph::new(&of_warp(flow, ends));
-    unfinished(&graph, &steps, counts[0] + counts[1], |i, _, at_issue| {
+    unfinished(&graph, &steps, |i, _, at_issue| {
         for &d in &steps[i as usize].writes {
             for reader in at_issue.iter().filter(|&r| read[r]) {
                 steps[reader].reads.iter().for_each(|&s| found.add(d, s));
@@ -183,15 +164,9 @@ pub(super) enum Fence {
 }
 
 /// The necessary fences in order, each with the instruction that follows it.
-pub(super) fn fences(graph: &Graph, steps: &[Step], registers: usize) -> Vec<(u32, Fence)> {
-    let mut fencing = Fencing {
-        writers: index(steps, registers, |s| &s.results),
-        readers: index(steps, registers, |s| &s.reads),
-        steps,
-        found: Vec::new(),
-        under_way: Vec::new(),
-    };
-    unfinished(graph, steps, registers, |i, before, at_issue| {
+pub(super) fn fences(graph: &Graph, steps: &[Step]) -> Vec<(u32, Fence)> {
+    let mut fencing = Fencing { steps, found: Vec::new(), under_way: Vec::new() };
+    unfinished(graph, steps, |i, before, at_issue| {
         for &d in &steps[i as usize].writes {
             fencing.settle(i, d, before, &|reader| at_issue.contains(reader));
         }
@@ -201,12 +176,10 @@ pub(super) fn fences(graph: &Graph, steps: &[Step], registers: usize) -> Vec<(u3
 }
 
 struct Fencing<'a> {
-    writers: Vec<Vec<u32>>,
-    readers: Vec<Vec<u32>>,
     steps: &'a [Step],
     found: Vec<(u32, Fence)>,
     /// Readers whose fences are being inserted.
-    under_way: Vec<u32>,
+    under_way: Vec<usize>,
 }
 
 impl Fencing<'_> {
@@ -214,12 +187,13 @@ impl Fencing<'_> {
     /// writes a register too: readers of that one come first. If that is a cycle, which only paths that
     /// exclude each other can form, the fence reads the register.
     fn settle(&mut self, at: u32, d: u32, state: &mut BitSet, matters: &dyn Fn(usize) -> bool) {
-        for k in 0..self.readers[d as usize].len() {
-            let reader = self.readers[d as usize][k];
-            if !state.contains(reader as usize) || !matters(reader as usize) {
+        let readers: Vec<usize> = state.iter().filter(|&i| self.steps[i].reads.contains(&d) && matters(i)).collect();
+        for reader in readers {
+            // A fence for one before it may have finished it.
+            if !state.contains(reader) {
                 continue;
             }
-            let result = self.steps[reader as usize].results[0];
+            let result = self.steps[reader].results[0];
             if self.under_way.contains(&reader) {
                 self.found.push((at, Fence::Reading(result)));
             } else {
@@ -228,12 +202,12 @@ impl Fencing<'_> {
                 let steps = self.steps;
                 self.settle(at, result, state, &|reader| !steps[reader].results.contains(&result));
                 self.under_way.pop();
-                if !state.contains(reader as usize) {
+                if !state.contains(reader) {
                     continue;
                 }
                 self.found.push((at, Fence::Writing(result)));
             }
-            finish(&self.writers, &[result], state);
+            finish(self.steps, &[result], state);
         }
     }
 }
@@ -248,7 +222,7 @@ mod tests {
     }
 
     fn straight(steps: &[Step]) -> Vec<(u32, Fence)> {
-        fences(&Graph::new(&vec![Flow::next(); steps.len()]), steps, 32)
+        fences(&Graph::new(&vec![Flow::next(); steps.len()]), steps)
     }
 
     #[test]
@@ -272,7 +246,7 @@ mod tests {
         // 0: r1 = [r0]; 1: r0 = r0 + 1; 2: back to 0.
         let steps = [step(&[1], &[0]), step(&[0], &[0]), step(&[], &[])];
         let flow = [Flow::next(), Flow::next(), Flow { falls_through: true, targets: vec![0] }];
-        assert_eq!(fences(&Graph::new(&flow), &steps, 4), [(1, Fence::Writing(1))]);
+        assert_eq!(fences(&Graph::new(&flow), &steps), [(1, Fence::Writing(1))]);
         // No fence is needed if the sum waits for the load.
         let steps = [step(&[1], &[0]), step(&[2], &[1]), step(&[0], &[0])];
         assert_eq!(straight(&steps), []);
@@ -289,7 +263,7 @@ mod tests {
             Flow::default(),
         ];
         let steps = [step(&[], &[]), step(&[1], &[0]), step(&[], &[]), step(&[0], &[2]), step(&[], &[])];
-        assert_eq!(fences(&Graph::new(&flow), &steps, 4), []);
-        assert_eq!(fences(&Graph::new(&of_warp(&flow, |i| i == 4)), &steps, 4), [(3, Fence::Writing(1))]);
+        assert_eq!(fences(&Graph::new(&flow), &steps), []);
+        assert_eq!(fences(&Graph::new(&of_warp(&flow, |i| i == 4)), &steps), [(3, Fence::Writing(1))]);
     }
 }

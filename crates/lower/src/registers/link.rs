@@ -168,7 +168,7 @@ pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
         steps.extend(effects.map(|(v, p)| Step::new(&v, &p, vectors)));
     }
     add_calls(routines, tables, &starts, &mut flow);
-    let fences = extend::fences(&Graph::new(&flow), &steps, (vectors + PREDICATES) as usize);
+    let fences = extend::fences(&Graph::new(&flow), &steps);
     let (count, mut fences) = (fences.len() as u32, fences.into_iter().peekable());
     for (routine, &start) in routines.iter_mut().zip(&starts) {
         let end = start + routine.lines.len() as u32;

@@ -3,6 +3,8 @@
 //! Fully associative caches of 512 ways and tables of 512 MSHRs are looked up every cycle; walking
 //! their ways would dominate the simulation. Blocks of one hash are chained through their slots.
 
+use kit::persist::{Archive, Mismatch, Persist};
+
 /// From a block number to a slot number. The blocks themselves are stored in the slots: the caller
 /// of a look-up says which block a slot holds, so that a link takes four bytes.
 #[derive(Clone, Debug)]
@@ -14,14 +16,24 @@ pub(super) struct Lookup {
     /// The link after each slot.
     after: Box<[u32]>,
     shift: u32,
+    /// Slots that there may be. The table grows with those that are in use: few caches are ever full.
+    capacity: usize,
 }
 
 impl Lookup {
     /// A table for at most `capacity` blocks, in slots below that.
     pub fn new(capacity: usize) -> Self {
-        let size = (2 * capacity).next_power_of_two().max(4);
-        // Zeros, so that the pages of a large table are first touched when they are used.
-        Self { chains: vec![0; size].into(), after: vec![0; capacity].into(), shift: 64 - size.trailing_zeros() }
+        Self { capacity, ..Self::of_slots(capacity.min(Self::FIRST)) }
+    }
+
+    /// Slots that an empty table has.
+    const FIRST: usize = 16;
+
+    /// An empty table with places for `slots`.
+    fn of_slots(slots: usize) -> Self {
+        let size = (2 * slots).next_power_of_two().max(4);
+        let (chains, after) = (vec![0; size].into(), vec![0; slots].into());
+        Self { chains, after, shift: 64 - size.trailing_zeros(), capacity: slots }
     }
 
     /// The bits of a link that hold the slot.
@@ -52,11 +64,34 @@ impl Lookup {
         None
     }
 
-    /// Adds `block`, which must be absent.
+    /// Adds `block`, which must be absent. `block_of` gives the block in each slot that is in the table.
     #[inline]
-    pub fn insert(&mut self, block: u64, slot: u32) {
+    pub fn insert(&mut self, block: u64, slot: u32, block_of: impl Fn(u32) -> u64) {
+        if slot as usize >= self.after.len() {
+            self.grow(slot as usize, block_of);
+        }
+        self.link(block, slot);
+    }
+
+    #[inline]
+    fn link(&mut self, block: u64, slot: u32) {
         let (chain, link) = self.place(block);
         self.after[slot as usize] = std::mem::replace(&mut self.chains[chain], link + slot);
+    }
+
+    /// Makes room for `slot`.
+    #[cold]
+    fn grow(&mut self, slot: usize, block_of: impl Fn(u32) -> u64) {
+        let slots = (4 * self.after.len()).max(slot + 1).min(self.capacity);
+        let old = std::mem::replace(self, Self { capacity: self.capacity, ..Self::of_slots(slots) });
+        for &first in &old.chains {
+            let mut link = first;
+            while link != 0 {
+                let slot = (link & old.slot_bits()) - 1;
+                link = old.after[slot as usize];
+                self.link(block_of(slot), slot);
+            }
+        }
     }
 
     /// Takes `block` out, which is in `slot`.
@@ -72,8 +107,19 @@ impl Lookup {
     }
 }
 
-kit::persist! {
-    struct Lookup { chains, after; skip shift }
+impl Persist for Lookup {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let mut slots = self.after.len();
+        slots.persist(archive)?;
+        if slots > self.capacity {
+            return Err(archive.wrong("more slots than the table may have"));
+        }
+        if slots != self.after.len() {
+            *self = Self { capacity: self.capacity, ..Self::of_slots(slots) };
+        }
+        self.chains.persist(archive)?;
+        self.after.persist(archive)
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +137,7 @@ mod tests {
                 let free = slots.iter().position(|&b| b == u64::MAX);
                 if let (true, Some(slot), false) = (add, free, model.contains_key(&block)) {
                     slots[slot] = block;
-                    table.insert(block, slot as u32);
+                    table.insert(block, slot as u32, |slot| slots[slot as usize]);
                     model.insert(block, slot as u32);
                 } else if !add && let Some(slot) = model.remove(&block) {
                     table.remove(block, slot);

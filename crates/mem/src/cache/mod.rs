@@ -248,6 +248,12 @@ impl Cache {
     /// A request stays within one sector if the cache is sectored, else within one line; what it
     /// fetches is the whole sector or line.
     pub fn access(&mut self, now: Cycle, request: &Request) -> CacheAccess {
+        self.look_up(now, request)
+    }
+
+    /// The same, to be compiled into its caller.
+    #[inline(always)]
+    pub(crate) fn look_up(&mut self, now: Cycle, request: &Request) -> CacheAccess {
         debug_assert!(
             (request.address + u64::from(request.bytes.max(1)) - 1) >> self.atom_shift
                 == request.address >> self.atom_shift,
@@ -266,11 +272,23 @@ impl Cache {
             self.use_data_port(now, request.bytes);
             return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
-        if !write && let Some(reason) = self.refuses_read(probe) {
+        if write {
+            let at = Place { block, atoms, probe };
+            let access = self.write(now, request, &at);
+            self.count(true, probe, access.outcome);
+            if access.outcome == CacheOutcome::Hit {
+                self.use_data_port(now, request.bytes);
+            }
+            return access;
+        }
+        if let Some(reason) = self.refuses_read(probe) {
             self.counters.count_fails(reason, 1);
             return CacheAccess::fail(reason);
         }
-        self.access_at(now, request, &Place { block, atoms, probe })
+        let at = Place { block, atoms, probe };
+        let access = self.read(now, request, &at);
+        self.count(false, probe, access.outcome);
+        access
     }
 
     /// Why a read for which the tags say `probe` cannot be taken, if lines or the miss queue are the
@@ -284,18 +302,6 @@ impl Cache {
             Probe::Full => Some(FailReason::NoLine),
             _ => (!self.misses_have_room(places)).then_some(FailReason::MissQueueFull),
         }
-    }
-
-    /// Takes a request that is not simply a read of what is there.
-    #[inline(always)]
-    fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
-        let write = request.kind.is_write();
-        let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
-        self.count(write, at.probe, access.outcome);
-        if access.outcome == CacheOutcome::Hit {
-            self.use_data_port(now, request.bytes);
-        }
-        access
     }
 
     /// The place in its line of atom number `atom`.
@@ -318,12 +324,14 @@ impl Cache {
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }
 
-    #[inline]
+    /// A read that misses, or an atomic.
+    #[inline(always)]
     fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if let Probe::Hit(line) = at.probe {
             // Of what hits, only atomics come here.
             self.tags.touch(line);
             self.tags.write(line, at.atoms, self.written(request, at));
+            self.use_data_port(now, request.bytes);
             return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
         match self.fetch(now, request, at, false) {
@@ -451,6 +459,7 @@ impl Cache {
         self.counters.data_port_busy += cycles;
     }
 
+    #[inline(always)]
     fn count(&mut self, write: bool, probe: Probe, outcome: CacheOutcome) {
         let c = &mut self.counters;
         match (outcome, write) {

@@ -127,7 +127,7 @@ impl Mshrs {
                 self.entries.len() as u32 - 1
             }
         };
-        self.by_block.insert(block, id);
+        self.by_block.insert(block, id, |id| self.entries[id as usize].block);
         id
     }
 
@@ -186,6 +186,7 @@ impl Mshrs {
     }
 
     /// The next waiter whose data have come; its entry is free with its last.
+    #[inline(always)]
     pub fn pop_ready(&mut self) -> Option<Waiter> {
         let &id = self.ready.front()?;
         let entry = &mut self.entries[id as usize];
@@ -193,18 +194,25 @@ impl Mshrs {
         entry.waiters -= 1;
         if entry.waiters == 0 {
             self.by_block.remove(entry.block, id);
-            self.ready.pop_front();
+            self.ready.drop_front(1);
             self.free.push(id);
         } else {
-            let at = entry.head;
-            let link = &mut self.links[at as usize];
-            (entry.first, entry.head) = (link.waiter, link.next);
-            if entry.head == NONE {
-                entry.tail = NONE;
-            }
-            link.next = std::mem::replace(&mut self.free_link, at);
+            self.go_on_to_next_waiter(id);
         }
         Some(waiter)
+    }
+
+    /// The first waiter of entry `id` has gone, and others are there.
+    #[inline(never)]
+    fn go_on_to_next_waiter(&mut self, id: u32) {
+        let entry = &mut self.entries[id as usize];
+        let at = entry.head;
+        let link = &mut self.links[at as usize];
+        (entry.first, entry.head) = (link.waiter, link.next);
+        if entry.head == NONE {
+            entry.tail = NONE;
+        }
+        link.next = std::mem::replace(&mut self.free_link, at);
     }
 
     /// Whether no entry is free.

@@ -236,7 +236,7 @@ impl Tags {
         let line = &mut self.lines[id as usize];
         (line.block, line.reserved) = (block, atoms);
         self.replacement.insert(id, set);
-        self.by_block.insert(block, id);
+        self.by_block.insert(block, id, |id| self.lines[id as usize].block);
         evicted
     }
 

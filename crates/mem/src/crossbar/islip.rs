@@ -22,14 +22,14 @@ impl Arbiter for Islip {
         let mut from = 0;
         while let Some(output) = ports.requested.next(from) {
             from = output + 1;
-            let Output { requests, request_count, .. } = &ports.outputs[output];
+            let Output { requests, request_count, queued } = &ports.outputs[output];
             ports.counters.conflicts += u64::from(*request_count) - 1;
-            let pointer = &mut self.pointers[output];
-            let Some(input) = requests.next_cyclic(usize::from(*pointer)) else { continue };
-            if !ports.has_room(output) {
+            if *queued >= ports.output_limit {
                 ports.counters.output_full += 1;
                 continue;
             }
+            let pointer = &mut self.pointers[output];
+            let input = requests.next_cyclic(usize::from(*pointer)).expect("a head requests it");
             let next = if input + 1 < ports.inputs { input + 1 } else { 0 };
             *pointer = next as u16;
             ports.pass(input, output, source);

@@ -46,6 +46,18 @@ pub(super) struct Output {
     pub queued: usize,
 }
 
+impl Output {
+    /// The head of `input` has left it for this output, which has number `output`.
+    #[inline(always)]
+    fn withdraw(&mut self, input: usize, output: usize, requested: &mut BitSet) {
+        self.requests.remove(input);
+        self.request_count -= 1;
+        if self.request_count == 0 {
+            requested.remove(output);
+        }
+    }
+}
+
 /// An arbitration policy: which input each output takes.
 pub(super) trait Arbiter {
     fn new(inputs: usize, outputs: usize) -> Self;
@@ -124,30 +136,32 @@ impl Ports {
         self.outputs[output].queued < self.output_limit
     }
 
-    /// Moves the head of `input` to `output`; the next packet of the input is its head then.
-    #[inline(always)]
+    /// Moves the head of `input` to `output`; the next packet of the input is its head then. By itself it has registers
+    /// enough, which it would not have within an arbiter's loop.
+    #[inline(never)]
     pub fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
         let Taken { data_bytes, next } = source.take(input, output);
+        self.counters.packets += 1;
+        let bytes = HEADER_BYTES + data_bytes;
+        // Most packets are one flit; a division takes the host long.
+        self.counters.flits += if bytes <= self.flit_bytes { 1 } else { bytes.div_ceil(self.flit_bytes).into() };
         let to = &mut self.outputs[output];
         to.queued += 1;
-        self.counters.packets += 1;
-        self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
-        let next_to = next.filter(|&(_, from)| from <= self.now).map(|(output, _)| output);
-        if next_to == Some(output) {
-            return;
-        }
-        to.requests.remove(input);
-        to.request_count -= 1;
-        if to.request_count == 0 {
-            self.requested.remove(output);
-        }
-        if let Some(next_to) = next_to {
-            self.head_to[input] = next_to as u16;
-            return offer(input, next_to, &mut self.requested, &mut self.outputs);
-        }
-        self.heads.remove(input);
-        if let Some((output, from)) = next {
-            self.announce(input, output, from);
+        let now = self.now;
+        match next {
+            Some((next_to, from)) if from <= now && next_to == output => {}
+            Some((next_to, from)) if from <= now => {
+                to.withdraw(input, output, &mut self.requested);
+                self.head_to[input] = next_to as u16;
+                offer(input, next_to, &mut self.requested, &mut self.outputs);
+            }
+            _ => {
+                to.withdraw(input, output, &mut self.requested);
+                self.heads.remove(input);
+                if let Some((next_to, from)) = next {
+                    self.announce(input, next_to, from);
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::credits::Credits;
 use super::data_pipe::DataPipe;
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
-use super::timing::{Command, Rules};
+use super::timing::{Command, MOST_BANKS, Rules};
 use super::{AddressMap, DramCounters, NEVER_TICK};
 use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
@@ -47,16 +47,19 @@ pub(crate) struct Channel {
     scheduler: Scheduler,
     /// Whether its queue has room for a read, and for a write.
     room: [bool; 2],
+    /// Banks that can take a request when they are free.
+    choosable: u64,
     /// Whether a free bank can take a request in the next tick.
     can_choose: bool,
+    banks: u32,
     /// The request that each bank serves.
-    serving: Box<[u16]>,
+    serving: [u16; MOST_BANKS],
     busy: u64,
     all_banks: u64,
     /// Banks by the command that they need next, indexed by [`Command`].
     wanting: [u64; 4],
     active: u64,
-    open_row: Box<[u32]>,
+    open_row: [u32; MOST_BANKS],
     first_bank: u32,
     rules: Rules,
     /// When the next refresh begins, if there are any.
@@ -82,7 +85,7 @@ impl Channel {
     /// `clock` goes from core cycles to command cycles.
     pub fn new(dram: &config::Dram, slices: usize, clock: Ratio) -> Self {
         let rules = Rules::new(dram);
-        let banks = dram.timing.nbk.clamp(1, 64) as usize;
+        let banks = dram.timing.nbk.clamp(1, MOST_BANKS as u32) as usize;
         Self {
             credits: Credits::new(dram, slices),
             offering: 0,
@@ -91,13 +94,15 @@ impl Channel {
             clock,
             scheduler: Scheduler::new(dram, banks),
             room: [true; 2],
+            choosable: 0,
             can_choose: false,
-            serving: vec![NO_REQUEST; banks].into(),
+            banks: banks as u32,
+            serving: [NO_REQUEST; MOST_BANKS],
             busy: 0,
             all_banks: u64::MAX >> (64 - banks),
             wanting: [0; 4],
             active: 0,
-            open_row: vec![0; banks].into(),
+            open_row: [0; MOST_BANKS],
             first_bank: 0,
             next_refresh: if rules.timing().nREFI == 0 { NEVER_TICK } else { rules.timing().nREFI },
             dual_bus: dram.dual_command_bus,
@@ -173,7 +178,7 @@ impl Channel {
         if self.return_queue_full() {
             self.data.freeze(now + 1);
         }
-        self.can_choose = self.scheduler.can_choose(self.free_banks());
+        self.can_choose = self.choosable & self.free_banks() != 0;
         let more = self.can_choose || accepted && self.room != [false; 2] && self.may_take_any(slices);
         self.next_tick = if more { now + 1 } else { self.due_after(now, slices) };
         self.woken
@@ -195,6 +200,7 @@ impl Channel {
     }
 
     /// One finished request goes back to its slice, if that has room.
+    #[inline(never)]
     fn return_to_slice(&mut self, now: u64, slices: &mut [Slice]) {
         let Some(&id) = self.return_queue.front() else { return };
         let &Entry { request, since, slice, .. } = &self.entries[id.into()];
@@ -242,7 +248,7 @@ impl Channel {
         let banks = Banks { free: self.free_banks(), first: self.first_bank, open_row: &self.open_row };
         let Some(choice) = self.scheduler.choose(banks) else { return };
         let bank = usize::from(choice.request.bank);
-        self.serving[bank] = choice.request.id;
+        self.serving[bank % MOST_BANKS] = choice.request.id;
         self.busy |= 1 << bank;
         self.note_need(bank, choice.request.row, choice.request.write);
         if choice.rotate {
@@ -250,13 +256,14 @@ impl Channel {
         }
         self.counters.scheduled += 1;
         self.counters.row_hits += u64::from(choice.row_hit && self.active >> bank & 1 != 0);
-        self.note_room();
+        self.note_queue();
     }
 
     /// The scheduler's queue has changed.
-    #[inline]
-    fn note_room(&mut self) {
+    #[inline(always)]
+    fn note_queue(&mut self) {
         self.room = self.scheduler.room();
+        self.choosable = self.scheduler.choosable();
     }
 
     /// Banks that serve no request.
@@ -268,7 +275,7 @@ impl Channel {
     /// The row of the request that `bank` serves, and whether it is a write.
     #[inline]
     fn served(&self, bank: usize) -> (u32, bool) {
-        let entry = &self.entries[self.serving[bank].into()];
+        let entry = &self.entries[self.serving[bank % MOST_BANKS].into()];
         (entry.row, entry.request.write)
     }
 
@@ -277,7 +284,7 @@ impl Channel {
     fn note_need(&mut self, bank: usize, row: u32, write: bool) {
         let command = if self.active >> bank & 1 == 0 {
             Command::Activate
-        } else if self.open_row[bank] != row {
+        } else if self.open_row[bank % MOST_BANKS] != row {
             Command::Precharge
         } else if write {
             Command::Write
@@ -362,20 +369,19 @@ impl Channel {
 
     /// The banks at a distance of at least `distance` from `first_bank`.
     fn banks_from(&self, distance: u32) -> u64 {
-        let banks = self.serving.len() as u32;
+        let banks = self.banks;
         let near = ((1u128 << distance.min(banks)) - 1) << self.first_bank;
         self.all_banks & !(near | near >> banks) as u64
     }
 
     /// The distance of `bank` from `first_bank`, cyclically.
     fn distance(&self, bank: usize) -> u32 {
-        let banks = self.serving.len() as u32;
-        (bank as u32 + banks - self.first_bank) % banks
+        (bank as u32 + self.banks - self.first_bank) % self.banks
     }
 
     #[inline(always)]
     fn issue_column(&mut self, (command, bank): (Command, usize), now: u64) {
-        let id = self.serving[bank];
+        let id = self.serving[bank % MOST_BANKS];
         self.rules.issue(command, bank, now);
         let t = self.rules.timing();
         let latency = if command == Command::Read { t.nCL } else { t.nWL };
@@ -398,7 +404,7 @@ impl Channel {
         self.wanting[command as usize] &= !(1 << bank);
         let (row, write) = self.served(bank);
         if command == Command::Activate {
-            self.open_row[bank] = row;
+            self.open_row[bank % MOST_BANKS] = row;
             self.active |= 1 << bank;
             self.counters.activates += 1;
         } else {
@@ -412,10 +418,11 @@ impl Channel {
     /// The bank after `bank`, cyclically.
     #[inline]
     fn after(&self, bank: u32) -> u32 {
-        if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
+        if bank + 1 < self.banks { bank + 1 } else { 0 }
     }
 
     /// Takes one request from the slices, in turn, into the latency queue; returns whether there was one to take.
+    #[inline(never)]
     fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) -> bool {
         let served = u64::MAX >> (63 - self.credits.last);
         for part in [self.offering & !served, self.offering & served] {
@@ -470,6 +477,7 @@ impl Channel {
     }
 
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
+    #[inline(never)]
     fn enter_scheduler(&mut self, now: u64, map: &AddressMap) {
         let Some(&(due, id, write)) = self.latency_queue.front() else { return };
         if due > now || !self.room[usize::from(write)] {
@@ -477,13 +485,12 @@ impl Channel {
         }
         self.latency_queue.drop_front(1);
         let entry = &mut self.entries[id.into()];
-        let banks = self.serving.len() as u32;
         let (bank, row) = map.bank_and_row(entry.request.address);
-        let bank = if self.bank_hash { bank ^ row } else { bank } % banks;
+        let bank = if self.bank_hash { bank ^ row } else { bank } % self.banks;
         (entry.bank, entry.row) = (bank as u8, row);
         let request = Queued { id, bank: entry.bank, row, write };
         self.scheduler.push(request);
-        self.note_room();
+        self.note_queue();
         self.counters.requests += 1;
     }
 
@@ -516,8 +523,8 @@ impl Channel {
 kit::persist! {
     new struct Entry { request, since, slice, bank, row, sent_bytes, moved_bytes }
     struct Channel {
-        credits, offering, latency_queue, scheduler, room, can_choose, serving, busy, wanting, active, open_row, first_bank, rules, next_refresh,
+        credits, offering, latency_queue, scheduler, room, choosable, can_choose, serving, busy, wanting, active, open_row, first_bank, rules, next_refresh,
         data, return_queue, entries, columns_due, rows_due, next_tick, woken, counters;
-        skip latency_core_cycles, clock, all_banks, dual_bus, return_entries, burst_bytes, bank_hash
+        skip latency_core_cycles, clock, banks, all_banks, dual_bus, return_entries, burst_bytes, bank_hash
     }
 }

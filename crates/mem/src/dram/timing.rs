@@ -96,7 +96,7 @@ impl Command {
 }
 
 /// Banks of a channel at most: masks of banks have 64 bits.
-const MOST_BANKS: usize = 64;
+pub(super) const MOST_BANKS: usize = 64;
 
 /// The first cycle in which each command is legal, indexed by [`Command`].
 type FirstLegal = [u64; Command::ALL.len()];

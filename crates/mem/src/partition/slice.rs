@@ -214,9 +214,15 @@ impl Slice {
             }
             self.count_blocked(blocked, now);
         }
+        self.try_part(now, part, packets);
+    }
+
+    /// Looks one part of a packet up, which is the first one from the crossbar.
+    #[inline(never)]
+    fn try_part(&mut self, now: u64, part: Part, packets: &mut Packets) {
         let Packet { request, sm, .. } = &packets[part.packet()];
         let (request, sm) = (self.part_of(request, part), *sm);
-        let access = self.cache.access(now, &request);
+        let access = self.cache.look_up(now, &request);
         if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
@@ -238,6 +244,7 @@ impl Slice {
     }
 
     /// The request of one part of a packet.
+    #[inline(always)]
     fn part_of(&self, request: &Request, part: Part) -> Request {
         let size = self.fetch_bytes;
         let within = request.address as u32 & (size - 1);

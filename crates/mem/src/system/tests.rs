@@ -495,7 +495,7 @@ fn outcome_by_windows(
         run_shuffled(&mut system, start, start + 2 * window);
         for now in start..start + window {
             for (cluster, gate) in gates.iter_mut().enumerate() {
-                gate.eject(now, &mut ports[cluster * per..][..per]);
+                gate.eject(now, now + 1, &mut ports[cluster * per..][..per]);
             }
             for (sm, port) in ports.iter_mut().enumerate() {
                 if !(now + sm as u64).is_multiple_of(3) {

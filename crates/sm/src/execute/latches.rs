@@ -91,6 +91,13 @@ impl Latches {
         Pipe::all().filter(is_full).fold(PipeSet::default(), PipeSet::with)
     }
 
+    /// Which pipes' latches in `partition` take another instruction.
+    #[inline]
+    pub fn rooms(&self, partition: usize) -> impl Fn(Pipe) -> bool + use<> {
+        let (full, partitions) = (self.full >> (partition % LATCHES), self.partitions);
+        move |pipe| full >> (pipe.index() * partitions % LATCHES) & 1 == 0
+    }
+
     /// The pipe of `latch`.
     #[inline]
     pub fn pipe(&self, latch: LatchId) -> Pipe {

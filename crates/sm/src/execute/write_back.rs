@@ -94,7 +94,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         state.counters.register_writes += register_writes(flight);
         let banks = operands.banks();
         if contended || banks.any_read_waits() {
-            banks.write(state.partition_of(flight.warp), flight.warp, flight.banks().writes);
+            banks.write(flight.warp, flight.banks().writes);
         }
         self.complete(id)
     }
@@ -104,8 +104,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     pub fn try_write_registers(&mut self, id: InstId) -> bool {
         let Self { tick, state, operands, .. } = self;
         let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
-        let partition = state.partition_of(flight.warp);
-        let free = operands.banks().try_write(partition, flight.warp, flight.banks().writes);
+        let free = operands.banks().try_write(flight.warp, flight.banks().writes);
         if free {
             state.counters.register_writes += register_writes(flight);
         }

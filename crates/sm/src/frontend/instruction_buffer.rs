@@ -21,10 +21,10 @@ pub struct InstructionBuffer<M: WarpMask = u64> {
 }
 
 /// The queue of a warp.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Queue {
-    /// The oldest ones; places from `len` on hold nothing.
-    ahead: [InstId; Self::AHEAD],
+    /// The oldest ones, 16 bits each, the oldest in the lowest; zeros from `len` on.
+    ahead: u64,
     /// Where the oldest of the others is, modulo the ring.
     first: u8,
     len: u8,
@@ -32,17 +32,29 @@ struct Queue {
 
 impl Queue {
     /// Instructions that are held apart from the ring: those of most buffers.
-    const AHEAD: usize = 2;
+    const AHEAD: u8 = 4;
+
+    /// The one that `place` older ones precede, which is one of those ahead.
+    #[inline]
+    fn ahead(&self, place: u8) -> InstId {
+        InstId((self.ahead >> (16 * (place % Self::AHEAD))) as u16)
+    }
+
+    /// The same, which it has not had, is `id`.
+    #[inline]
+    fn put_ahead(&mut self, place: u8, id: InstId) {
+        self.ahead |= u64::from(id.0) << (16 * (place % Self::AHEAD));
+    }
 }
 
 impl<M: WarpMask> InstructionBuffer<M> {
     /// Empty queues of `capacity` entries, 128 at most, for the warps of an SM of `spec`.
     pub fn new(spec: &CoreSpec, capacity: u32) -> Self {
         let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch);
-        let behind = (capacity as usize).saturating_sub(Queue::AHEAD);
+        let behind = (capacity as usize).saturating_sub(Queue::AHEAD.into());
         let stride = behind.next_power_of_two();
         Self {
-            queues: PerWarp::new(Queue { ahead: [InstId(0); Queue::AHEAD], first: 0, len: 0 }),
+            queues: PerWarp::new(Queue::default()),
             behind: vec![InstId(0); if behind > 0 { warps * stride } else { 0 }].into(),
             stride,
             warps,
@@ -63,30 +75,19 @@ impl<M: WarpMask> InstructionBuffer<M> {
         warp.index() * self.stride + (usize::from(place) & (self.stride - 1))
     }
 
-    /// Where the instruction of `warp` is that `place` older ones precede.
-    fn place_mut(&mut self, warp: WarpSlot, place: u8) -> &mut InstId {
-        match place.checked_sub(Queue::AHEAD as u8) {
-            None => &mut self.queues[warp.index()].ahead[usize::from(place)],
-            Some(place) => {
-                let at = self.at(warp, self.queues[warp.index()].first.wrapping_add(place));
-                &mut self.behind[at]
-            }
-        }
-    }
-
     /// The oldest instruction of `warp`.
     #[inline]
     pub fn front(&self, warp: WarpSlot) -> Option<InstId> {
         let queue = &self.queues[warp.index()];
-        (queue.len > 0).then_some(queue.ahead[0])
+        (queue.len > 0).then_some(queue.ahead(0))
     }
 
     /// The instruction of `warp` that `place` older ones precede.
     #[inline]
     pub fn get(&self, warp: WarpSlot, place: u8) -> Option<InstId> {
         let queue = &self.queues[warp.index()];
-        (place < queue.len).then(|| match place.checked_sub(Queue::AHEAD as u8) {
-            None => queue.ahead[usize::from(place)],
+        (place < queue.len).then(|| match place.checked_sub(Queue::AHEAD) {
+            None => queue.ahead(place),
             Some(place) => self.behind[self.at(warp, queue.first.wrapping_add(place))],
         })
     }
@@ -94,10 +95,16 @@ impl<M: WarpMask> InstructionBuffer<M> {
     /// Takes the instruction of `warp` that `place` older ones precede; there is one.
     pub fn remove(&mut self, warp: WarpSlot, place: u8) {
         debug_assert!(place < self.queues[warp.index()].len);
-        for younger in (1..=place).rev() {
-            let older = *self.place_mut(warp, younger - 1);
-            *self.place_mut(warp, younger) = older;
+        // Those before it move towards it, and the first place is free.
+        for place in (Queue::AHEAD..=place).rev() {
+            let before = self.get(warp, place - 1).expect("it is older");
+            let at = self.at(warp, self.queues[warp.index()].first.wrapping_add(place - Queue::AHEAD));
+            self.behind[at] = before;
         }
+        let queue = &mut self.queues[warp.index()];
+        // The places up to the one that is free.
+        let moved = u64::MAX >> (16 * (Queue::AHEAD - 1 - place.min(Queue::AHEAD - 1)));
+        queue.ahead = queue.ahead & !moved | queue.ahead << 16 & moved;
         self.pop(warp);
     }
 
@@ -108,9 +115,10 @@ impl<M: WarpMask> InstructionBuffer<M> {
         debug_assert!(queue.len < self.capacity);
         let place = queue.len;
         queue.len += 1;
-        match queue.ahead.get_mut(usize::from(place)) {
-            Some(ahead) => *ahead = id,
-            None => self.put_behind(warp, place, id),
+        if place < Queue::AHEAD {
+            queue.put_ahead(place, id);
+        } else {
+            self.put_behind(warp, place - Queue::AHEAD, id);
         }
         if place + 1 + self.per_fetch > self.capacity {
             self.room.remove(warp);
@@ -119,7 +127,8 @@ impl<M: WarpMask> InstructionBuffer<M> {
 
     #[inline(never)]
     fn put_behind(&mut self, warp: WarpSlot, place: u8, id: InstId) {
-        *self.place_mut(warp, place) = id;
+        let at = self.at(warp, self.queues[warp.index()].first.wrapping_add(place));
+        self.behind[at] = id;
     }
 
     /// Takes the oldest instruction of `warp`; there is one.
@@ -127,10 +136,10 @@ impl<M: WarpMask> InstructionBuffer<M> {
     pub fn pop(&mut self, warp: WarpSlot) {
         let queue = &mut self.queues[warp.index()];
         debug_assert!(queue.len > 0);
-        queue.ahead[0] = queue.ahead[1];
+        queue.ahead >>= 16;
         queue.len -= 1;
         let left = queue.len;
-        if usize::from(left) >= Queue::AHEAD {
+        if left >= Queue::AHEAD {
             self.come_ahead(warp);
         }
         if left + self.per_fetch <= self.capacity {
@@ -143,7 +152,7 @@ impl<M: WarpMask> InstructionBuffer<M> {
     fn come_ahead(&mut self, warp: WarpSlot) {
         let next = self.behind[self.at(warp, self.queues[warp.index()].first)];
         let queue = &mut self.queues[warp.index()];
-        queue.ahead[Queue::AHEAD - 1] = next;
+        queue.put_ahead(Queue::AHEAD - 1, next);
         queue.first = queue.first.wrapping_add(1);
     }
 
@@ -153,5 +162,48 @@ impl<M: WarpMask> InstructionBuffer<M> {
             .ports(1, self.per_fetch.into())
             .read(Each::Instruction.times(1))
             .written(Each::Instruction.times(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{CoreOptions, TimingTable};
+    use std::collections::VecDeque;
+
+    #[test]
+    fn a_buffer_is_a_queue_of_each_warp() {
+        let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        for capacity in [2, 4, 5, 8, 13] {
+            let mut buffer: InstructionBuffer = InstructionBuffer::new(&spec, capacity);
+            let (warp, mut model) = (WarpSlot(3), VecDeque::new());
+            let mut state = 1u64;
+            for n in 1..3000u16 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let place = (state >> 40) as usize % (model.len() + 1);
+                match state >> 62 {
+                    0 | 1 if model.len() < capacity as usize => {
+                        buffer.push(warp, InstId(n));
+                        model.push_back(InstId(n));
+                    }
+                    2 if place < model.len() => {
+                        buffer.remove(warp, place as u8);
+                        model.remove(place);
+                    }
+                    _ if !model.is_empty() => {
+                        buffer.pop(warp);
+                        model.pop_front();
+                    }
+                    _ => {}
+                }
+                let held: Vec<_> = (0..=capacity as u8).map_while(|place| buffer.get(warp, place)).collect();
+                assert_eq!(model, held, "{n}");
+                assert_eq!(buffer.front(warp), model.front().copied());
+                assert_eq!(buffer.front(WarpSlot(2)), None);
+                let room = model.len() + spec.sm.frontend.instructions_per_fetch as usize <= capacity as usize;
+                assert_eq!(buffer.room().contains(warp), room);
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
 use crate::inflight::{InFlight, InstId};
-use crate::issue::policy::IssuePolicy;
+use crate::issue::policy::{Head, IssuePolicy};
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
 use crate::observe::counters::SmCounters;
@@ -19,6 +19,7 @@ use crate::operands::{Collected, OperandStage};
 use crate::slab::Window;
 use crate::spec::{CoreSpec, Pipe, PipeSet, SCHEDULERS};
 use crate::state::{State, Tick};
+use crate::warps::Warps;
 use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
@@ -31,12 +32,12 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     /// The first `count` of these.
     schedulers: [Scheduler<MaskOf<D>>; SCHEDULERS],
     count: usize,
-    /// The warps of each scheduler, in turn: after those of the last come those of the first.
-    warps_of: [MaskOf<D>; 2 * SCHEDULERS],
-    /// Their numbers, in the same order.
-    numbers: [u8; 2 * SCHEDULERS],
+    /// The schedulers in turn: after the last comes the first.
+    turns: [Turn<MaskOf<D>>; 2 * SCHEDULERS],
     /// Warps that are dirty in this cycle: their schedulers look at them.
     runnable: MaskOf<D>,
+    /// Resident warps that nothing holds.
+    free: MaskOf<D>,
     /// Instructions that a scheduler may issue in a cycle.
     width: usize,
     /// Every scheduler looks at all of its live warps.
@@ -44,9 +45,20 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     /// Schedulers that issued nothing for want of room in an issue latch, one bit each: those for which it was that of
     /// the memory pipe, and [`SCHEDULERS`] bits higher the others.
     blocked: u16,
-    /// What of a scheduler's number is that of its partition: all bits, none without sub-cores.
-    partition_bits: usize,
+    /// Each scheduler has a partition of its own.
+    has_partitions: bool,
     pub account: SlotAccount,
+}
+
+/// A scheduler: what is its own.
+#[derive(Clone, Copy)]
+struct Turn<M> {
+    warps: M,
+    number: u8,
+    /// The partition of latches, collectors and banks that it uses.
+    partition: u8,
+    /// The first of its issue slots.
+    slot: u8,
 }
 
 /// What the issue stage is connected to.
@@ -66,7 +78,12 @@ impl<D: CoreDesign> IssueStage<D> {
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let mine = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         let of = |s: usize| if s < schedulers { mine(s) } else { MaskOf::<D>::NONE };
-        let number = |turn: usize| turn % schedulers;
+        let width = spec.sm.issue.width as usize;
+        let turn = |turn: usize| {
+            let number = turn % schedulers;
+            let (partition, slot) = (spec.partition(number) as u8, (number * width) as u8);
+            Turn { warps: mine(number), number: number as u8, partition, slot }
+        };
         // Those that an SM does not have are like the others, without warps.
         let of_all: [_; SCHEDULERS] = std::array::from_fn(|s| Scheduler::of(spec, of(s)));
         Self {
@@ -74,13 +91,13 @@ impl<D: CoreDesign> IssueStage<D> {
             considers_live: of_all.iter().all(Scheduler::considers_live),
             schedulers: of_all,
             count: schedulers,
-            warps_of: std::array::from_fn(|turn| mine(number(turn))),
-            numbers: std::array::from_fn(|turn| number(turn) as u8),
-            width: spec.sm.issue.width as usize,
+            turns: std::array::from_fn(turn),
+            width,
             runnable: MaskOf::<D>::NONE,
+            free: MaskOf::<D>::NONE,
             blocked: 0,
-            partition_bits: if spec.partitions == 1 { 0 } else { usize::MAX },
-            account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
+            has_partitions: spec.partitions > 1,
+            account: SlotAccount::new(schedulers * width),
         }
     }
 
@@ -91,14 +108,14 @@ impl<D: CoreDesign> IssueStage<D> {
         let [by_memory, others] = self.blocked.to_le_bytes();
         let may_go_on = by_memory & self.schedulers_of(done.taken) | others & self.schedulers_of(done.touched);
         for scheduler in set_bits(may_go_on.into()) {
-            state.dirty |= self.warps_of[scheduler % SCHEDULERS];
+            state.dirty |= self.turns[scheduler % SCHEDULERS].warps;
         }
     }
 
     /// The schedulers of `partitions`, one bit each. Without sub-cores all share one.
     #[inline]
     fn schedulers_of(&self, partitions: u8) -> u8 {
-        if self.partition_bits == 0 { u8::MAX } else { partitions }
+        if self.has_partitions { partitions } else { u8::MAX }
     }
 
     /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
@@ -116,74 +133,76 @@ impl<D: CoreDesign> IssueStage<D> {
         let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let (turn, count) = (state.active_cycles(w.tick.now), self.count);
-        let first = if count.is_power_of_two() { turn as usize & (count - 1) } else { (turn % count as u64) as usize };
+        // A division takes the host long.
+        let first = if count == 4 { turn as usize % 4 } else { (turn % count as u64) as usize };
         self.runnable = std::mem::take(&mut state.dirty);
+        self.free = state.warps.free();
         for turn in first..first + count {
             let turn = turn % (2 * SCHEDULERS);
-            let mine = self.warps_of[turn];
             // An issue may add warps of schedulers that have yet to come: a barrier is released.
-            if self.runnable.meets(mine) {
-                self.issue_from(w, usize::from(self.numbers[turn]), mine);
+            if self.runnable.meets(self.turns[turn].warps) {
+                self.issue_from(w, self.turns[turn]);
             }
         }
     }
 
-    /// The scheduler, whose warps are `mine`, issues, or its slots get a stall reason. Beside its number goes that of its
-    /// partition.
+    /// The scheduler of `turn` issues, or its slots get a stall reason.
     #[inline(always)]
-    fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, mine: MaskOf<D>) {
-        let partition = scheduler & self.partition_bits;
-        let warps = &w.state.warps;
-        let view = View {
-            live: warps.resident & !warps.exited & mine,
+    fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, turn: Turn<MaskOf<D>>) {
+        let mine = turn.warps;
+        let place = usize::from(turn.number) % SCHEDULERS;
+        let (offered, open) = self.policy.candidates().offered(w.id_oc.rooms(turn.partition.into()));
+        let mut ready = offered & self.free & mine;
+        let mut considered = None;
+        if !self.considers_live {
+            let view = self.view(&w.state.warps, mine);
+            let few = self.schedulers[place].considered(&view);
+            considered = Some(few);
+            ready &= few;
+        }
+        if ready.is_empty() {
+            let considered = considered.unwrap_or_else(|| w.state.warps.live() & mine);
+            return self.note_stall(w, turn, considered);
+        }
+        let first = ready & self.policy.candidates().first;
+        let view = self.view(&w.state.warps, mine);
+        let warp = self.schedulers[place].choose(if first.is_empty() { ready } else { first }, &view);
+        let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
+        let pipe = self.issue_one(w, turn, turn.slot.into(), id);
+        if self.width > 1 {
+            self.issue_more(&mut w.reborrow(), turn, warp, pipe);
+        }
+    }
+
+    /// What a scheduler sees of its warps `mine`.
+    #[inline(always)]
+    fn view<'a>(&self, warps: &'a Warps<MaskOf<D>>, mine: MaskOf<D>) -> View<'a, MaskOf<D>> {
+        View {
+            live: warps.live() & mine,
             held: warps.held() & mine,
             long_waits: self.policy.candidates().stalled(Stall::RawMemory) & mine,
             warps,
-        };
-        let considered =
-            if self.considers_live { view.live } else { self.schedulers[scheduler % SCHEDULERS].considered(&view) };
-        let has_room = |pipe| w.id_oc.has_room(w.id_oc.id(pipe, partition));
-        let (ready, mut blocked) = self.policy.candidates().offered(considered & !view.held, has_room);
-        if ready.is_empty() {
-            let mut warps = considered;
-            if considered.is_empty() {
-                warps = w.state.warps.resident & mine;
-                blocked = self.policy.candidates().pipes_of(warps & !view.held);
-            }
-            let stall = self.why((warps, warps & !view.held), blocked, partition, w.state, w.fetch, w.operands);
-            let why = match stall {
-                Stall::MemoryPipeFull => 1,
-                Stall::UnitBusy | Stall::CollectorFull => 1 << SCHEDULERS,
-                _ => 0,
-            };
-            let scheduler_bits = 1 | 1 << SCHEDULERS;
-            let place = scheduler % SCHEDULERS;
-            self.blocked = self.blocked & !(scheduler_bits << place) | why << place;
-            self.stall_slots(w, scheduler, 0, (stall, warps));
-            return;
         }
-        let first = ready & self.policy.candidates().first;
-        let warp = self.schedulers[scheduler % SCHEDULERS].choose(if first.is_empty() { ready } else { first }, &view);
-        let open = PipeSet::ALL.except(w.id_oc.full_pipes(partition));
-        self.issue_warp(w, (scheduler, partition), warp, open);
     }
 
-    /// Issues from `warp`, which has a candidate for one of the `open` pipes.
+    /// None of the warps that the scheduler of `turn` has `considered` issues.
     #[inline(always)]
-    fn issue_warp<O: Observer>(
-        &mut self,
-        w: &mut IssueWires<'_, D, O>,
-        (scheduler, partition): (usize, usize),
-        warp: WarpSlot,
-        open: PipeSet,
-    ) {
-        let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-        let width = self.width;
-        let pipe = self.issue_one(w, (scheduler * width, partition), id);
-        self.account.issue(scheduler * width);
-        if width > 1 {
-            self.issue_more(&mut w.reborrow(), (scheduler, partition), warp, pipe);
-        }
+    fn note_stall<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, turn: Turn<MaskOf<D>>, considered: MaskOf<D>) {
+        let warps = if considered.is_empty() { w.state.warps.resident & turn.warps } else { considered };
+        let free = warps & self.free;
+        let candidates = self.policy.candidates();
+        // That of the memory pipe is the reason mostly, whatever others there are.
+        let by_memory = candidates.of(Head::ready(Pipe::MEM)).meets(free);
+        let blocked = if by_memory { PipeSet::default().with(Pipe::MEM) } else { candidates.pipes_of(free) };
+        let stall = self.why((warps, free), blocked, turn.partition.into(), w.state, w.fetch, w.operands);
+        let why = match stall {
+            Stall::MemoryPipeFull => 1,
+            Stall::UnitBusy | Stall::CollectorFull => 1 << SCHEDULERS,
+            _ => 0,
+        };
+        let (scheduler_bits, place) = (1 | 1 << SCHEDULERS, turn.number % SCHEDULERS as u8);
+        self.blocked = self.blocked & !(scheduler_bits << place) | why << place;
+        self.stall_slots(w, turn, 0, (stall, warps));
     }
 
     /// Issues as many more from `warp` as the width allows, after one that went to `pipe`.
@@ -192,10 +211,11 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_more<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        (scheduler, partition): (usize, usize),
+        turn: Turn<MaskOf<D>>,
         warp: WarpSlot,
         mut pipe: Pipe,
     ) {
+        let partition = usize::from(turn.partition);
         let (width, different) = (self.width, w.state.spec.sm.issue.dual_issue_needs_different_units);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
@@ -210,29 +230,28 @@ impl<D: CoreDesign> IssueStage<D> {
                 let blocked = self.policy.candidates().pipes_of(free);
                 let why = || self.why((only, free), blocked, partition, w.state, w.fetch, w.operands);
                 let stall = if same_unit { Stall::SameUnit } else { why() };
-                self.stall_slots(w, scheduler, slot, (stall, only));
+                self.stall_slots(w, turn, slot, (stall, only));
                 break;
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
             let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-            pipe = self.issue_one(w, (scheduler * width + slot, partition), id);
-            self.account.issue(scheduler * width + slot);
+            pipe = self.issue_one(w, turn, usize::from(turn.slot) + slot, id);
         }
     }
 
-    /// Marks the slots of `scheduler` from `first` on as stalled, for a reason that holds for any of `warps`.
+    /// Marks the slots of the scheduler of `turn` from `first` on as stalled, for a reason that holds for any of `warps`.
     #[inline]
     fn stall_slots<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        scheduler: usize,
+        turn: Turn<MaskOf<D>>,
         first: usize,
         (stall, warps): (Stall, MaskOf<D>),
     ) {
-        let width = self.width;
-        let slots = scheduler * width + first..(scheduler + 1) * width;
+        let (width, start) = (self.width, usize::from(turn.slot));
+        let slots = start + first..start + width;
         if width == 1 {
-            self.account.stall(scheduler, stall);
+            self.account.stall(start, stall);
         } else {
             slots.clone().for_each(|slot| self.account.stall(slot, stall));
         }
@@ -283,14 +302,17 @@ impl<D: CoreDesign> IssueStage<D> {
         Wait { place: inst.and_then(|id| at(window.inst(id).pc)).or_else(last_issued), inst, ..none }
     }
 
-    /// Issues `id` in `slot`. Returns its pipe.
+    /// The scheduler of `turn` issues `id` in `slot`. Returns its pipe.
     #[inline(always)]
     fn issue_one<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        (slot, partition): (usize, usize),
+        turn: Turn<MaskOf<D>>,
+        slot: usize,
         id: InstId,
     ) -> Pipe {
+        let partition = usize::from(turn.partition);
+        self.account.issue(slot);
         let State { slab, warps, counters, class_counts, work_counts, dirty, wake_up, .. } = &mut *w.state;
         wake_up.moved();
         w.operands.wake(partition);
@@ -299,7 +321,8 @@ impl<D: CoreDesign> IssueStage<D> {
         let flight = window.flight(id);
         let (warp, pipe) = (flight.warp, flight.pipe);
         let (has_effect, is_access) = (flight.has_effect, flight.mem.is_some());
-        dirty.insert(warp);
+        // The scheduler looks again: at all its warps, as it does if one is dirty.
+        *dirty |= turn.warps;
         warps.last_issued[warp.index()] = flight.pc;
         let lanes = counters.count_issue(&flight);
         class_counts.0[flight.class as usize] += 1;
@@ -314,6 +337,7 @@ impl<D: CoreDesign> IssueStage<D> {
         if has_effect {
             let released = w.reborrow().take_effect(warp, id);
             self.runnable |= released;
+            self.free = w.state.warps.free();
         }
         pipe
     }
@@ -409,7 +433,7 @@ impl SmCounters {
 impl<D: CoreDesign> Persist for IssueStage<D> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { policy, schedulers, runnable, blocked, account, .. } = self;
-        let Self { count: _, warps_of: _, numbers: _, width: _, considers_live: _, partition_bits: _, .. } = self;
+        let Self { count: _, turns: _, width: _, considers_live: _, has_partitions: _, free: _, .. } = self;
         policy.persist(archive)?;
         each(schedulers, archive)?;
         runnable.persist(archive)?;

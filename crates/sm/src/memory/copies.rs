@@ -5,12 +5,14 @@ use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
 
 /// Groups of one warp, oldest first; the last one is open.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Groups {
     /// Number of the oldest group.
     first: u32,
-    /// Copies on their way in each group.
-    outstanding: VecDeque<u16>,
+    /// Copies on their way in each group that is closed.
+    closed: VecDeque<u16>,
+    /// The same in the open one.
+    open: u16,
     /// What the warp waits for: groups that may stay pending.
     awaited: u8,
 }
@@ -22,21 +24,20 @@ pub struct Copies(Box<[Groups]>);
 impl Copies {
     /// No copies, for `warps` warps.
     pub fn new(warps: usize) -> Self {
-        let groups = || Groups { first: 0, outstanding: VecDeque::from([0]), awaited: 0 };
-        Self((0..warps).map(|_| groups()).collect())
+        Self(vec![Groups::default(); warps].into())
     }
 
     /// A copy of `warp` issues. Returns the number of its group.
     pub fn issue(&mut self, warp: WarpSlot) -> u32 {
         let groups = &mut self.0[warp.index()];
-        *groups.outstanding.back_mut().expect("one group is open") += 1;
-        groups.first + groups.outstanding.len() as u32 - 1
+        groups.open += 1;
+        groups.first + groups.closed.len() as u32
     }
 
     /// The open group of `warp` is closed.
     pub fn commit(&mut self, warp: WarpSlot) {
         let groups = &mut self.0[warp.index()];
-        groups.outstanding.push_back(0);
+        groups.closed.push_back(std::mem::take(&mut groups.open));
         groups.drop_complete();
     }
 
@@ -54,28 +55,28 @@ impl Copies {
     /// A copy of group `group` has been performed. True if a waiting warp may go on.
     pub fn performed(&mut self, warp: WarpSlot, group: u32) -> bool {
         let groups = &mut self.0[warp.index()];
-        groups.outstanding[(group - groups.first) as usize] -= 1;
+        *groups.closed.get_mut((group - groups.first) as usize).unwrap_or(&mut groups.open) -= 1;
         groups.drop_complete();
         groups.is_satisfied()
     }
 
     /// Closed groups of `warp` that are pending.
     pub fn pending(&self, warp: WarpSlot) -> usize {
-        self.0[warp.index()].outstanding.len() - 1
+        self.0[warp.index()].closed.len()
     }
 }
 
 impl Groups {
     /// Groups complete in order: one that is done stays until those before it are.
     fn drop_complete(&mut self) {
-        while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
-            self.outstanding.pop_front();
+        while self.closed.front() == Some(&0) {
+            self.closed.pop_front();
             self.first += 1;
         }
     }
 
     fn is_satisfied(&self) -> bool {
-        self.outstanding.len() - 1 <= self.awaited as usize
+        self.closed.len() <= self.awaited as usize
     }
 }
 
@@ -86,7 +87,7 @@ impl Persist for Copies {
 }
 
 kit::persist! {
-    struct Groups { first, outstanding, awaited }
+    struct Groups { first, closed, open, awaited }
 }
 
 #[cfg(test)]

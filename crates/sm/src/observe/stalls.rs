@@ -90,7 +90,9 @@ pub struct SlotAccount {
     cycles: Cycle,
     issued: u64,
     stalled: [u64; Stall::COUNT],
-    slots: Box<[Slot]>,
+    /// The first `count` of these.
+    slots: [Slot; Self::MOST],
+    count: usize,
 }
 
 /// An issue slot.
@@ -103,13 +105,18 @@ struct Slot {
 }
 
 impl SlotAccount {
-    /// An account of `slots` issue slots per cycle.
-    pub fn new(slots: usize) -> Self {
+    /// Most slots, rounded up to a power of two: schedulers times issue width.
+    const MOST: usize = 64;
+
+    /// An account of `count` issue slots per cycle, [`Self::MOST`] at most.
+    pub fn new(count: usize) -> Self {
+        assert!(count <= Self::MOST, "{count} issue slots");
         Self {
             cycles: 0,
             issued: 0,
             stalled: [0; Stall::COUNT],
-            slots: vec![Slot { stall: Stall::Idle, since: 0 }; slots].into(),
+            slots: [Slot { stall: Stall::Idle, since: 0 }; Self::MOST],
+            count,
         }
     }
 
@@ -124,7 +131,7 @@ impl SlotAccount {
     /// `slot` issues in the cycle being ticked.
     #[inline]
     pub fn issue(&mut self, slot: usize) {
-        let slot = &mut self.slots[slot];
+        let slot = &mut self.slots[slot % Self::MOST];
         self.stalled[slot.stall as usize] += self.cycles - slot.since;
         self.issued += 1;
         // It is looked at again in the next cycle, unless the run ends there.
@@ -134,7 +141,7 @@ impl SlotAccount {
     /// `slot` stays empty in the cycle being ticked, and until the next call for it.
     #[inline]
     pub fn stall(&mut self, slot: usize, stall: Stall) {
-        let slot = &mut self.slots[slot];
+        let slot = &mut self.slots[slot % Self::MOST];
         if slot.stall != stall {
             self.stalled[slot.stall as usize] += self.cycles - slot.since;
             *slot = Slot { stall, since: self.cycles };
@@ -143,7 +150,7 @@ impl SlotAccount {
 
     /// Accounts for all slots until now, between ticks, so that they add up.
     pub fn close_all(&mut self) {
-        for slot in &mut self.slots {
+        for slot in &mut self.slots[..self.count] {
             self.stalled[slot.stall as usize] += self.cycles - slot.since;
             slot.since = self.cycles;
         }
@@ -172,13 +179,13 @@ impl SlotAccount {
 
     /// Slots per cycle.
     pub fn slots(&self) -> usize {
-        self.slots.len()
+        self.count
     }
 
     /// Panics unless issues and stalls add up to cycles x slots.
     pub fn check(&self) {
         let sum = self.issued + self.stalled.iter().sum::<u64>();
-        assert_eq!(sum, self.cycles * self.slots.len() as u64, "issue slots do not add up");
+        assert_eq!(sum, self.cycles * self.count as u64, "issue slots do not add up");
     }
 }
 
@@ -199,5 +206,5 @@ impl Fresh for Stall {
 
 kit::persist! {
     struct Slot { stall, since }
-    struct SlotAccount { cycles, issued, stalled, slots }
+    struct SlotAccount { cycles, issued, stalled, slots; skip count }
 }

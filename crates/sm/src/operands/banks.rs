@@ -60,8 +60,18 @@ pub struct RegisterBanks {
     pub(super) written: Mask,
     pub(super) of_partition: [Mask; PARTITIONS],
     per_partition: u32,
-    /// Bank of register 0 of each warp, within its partition.
-    first: PerWarp<u8, u128>,
+    places: PerWarp<Place, u128>,
+}
+
+/// Where the registers of a warp are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The bank of register 0, within the partition.
+    first: u8,
+    /// How many banks of the partition come after that.
+    after: u8,
+    /// The first bank of the partition.
+    start: u8,
 }
 
 impl RegisterBanks {
@@ -74,7 +84,11 @@ impl RegisterBanks {
             written: 0,
             of_partition: std::array::from_fn(of_partition),
             per_partition: banks as u32,
-            first: PerWarp::from_fn(|w| if spec.sm.operands.bank_uses_warp { (w % banks) as u8 } else { 0 }),
+            places: PerWarp::from_fn(|w| {
+                let first = if spec.sm.operands.bank_uses_warp { w % banks } else { 0 };
+                let start = spec.partition(w % spec.schedulers()) * banks;
+                Place { first: first as u8, after: (banks - 1 - first) as u8, start: start as u8 }
+            }),
         }
     }
 
@@ -85,31 +99,31 @@ impl RegisterBanks {
 
     /// The bank of a vector register.
     #[inline]
-    pub(super) fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> Mask {
-        let number = u32::from(reg.0) + u32::from(self.first[warp.index()]);
-        let banks = self.per_partition;
+    pub(super) fn bank(&self, warp: WarpSlot, reg: RegId) -> Mask {
+        let Place { first, start, .. } = self.places[warp.index()];
+        let (number, banks) = (u32::from(reg.0) + u32::from(first), self.per_partition);
         let place = if banks.is_power_of_two() { number & (banks - 1) } else { number % banks };
-        1 << ((place + partition as u32 * banks) % 64)
+        1 << ((place + u32::from(start)) % 64)
     }
 
     /// What an instruction of `warp` reads, none of it more than three times.
     #[inline]
-    pub(super) fn reads(&self, warp: WarpSlot, partition: usize, banks: Banks) -> Reads {
+    pub(super) fn reads(&self, warp: WarpSlot, banks: Banks) -> Reads {
         let [low, high] = banks.reads;
-        let low = self.of_warp(warp, partition, low);
+        let low = self.of_warp(warp, low);
         if high == 0 {
             return Reads { few: [low, 0], banks: low, again: 0 };
         }
-        let high = self.of_warp(warp, partition, high);
+        let high = self.of_warp(warp, high);
         Reads { few: [low, high], banks: low | high, again: high }
     }
 
     /// The banks that are `set` to `warp`.
     #[inline]
-    pub(super) fn of_warp(&self, warp: WarpSlot, partition: usize, set: u64) -> Mask {
-        let first = u32::from(self.first[warp.index()]);
-        let turned = set << first | set >> 1 >> (self.per_partition - 1 - first);
-        (turned & self.of_partition[0]) << (partition as u32 * self.per_partition % 64)
+    pub(super) fn of_warp(&self, warp: WarpSlot, set: u64) -> Mask {
+        let Place { first, after, start } = self.places[warp.index()];
+        let turned = set << (first % 64) | set >> 1 >> (after % 64);
+        (turned & self.of_partition[0]) << (start % 64)
     }
 
     /// Whether any read waits, which a write in this cycle would delay.
@@ -126,14 +140,14 @@ impl RegisterBanks {
 
     /// Writes results of `warp` to `banks` in this cycle, even if other results are written there.
     #[inline]
-    pub(crate) fn write(&mut self, partition: usize, warp: WarpSlot, banks: u64) {
-        self.written |= self.of_warp(warp, partition, banks);
+    pub(crate) fn write(&mut self, warp: WarpSlot, banks: u64) {
+        self.written |= self.of_warp(warp, banks);
     }
 
     /// Writes results of `warp` to `banks` in this cycle unless one of them is being written already.
     #[inline]
-    pub(crate) fn try_write(&mut self, partition: usize, warp: WarpSlot, banks: u64) -> bool {
-        let banks = self.of_warp(warp, partition, banks);
+    pub(crate) fn try_write(&mut self, warp: WarpSlot, banks: u64) -> bool {
+        let banks = self.of_warp(warp, banks);
         let free = banks & self.written == 0;
         if free {
             self.written |= banks;
@@ -149,5 +163,5 @@ impl RegisterBanks {
 }
 
 kit::persist! {
-    struct RegisterBanks { waiting, written; skip of_partition, per_partition, first }
+    struct RegisterBanks { waiting, written; skip of_partition, per_partition, places }
 }

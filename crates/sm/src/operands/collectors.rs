@@ -57,7 +57,7 @@ pub struct Collectors {
     routed: bool,
     kept: Kept,
     /// The order of GPGPU-Sim's ports; none if collectors take turns.
-    port_order: Option<Box<PortOrder>>,
+    port_order: Option<PortOrder>,
 }
 
 impl Collectors {
@@ -83,7 +83,7 @@ impl Collectors {
                     false => Guard::None,
                 },
             },
-            port_order: spec.options.collectors_as_gpgpu_sim.then(|| Box::new(PortOrder::new(spec, each))),
+            port_order: spec.options.collectors_as_gpgpu_sim.then(|| PortOrder::new(spec, each)),
         }
     }
 
@@ -235,14 +235,15 @@ impl Collectors {
         hooks: &mut Hooks<'_, P, O>,
     ) {
         for _port in 1..self.pool.in_ports {
-            if !self.allocate_one::<ROUTED, P, O>(latch, partition, wires, hooks) {
+            let any = wires.id_oc.front(latch).is_some();
+            if !any || !self.allocate_one::<ROUTED, P, O>(latch, partition, wires, hooks) {
                 break;
             }
         }
     }
 
-    /// Moves the oldest instruction in `latch` of `partition` into a free collector. False if there is none, or it has
-    /// to wait.
+    /// Moves the oldest instruction in `latch` of `partition`, which is not empty, into a free collector. False if there
+    /// is none, or it has to wait.
     #[inline(always)]
     fn allocate_one<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
@@ -252,15 +253,17 @@ impl Collectors {
         hooks: &mut Hooks<'_, P, O>,
     ) -> bool {
         let free = self.pool.free & self.of_kind::<ROUTED>(partition, wires.id_oc.pipe(latch));
-        let Some(inst) = wires.id_oc.front(latch).filter(|_| free != 0) else { return false };
+        if free == 0 {
+            return false;
+        }
+        let (inst, order) = (wires.id_oc.oldest_in(latch), wires.id_oc.order(latch));
         if self.kept.guard.any()
             && self.kept.guard.covers(wires.slab.get(inst))
             && Guard::must_wait(latch, partition, wires.id_oc, wires.window())
         {
             return false;
         }
-        let order = wires.id_oc.order(latch);
-        wires.id_oc.pop(latch);
+        wires.id_oc.drop_oldest(latch);
         let unit = if ROUTED { wires.id_oc.id(wires.slab.get(inst).unit_pipe, partition) } else { latch };
         let at = (free.trailing_zeros(), partition);
         self.pool.place::<ROUTED, P, O>(at, (inst, order, unit), 0, wires, hooks);

@@ -18,10 +18,14 @@ use crate::spec::CoreSpec;
 /// The output ports: where each continues to look.
 #[derive(Debug)]
 pub(super) struct PortOrder {
-    /// For each output port, the collector that it looks at first.
-    first: Box<[u8]>,
+    /// For each output port, the collector that it looks at first; the first `ports` of these.
+    first: [u8; 64],
+    ports: usize,
     /// For each collector, the one that a port which has served it looks at next.
     next: [u8; 64],
+    /// Issue latches of the pipes whose oldest instruction waits for a collector of each sub-core, and all of these.
+    held_by: [Mask; PARTITIONS],
+    held: Mask,
 }
 
 impl PortOrder {
@@ -33,7 +37,10 @@ impl PortOrder {
             let skip = if partitions > 1 { each - last % each } else { 1 };
             ((last + skip) % (each * partitions)) as u8
         };
-        Self { first: vec![next(0); spec.sm.operands.out_ports as usize].into(), next: std::array::from_fn(next) }
+        // No more than there are collectors send anything.
+        let ports = (spec.sm.operands.out_ports as usize).min(64);
+        let next_of = std::array::from_fn(next);
+        Self { first: [next(0); 64], ports, next: next_of, held_by: [0; PARTITIONS], held: 0 }
     }
 
     /// One cycle of `pool`, the sub-cores in step.
@@ -57,8 +64,8 @@ impl PortOrder {
                 touched |= pool.serve_reads(banks, wires, hooks);
                 quiet = false;
             }
-            if wires.id_oc.occupied() & pool.open != 0 {
-                taken |= serve_input_ports(pool, kept, wires, hooks);
+            if wires.id_oc.occupied() & pool.open & !self.held != 0 {
+                taken |= self.serve_input_ports(pool, kept, wires, hooks);
                 quiet = false;
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
@@ -83,15 +90,60 @@ impl PortOrder {
         hooks: &mut Hooks<'_, P, O>,
     ) -> u8 {
         let mut touched = 0;
-        for first in &mut self.first {
-            let Some(found) = found_from(*first, pool, kept, wires) else { break };
+        for port in 0..self.ports {
+            let Some(found) = found_from(self.first[port % 64], pool, kept, wires) else { break };
             let Collector { inst, latch, .. } = pool.collectors[found as usize % 64];
             pool.send(found, wires.oc_ex);
             let partition = wires.oc_ex.partition(latch);
             pool.release(found, partition);
-            *first = self.next[found as usize % 64];
+            self.held &= !std::mem::take(&mut self.held_by[partition % PARTITIONS]);
+            self.first[port % 64] = self.next[found as usize % 64];
             hooks.operands_read(wires.window(), inst);
             touched |= 1 << partition;
+        }
+        touched
+    }
+
+    /// Each input port gives each pipe's oldest instruction a collector. Gives the sub-cores in which one
+    /// moved.
+    #[inline(always)]
+    fn serve_input_ports<P: IssuePolicy, O: Observer>(
+        &mut self,
+        pool: &mut Pool,
+        kept: Kept,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) -> u8 {
+        let mut waiting = wires.id_oc.occupied();
+        let mut touched = 0;
+        for _port in 0..pool.in_ports {
+            // Pipes that wait only in sub-cores without a free collector do so until the next round.
+            let mut pipes = waiting & pool.open & !self.held;
+            if pipes == 0 {
+                break;
+            }
+            while pipes != 0 {
+                let mine = wires.id_oc.of_same_pipe(pipes.trailing_zeros() as LatchId);
+                let latch = wires.id_oc.oldest(waiting & mine);
+                pipes &= !mine;
+                let partition = wires.id_oc.partition(latch);
+                let free = pool.free & pool.of_partition[partition % PARTITIONS];
+                if free == 0 {
+                    // No collector comes free before the next round.
+                    self.held_by[partition % PARTITIONS] |= mine;
+                    self.held |= mine;
+                    continue;
+                }
+                if kept.guard == Guard::All && Guard::must_wait(latch, partition, wires.id_oc, wires.window()) {
+                    continue;
+                }
+                let (inst, order) = (wires.id_oc.oldest_in(latch), wires.id_oc.order(latch));
+                wires.id_oc.drop_oldest(latch);
+                let at = (free.trailing_zeros(), partition);
+                pool.place::<false, P, O>(at, (inst, order, latch), 0, wires, hooks);
+                touched |= 1 << partition;
+                waiting &= wires.id_oc.occupied() | !mine;
+            }
         }
         touched
     }
@@ -118,48 +170,6 @@ fn found_from(first: u8, pool: &Pool, kept: Kept, wires: &Wires<'_>) -> Option<u
     None
 }
 
-/// Each input port gives each pipe's oldest instruction a collector. Gives the sub-cores in which one
-/// moved.
-#[inline(always)]
-fn serve_input_ports<P: IssuePolicy, O: Observer>(
-    pool: &mut Pool,
-    kept: Kept,
-    wires: &mut Wires<'_>,
-    hooks: &mut Hooks<'_, P, O>,
-) -> u8 {
-    let mut waiting = wires.id_oc.occupied();
-    let mut touched = 0;
-    for _port in 0..pool.in_ports {
-        // Pipes that wait only in sub-cores without a free collector do so until the next round.
-        let mut pipes = waiting & pool.open;
-        if pipes == 0 {
-            break;
-        }
-        while pipes != 0 {
-            let mine = wires.id_oc.of_same_pipe(pipes.trailing_zeros() as LatchId);
-            let latch = wires.id_oc.oldest(waiting & mine);
-            pipes &= !mine;
-            let partition = wires.id_oc.partition(latch);
-            let free = pool.free & pool.of_partition[partition % PARTITIONS];
-            if free == 0 {
-                // No collector comes free before the next round.
-                waiting &= !mine;
-                continue;
-            }
-            if kept.guard == Guard::All && Guard::must_wait(latch, partition, wires.id_oc, wires.window()) {
-                continue;
-            }
-            let order = wires.id_oc.order(latch);
-            let inst = wires.id_oc.pop(latch).expect("an occupied latch");
-            let at = (free.trailing_zeros(), partition);
-            pool.place::<false, P, O>(at, (inst, order, latch), 0, wires, hooks);
-            touched |= 1 << partition;
-            waiting &= wires.id_oc.occupied() | !mine;
-        }
-    }
-    touched
-}
-
 kit::persist! {
-    struct PortOrder { first; skip next }
+    struct PortOrder { first; skip ports, next, held_by, held }
 }

@@ -34,6 +34,7 @@ use crate::execute::latches::Latches;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
+use crate::observe::counters::SmCounters;
 use crate::observe::observer::{Observer, Seen};
 use crate::slab::{Slab, Window};
 use kit::Cycle;
@@ -80,10 +81,6 @@ impl Wires<'_> {
 /// What an operand stage did in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collected {
-    /// Register reads that banks have served.
-    pub reads: u32,
-    /// Rounds in which a bank left reads waiting after the one it served.
-    pub conflicts: u32,
     /// Partitions in which anything moved, one bit each.
     pub touched: u8,
     /// Those of them in which an instruction left its issue latch.
@@ -96,8 +93,7 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
     /// The issue design, which hears when an instruction has read its operands.
     pub policy: &'a mut P,
     pub(crate) observer: &'a mut O,
-    /// Registers read by lanes.
-    pub(crate) lane_reads: &'a mut u64,
+    pub(crate) counters: &'a mut SmCounters,
     pub(crate) now: Cycle,
     /// What the stage has done in this cycle.
     pub done: Collected,
@@ -107,8 +103,8 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
     /// The same, as [`Wires::reborrow`].
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Hooks<'_, P, O> {
-        let Self { policy, observer, lane_reads, now, done } = self;
-        Hooks { policy, observer, lane_reads, now: *now, done: *done }
+        let Self { policy, observer, counters, now, done } = self;
+        Hooks { policy, observer, counters, now: *now, done: *done }
     }
 
     /// `id` has a collector, where it awaits the sources `awaited` (by place, one bit each) and reads the
@@ -120,7 +116,7 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
             let flight = window.inst(id);
             let sources = flight.vector_srcs.into();
             let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-            *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
+            self.counters.lane_reads -= u64::from(saved * flight.mask.count_ones());
         }
         self.observer.collecting(self.now, Seen { id, window }, awaited);
     }

@@ -69,7 +69,7 @@ impl PerfectOperands {
                 let Some(id) = wires.id_oc.pop(latch as LatchId) else { break };
                 let flight = wires.slab.get(id);
                 let (unit, reads) = (wires.id_oc.id(flight.unit_pipe, partition), u32::from(flight.vector_srcs));
-                hooks.done.reads += reads - wires.slab.route(id).skipped.count_ones();
+                hooks.counters.register_reads += u64::from(reads - wires.slab.route(id).skipped.count_ones());
                 hooks.collecting(wires.window(), id, 0);
                 hooks.collected(wires.window(), id);
                 self.waiting[usize::from(unit) % 64].push_back((id, order));

@@ -6,6 +6,7 @@ use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
+use crate::observe::counters::SmCounters;
 use crate::observe::observer::Observer;
 use crate::slab::{Slab, Window};
 use crate::spec::{CoreSpec, Pipe};
@@ -80,13 +81,15 @@ pub(super) struct Pool {
     has_more: Mask,
     /// Banks of which two reads may wait; none if there are no such banks.
     contended: Mask,
-    /// Partitions with reads to be served, one bit each, if no bank is `contended`.
-    reading_in: u8,
+    /// The partition of each collector, as a bit.
+    partition_bit: [u8; 64],
     pub of_partition: [Mask; PARTITIONS],
     /// The last collector of each partition that sent its instruction on.
     pub last: [u32; PARTITIONS],
     pub banks: RegisterBanks,
     pub partitions: usize,
+    /// All of them, one bit each.
+    every: u8,
     pub rounds: u32,
     pub in_ports: u32,
     /// Output ports of each partition.
@@ -101,6 +104,7 @@ impl Pool {
     pub fn new(spec: &CoreSpec, each: usize, of_partition: impl Fn(usize) -> Mask) -> Self {
         let (operands, partitions) = (&spec.sm.operands, spec.partitions);
         let of_partition = |p: usize| if p < partitions { of_partition(p) } else { 0 };
+        let bit = |c: usize| (0..partitions).filter(|&p| of_partition(p) >> c & 1 != 0).fold(0, |bit, p| bit | 1 << p);
         Self {
             collectors: [Collector { order: 0, inst: InstId(0), awaited: 0, latch: 0, partition: 0 }; 64],
             free: (0..partitions).fold(0, |all, p| all | of_partition(p)),
@@ -116,11 +120,12 @@ impl Pool {
             more: [[0; CountedReads::BITS - 2]; 64],
             has_more: 0,
             contended: 0,
-            reading_in: 0,
+            partition_bit: std::array::from_fn(bit),
             of_partition: std::array::from_fn(of_partition),
             last: std::array::from_fn(|p| (p * each) as u32),
             banks: RegisterBanks::new(spec),
             partitions,
+            every: low(partitions) as u8,
             rounds: operands.reads_per_bank,
             in_ports: operands.in_ports,
             out_ports: (operands.out_ports / partitions as u32).max(1),
@@ -136,7 +141,7 @@ impl Pool {
             let aiming = self.aiming[latch % 64];
             self.blocked &= !aiming;
             if aiming & self.ready != 0 {
-                self.awake = low(self.partitions) as u8;
+                self.awake = self.every;
             }
         }
     }
@@ -183,7 +188,8 @@ impl Pool {
         self.open |= self.every_partition << partition;
     }
 
-    /// Each of `banks` at which reads wait serves the oldest. Returns the partitions of those that do, one bit each.
+    /// Each of `banks` at which reads wait serves the oldest. Returns the partitions of the collectors that have read all
+    /// of theirs, one bit each.
     #[inline(always)]
     pub fn serve_reads<P: IssuePolicy, O: Observer>(
         &mut self,
@@ -191,74 +197,74 @@ impl Pool {
         wires: &Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
     ) -> u8 {
-        let (waiting, count) = (self.banks.waiting, self.reading.count_ones() as usize);
-        if self.contended | waiting & !banks != 0 {
-            return self.serve_oldest(banks, wires, hooks);
+        let waiting = self.banks.waiting;
+        let done = if self.contended | waiting & !banks != 0 {
+            self.serve_oldest(banks, hooks.counters)
+        } else {
+            hooks.counters.register_reads += u64::from(waiting.count_ones());
+            self.banks.waiting = 0;
+            std::mem::take(&mut self.reading)
+        };
+        self.ready |= done & !self.awaiting;
+        let mut partitions = 0;
+        for c in set_bits(done) {
+            partitions |= self.partition_bit[c % 64];
+            hooks.collected(wires.window(), self.collectors[c % 64].inst);
         }
-        for i in 0..count {
-            hooks.collected(wires.window(), self.collectors[usize::from(self.order[i % 64]) % 64].inst);
-        }
-        hooks.done.reads += waiting.count_ones();
-        self.banks.waiting = 0;
-        self.ready |= std::mem::take(&mut self.reading) & !self.awaiting;
-        std::mem::take(&mut self.reading_in)
-    }
-
-    /// The same where reads wait at a bank that serves another one, or none.
-    #[inline(always)]
-    fn serve_oldest<P: IssuePolicy, O: Observer>(
-        &mut self,
-        banks: Mask,
-        wires: &Wires<'_>,
-        hooks: &mut Hooks<'_, P, O>,
-    ) -> u8 {
-        let count = self.reading.count_ones() as usize;
-        let (mut served, mut waiting, mut partitions) = (0, 0, 0);
-        (self.contended, self.reading_in) = (0, 0);
-        let mut kept = 0;
-        for i in 0..count {
-            let c = self.order[i % 64];
-            let (place, bit) = (usize::from(c) % 64, 1 << (c % 64));
-            let collector = self.collectors[place];
-            let [low, high] = self.few[place];
-            let mine = self.banks_of(place) & banks & !served;
-            let carry = mine & !low;
-            self.few[place] = [low ^ mine, high ^ carry];
-            if self.has_more & bit != 0 {
-                self.borrow_from_more(place, carry & !high);
-            }
-            served |= mine;
-            let partition = 1 << (collector.partition % 8);
-            partitions |= if mine != 0 { partition } else { 0 };
-            let left = self.banks_of(place);
-            let again = if self.has_more & bit == 0 { self.few[place][1] } else { left };
-            self.contended |= waiting & left | again;
-            waiting |= left;
-            self.order[kept % 64] = c;
-            if left == 0 {
-                self.reading &= !bit;
-                self.has_more &= !bit;
-                self.ready |= bit & !self.awaiting;
-                hooks.collected(wires.window(), collector.inst);
-            } else {
-                self.reading_in |= partition;
-                kept += 1;
-            }
-        }
-        self.banks.waiting = waiting;
-        hooks.done.reads += served.count_ones();
-        hooks.done.conflicts += (served & waiting).count_ones();
         partitions
     }
 
-    /// The banks that the instruction in collector `c` has yet to read.
-    #[inline]
-    fn banks_of(&self, c: usize) -> Mask {
-        let [low, high] = self.few[c];
-        if self.has_more >> c & 1 == 0 {
-            return low | high;
+    /// The same where reads wait at a bank that serves another one, or none. Returns the collectors that have read all.
+    #[inline(never)]
+    fn serve_oldest(&mut self, banks: Mask, counters: &mut SmCounters) -> Mask {
+        if self.has_more == 0 {
+            self.serve_in_order::<false>(banks, counters)
+        } else {
+            self.serve_in_order::<true>(banks, counters)
         }
-        self.more[c].iter().fold(low | high, |all, bits| all | bits)
+    }
+
+    /// `MORE`: there may be collectors in `has_more`.
+    #[inline(always)]
+    fn serve_in_order<const MORE: bool>(&mut self, banks: Mask, counters: &mut SmCounters) -> Mask {
+        let (mut served, mut waiting, mut contended) = (0, 0, 0);
+        let (mut done, mut kept) = (0, 0);
+        for i in 0..self.reading.count_ones() as usize {
+            let c = self.order[i % 64];
+            let place = usize::from(c) % 64;
+            let [low, high] = self.few[place];
+            let mine = (low | high | self.more_of::<MORE>(place)) & banks & !served;
+            let carry = mine & !low;
+            if MORE && self.has_more >> place & 1 != 0 {
+                self.borrow_from_more(place, carry & !high);
+            }
+            let (low, high) = (low ^ mine, high ^ carry);
+            self.few[place] = [low, high];
+            let again = high | self.more_of::<MORE>(place);
+            let left = low | again;
+            served |= mine;
+            contended |= waiting & left | again;
+            waiting |= left;
+            self.order[kept % 64] = c;
+            kept += usize::from(left != 0);
+            done |= u64::from(left == 0) << place;
+        }
+        self.banks.waiting = waiting;
+        self.contended = contended;
+        self.reading &= !done;
+        self.has_more &= !done;
+        counters.register_reads += u64::from(served.count_ones());
+        counters.bank_conflicts += u64::from((served & waiting).count_ones());
+        done
+    }
+
+    /// The banks that the instruction in collector `c` has yet to read four times or more.
+    #[inline(always)]
+    fn more_of<const MORE: bool>(&self, c: usize) -> Mask {
+        if !MORE || self.has_more >> c & 1 == 0 {
+            return 0;
+        }
+        self.more[c].iter().fold(0, |all, bits| all | bits)
     }
 
     /// What is left of a subtraction beyond the two lowest bits of collector `c`.
@@ -274,7 +280,7 @@ impl Pool {
     #[inline(always)]
     pub fn place<const ROUTED: bool, P: IssuePolicy, O: Observer>(
         &mut self,
-        at @ (_, partition): (u32, usize),
+        at: (u32, usize),
         issued @ (inst, ..): Issued,
         awaited: u64,
         wires: &mut Wires<'_>,
@@ -283,21 +289,27 @@ impl Pool {
         let flight = wires.window().flight(inst);
         let (warp, banks) = (flight.warp, flight.names().banks);
         if ROUTED || awaited != 0 || banks.has_many {
-            self.place_counted(at, issued, awaited, &mut wires.reborrow(), &mut hooks.reborrow());
+            let ((c, partition), (_, order, latch)) = (at, issued);
+            let (wires, hooks) = (&mut wires.reborrow(), &mut hooks.reborrow());
+            self.place_counted(c, partition, inst, order, latch, awaited, wires, hooks);
         } else {
-            let reads = self.banks.reads(warp, partition, banks);
+            let reads = self.banks.reads(warp, banks);
             hooks.collecting(wires.window(), inst, 0);
             self.enter(at, issued, 0, reads, wires, hooks);
         }
     }
 
-    /// The same for an instruction whose reads are counted one by one.
+    /// The same for an instruction whose reads are counted one by one. What it gets stays in registers of the host.
     #[cold]
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
     fn place_counted<P: IssuePolicy, O: Observer>(
         &mut self,
-        at @ (c, _): (u32, usize),
-        issued @ (inst, ..): Issued,
+        c: u32,
+        partition: usize,
+        inst: InstId,
+        order: u64,
+        latch: LatchId,
         awaited: u64,
         wires: &mut Wires<'_>,
         hooks: &mut Hooks<'_, P, O>,
@@ -305,8 +317,9 @@ impl Pool {
         if awaited != 0 {
             self.awaiting |= 1 << (c % 64);
         }
-        let reads = self.reads_one_by_one(at, inst, awaited, wires.window());
+        let reads = self.reads_one_by_one(c, inst, awaited, wires.window());
         hooks.collecting(wires.window(), inst, awaited);
+        let (at, issued) = ((c, partition), (inst, order, latch));
         self.enter(at, issued, awaited.count_ones() as u8, reads, wires, hooks);
     }
 
@@ -339,7 +352,6 @@ impl Pool {
         }
         self.order[self.reading.count_ones() as usize % 64] = c as u8;
         self.reading |= bit;
-        self.reading_in |= 1 << partition;
         self.contended |= self.banks.waiting & banks | again;
         self.banks.waiting |= banks;
     }
@@ -348,20 +360,14 @@ impl Pool {
     /// the registers that are copied to their banks, each of which takes a cycle of its bank.
     #[cold]
     #[inline(never)]
-    fn reads_one_by_one(
-        &mut self,
-        (c, partition): (u32, usize),
-        id: InstId,
-        awaited: u64,
-        window: Window<'_>,
-    ) -> Reads {
+    fn reads_one_by_one(&mut self, c: u32, id: InstId, awaited: u64, window: Window<'_>) -> Reads {
         let (warp, route) = (window.inst(id).warp, window.slab.route(id));
         let mut reads = CountedReads::default();
         // No more sources have a bit.
         let sources = window.vector_srcs(id).iter().take(64).enumerate();
         let read = sources.filter(|(i, _)| (awaited | route.skipped) >> i & 1 == 0).map(|(_, reg)| reg);
         let copied = window.dsts(id).iter().take(64).enumerate().filter(|(i, _)| route.copied >> i & 1 != 0);
-        read.chain(copied.map(|(_, reg)| reg)).for_each(|&reg| reads.add(self.banks.bank(warp, partition, reg)));
+        read.chain(copied.map(|(_, reg)| reg)).for_each(|&reg| reads.add(self.banks.bank(warp, reg)));
         if let Some(more) = reads.more {
             self.has_more |= 1 << (c % 64);
             self.more[c as usize % 64] = more;
@@ -373,7 +379,7 @@ impl Pool {
 kit::persist! {
     struct Pool {
         free, open, ready, blocked, last, banks, awake;
-        skip aiming, every_partition, collectors, awaiting, reading, order, few, more, has_more, contended, reading_in,
-        of_partition, partitions, rounds, in_ports, out_ports
+        skip aiming, every_partition, collectors, awaiting, reading, order, few, more, has_more, contended, partition_bit,
+        of_partition, partitions, every, rounds, in_ports, out_ports
     }
 }

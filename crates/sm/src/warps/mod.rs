@@ -142,6 +142,18 @@ impl<M: WarpMask> Warps<M> {
         self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
     }
 
+    /// Warps that may issue if their buffers hold anything.
+    #[inline]
+    pub fn free(&self) -> M {
+        self.resident & !self.held()
+    }
+
+    /// Warps with threads that have not exited.
+    #[inline]
+    pub fn live(&self) -> M {
+        self.resident & !self.exited
+    }
+
     /// The fence of `warp` is complete. Whether it drops the contents of L1.
     pub fn pass_fence(&mut self, warp: WarpSlot) -> bool {
         let invalidates = self.invalidates.contains(warp);

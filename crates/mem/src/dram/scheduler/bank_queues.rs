@@ -111,9 +111,8 @@ impl<P: Pick> Policy for BankQueues<P> {
     }
 
     #[inline]
-    fn can_choose(&self, free: u64) -> bool {
-        let queue = if self.drains() { &self.writes } else { &self.reads };
-        queue.pending & free != 0
+    fn choosable(&self) -> u64 {
+        if self.drains() { self.writes.pending } else { self.reads.pending }
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
 
     fn choose(s: &mut BankQueues<FrFcfs>, free: u64, first: u32, open_row: &[u32]) -> Option<(u16, bool)> {
         let banks = Banks { free, first, open_row };
-        let possible = s.can_choose(free);
+        let possible = s.choosable() & free != 0;
         let choice = s.choose(banks);
         assert_eq!(choice.is_some(), possible);
         choice.map(|c| (c.request.id, c.row_hit))

@@ -27,7 +27,7 @@ impl Policy for Fifo {
     }
 
     fn choose(&mut self, banks: Banks<'_>) -> Option<Choice> {
-        if !self.can_choose(banks.free) {
+        if self.choosable() & banks.free == 0 {
             return None;
         }
         let request = self.queue.pop_front()?;
@@ -35,8 +35,8 @@ impl Policy for Fifo {
         Some(Choice { request, row_hit, rotate: false })
     }
 
-    fn can_choose(&self, free: u64) -> bool {
-        self.queue.front().is_some_and(|r| free >> r.bank & 1 != 0)
+    fn choosable(&self) -> u64 {
+        self.queue.front().map_or(0, |r| 1 << r.bank)
     }
 }
 

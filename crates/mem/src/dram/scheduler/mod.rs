@@ -54,8 +54,9 @@ pub(super) trait Policy {
     fn push(&mut self, request: Queued);
     /// Takes the request to serve next.
     fn choose(&mut self, banks: Banks<'_>) -> Option<Choice>;
-    /// Whether [`Policy::choose`] would find something for the banks in `free`.
-    fn can_choose(&self, free: u64) -> bool;
+    /// The banks for one of which [`Policy::choose`] would find something, if they are free. The same until another
+    /// method is called.
+    fn choosable(&self) -> u64;
 }
 
 macro_rules! schedulers {
@@ -111,8 +112,8 @@ impl Policy for Scheduler {
         dispatch!(self, s => s.choose(banks))
     }
     #[inline]
-    fn can_choose(&self, free: u64) -> bool {
-        dispatch!(self, s => s.can_choose(free))
+    fn choosable(&self) -> u64 {
+        dispatch!(self, s => s.choosable())
     }
 }
 

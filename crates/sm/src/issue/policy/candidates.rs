@@ -85,23 +85,23 @@ impl<M: WarpMask> Candidates<M> {
         PipeSet(self.heads as u16 & PipeSet::ALL.0)
     }
 
-    /// Those of `warps` with a candidate for a pipe that `takes` it, and the pipes for which others have one.
-    #[inline]
-    pub fn offered(&self, warps: M, takes: impl Fn(Pipe) -> bool) -> (M, PipeSet) {
-        let (mut ready, mut blocked) = (M::NONE, PipeSet::default());
+    /// Warps with a candidate for a pipe that `takes` it, and these pipes.
+    #[inline(always)]
+    pub fn offered(&self, takes: impl Fn(Pipe) -> bool) -> (M, PipeSet) {
+        let (mut warps, mut pipes) = (M::NONE, PipeSet::default());
         for pipe in self.pipes().iter() {
-            let of = self.of(Head::ready(pipe)) & warps;
-            if !of.is_empty() {
-                if takes(pipe) { ready |= of } else { blocked = blocked.with(pipe) }
+            if takes(pipe) {
+                warps |= self.of(Head::ready(pipe));
+                pipes = pipes.with(pipe);
             }
         }
-        (ready, blocked)
+        (warps, pipes)
     }
 
     /// Warps with a candidate.
     #[inline]
     pub fn ready(&self) -> M {
-        self.offered(M::ALL, |_| true).0
+        self.offered(|_| true).0
     }
 
     /// Pipes for which any of `warps` has a candidate.

@@ -33,15 +33,18 @@ pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
 }
 
 impl<B: Board, M: WarpMask> InOrder<B, M> {
+    /// What a warp offers whose oldest instruction is `oldest`.
+    #[inline(always)]
+    fn head(&self, oldest: Flight<'_>) -> Head {
+        self.board.hazard(oldest).map_or(Head::ready(oldest.pipe), Head::stalled)
+    }
+
     /// Examines the head of a warp's buffer.
     #[inline(always)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let head = match self.buffer.front(warp) {
             None => Head::EMPTY,
-            Some(id) => {
-                let oldest = window.flight(id);
-                self.board.hazard(oldest).map_or(Head::ready(oldest.pipe), Head::stalled)
-            }
+            Some(id) => self.head(window.flight(id)),
         };
         self.heads.set(warp, head);
     }
@@ -102,11 +105,11 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
 
     #[inline(always)]
     fn insert(&mut self, flight: Flight<'_>) {
-        let Flight { id, window, .. } = flight;
         let warp = flight.warp;
-        self.buffer.push(warp, id);
+        self.buffer.push(warp, flight.id);
         if self.heads.is_empty(warp) {
-            self.examine(window, warp);
+            // It is the oldest.
+            self.heads.set(warp, self.head(flight));
         }
     }
 

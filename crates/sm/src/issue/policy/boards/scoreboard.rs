@@ -55,6 +55,8 @@ pub struct PendingWrites<M: WarpMask = u64> {
     /// one by a memory operation.
     high: Vec<u8>,
     stride: usize,
+    /// The stride that the kernels so far need, if an instruction of theirs uses such a register.
+    needed: usize,
 }
 
 /// Registers with a write under way.
@@ -67,7 +69,7 @@ struct Pending {
 
 impl<M: WarpMask> Default for PendingWrites<M> {
     fn default() -> Self {
-        Self { low: PerWarp::new(Pending::default()), high: Vec::new(), stride: 0 }
+        Self { low: PerWarp::new(Pending::default()), high: Vec::new(), stride: 0, needed: 0 }
     }
 }
 
@@ -75,23 +77,16 @@ impl<M: WarpMask> PendingWrites<M> {
     /// A warp with registers `regs` starts: no write of it is under way.
     pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         let high = regs.count().saturating_sub(RegSet::BOUND);
-        if high > self.stride {
-            self.widen(high.next_multiple_of(64));
-        }
+        self.needed = self.needed.max(high.next_multiple_of(64));
         let pending = &self.low[warp.index()];
         debug_assert!(pending.all.is_empty() && pending.by_memory.is_empty(), "writes pending from a former warp");
     }
 
-    /// A kernel with more registers than any before it has come.
-    fn widen(&mut self, stride: usize) {
-        self.high = widened(&self.high, self.stride, M::SLOTS, stride, 0);
-        self.stride = stride;
-    }
-
     /// The places in `high` of those of `regs` that have one.
     fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a, M> {
-        let first = warp.index() * self.stride;
-        regs.iter().filter(|r| r.index() >= RegSet::BOUND).map(move |r| first + r.index() - RegSet::BOUND)
+        let (first, stride) = (warp.index() * self.stride, self.stride);
+        let above = regs.iter().filter_map(|r| r.index().checked_sub(RegSet::BOUND));
+        above.filter(move |&number| number < stride).map(move |number| first + number)
     }
 
     /// What is under way to those of `regs` that have a place in `high`.
@@ -163,6 +158,10 @@ impl<M: WarpMask> PendingWrites<M> {
 
     #[cold]
     fn set_high(&mut self, slab: &Slab, kernels: &[ResidentKernel], id: InstId, pending: u8) {
+        if self.stride < self.needed {
+            self.high = widened(&self.high, self.stride, M::SLOTS, self.needed, 0);
+            self.stride = self.needed;
+        }
         let window = Window { slab, kernels };
         for place in self.places(window.inst(id).warp, window.dsts(id)) {
             self.high[place] = pending;

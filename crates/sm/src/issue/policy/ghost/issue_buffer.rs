@@ -14,6 +14,12 @@ use kit::bits::set_bits;
 /// A location in the issue buffer of a warp.
 pub(super) type Location = u8;
 
+/// Most locations of a warp.
+const MOST: usize = 64;
+
+/// No location.
+pub(super) const NONE: Location = Location::MAX;
+
 /// The locations of one warp, one bit each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Locations {
@@ -70,7 +76,7 @@ struct Uses {
 pub(super) struct IssueBuffer<M: WarpMask> {
     entries: Box<[Entry]>,
     /// Locations of each warp by age, oldest first: what index bits and location FIFO say.
-    by_age: Box<[Location]>,
+    by_age: PerWarp<[Location; MOST], M>,
     /// Locations per warp.
     size: usize,
     /// Of each warp's registers, `stride` for each warp.
@@ -87,15 +93,16 @@ pub(super) struct IssueBuffer<M: WarpMask> {
     loads_pass: bool,
 }
 
-/// Takes what is at `place` out of a row; those behind it move up.
+/// Takes what is at `place` out of a row of which `size` places are used; those behind it move up.
 #[inline]
-fn remove(row: &mut [Location], place: usize) {
+fn remove(row: &mut [Location; MOST], size: usize, place: usize) {
     // A buffer of eight, as in the paper, is a word of the host.
-    if let Ok(row) = <&mut [Location; 8]>::try_from(&mut *row) {
+    if size <= 8 {
+        let row = row.first_chunk_mut::<8>().expect("it is longer");
         let (word, behind) = (u64::from_le_bytes(*row), u64::MAX << (8 * (place % 8)));
         *row = (word & !behind | word >> 8 & behind).to_le_bytes();
     } else {
-        row.copy_within(place + 1.., place);
+        row.copy_within(place + 1..size, place);
     }
 }
 
@@ -103,7 +110,7 @@ impl<M: WarpMask> IssueBuffer<M> {
     pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard<M>) -> Self {
         Self {
             entries: vec![Entry::default(); warps * size].into(),
-            by_age: vec![0; warps * size].into(),
+            by_age: PerWarp::new([0; MOST]),
             size,
             uses: Vec::new(),
             stride: 0,
@@ -149,11 +156,12 @@ impl<M: WarpMask> IssueBuffer<M> {
     /// The oldest instruction of `warp`, here or in a checker.
     pub fn oldest_id(&self, warp: WarpSlot) -> Option<InstId> {
         let any = self.warps[warp.index()].len > 0;
-        any.then(|| self.id(warp, self.by_age[warp.index() * self.size]))
+        any.then(|| self.id(warp, self.by_age[warp.index()][0]))
     }
 
     /// The dependence check of `flight`, the youngest of its warp, which claims a location; there is one.
     /// It is here once it is [entered](Self::enter). `loads`: see [`Entry`].
+    #[inline(always)]
     pub fn claim(&mut self, flight: Flight<'_>, loads: u8, held: bool) -> Location {
         let (id, warp, w) = (flight.id, flight.warp, flight.warp.index());
         let location = (!self.warps[w].taken).trailing_zeros() as Location;
@@ -182,13 +190,13 @@ impl<M: WarpMask> IssueBuffer<M> {
         of.taken |= mine;
         of.behind |= if behind != 0 { mine } else { 0 };
         of.held |= if held { mine } else { 0 };
-        let place = w * self.size + usize::from(of.len);
+        let place = usize::from(of.len) % MOST;
         of.len += 1;
         self.empty.remove(warp);
         if usize::from(of.len) == self.size {
             self.full.insert(warp);
         }
-        self.by_age[place] = location;
+        self.by_age[w][place] = location;
         let entries = self.entries_of(warp);
         entries[usize::from(location)] = Entry { behind, ahead_of: 0, id, loads };
         set_bits(behind).for_each(|older| entries[older].ahead_of |= mine);
@@ -212,9 +220,9 @@ impl<M: WarpMask> IssueBuffer<M> {
         self.board.on_issue(flight);
         // In place: a copy of what is known of a warp would be ten words each way.
         let of = &mut self.warps[w];
-        let ages = &mut self.by_age[w * self.size..][..self.size];
+        let ages = &mut self.by_age[w];
         let place = ages.iter().position(|&l| l == location).expect("it is in the buffer");
-        remove(ages, place);
+        remove(ages, self.size, place);
         let gone: u64 = 1 << location;
         of.len -= 1;
         of.taken &= !gone;
@@ -269,7 +277,7 @@ impl<M: WarpMask> IssueBuffer<M> {
                 of.fresh |= 1 << l;
             }
         }
-        (waiting != 0, waiting >> self.by_age[w * self.size] & 1 != 0)
+        (waiting != 0, waiting >> self.by_age[w][0] & 1 != 0)
     }
 
     /// Whether an instruction of `warp` may issue.
@@ -287,36 +295,36 @@ impl<M: WarpMask> IssueBuffer<M> {
     /// The selection of the GhOST scheduler: the two oldest that were ready at the end of the last
     /// cycle.
     #[inline]
-    pub fn two_oldest(&self, warp: WarpSlot) -> (Option<Location>, Option<Location>) {
+    pub fn two_oldest(&self, warp: WarpSlot) -> [Location; 2] {
         let of = &self.warps[warp.index()];
         let ready = of.ready() & !of.fresh;
         if ready == 0 {
-            return (None, None);
+            return [NONE; 2];
         }
-        let ages = &self.by_age[warp.index() * self.size..][..usize::from(of.len)];
+        let ages = &self.by_age[warp.index()][..usize::from(of.len) % (MOST + 1)];
         let mut oldest = ages.iter().copied().filter(|&l| ready >> l & 1 != 0);
-        (oldest.next(), oldest.next())
+        std::array::from_fn(|_| oldest.next().unwrap_or(NONE))
     }
 
     /// Whether the instruction at `location` is the oldest of `warp`.
     #[inline]
     pub fn is_oldest(&self, warp: WarpSlot, location: Location) -> bool {
-        self.by_age[warp.index() * self.size] == location
+        self.by_age[warp.index()][0] == location
     }
 
-    /// The oldest instruction of `warp`, if it may issue.
+    /// The oldest instruction of `warp`, if it may issue, else [`NONE`].
     #[inline]
-    pub fn oldest_ready(&self, warp: WarpSlot) -> Option<Location> {
-        let of = &self.warps[warp.index()];
-        let location = self.by_age[warp.index() * self.size];
-        (of.len > 0 && of.ready() >> location & 1 != 0).then_some(location)
+    pub fn oldest_ready(&self, warp: WarpSlot) -> Location {
+        let location = self.by_age[warp.index()][0];
+        // What is not taken is not ready either.
+        if self.warps[warp.index()].ready() >> location & 1 != 0 { location } else { NONE }
     }
 
     /// Why the oldest instruction of `warp`, which may not issue, may not; nothing if there is none.
     #[inline]
     pub fn oldest_stall(&self, window: Window<'_>, warp: WarpSlot) -> Option<Stall> {
         let of = &self.warps[warp.index()];
-        let location = self.by_age[warp.index() * self.size];
+        let location = self.by_age[warp.index()][0];
         if of.len == 0 {
             return None;
         }

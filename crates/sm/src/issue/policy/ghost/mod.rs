@@ -97,7 +97,7 @@ use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
-use issue_buffer::{IssueBuffer, Location};
+use issue_buffer::{IssueBuffer, Location, NONE};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, Persist, each};
 use precise::Translations;
@@ -141,9 +141,6 @@ struct Shared<M> {
     served: u32,
 }
 
-/// An entry of the instruction table and the next one.
-type TableEntries = (Option<Location>, Option<Location>);
-
 /// The issue design.
 #[derive(Debug)]
 pub struct Ghost<M: WarpMask = u64> {
@@ -171,7 +168,8 @@ pub struct Ghost<M: WarpMask = u64> {
     sync: PerWarp<InstId, M>,
     /// What the checkers hold: warp and location claimed.
     checked: Vec<(WarpSlot, Location)>,
-    table: PerWarp<TableEntries, M>,
+    /// The two entries of each warp in the instruction table, [`NONE`] where there is none.
+    table: PerWarp<[Location; 2], M>,
     candidate: PerWarp<Location, M>,
     heads: Heads<M>,
     translations: Option<Translations>,
@@ -193,18 +191,20 @@ impl<M: WarpMask> Ghost<M> {
     #[inline(always)]
     fn examine_here(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
-        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0.filter(|_| self.config.reorder));
-        let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
+        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w][0]);
+        let first = if self.config.reorder { first } else { NONE };
+        let (before, after) = if self.config.table_first { (first, oldest) } else { (oldest, first) };
+        let candidate = if before == NONE { after } else { before };
         let head = match candidate {
-            Some(location) => {
-                self.candidate[w] = location;
-                Head::ready(window.inst(self.isb.id(warp, location)).pipe)
-            }
-            None => match self.isb.oldest_stall(window, warp) {
+            NONE => match self.isb.oldest_stall(window, warp) {
                 Some(stall) => Head::stalled(stall),
                 None if (self.fetched | self.syncing).contains(warp) => Head::stalled(Stall::Design),
                 None => Head::EMPTY,
             },
+            location => {
+                self.candidate[w] = location;
+                Head::ready(window.inst(self.isb.id(warp, location)).pipe)
+            }
         };
         // The same pipe may mean another instruction, which the schedulers do not tell apart.
         self.heads.set(warp, head);
@@ -212,25 +212,18 @@ impl<M: WarpMask> Ghost<M> {
 
     /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
     fn schedule(&mut self, window: Window<'_>) {
-        let waiting = self.written | self.unfilled;
         for s in 0..self.schedulers {
             let Shared { warps, served, .. } = self.shared[s % SCHEDULERS];
-            // Most have none, in most cycles.
-            if !waiting.meets(warps) {
-                continue;
-            }
-            let Some(warp) =
-                (self.written & warps).next_after(served).or_else(|| (self.unfilled & warps).next_after(served))
-            else {
-                continue;
-            };
+            let (written, unfilled) = (self.written & warps, self.unfilled & warps);
+            let waiting = if written.is_empty() { unfilled } else { written };
+            let Some(warp) = waiting.next_after(served) else { continue };
             self.shared[s % SCHEDULERS].served = u32::from(warp.0);
             self.written.remove(warp);
             self.unfilled.remove(warp);
             let selected = self.isb.two_oldest(warp);
             let old = std::mem::replace(&mut self.table[warp.index()], selected);
             // The warp scheduler sees only the first of them, and not while the oldest instruction may issue.
-            if old.0 != selected.0 && (self.config.table_first || self.isb.oldest_ready(warp).is_none()) {
+            if old[0] != selected[0] && (self.config.table_first || self.isb.oldest_ready(warp) == NONE) {
                 self.examine(window, warp);
             }
         }
@@ -248,7 +241,7 @@ impl<M: WarpMask> Ghost<M> {
     #[inline(always)]
     fn enter_one(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
         self.isb.enter(window, warp, location);
-        if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
+        if self.table[warp.index()][1] == NONE && self.isb.any_ready(warp) {
             self.unfilled.insert(warp);
         }
         // Of the others the warp scheduler sees those that are in the table.
@@ -264,6 +257,7 @@ impl<M: WarpMask> Ghost<M> {
     }
 
     /// Instructions enter the checkers of each scheduler, its warps in turn.
+    #[inline(never)]
     fn check(&mut self, window: Window<'_>) {
         let checkable = self.checkable();
         for s in 0..self.schedulers {
@@ -281,6 +275,7 @@ impl<M: WarpMask> Ghost<M> {
     }
 
     /// The oldest instruction in the instruction buffer of `warp` enters a checker.
+    #[inline(always)]
     fn check_one(&mut self, window: Window<'_>, warp: WarpSlot) {
         let id = self.buffer.front(warp).expect("the buffer is not empty");
         self.buffer.pop(warp);
@@ -298,6 +293,7 @@ impl<M: WarpMask> Ghost<M> {
         self.checked.push((warp, location));
     }
 
+    #[inline(always)]
     fn claim(&mut self, flight: Flight<'_>) -> Location {
         let Flight { id, window, .. } = flight;
         let (loads, held) = self.translations.as_mut().map_or((0, false), |t| t.check(window, flight.warp, id));
@@ -305,6 +301,7 @@ impl<M: WarpMask> Ghost<M> {
     }
 
     /// Synchronisation enters issue buffers that have become empty.
+    #[inline(never)]
     fn synchronise(&mut self, window: Window<'_>) {
         for warp in (self.syncing & self.isb.empty).iter() {
             self.syncing.remove(warp);
@@ -363,7 +360,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             writing: M::NONE,
             sync: PerWarp::new(InstId(0)),
             checked: Vec::with_capacity(config.checkers as usize * schedulers),
-            table: PerWarp::new((None, None)),
+            table: PerWarp::new([NONE; 2]),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
             translations: config.precise.then(|| Translations::new(config.tlb_check_cycles)),
@@ -492,11 +489,12 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         debug_assert_eq!(self.isb.id(warp, location), id);
         self.issued += 1;
         self.reordered += u64::from(self.isb.issue(flight, location));
-        self.table[w] = match self.table[w] {
-            (first, second) if first == Some(location) => (second, None),
-            (first, second) if second == Some(location) => (first, None),
-            table => table,
-        };
+        let [first, second] = &mut self.table[w];
+        if *first == location {
+            (*first, *second) = (*second, NONE);
+        } else if *second == location {
+            *second = NONE;
+        }
         if self.isb.any_ready(warp) {
             self.unfilled.insert(warp);
         }
