@@ -108,7 +108,7 @@ impl SlotAccount {
     /// Most slots, rounded up to a power of two: schedulers times issue width.
     const MOST: usize = 64;
 
-    /// An account of `count` issue slots per cycle, [`Self::MOST`] at most.
+    /// An account of `count` issue slots per cycle, 64 at most.
     pub fn new(count: usize) -> Self {
         assert!(count <= Self::MOST, "{count} issue slots");
         Self {
