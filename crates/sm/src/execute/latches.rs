@@ -87,7 +87,8 @@ impl Latches {
     /// Pipes whose latch in `partition` takes no other instruction.
     #[inline]
     pub fn full_pipes(&self, partition: usize) -> PipeSet {
-        let is_full = |pipe: &Pipe| !self.has_room(self.id(*pipe, partition));
+        let has_room = self.rooms(partition);
+        let is_full = |pipe: &Pipe| !has_room(*pipe);
         Pipe::all().filter(is_full).fold(PipeSet::default(), PipeSet::with)
     }
 

@@ -70,8 +70,9 @@ impl<M: WarpMask> InstructionBuffer<M> {
         self.room
     }
 
-    /// Where in `behind` the ring of a warp has the place numbered `place`.
+    /// Where in `behind` the instruction of `warp` is that `place` others precede there.
     fn at(&self, warp: WarpSlot, place: u8) -> usize {
+        let place = self.queues[warp.index()].first.wrapping_add(place);
         warp.index() * self.stride + (usize::from(place) & (self.stride - 1))
     }
 
@@ -88,7 +89,7 @@ impl<M: WarpMask> InstructionBuffer<M> {
         let queue = &self.queues[warp.index()];
         (place < queue.len).then(|| match place.checked_sub(Queue::AHEAD) {
             None => queue.ahead(place),
-            Some(place) => self.behind[self.at(warp, queue.first.wrapping_add(place))],
+            Some(place) => self.behind[self.at(warp, place)],
         })
     }
 
@@ -98,8 +99,7 @@ impl<M: WarpMask> InstructionBuffer<M> {
         // Those before it move towards it, and the first place is free.
         for place in (Queue::AHEAD..=place).rev() {
             let before = self.get(warp, place - 1).expect("it is older");
-            let at = self.at(warp, self.queues[warp.index()].first.wrapping_add(place - Queue::AHEAD));
-            self.behind[at] = before;
+            self.put_behind(warp, place - Queue::AHEAD, before);
         }
         let queue = &mut self.queues[warp.index()];
         // The places up to the one that is free.
@@ -127,7 +127,7 @@ impl<M: WarpMask> InstructionBuffer<M> {
 
     #[inline(never)]
     fn put_behind(&mut self, warp: WarpSlot, place: u8, id: InstId) {
-        let at = self.at(warp, self.queues[warp.index()].first.wrapping_add(place));
+        let at = self.at(warp, place);
         self.behind[at] = id;
     }
 
@@ -150,7 +150,7 @@ impl<M: WarpMask> InstructionBuffer<M> {
     /// The oldest of those in the ring of `warp` leaves it.
     #[inline(never)]
     fn come_ahead(&mut self, warp: WarpSlot) {
-        let next = self.behind[self.at(warp, self.queues[warp.index()].first)];
+        let next = self.behind[self.at(warp, 0)];
         let queue = &mut self.queues[warp.index()];
         queue.put_ahead(Queue::AHEAD - 1, next);
         queue.first = queue.first.wrapping_add(1);

@@ -117,7 +117,7 @@ impl PortOrder {
         let mut waiting = wires.id_oc.occupied();
         let mut touched = 0;
         for _port in 0..pool.in_ports {
-            // Pipes that wait only in sub-cores without a free collector do so until the next round.
+            // Pipes that wait only in sub-cores without a free collector do so in the whole round.
             let mut pipes = waiting & pool.open & !self.held;
             if pipes == 0 {
                 break;
@@ -129,7 +129,7 @@ impl PortOrder {
                 let partition = wires.id_oc.partition(latch);
                 let free = pool.free & pool.of_partition[partition % PARTITIONS];
                 if free == 0 {
-                    // No collector comes free before the next round.
+                    // Until one of that sub-core is free, the pipe need not be looked at.
                     self.held_by[partition % PARTITIONS] |= mine;
                     self.held |= mine;
                     continue;
