@@ -110,7 +110,7 @@ pub fn hardware() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// All its mistakes, with line, column and a hint.
 pub fn load(name_or_path: impl AsRef<Path>) -> Result<GpuConfig, ConfigError> {
-    Raw::open(name_or_path)?.config()
+    Raw::open_values(name_or_path.as_ref())?.config()
 }
 
 /// Loads a description and changes some of its values: `sm.issue.schedulers=2`.
@@ -118,7 +118,7 @@ pub fn load(name_or_path: impl AsRef<Path>) -> Result<GpuConfig, ConfigError> {
 /// # Errors
 /// As [`load`] and [`with_overrides`].
 pub fn load_with<S: AsRef<str>>(name_or_path: impl AsRef<Path>, overrides: &[S]) -> Result<GpuConfig, ConfigError> {
-    let mut raw = Raw::open(name_or_path)?;
+    let mut raw = Raw::open_values(name_or_path.as_ref())?;
     with_overrides(&mut raw, overrides)?;
     raw.config()
 }

@@ -36,13 +36,26 @@ struct Entry {
     spot: Spot,
 }
 
+/// What is read of built-in descriptions. Other files are read, and checked, to their end.
+#[derive(Clone, Copy, Debug)]
+enum Extent {
+    All,
+    /// What is before their sources, which come last.
+    Values,
+}
+
 impl Raw {
     /// Finds a built-in description by its name, or reads a file.
     ///
     /// # Errors
     /// There is neither, or it is not TOML.
     pub fn open(name_or_path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        Self::open_nested(name_or_path.as_ref(), None, MAX_EXTENDS)
+        Self::open_nested(name_or_path.as_ref(), None, MAX_EXTENDS, Extent::All)
+    }
+
+    /// As [`Raw::open`], but without the sources of built-in descriptions, which are half of their text.
+    pub(crate) fn open_values(name_or_path: &Path) -> Result<Self, ConfigError> {
+        Self::open_nested(name_or_path, None, MAX_EXTENDS, Extent::Values)
     }
 
     /// The files that it was read from, with those of the descriptions that it extends.
@@ -55,12 +68,21 @@ impl Raw {
     /// # Errors
     /// It is not TOML: every syntax error with its place.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
-        Self::parse_nested(text, origin, None, MAX_EXTENDS)
+        Self::parse_nested(text, origin, None, MAX_EXTENDS, Extent::All)
     }
 
-    fn open_nested(name_or_path: &Path, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+    fn open_nested(
+        name_or_path: &Path,
+        beside: Option<&Path>,
+        extends_left: u32,
+        extent: Extent,
+    ) -> Result<Self, ConfigError> {
         if let Some(gpu) = builtin().iter().find(|b| Path::new(b.name) == name_or_path) {
-            return Self::parse_nested(gpu.text, &format!("gpus/{}.toml", gpu.name), None, extends_left);
+            let text = match extent {
+                Extent::All => gpu.text,
+                Extent::Values => gpu.text.split_once("\n[sources]\n").map_or(gpu.text, |(values, _)| values),
+            };
+            return Self::parse_nested(text, &format!("gpus/{}.toml", gpu.name), None, extends_left, extent);
         }
         let path = beside.map_or_else(|| name_or_path.to_owned(), |dir| dir.join(name_or_path));
         let shown = path.display().to_string();
@@ -79,12 +101,18 @@ impl Raw {
                 .at(Spot::whole(&shown))
                 .hint("a GPU description is a TOML file; docs/gpus.md describes it")
         })?;
-        let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left)?;
+        let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left, extent)?;
         raw.files.push(path);
         Ok(raw)
     }
 
-    fn parse_nested(text: &str, origin: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+    fn parse_nested(
+        text: &str,
+        origin: &str,
+        beside: Option<&Path>,
+        extends_left: u32,
+        extent: Extent,
+    ) -> Result<Self, ConfigError> {
         let file: Arc<str> = origin.into();
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut problems: Vec<Problem> = errors
@@ -113,11 +141,11 @@ impl Raw {
         // A map that is made of a list at once takes a fraction of the time of single insertions.
         let (values, sources) = (values.into_iter().collect(), sources.into_iter().collect());
         let own = Self { sources, values, files: Vec::new() };
-        own.over_base(beside, extends_left)
+        own.over_base(beside, extends_left, extent)
     }
 
     /// Lays this description over the one it extends, if it does.
-    fn over_base(mut self, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+    fn over_base(mut self, beside: Option<&Path>, extends_left: u32, extent: Extent) -> Result<Self, ConfigError> {
         let Some(Entry { value, spot }) = self.values.remove("extends") else {
             return Ok(self);
         };
@@ -130,7 +158,7 @@ impl Raw {
                 .hint("do two descriptions extend each other?")
                 .into());
         }
-        let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1)?;
+        let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1, extent)?;
         self.values.keys().filter_map(|path| schema::alternative(path)).for_each(|other| base.drop_value(other));
         base.values.append(&mut self.values);
         base.sources.append(&mut self.sources);

@@ -13,6 +13,8 @@ fn every_description_loads() {
     for gpu in all() {
         let loaded = config::load(gpu).unwrap_or_else(|e| panic!("{gpu}:\n{e}"));
         assert_eq!(loaded.name, gpu);
+        // With its sources, and without.
+        assert_eq!(Raw::open(gpu).unwrap().config().as_ref(), Ok(&loaded));
         loaded.check().unwrap();
         config::OpTable::of_ptx(&loaded.sm).unwrap();
         config::OpTable::of_machine_code(&loaded.sm).unwrap();

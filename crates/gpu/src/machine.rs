@@ -448,25 +448,21 @@ impl<C: Core> Control<C> {
         let end = window_end.min(limit).min(cut);
         self.dispatch(floor, end);
         let memory_parts = self.begin_memory(floor, window_end);
-        floor.each_unit().for_each(|mut unit| {
-            (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every);
-            unit.begin_window(start);
-        });
+        self.begin_units(floor, end);
         crew.begin_window(memory_parts);
         self.run_units(floor, crew, end);
         crew.end_window();
-        let fault = self.first_fault(floor);
-        if fault.is_none() {
-            self.catch_up(floor, self.now);
-        }
+        let fault = self.catch_up(floor);
         self.collect_samples(floor);
         if let Some(fault) = fault {
             // What came before the fault is visible.
             self.exchange(floor, self.now)?;
             return Err(fault);
         }
-        self.exchange(floor, NEVER)?;
-        self.retire(floor);
+        let with_ends = self.exchange(floor, NEVER)?;
+        if !with_ends.is_empty() {
+            self.retire(floor, &with_ends);
+        }
         Ok(self.now - start)
     }
 
@@ -490,13 +486,23 @@ impl<C: Core> Control<C> {
         memory.begin_window(self.now, window_end + self.window)
     }
 
+    /// The window begins for the units. Those that have work before `end` are its shift.
+    fn begin_units(&self, floor: &Floor<'_, C>, end: Cycle) {
+        let mut shift = write(&floor.shift);
+        shift.units.clear();
+        for (number, mut unit) in floor.each_unit().enumerate() {
+            (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every);
+            unit.begin_window(self.now);
+            if unit.has_work(end) {
+                shift.units.push(number);
+            }
+        }
+    }
+
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
     fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle) {
         let (start, mut is_first) = (self.now, true);
         let mut paused = Vec::new();
-        // The shift of the window before ends.
-        write(&floor.shift).units.clear();
-        write(&floor.shift).units.extend(0..floor.units.len());
         loop {
             // What gets no CTA has no reason to pause.
             let pause = end - start > 1 && self.dispatcher.has_work(start);
@@ -510,19 +516,16 @@ impl<C: Core> Control<C> {
                 break;
             }
         }
-        let last = floor.each_unit().filter_map(|unit| unit.ended).max();
         let is_over = floor.each_unit().all(|unit| !unit.has_threads());
-        self.now = last.filter(|_| is_over).map_or(end, |last| last + 1);
+        let last = if is_over { floor.each_unit().filter_map(|unit| unit.ended).max() } else { None };
+        self.now = last.map_or(end, |last| last + 1);
     }
 
     /// Those units of the shift that have anything to do before cycle `until` are the tasks of a round. Returns how many
     /// they are.
     fn hand_out(&mut self, floor: &Floor<'_, C>, until: Cycle, stop: StopAt) -> usize {
         let mut shift = write(&floor.shift);
-        shift.units.retain(|&unit| {
-            let unit = own(&floor.units[unit]);
-            unit.next_event() < until && unit.has_threads()
-        });
+        shift.units.retain(|&unit| own(&floor.units[unit]).has_work(until));
         if let Some(state) = &mut self.shuffle {
             shuffle(state, &mut shift.units);
         }
@@ -568,32 +571,38 @@ impl<C: Core> Control<C> {
         true
     }
 
-    /// Cores without threads do what replies bring them, up to cycle `end`.
-    fn catch_up(&self, floor: &Floor<'_, C>, end: Cycle) {
-        for unit in 0..floor.units.len() {
-            let due = own(&floor.units[unit]).next_event() < end;
-            if due {
-                floor.run_unit(unit, end, StopAt::End);
+    /// Cores without threads do what replies bring them, up to the present cycle. If there was a fault in the window they
+    /// do not: the first one is returned, that of the first core in the first cycle, after which it is now.
+    fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
+        let (mut faults, mut behind) = (Vec::new(), Vec::new());
+        for (number, mut unit) in floor.each_unit().enumerate() {
+            faults.extend(unit.fault.take());
+            if unit.next_event() < self.now {
+                behind.push(number);
             }
         }
-    }
-
-    /// The first fault of the window, that of the first core in the first cycle.
-    fn first_fault(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
-        let faults = floor.each_unit().filter_map(|mut unit| unit.fault.take());
-        let (cycle, _, fault) = faults.min_by_key(|&(cycle, core, _)| (cycle, core))?;
-        self.now = cycle + 1;
-        Some(fault)
+        let first = faults.into_iter().min_by_key(|&(cycle, core, _)| (cycle, core));
+        if let Some((cycle, _, fault)) = first {
+            self.now = cycle + 1;
+            return Some(fault);
+        }
+        behind.into_iter().for_each(|unit| floor.run_unit(unit, self.now, StopAt::End));
+        None
     }
 
     /// Cores and memory system exchange what they have for each other: messages, and what cores have written.
-    /// Operations that wait for this are performed if they are of a cycle before `end`.
-    fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<(), Box<Fault>> {
-        self.exchange_messages(floor, &mut write(&floor.memory));
-        let mut world = write(&floor.world);
+    /// Operations that wait for this are performed if they are of a cycle before `end`. Returns the units in which CTAs
+    /// have ended.
+    fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<Vec<usize>, Box<Fault>> {
+        let (mut memory, mut world) = (write(&floor.memory), write(&floor.world));
         let shared = &mut *world.0;
-        let mut waiting = Vec::new();
+        let (mut waiting, mut with_ends) = (Vec::new(), Vec::new());
         for (number, mut unit) in floor.each_unit().enumerate() {
+            let Unit { gate, ports, .. } = &mut **unit;
+            memory.exchange(number, gate, ports);
+            if unit.ended.is_some() {
+                with_ends.push(number);
+            }
             if !std::mem::take(&mut unit.has_run) {
                 continue;
             }
@@ -618,7 +627,7 @@ impl<C: Core> Control<C> {
             unit.cores[place].end_exchange(self.now);
             unit.wake(place, self.now);
         }
-        Ok(())
+        Ok(with_ends)
     }
 
     fn exchange_messages(&self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
@@ -628,13 +637,12 @@ impl<C: Core> Control<C> {
         }
     }
 
-    /// CTAs that have ended make room, kernels that have ended are reported.
-    fn retire(&mut self, floor: &Floor<'_, C>) {
+    /// CTAs that have ended, which are in `units`, make room; kernels that have ended are reported.
+    fn retire(&mut self, floor: &Floor<'_, C>, units: &[usize]) {
         let mut ended = Vec::new();
-        for mut unit in floor.each_unit() {
-            if unit.ended.take().is_none() {
-                continue;
-            }
+        for &number in units {
+            let mut unit = own(&floor.units[number]);
+            unit.ended = None;
             let first = unit.first;
             for (place, core) in unit.cores.iter_mut().enumerate() {
                 for cta in core.finished().drain(..) {

@@ -102,6 +102,11 @@ impl<C: Core> Unit<C> {
         !self.starts.is_empty() || self.cores.iter().any(C::has_threads)
     }
 
+    /// Whether it has threads, and they something to do before cycle `until`.
+    pub fn has_work(&self, until: Cycle) -> bool {
+        self.next_event() < until && self.has_threads()
+    }
+
     /// The next cycle in which anything can happen here, as long as nothing comes from outside.
     #[inline(never)]
     pub fn next_event(&self) -> Cycle {

@@ -84,6 +84,15 @@ impl BitSet {
         self.rest.fill(0);
     }
 
+    /// Removes all members, and calls `take` with each, smallest first.
+    #[inline]
+    pub fn take_all(&mut self, mut take: impl FnMut(usize)) {
+        set_bits(std::mem::take(&mut self.first)).for_each(&mut take);
+        for (i, word) in self.rest.iter_mut().enumerate() {
+            set_bits(std::mem::take(word)).for_each(|bit| take((i + 1) * 64 + bit));
+        }
+    }
+
     /// Adds all members of `other`; returns whether that changed the set. Bounds must agree.
     pub fn union_with(&mut self, other: &Self) -> bool {
         debug_assert_eq!(self.words(), other.words());

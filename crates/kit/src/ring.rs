@@ -57,7 +57,7 @@ impl<T: Copy> Ring<T> {
     fn grow(&mut self, filler: T) {
         let at = self.first.checked_rem(self.slots.len()).unwrap_or(0);
         self.slots.rotate_left(at);
-        self.slots.resize((2 * self.len).max(4), filler);
+        self.slots.resize((2 * self.slots.len()).max(4), filler);
         self.first = 0;
     }
 
@@ -91,12 +91,24 @@ impl<T: Copy> Ring<T> {
 
     /// Moves all entries to the end of `other`.
     pub fn append_to(&mut self, other: &mut Self) {
+        if self.is_empty() {
+            return;
+        }
         if other.is_empty() {
             std::mem::swap(self, other);
             return;
         }
-        self.iter().for_each(|&entry| other.push_back(entry));
-        self.drop_front(self.len);
+        while let Some(&filler) = self.front().filter(|_| other.len + self.len > other.slots.len()) {
+            other.grow(filler);
+        }
+        while self.len > 0 {
+            // As many as are together both here and there.
+            let (from, to) = (self.place(0), other.place(other.len));
+            let count = self.len.min(self.slots.len() - from).min(other.slots.len() - to);
+            other.slots[to..to + count].copy_from_slice(&self.slots[from..from + count]);
+            other.len += count;
+            self.drop_front(count);
+        }
     }
 
     /// Removes the `count` oldest entries, which there must be.
@@ -179,6 +191,19 @@ mod tests {
                 10 if model.len() > 2 => {
                     ring.drop_front(2);
                     model.drain(..2);
+                }
+                11 => {
+                    // Storage of any size and turn on both sides.
+                    let mut more: Ring<_> = Ring::new();
+                    for j in 0..(state >> 40 & 15) as i32 {
+                        more.push_back(-j);
+                        if j % 3 == 0 {
+                            more.pop_front();
+                        }
+                    }
+                    model.extend(more.iter());
+                    more.append_to(&mut ring);
+                    assert!(more.is_empty());
                 }
                 9 if !model.is_empty() => {
                     let at = (state >> 33) as usize % model.len();

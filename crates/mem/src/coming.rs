@@ -30,12 +30,6 @@ impl Coming {
         self.first
     }
 
-    /// Whether it is known when the next packet of `input` comes.
-    #[inline]
-    pub fn contains(&self, input: usize) -> bool {
-        self.at[input] != NEVER
-    }
-
     /// The next packet of `input`, of which that is not known, comes in cycle `at`.
     #[inline]
     pub fn insert(&mut self, input: usize, at: u64) {
@@ -96,7 +90,6 @@ mod tests {
         assert_eq!(due(&mut coming, 9), (vec![], 10));
         assert_eq!(due(&mut coming, 10), (vec![70, 99], 20));
         coming.insert(70, 30);
-        assert!(coming.contains(3) && coming.contains(70) && !coming.contains(99));
         assert_eq!(due(&mut coming, 26), (vec![3], 30));
         assert_eq!(due(&mut coming, 40), (vec![70], NEVER));
         coming.insert(5, 300);

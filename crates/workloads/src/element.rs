@@ -2,14 +2,14 @@
 
 use num::Rounding;
 use num::half::{self, Bf16, F16};
+use std::borrow::Cow;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A type that buffers hold and Rust has.
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub trait Element: Copy + PartialEq + std::fmt::Debug {
+pub trait Element: Copy + PartialEq + std::fmt::Debug + FromBytes + IntoBytes + Immutable {
     const BYTES: usize;
-    /// The values as device memory holds them, little-endian.
-    fn bytes_of(values: &[Self]) -> Vec<u8>;
-    /// Reads the value from exactly [`Self::BYTES`] bytes.
+    /// Reads the value from exactly [`Self::BYTES`] bytes, little-endian as in device memory.
     fn get(bytes: &[u8]) -> Self;
 }
 
@@ -17,12 +17,6 @@ macro_rules! elements {
     ($($t:ty)*) => {$(
         impl Element for $t {
             const BYTES: usize = size_of::<$t>();
-            fn bytes_of(values: &[Self]) -> Vec<u8> {
-                let mut bytes = vec![0; values.len() * Self::BYTES];
-                let (places, _) = bytes.as_chunks_mut();
-                places.iter_mut().zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
-                bytes
-            }
             fn get(bytes: &[u8]) -> Self {
                 Self::from_le_bytes(bytes.try_into().expect("exact size"))
             }
@@ -32,13 +26,25 @@ macro_rules! elements {
 elements!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// All values as little-endian bytes.
-pub fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
-    T::bytes_of(values)
+pub fn to_bytes<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        return Cow::Borrowed(values.as_bytes());
+    }
+    let reversed = values.iter().flat_map(|value| value.as_bytes().iter().rev().copied());
+    Cow::Owned(reversed.collect())
 }
 
-/// Values from little-endian bytes; a remainder is left out.
-pub fn from_bytes<T: Element>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(T::BYTES).map(T::get).collect()
+/// `count` values whose little-endian bytes `read` fills in.
+///
+/// # Errors
+/// Those of `read`.
+pub fn read_values<T: Element, E>(count: usize, read: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Vec<T>, E> {
+    let mut values = vec![T::new_zeroed(); count];
+    read(values.as_mut_bytes())?;
+    if cfg!(target_endian = "big") {
+        values.iter_mut().for_each(|value| *value = T::get(value.as_bytes()));
+    }
+    Ok(values)
 }
 
 /// A number of any element type.
@@ -225,7 +231,13 @@ mod tests {
             }
             assert_eq!(ScalarType::parse(ty.name()), Some(ty));
         }
-        assert_eq!(from_bytes::<i32>(&to_bytes(&[1, -2, i32::MAX])), [1, -2, i32::MAX]);
+        let bytes = to_bytes(&[1, -2, i32::MAX]);
+        assert_eq!(*bytes, [1, 0, 0, 0, 254, 255, 255, 255, 255, 255, 255, 127]);
+        let read = |out: &mut [u8]| {
+            out.copy_from_slice(&bytes);
+            Ok::<_, ()>(())
+        };
+        assert_eq!(read_values(3, read), Ok(vec![1, -2, i32::MAX]));
     }
 
     #[test]

@@ -386,9 +386,8 @@ impl Run<'_> {
 
     /// All of a buffer, after all launches so far.
     pub fn download<T: Element>(&mut self, buffer: Buffer) -> Result<Vec<T>, WorkloadError> {
-        let mut bytes = vec![0; buffer.bytes as usize];
-        self.device.read(buffer, 0, &mut bytes)?;
-        Ok(element::from_bytes(&bytes))
+        let count = buffer.bytes as usize / T::BYTES;
+        Ok(element::read_values(count, |bytes| self.device.read(buffer, 0, bytes))?)
     }
 
     /// Launches a kernel without dynamic shared memory.

@@ -242,6 +242,15 @@ impl Tags {
 
     /// Adds a line to `set`.
     fn add_line(&mut self, set: u32) {
+        let count = self.lines.len();
+        if count == self.lines.capacity() {
+            // Fourfold, since to grow is to copy; what is not used takes no memory of the host's.
+            let more = (3 * count).max(16);
+            self.lines.reserve_exact(more);
+            if self.holds_writes {
+                self.dirty_bytes.reserve_exact(more);
+            }
+        }
         self.replacement.add_line(set, self.used_ways[set as usize]);
         self.used_ways[set as usize] += 1;
         self.lines.push(Line::empty(set));

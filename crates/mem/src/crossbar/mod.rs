@@ -205,6 +205,30 @@ mod tests {
     }
 
     #[test]
+    fn a_head_goes_in_its_cycle_or_later() {
+        for arbiter in Arbiter::ALL {
+            let (mut crossbar, mut queues) = network(arbiter, 1, &[&[0], &[0]]);
+            let mut packets = |cycle, now| {
+                crossbar.transfer(cycle, now, &mut queues);
+                crossbar.counters().packets
+            };
+            assert_eq!((packets(0, 0), packets(1, 0)), (1, 2), "{arbiter:?}");
+            queues.queues[0].push_back(0);
+            queues.queues[1].push_back(0);
+            crossbar.announce(0, 0, 1);
+            crossbar.announce(1, 0, 3);
+            assert!(crossbar.has_head(0) && crossbar.has_head(1) && crossbar.next_head() == 1);
+            // The crossbar's clock is the faster one.
+            let passed = [(2, 0), (3, 1), (4, 1), (5, 2), (6, 3)].map(|(cycle, now)| {
+                crossbar.transfer(cycle, now, &mut queues);
+                crossbar.counters().packets
+            });
+            assert_eq!(passed, [2, 3, 3, 3, 4], "{arbiter:?}");
+            assert!(!crossbar.has_head(0) && !crossbar.has_head(1));
+        }
+    }
+
+    #[test]
     fn each_output_takes_one_packet_a_cycle_and_stops_when_full() {
         for arbiter in Arbiter::ALL {
             let (mut crossbar, mut queues) = network(arbiter, 2, &[&[0, 0, 0, 0, 0], &[1, 1, 1, 1, 1]]);

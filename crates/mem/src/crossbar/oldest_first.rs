@@ -19,7 +19,7 @@ pub(super) struct OldestFirst {
 
 impl OldestFirst {
     fn note_new_heads(&mut self, cycle: u64, ports: &Ports) {
-        for input in ports.heads.iter() {
+        for input in ports.heads() {
             if self.aged.insert(input) {
                 self.since[input] = cycle;
             }

@@ -22,6 +22,9 @@ kit::counters! {
 /// Bytes of a packet beside its data (GPGPU-Sim: `READ_PACKET_SIZE`, `WRITE_PACKET_SIZE`).
 const HEADER_BYTES: u32 = 8;
 
+/// Number of no output.
+const NO_OUTPUT: u16 = u16::MAX;
+
 /// A packet that leaves its input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
@@ -70,13 +73,13 @@ pub(super) trait Arbiter {
 #[derive(Clone, Debug)]
 pub(super) struct Ports {
     pub inputs: usize,
-    /// Inputs whose head may go.
-    pub heads: BitSet,
-    /// The output of each head.
+    /// The output of each input's head; [`NO_OUTPUT`] if the head is not known.
     pub head_to: Box<[u16]>,
-    /// Inputs whose head may go later, and the present cycle.
+    /// Inputs whose head may go from the next cycle on, and those whose head may go later.
+    soon: BitSet,
     coming: Coming,
-    now: u64,
+    /// The cycle after the present one.
+    next: u64,
     /// Outputs of some head.
     pub requested: BitSet,
     pub outputs: Box<[Output]>,
@@ -90,10 +93,10 @@ impl Ports {
         let output = Output { requests: BitSet::new(inputs), request_count: 0, queued: 0 };
         Self {
             inputs,
-            heads: BitSet::new(inputs),
-            head_to: vec![0; inputs].into(),
+            head_to: vec![NO_OUTPUT; inputs].into(),
+            soon: BitSet::new(inputs),
             coming: Coming::new(inputs),
-            now: 0,
+            next: 0,
             requested: BitSet::new(outputs),
             outputs: vec![output; outputs].into(),
             output_limit: config.output_buffer_packets.max(1) as usize,
@@ -105,30 +108,42 @@ impl Ports {
     /// Begins cycle `now`, in which further heads may go.
     #[inline]
     pub fn begin(&mut self, now: u64) {
-        self.now = now;
-        let Self { heads, head_to, coming, requested, outputs, .. } = self;
-        coming.take_due(now, |input| {
-            heads.insert(input);
-            offer(input, head_to[input].into(), requested, outputs);
-        });
+        let Self { head_to, soon, coming, next, requested, outputs, .. } = self;
+        let mut come = |input: usize| offer(input, head_to[input].into(), requested, outputs);
+        // A crossbar may have several cycles in one of the clock that heads go by.
+        if *next <= now {
+            soon.take_all(&mut come);
+            *next = now + 1;
+        }
+        coming.take_due(now, come);
     }
 
     /// The first cycle in which another head may go: exact or early.
     #[inline]
     pub fn next_head(&self) -> u64 {
-        self.coming.first()
+        if self.soon.is_empty() { self.coming.first() } else { self.next }
     }
 
     /// Whether the head of `input` is known.
     #[inline]
     pub fn has_head(&self, input: usize) -> bool {
-        self.heads.contains(input) || self.coming.contains(input)
+        self.head_to[input] != NO_OUTPUT
     }
 
     /// The head of `input`, which was not known, is for `output` and may go from cycle `from` on.
+    #[inline]
     pub fn announce(&mut self, input: usize, output: usize, from: u64) {
         self.head_to[input] = output as u16;
-        self.coming.insert(input, from);
+        if from <= self.next {
+            self.soon.insert(input);
+        } else {
+            self.coming.insert(input, from);
+        }
+    }
+
+    /// Inputs whose head may go.
+    pub fn heads(&self) -> impl Iterator<Item = usize> {
+        self.requested.iter().flat_map(|output| self.outputs[output].requests.iter())
     }
 
     #[inline]
@@ -147,19 +162,19 @@ impl Ports {
         self.counters.flits += if bytes <= self.flit_bytes { 1 } else { bytes.div_ceil(self.flit_bytes).into() };
         let to = &mut self.outputs[output];
         to.queued += 1;
-        let now = self.now;
+        let later = self.next;
         match next {
-            Some((next_to, from)) if from <= now && next_to == output => {}
-            Some((next_to, from)) if from <= now => {
+            Some((next_to, from)) if from < later && next_to == output => {}
+            Some((next_to, from)) if from < later => {
                 to.withdraw(input, output, &mut self.requested);
                 self.head_to[input] = next_to as u16;
                 offer(input, next_to, &mut self.requested, &mut self.outputs);
             }
             _ => {
                 to.withdraw(input, output, &mut self.requested);
-                self.heads.remove(input);
-                if let Some((next_to, from)) = next {
-                    self.announce(input, next_to, from);
+                match next {
+                    Some((next_to, from)) => self.announce(input, next_to, from),
+                    None => self.head_to[input] = NO_OUTPUT,
                 }
             }
         }
@@ -177,5 +192,5 @@ fn offer(input: usize, output: usize, requested: &mut BitSet, outputs: &mut [Out
 
 kit::persist! {
     struct Output { requests, request_count, queued }
-    struct Ports { heads, head_to, coming, requested, outputs, counters; skip now, inputs, output_limit, flit_bytes }
+    struct Ports { head_to, soon, coming, requested, outputs, counters; skip next, inputs, output_limit, flit_bytes }
 }

@@ -7,20 +7,23 @@ use kit::BitSet;
 
 #[derive(Clone, Debug)]
 pub(super) struct RoundRobin {
-    /// Outputs served in this cycle.
+    /// Inputs whose head may go, and outputs served in this cycle.
+    heads: BitSet,
     served: BitSet,
 }
 
 impl Arbiter for RoundRobin {
-    fn new(_inputs: usize, outputs: usize) -> Self {
-        Self { served: BitSet::new(outputs) }
+    fn new(inputs: usize, outputs: usize) -> Self {
+        Self { heads: BitSet::new(inputs), served: BitSet::new(outputs) }
     }
 
     fn arbitrate(&mut self, cycle: u64, ports: &mut Ports, source: &mut impl Source) {
         let start = (cycle % ports.inputs as u64) as usize;
         self.served.clear();
+        self.heads.clear();
+        ports.heads().for_each(|input| _ = self.heads.insert(input));
         for (mut from, end) in [(start, ports.inputs), (0, start)] {
-            while let Some(input) = ports.heads.next(from).filter(|&i| i < end) {
+            while let Some(input) = self.heads.next(from).filter(|&i| i < end) {
                 from = input + 1;
                 let output = usize::from(ports.head_to[input]);
                 if self.served.contains(output) {
@@ -37,5 +40,5 @@ impl Arbiter for RoundRobin {
 }
 
 kit::persist! {
-    struct RoundRobin { served }
+    struct RoundRobin { served; skip heads }
 }

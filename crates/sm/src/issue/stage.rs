@@ -134,7 +134,7 @@ impl<D: CoreDesign> IssueStage<D> {
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let (turn, count) = (state.active_cycles(w.tick.now), self.count);
         // A division takes the host long.
-        let first = if count == 4 { turn as usize % 4 } else { (turn % count as u64) as usize };
+        let first = if count.is_power_of_two() { turn as usize & (count - 1) } else { (turn % count as u64) as usize };
         self.runnable = std::mem::take(&mut state.dirty);
         self.free = state.warps.free();
         for turn in first..first + count {

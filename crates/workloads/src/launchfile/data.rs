@@ -180,7 +180,7 @@ mod tests {
     fn npy_as_numpy_writes_it() {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
         let size = (header.len() as u16).to_le_bytes();
-        let values = to_bytes(&[1.0f32, 2.0, 3.0, 4.0]);
+        let values = to_bytes(&[1.0f32, 2.0, 3.0, 4.0]).into_owned();
         let file = [b"\x93NUMPY\x01\x00", &size[..], header.as_bytes(), &values].concat();
         assert_eq!(decode_npy(&file, None), Ok(Data { ty: Some(ScalarType::F32), bytes: values }));
         let error = decode_npy(&file, Some(ScalarType::I32)).unwrap_err();
@@ -206,7 +206,7 @@ mod tests {
     fn texts() {
         let path = Path::new("x.TXT");
         let data = decode(path, b"1, 2.0 # two\n-3;4", Some(ScalarType::I32)).unwrap();
-        assert_eq!(data.bytes, to_bytes(&[1i32, 2, -3, 4]));
+        assert_eq!(data.bytes, *to_bytes(&[1i32, 2, -3, 4]));
         assert_eq!(encode(path, &data.bytes, ScalarType::I32), b"1\n2\n-3\n4\n");
         let error = decode(path, b"1\n2.5", Some(ScalarType::I32)).unwrap_err();
         assert_eq!(error, "line 2: `2.5` is not an i32");
@@ -216,7 +216,8 @@ mod tests {
     fn listings() {
         let few = to_bytes(&[0.1f32, 1e30, f32::NAN]);
         assert_eq!(listing("x", &few, ScalarType::F32, 2), "x: 3 x f32 = [0.1, 1e30, ...]");
-        let many = to_bytes(&(0..20).collect::<Vec<i32>>());
+        let many: Vec<i32> = (0..20).collect();
+        let many = to_bytes(&many);
         let expected = "n: 20 x i32\n  [0] 0 1 2 3 4 5 6 7\n  [8] 8 9\n  ... 10 more";
         assert_eq!(listing("n", &many, ScalarType::I32, 10), expected);
     }
