@@ -102,7 +102,7 @@ impl<C: Core> Unit<C> {
         !self.starts.is_empty() || self.cores.iter().any(C::has_threads)
     }
 
-    /// Whether it has threads, and they something to do before cycle `until`.
+    /// Whether it has threads, and something to do before cycle `until`.
     pub fn has_work(&self, until: Cycle) -> bool {
         self.next_event() < until && self.has_threads()
     }
