@@ -571,8 +571,8 @@ impl<C: Core> Control<C> {
         true
     }
 
-    /// Cores without threads do what replies bring them, up to the present cycle. If there was a fault in the window they
-    /// do not: the first one is returned, that of the first core in the first cycle, after which it is now.
+    /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
+    /// and it is returned: of several that of the first core in the first cycle. The present cycle is the one after it then.
     fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
         let (mut faults, mut behind) = (Vec::new(), Vec::new());
         for (number, mut unit) in floor.each_unit().enumerate() {

@@ -98,8 +98,8 @@ impl<T: Copy> Ring<T> {
             std::mem::swap(self, other);
             return;
         }
-        while let Some(&filler) = self.front().filter(|_| other.len + self.len > other.slots.len()) {
-            other.grow(filler);
+        while other.slots.len() < other.len + self.len {
+            other.grow(self.slots[0]);
         }
         while self.len > 0 {
             // As many as are together both here and there.
