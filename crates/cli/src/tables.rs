@@ -59,7 +59,7 @@ pub fn of_run(report: &Report) -> Vec<RunRow<'_>> {
 type Figure<'a> = (&'a str, &'static str, Value);
 
 fn statistics(stats: &Stats) -> impl Iterator<Item = Figure<'_>> {
-    stats.0.iter().map(|(info, value)| (info.name.as_str(), info.unit, *value))
+    stats.0.iter().map(|(info, value)| (&*info.name, info.unit, *value))
 }
 
 /// What a launch has beside statistics.

@@ -53,7 +53,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(file: &Arc<str>, text: &str) -> Self {
-        let after = text.match_indices('\n').map(|(i, _)| i + 1);
+        let after = memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1);
         let starts = std::iter::once(0).chain(after).collect();
         Self { file: file.clone(), text: text.into(), starts, last: Cell::new((0, 0)) }
     }

@@ -18,6 +18,7 @@
 
 mod derived;
 mod error;
+mod flattened;
 pub mod import;
 pub mod model;
 mod node;

@@ -2,6 +2,7 @@
 //! source, before anything has been checked.
 
 use crate::error::{ConfigError, Lines, Problem, Spot};
+use crate::flattened::{Given, values_of};
 use crate::node::{Node, nested};
 use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, quantity, validate};
@@ -28,6 +29,8 @@ pub struct Raw {
     sources: BTreeMap<String, String>,
     /// The files that it was read from.
     files: Vec<PathBuf>,
+    /// Each key is right by itself, and none is missing.
+    is_checked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,26 +39,33 @@ struct Entry {
     spot: Spot,
 }
 
-/// What is read of built-in descriptions. Other files are read, and checked, to their end.
-#[derive(Clone, Copy, Debug)]
-enum Extent {
-    All,
-    /// What is before their sources, which come last.
-    Values,
-}
-
 impl Raw {
     /// Finds a built-in description by its name, or reads a file.
     ///
     /// # Errors
     /// There is neither, or it is not TOML.
     pub fn open(name_or_path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        Self::open_nested(name_or_path.as_ref(), None, MAX_EXTENDS, Extent::All)
+        Self::open_nested(name_or_path.as_ref(), None, MAX_EXTENDS)
     }
 
-    /// As [`Raw::open`], but without the sources of built-in descriptions, which are half of their text.
+    /// As [`Raw::open`], but a built-in description is neither parsed nor checked, and has no sources.
     pub(crate) fn open_values(name_or_path: &Path) -> Result<Self, ConfigError> {
-        Self::open_nested(name_or_path, None, MAX_EXTENDS, Extent::Values)
+        name_or_path.to_str().and_then(Self::flattened).map_or_else(|| Self::open(name_or_path), Ok)
+    }
+
+    /// The values of the built-in description `name`. A test checks them all.
+    fn flattened(name: &str) -> Option<Self> {
+        let gpu = builtin().iter().find(|gpu| gpu.name == name)?;
+        let lines = Lines::new(&file_of(gpu.name).into(), gpu.text);
+        let entry = |&(path, constant, offset): &Given| {
+            (path.to_owned(), Entry { value: renamed(path, constant.into()), spot: lines.spot(offset) })
+        };
+        let mut own =
+            Self { values: values_of(name)?.iter().map(entry).collect(), is_checked: true, ..Self::default() };
+        match own.values.remove("extends") {
+            None => Some(own),
+            Some(Entry { value, .. }) => Some(own.over(Self::flattened(value.as_str()?)?)),
+        }
     }
 
     /// The files that it was read from, with those of the descriptions that it extends.
@@ -68,21 +78,12 @@ impl Raw {
     /// # Errors
     /// It is not TOML: every syntax error with its place.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
-        Self::parse_nested(text, origin, None, MAX_EXTENDS, Extent::All)
+        Self::parse_nested(text, origin, None, MAX_EXTENDS)
     }
 
-    fn open_nested(
-        name_or_path: &Path,
-        beside: Option<&Path>,
-        extends_left: u32,
-        extent: Extent,
-    ) -> Result<Self, ConfigError> {
+    fn open_nested(name_or_path: &Path, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
         if let Some(gpu) = builtin().iter().find(|b| Path::new(b.name) == name_or_path) {
-            let text = match extent {
-                Extent::All => gpu.text,
-                Extent::Values => gpu.text.split_once("\n[sources]\n").map_or(gpu.text, |(values, _)| values),
-            };
-            return Self::parse_nested(text, &format!("gpus/{}.toml", gpu.name), None, extends_left, extent);
+            return Self::parse_nested(gpu.text, &file_of(gpu.name), None, extends_left);
         }
         let path = beside.map_or_else(|| name_or_path.to_owned(), |dir| dir.join(name_or_path));
         let shown = path.display().to_string();
@@ -101,18 +102,12 @@ impl Raw {
                 .at(Spot::whole(&shown))
                 .hint("a GPU description is a TOML file; docs/gpus.md describes it")
         })?;
-        let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left, extent)?;
+        let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left)?;
         raw.files.push(path);
         Ok(raw)
     }
 
-    fn parse_nested(
-        text: &str,
-        origin: &str,
-        beside: Option<&Path>,
-        extends_left: u32,
-        extent: Extent,
-    ) -> Result<Self, ConfigError> {
+    fn parse_nested(text: &str, origin: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
         let file: Arc<str> = origin.into();
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut problems: Vec<Problem> = errors
@@ -140,12 +135,12 @@ impl Raw {
         ConfigError::unless_none(problems)?;
         // A map that is made of a list at once takes a fraction of the time of single insertions.
         let (values, sources) = (values.into_iter().collect(), sources.into_iter().collect());
-        let own = Self { sources, values, files: Vec::new() };
-        own.over_base(beside, extends_left, extent)
+        let own = Self { sources, values, ..Self::default() };
+        own.over_base(beside, extends_left)
     }
 
     /// Lays this description over the one it extends, if it does.
-    fn over_base(mut self, beside: Option<&Path>, extends_left: u32, extent: Extent) -> Result<Self, ConfigError> {
+    fn over_base(mut self, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
         let Some(Entry { value, spot }) = self.values.remove("extends") else {
             return Ok(self);
         };
@@ -158,12 +153,16 @@ impl Raw {
                 .hint("do two descriptions extend each other?")
                 .into());
         }
-        let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1, extent)?;
+        Ok(self.over(Self::open_nested(Path::new(&base), beside, extends_left - 1)?))
+    }
+
+    /// This description over `base`.
+    fn over(mut self, mut base: Self) -> Self {
         self.values.keys().filter_map(|path| schema::alternative(path)).for_each(|other| base.drop_value(other));
         base.values.append(&mut self.values);
         base.sources.append(&mut self.sources);
         base.files.append(&mut self.files);
-        Ok(base)
+        base
     }
 
     /// Carries out an assignment `key=value` from the command line. Words need no quotes, and numbers may have units.
@@ -171,6 +170,7 @@ impl Raw {
     /// # Errors
     /// No such key (with the nearest one), or a value of the wrong kind.
     pub fn set(&mut self, assignment: &str) -> Result<(), Problem> {
+        self.is_checked = false;
         let spot = Spot::whole(&format!("--set {}", excerpt(assignment)));
         let (key, text) = assignment.split_once('=').ok_or_else(|| {
             Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
@@ -263,7 +263,7 @@ impl Raw {
     /// # Errors
     /// Everything that is wrong, each with its place.
     pub fn config(&self) -> Result<GpuConfig, ConfigError> {
-        let (mut problems, readable) = self.check_keys();
+        let (mut problems, readable) = if self.is_checked { (Vec::new(), true) } else { self.check_keys() };
         if readable {
             match GpuConfig::deserialize(self.nested()) {
                 Ok(config) => {
@@ -401,6 +401,11 @@ impl Raw {
             }
         }
     }
+}
+
+/// The file of the built-in description `name`, as messages name it.
+fn file_of(name: &str) -> String {
+    format!("gpus/{name}.toml")
 }
 
 fn unknown(path: &str) -> Problem {

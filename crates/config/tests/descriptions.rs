@@ -13,7 +13,7 @@ fn every_description_loads() {
     for gpu in all() {
         let loaded = config::load(gpu).unwrap_or_else(|e| panic!("{gpu}:\n{e}"));
         assert_eq!(loaded.name, gpu);
-        // With its sources, and without.
+        // As its file is parsed and checked, and as it was flattened.
         assert_eq!(Raw::open(gpu).unwrap().config().as_ref(), Ok(&loaded));
         loaded.check().unwrap();
         config::OpTable::of_ptx(&loaded.sm).unwrap();

@@ -21,6 +21,9 @@
 //!   would be full ([`mem::Drain`]).
 //! - While other kernels run, a kernel counts as ended at the window's end.
 //!
+//! What a unit without work costs is left out, which changes nothing: it is not looked at until a CTA or a reply comes,
+//! and its cores need not have been made ([`Machine::made_lazily`]).
+//!
 //! Cores that run in step ([`Core::IN_STEP`]), textures (which skip the latency path) and an L2 without a latency have
 //! windows of one cycle, one part after the other.
 
@@ -142,6 +145,16 @@ impl<'a, C: Core> Floor<'a, C> {
     fn each_unit(&self) -> impl Iterator<Item = MutexGuard<'_, &'a mut Unit<C>>> {
         self.units.iter().map(own)
     }
+
+    /// How many cores have not been made.
+    fn unmade(&self) -> usize {
+        self.each_unit().filter(|unit| unit.cores.is_empty()).map(|unit| unit.ports.len()).sum()
+    }
+
+    /// The units in `set`, with their numbers.
+    fn units_in(&self, set: &BitSet) -> impl Iterator<Item = (usize, MutexGuard<'_, &'a mut Unit<C>>)> {
+        set.iter().map(|number| (number, own(&self.units[number])))
+    }
 }
 
 /// What decides what happens when: dispatch, the time, what is counted of kernels.
@@ -161,6 +174,8 @@ pub(crate) struct Control<C: Core> {
     pub(crate) window: Cycle,
     /// Cores that may have room for a CTA.
     pub(crate) room: BitSet,
+    /// Units that are looked at in each window. The others have nothing to do until they get a CTA or a reply.
+    pub(crate) awake: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
     pub(crate) kernel_ready: Cycle,
     pub(crate) waiting: Waiting<C::Counters>,
@@ -182,6 +197,33 @@ pub(crate) struct Control<C: Core> {
     pub(crate) sampled: Snapshot<C::Counters>,
     pub(crate) samples: Vec<Snapshot<C::Counters>>,
     pub(crate) most_samples: usize,
+
+    /// The cores that have not been made, if there may be any.
+    pub(crate) unmade: Option<Unmade<C>>,
+}
+
+/// Cores that have had nothing to do since the beginning.
+pub(crate) struct Unmade<C> {
+    make: Box<dyn FnMut(usize) -> C + Send>,
+    /// One that stays so: it counts for each of them.
+    idle: Option<Box<C>>,
+}
+
+impl<C: Core> Unmade<C> {
+    /// Makes the cores of `unit`, if they are not there.
+    fn make_cores(&mut self, unit: &mut Unit<C>) {
+        if unit.cores.is_empty() {
+            // Each is made where it stays, since it is large.
+            unit.cores = (unit.first..unit.first + unit.ports.len()).map(&mut self.make).collect();
+        }
+    }
+
+    /// One of them, which has done the cycles before `upto`.
+    fn idle(&mut self, upto: Cycle) -> &C {
+        let idle = self.idle.get_or_insert_with(|| Box::new((self.make)(0)));
+        idle.settle(upto);
+        idle
+    }
 }
 
 impl<C: Core> Machine<C> {
@@ -191,16 +233,37 @@ impl<C: Core> Machine<C> {
         shared: C::Shared,
         cores: impl IntoIterator<Item = C, IntoIter: ExactSizeIterator>,
     ) -> Self {
+        let mut cores = cores.into_iter();
+        let mut machine = Self::without_cores(config, shared, cores.len());
+        for unit in &mut machine.units {
+            unit.cores.extend(cores.by_ref().take(unit.ports.len()));
+        }
+        machine
+    }
+
+    /// An idle GPU of `count` cores, each of which `make` makes of its number: those of a cluster when it may get its
+    /// first CTA. Making an SM takes as long as simulating some dozen instructions, and small grids leave most SMs
+    /// without a CTA.
+    pub fn made_lazily(
+        config: &GpuConfig,
+        shared: C::Shared,
+        count: usize,
+        make: impl FnMut(usize) -> C + Send + 'static,
+    ) -> Self {
+        let mut machine = Self::without_cores(config, shared, count);
+        machine.control.unmade = Some(Unmade { make: Box::new(make), idle: None });
+        machine
+    }
+
+    fn without_cores(config: &GpuConfig, shared: C::Shared, count: usize) -> Self {
         let timing = LaunchTiming {
             kernel_cycles: config.kernel_latency_cycles().into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
-        // Each core is made where it stays, since it is large.
-        let mut cores = cores.into_iter();
-        let (count, per_unit) = (cores.len(), config.sms_per_cluster as usize);
+        let per_unit = config.sms_per_cluster as usize;
         let mut memory = MemorySystem::new(config);
-        let unit = |unit| Unit::new(config, unit, unit * per_unit, cores.by_ref().take(per_unit).collect());
+        let unit = |unit| Unit::new(config, unit, unit * per_unit, per_unit.min(count - unit * per_unit));
         let control = Control {
             dispatcher: Dispatcher::new(timing, count / per_unit, per_unit),
             cores_per_unit: per_unit,
@@ -212,6 +275,7 @@ impl<C: Core> Machine<C> {
             now: 0,
             window: if C::IN_STEP { 1 } else { memory.window() },
             room: BitSet::new(count),
+            awake: BitSet::new(count),
             kernel_ready: NEVER,
             waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
             last_move: (0, 0),
@@ -224,6 +288,7 @@ impl<C: Core> Machine<C> {
             sampled: Snapshot::default(),
             samples: Vec::new(),
             most_samples: usize::MAX,
+            unmade: None,
         };
         let units = (0..count.div_ceil(per_unit)).map(unit).collect();
         Self { units, memory, shared, kernels: Vec::new(), control, threads: HostThreads::default() }
@@ -315,6 +380,12 @@ impl<C: Core> Machine<C> {
         (control, floor)
     }
 
+    /// Makes the cores that have not been made.
+    pub(crate) fn make_cores(&mut self) {
+        let (control, floor) = self.split();
+        control.make_all(&floor);
+    }
+
     /// From now on takes a sample before each cycle whose number is a multiple of `cycles`, as long as kernels
     /// run. What is simulated stays the same. What the memory system has counted is as of the window.
     pub fn sample_every(&mut self, cycles: NonZeroU64) {
@@ -377,7 +448,7 @@ impl<C: Core> Machine<C> {
         self.control.running.iter().map(|r| r.until(&after)).collect()
     }
 
-    /// The cores, for what observes them.
+    /// The cores that have been made, for what observes them.
     pub fn cores(&self) -> impl Iterator<Item = &C> {
         self.units.iter().flat_map(|unit| &unit.cores)
     }
@@ -399,6 +470,11 @@ impl<C: Core> Control<C> {
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
         let ended = self.ended.len();
+        // What has been done to them since the last run is not known.
+        (0..floor.units.len()).for_each(|unit| _ = self.awake.insert(unit));
+        if self.sample_every != NEVER {
+            self.make_all(floor);
+        }
         self.admit(floor, self.now);
         while !self.dispatcher.is_idle() && self.ended.len() == ended && self.now < limit {
             let next = self.next_event(floor);
@@ -428,6 +504,16 @@ impl<C: Core> Control<C> {
             unit.cores.iter().for_each(C::check);
         }
         Ok(())
+    }
+
+    /// Makes the cores that have not been made: something is about to look at each of them.
+    fn make_all(&mut self, floor: &Floor<'_, C>) {
+        if let Some(mut unmade) = self.unmade.take() {
+            floor.each_unit().for_each(|mut unit| {
+                unmade.make_cores(&mut unit);
+                unit.cores.iter_mut().for_each(|core| core.settle(self.now));
+            });
+        }
     }
 
     /// The window from `start` on, up to its end, to `limit`, to the end of a launch latency or to the end of the last
@@ -468,7 +554,7 @@ impl<C: Core> Control<C> {
 
     /// Brings the reply side of the memory system to the window's end, so that the cores see all replies of the window.
     /// Begins what it does while the cores work, and returns how many parts that has.
-    fn begin_memory(&self, floor: &Floor<'_, C>, window_end: Cycle) -> usize {
+    fn begin_memory(&mut self, floor: &Floor<'_, C>, window_end: Cycle) -> usize {
         let mut memory = write(&floor.memory);
         if self.window == 1 {
             // In step: both sides do the present cycle.
@@ -490,7 +576,7 @@ impl<C: Core> Control<C> {
     fn begin_units(&self, floor: &Floor<'_, C>, end: Cycle) {
         let mut shift = write(&floor.shift);
         shift.units.clear();
-        for (number, mut unit) in floor.each_unit().enumerate() {
+        for (number, mut unit) in floor.units_in(&self.awake) {
             (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every);
             unit.begin_window(self.now);
             if unit.has_work(end) {
@@ -516,8 +602,9 @@ impl<C: Core> Control<C> {
                 break;
             }
         }
-        let is_over = floor.each_unit().all(|unit| !unit.has_threads());
-        let last = if is_over { floor.each_unit().filter_map(|unit| unit.ended).max() } else { None };
+        let mut awake = floor.units_in(&self.awake);
+        let is_over = awake.all(|(_, unit)| !unit.has_threads());
+        let last = if is_over { floor.units_in(&self.awake).filter_map(|(_, unit)| unit.ended).max() } else { None };
         self.now = last.map_or(end, |last| last + 1);
     }
 
@@ -575,7 +662,7 @@ impl<C: Core> Control<C> {
     /// and it is returned: of several that of the first core in the first cycle. The present cycle is the one after it then.
     fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
         let (mut faults, mut behind) = (Vec::new(), Vec::new());
-        for (number, mut unit) in floor.each_unit().enumerate() {
+        for (number, mut unit) in floor.units_in(&self.awake) {
             faults.extend(unit.fault.take());
             if unit.next_event() < self.now {
                 behind.push(number);
@@ -596,10 +683,9 @@ impl<C: Core> Control<C> {
     fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<Vec<usize>, Box<Fault>> {
         let (mut memory, mut world) = (write(&floor.memory), write(&floor.world));
         let shared = &mut *world.0;
+        self.exchange_messages(floor, &mut memory);
         let (mut waiting, mut with_ends) = (Vec::new(), Vec::new());
-        for (number, mut unit) in floor.each_unit().enumerate() {
-            let Unit { gate, ports, .. } = &mut **unit;
-            memory.exchange(number, gate, ports);
+        for (number, mut unit) in floor.units_in(&self.awake) {
             if unit.ended.is_some() {
                 with_ends.push(number);
             }
@@ -630,10 +716,17 @@ impl<C: Core> Control<C> {
         Ok(with_ends)
     }
 
-    fn exchange_messages(&self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
-        for (number, mut unit) in floor.each_unit().enumerate() {
-            let Unit { gate, ports, .. } = &mut **unit;
-            memory.exchange(number, gate, ports);
+    /// Units get their replies, and those without anything to do fall asleep.
+    fn exchange_messages(&mut self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
+        for (number, unit) in floor.units.iter().enumerate() {
+            if self.awake.contains(number) || memory.has_replies(number) {
+                let mut unit = own(unit);
+                let Unit { gate, ports, .. } = &mut **unit;
+                memory.exchange(number, gate, ports);
+                // A sample is taken of all of them.
+                let falls_asleep = self.sample_every == NEVER && unit.is_idle();
+                _ = if falls_asleep { self.awake.remove(number) } else { self.awake.insert(number) };
+            }
         }
     }
 
@@ -727,12 +820,13 @@ impl<C: Core> Control<C> {
 
     /// What the dispatcher does in `cycle` for the cores in `room`. A CTA starts in the next one.
     fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle, room: &mut BitSet) {
-        let Self { dispatcher, cores_per_unit, .. } = self;
+        let Self { dispatcher, cores_per_unit, awake, unmade, .. } = self;
         let mut world = write(&floor.world);
         let (shared, kernels) = &mut *world;
         dispatcher.dispatch(cycle, room, |p| {
             let place = p.core % *cores_per_unit;
             let mut unit = own(&floor.units[p.core / *cores_per_unit]);
+            unmade.iter_mut().for_each(|unmade| unmade.make_cores(&mut unit));
             let Unit { cores, starts, .. } = &mut **unit;
             let core = &mut cores[place];
             let coming = starts.iter().filter(|start| start.place == place);
@@ -740,6 +834,7 @@ impl<C: Core> Control<C> {
             let fits = core.can_accept(&mut coming, kernels[p.kernel.index()].shape());
             if fits {
                 core.prepare_cta(shared, p.kernel, p.cta);
+                awake.insert(p.core / *cores_per_unit);
                 starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
             }
             fits
@@ -750,7 +845,7 @@ impl<C: Core> Control<C> {
     fn next_event(&self, floor: &Floor<'_, C>) -> Cycle {
         let can_dispatch = !self.room.is_empty() && self.dispatcher.has_work(self.now);
         let dispatch = if can_dispatch { self.now } else { self.kernel_ready };
-        let units = floor.each_unit().map(|unit| unit.next_event()).min().unwrap_or(NEVER);
+        let units = floor.units_in(&self.awake).map(|(_, unit)| unit.next_event()).min().unwrap_or(NEVER);
         let next = dispatch.min(units);
         if next <= self.now { self.now } else { next.min(write(&floor.memory).next_event()).max(self.now) }
     }
@@ -769,11 +864,11 @@ impl<C: Core> Control<C> {
             let mut world = write(&floor.world);
             let (shared, kernels) = &mut *world;
             let mut units: Vec<_> = floor.each_unit().collect();
-            let cores: Vec<&C> = units.iter().flat_map(|unit| &unit.cores).collect();
+            let cores: Vec<(usize, &C)> = units.iter().flat_map(|unit| (unit.first..).zip(&unit.cores)).collect();
             if watchdog.look(*now, &cores, shared, *kernel_ready != NEVER) {
                 let mut warps = Vec::new();
-                let cores = units.iter_mut().flat_map(|unit| &mut unit.cores);
-                for (number, core) in cores.enumerate() {
+                let cores = units.iter_mut().flat_map(|unit| (unit.first..).zip(&mut unit.cores));
+                for (number, core) in cores {
                     warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
                 }
                 return Err(MachineError::Livelock(watchdog.report(*now, warps)));
@@ -841,13 +936,22 @@ impl<C: Core> Control<C> {
     }
 
     /// What is counted up to `cycle`, as reports have it.
-    fn snapshot(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        self.without_waits(self.counted(floor, upto))
+    fn snapshot(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
+        let counted = self.counted(floor, upto);
+        self.without_waits(counted)
     }
 
     /// What cores and memory have counted up to `upto`, waits for launches like any other time.
-    fn counted(&self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers))
+    fn counted(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
+        let mut counted = self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers));
+        match floor.unmade() {
+            0 => self.unmade = None,
+            count => self.unmade.iter_mut().for_each(|unmade| {
+                let idle = unmade.idle(upto);
+                (0..count).for_each(|_| idle.count(&mut counted.core));
+            }),
+        }
+        counted
     }
 
     /// What the memory system has counted up to `upto`, with the parts of the units that `add` gives.
@@ -915,6 +1019,7 @@ impl<C: Core> View for Look<'_, '_, C> {
         let mut issued = Vec::new();
         for unit in self.floor.each_unit() {
             issued.extend(unit.cores.iter().map(C::warp_instructions));
+            issued.resize(unit.first + unit.ports.len(), 0);
         }
         issued
     }
@@ -923,6 +1028,9 @@ impl<C: Core> View for Look<'_, '_, C> {
         let mut sum = C::Counters::default();
         for unit in self.floor.each_unit() {
             unit.cores.iter().for_each(|core| core.count(&mut sum));
+        }
+        if let Some(Unmade { idle: Some(idle), .. }) = &self.control.unmade {
+            (0..self.floor.unmade()).for_each(|_| idle.count(&mut sum));
         }
         Box::new(sum)
     }

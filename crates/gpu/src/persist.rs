@@ -14,7 +14,7 @@ kit::persist! {
     struct [C: Core] Control<C> {
         dispatcher, running, ended, now, window, room, kernel_ready, waiting, last_move, watchdog: part, since_watch,
         sample_every, sample_at, sampled, samples;
-        skip cores_per_unit, streams, flush_l1, flush_l2, stuck_after, shuffle, most_samples
+        skip cores_per_unit, streams, awake, flush_l1, flush_l2, stuck_after, shuffle, most_samples, unmade
     }
 }
 
@@ -28,6 +28,7 @@ impl<C: Core> Machine<C> {
 /// The machine is [between kernels](Machine::is_between_kernels).
 impl<C: Core> Persist for Machine<C> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.make_cores();
         let Self { units, memory, shared: _, kernels, control, threads: _ } = self;
         archive.same("number of launches", kernels.len())?;
         archive.same("number of clusters", units.len())?;

@@ -5,17 +5,18 @@ use kit::{CounterGroup, Cycle};
 use mem::cache::CacheCounters;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What one statistic means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StatInfo {
     /// Unique name, dotted by part: `cycles`, `slots.raw`, `l2.read_hits`.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Unit: `cycles`, `warp instructions`, `%`, `GB/s` …
     pub unit: &'static str,
     /// One sentence for a reader of the report.
-    pub description: String,
+    pub description: Cow<'static, str>,
 }
 
 /// The value of one statistic.
@@ -107,20 +108,32 @@ pub struct Table(pub Stats);
 
 impl Table {
     /// Adds a statistic after those that the table has.
-    pub fn put(&mut self, name: impl Into<String>, unit: &'static str, description: impl Into<String>, value: Value) {
+    pub fn put(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        description: impl Into<Cow<'static, str>>,
+        value: Value,
+    ) {
         let info = StatInfo { name: name.into(), unit, description: description.into() };
         self.0.0.push((info.into(), value));
     }
 
     /// Adds a statistic that is a count.
-    pub fn count(&mut self, name: &str, unit: &'static str, description: &str, value: u64) {
+    pub fn count(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        description: impl Into<Cow<'static, str>>,
+        value: u64,
+    ) {
         self.put(name, unit, description, Value::Count(value));
     }
 
     /// Adds all counters of a group, each name after `part` and a dot.
     pub fn group<C: CounterGroup>(&mut self, part: &str, counters: &C) {
         for (info, value) in C::SCHEMA.iter().zip(counters.values()) {
-            self.put(format!("{part}.{}", info.name), info.unit, info.description, Value::Count(value));
+            self.put([part, ".", info.name].concat(), info.unit, info.description, Value::Count(value));
         }
     }
 
@@ -166,7 +179,7 @@ impl Table {
     pub fn cache(&mut self, part: &str, c: &CacheCounters) {
         let hits = c.read_hits + c.write_hits;
         let accesses = hits + c.read_merges + c.read_misses + c.read_sector_misses + c.write_merges + c.write_misses;
-        self.count(&format!("{part}.accesses"), "requests", "Reads and writes.", accesses);
+        self.count(format!("{part}.accesses"), "requests", "Reads and writes.", accesses);
         self.put(
             format!("{part}.hit_rate"),
             "%",

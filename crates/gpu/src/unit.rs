@@ -36,6 +36,7 @@ pub(crate) enum StopAt {
 pub(crate) struct Unit<C: Core> {
     /// Number of its first core.
     pub first: usize,
+    /// One for each port, or none if they have not been made.
     pub cores: Vec<C>,
     pub ports: Vec<Port>,
     pub gate: Gate,
@@ -75,13 +76,15 @@ pub(crate) struct SamplePart<K> {
 }
 
 impl<C: Core> Unit<C> {
-    /// Idle cores, the first of which has number `first`, in cluster `cluster`.
-    pub fn new(config: &GpuConfig, cluster: usize, first: usize, cores: Vec<C>) -> Self {
+    /// The unit of cluster `cluster`, which has `count` cores, the first of which has number `first`. They are to be
+    /// made.
+    pub fn new(config: &GpuConfig, cluster: usize, first: usize, count: usize) -> Self {
         Self {
             first,
-            ports: vec![Port::default(); cores.len()],
+            cores: Vec::new(),
+            ports: vec![Port::default(); count],
             gate: Gate::new(config, cluster),
-            due: vec![NEVER; cores.len()],
+            due: vec![NEVER; count],
             starts: VecDeque::new(),
             gate_free_at: 0,
             ejected: Vec::new(),
@@ -93,13 +96,18 @@ impl<C: Core> Unit<C> {
             sample_at: NEVER,
             sample_every: NEVER,
             samples: Vec::new(),
-            cores,
         }
     }
 
     /// Whether a thread is resident or is going to be.
     pub fn has_threads(&self) -> bool {
         !self.starts.is_empty() || self.cores.iter().any(C::has_threads)
+    }
+
+    /// Whether it has nothing to do until a CTA or a reply comes, and nothing to tell others.
+    pub fn is_idle(&self) -> bool {
+        let is_silent = |port: &Port| port.waiting == 0 && port.outbox.is_empty();
+        !self.has_run && !self.has_threads() && self.next_event() == NEVER && self.ports.iter().all(is_silent)
     }
 
     /// Whether it has threads, and something to do before cycle `until`.

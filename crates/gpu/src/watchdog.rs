@@ -73,15 +73,15 @@ impl Watchdog {
         Self { patience, since: 0, next_look: 0, ctas: u64::MAX, warps: BTreeMap::new() }
     }
 
-    /// Whether nothing is going to happen any more. `expects`: something outside the cores is going to.
-    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[&C], shared: &mut C::Shared, expects: bool) -> bool {
+    /// Whether nothing is going to happen any more, by the `cores`, each with its number. `expects`: something outside the cores is going to.
+    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[(usize, &C)], shared: &mut C::Shared, expects: bool) -> bool {
         if now < self.next_look {
             return false;
         }
         self.next_look = now + (self.patience / LOOKS).max(1);
-        let ctas = cores.iter().map(|core| core.cta_events()).sum();
+        let ctas = cores.iter().map(|(_, core)| core.cta_events()).sum();
         // Every core knows what they share.
-        let Some(core) = cores.first() else { return false };
+        let Some((_, core)) = cores.first() else { return false };
         if expects || ctas != self.ctas || core.has_changed(shared) {
             (self.since, self.ctas) = (now, ctas);
             self.warps.clear();
@@ -92,7 +92,7 @@ impl Watchdog {
             return false;
         }
         let mut all = true;
-        for (number, core) in cores.iter().enumerate() {
+        for &(number, core) in cores {
             for (warp, pulse) in core.pulses() {
                 let memory = self.warps.entry((number, warp.0)).or_default();
                 memory.note(pulse);

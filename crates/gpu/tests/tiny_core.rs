@@ -11,6 +11,8 @@ use kit::{Cycle, NEVER};
 use mem::{Port, Request, RequestKind};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// CTAs that fit on a core.
 const ROOM: usize = 2;
@@ -212,14 +214,21 @@ impl Core for Tiny {
 
 const LATENCY: Cycle = 10;
 
-fn machine() -> Machine<Tiny> {
+fn gpu(cores: u32, cores_per_cluster: u32) -> GpuConfig {
     let mut gpu = config::load("accel-sim/gtx480").expect("a built-in GPU");
-    gpu.sm_count = 2;
-    gpu.sms_per_cluster = 1;
+    gpu.sm_count = cores;
+    gpu.sms_per_cluster = cores_per_cluster;
     gpu.launch.set_kernel_latency_cycles(LATENCY as u32);
     gpu.launch.cta_latency_cycles = 0;
-    let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
-    Machine::new(&gpu, Vec::new(), cores.collect::<Vec<_>>())
+    gpu
+}
+
+fn core(number: usize) -> Tiny {
+    Tiny { number: number as u64, ..Tiny::default() }
+}
+
+fn machine() -> Machine<Tiny> {
+    Machine::new(&gpu(2, 1), Vec::new(), (0..2).map(core))
 }
 
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {
@@ -310,4 +319,48 @@ fn no_livelock_is_found_without_states() {
     machine.watch_for_livelock(NonZeroU64::MIN);
     machine.launch(work(4, 100_000, 1, 0), StreamId(0));
     machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+}
+
+/// Whether a core was made before it got its first CTA changes nothing; those without a CTA are not made.
+#[test]
+fn cores_can_be_made_late() {
+    let gpu = gpu(12, 2);
+    let runs = |mut machine: Machine<Tiny>, sampled: bool| {
+        if sampled {
+            machine.sample_every(NonZeroU64::new(64).expect("not zero"));
+        }
+        // The first two leave cores without work, the last one does not.
+        for ctas in [1, 5, 40] {
+            machine.launch(work(ctas, 30, 2, 0), StreamId(0));
+        }
+        let mut said = Vec::new();
+        for _ in 0..3 {
+            machine
+                .run_to_next_end(NEVER, &mut |view| {
+                    said.push(format!("{:?}", view.issued()));
+                    ControlFlow::Continue(())
+                })
+                .expect("it ends");
+            let ended: Vec<_> = machine.take_ended().iter().map(|run| format!("{:?}", run.counters)).collect();
+            said.push(format!("{ended:?} {:?} {:?}", machine.take_samples(), machine.counters()));
+            said.push(format!("{:?}", machine.shared));
+        }
+        said
+    };
+    let made = Arc::new(AtomicUsize::new(0));
+    let late = || {
+        let made = made.clone();
+        Machine::made_lazily(&gpu, Vec::new(), 12, move |number| {
+            made.fetch_add(1, Ordering::Relaxed);
+            core(number)
+        })
+    };
+    for sampled in [false, true] {
+        assert_eq!(runs(late(), sampled), runs(Machine::new(&gpu, Vec::new(), (0..12).map(core)), sampled));
+    }
+    made.store(0, Ordering::Relaxed);
+    let mut machine = late();
+    machine.launch(work(3, 30, 2, 0), StreamId(0));
+    machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+    assert_eq!(made.load(Ordering::Relaxed), 3 * 2 + 1, "three clusters, and one core that counts for the others");
 }

@@ -85,7 +85,7 @@ impl ParameterValue for u32 {
 }
 
 /// A struct of parameters, declared by [`parameters!`](crate::parameters!).
-pub trait Parameters: Clone + Default {
+pub trait Parameters: Clone + Default + Send {
     /// All parameters, in the order of their declaration.
     fn schema() -> Vec<Parameter>;
 

@@ -52,13 +52,16 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Doubles the storage, filled up with `filler`.
+    /// Doubles the storage, filled up with `filler`. To copy within the allocator would keep other threads out of it.
     #[cold]
     fn grow(&mut self, filler: T) {
         let at = self.first.checked_rem(self.slots.len()).unwrap_or(0);
-        self.slots.rotate_left(at);
-        self.slots.resize((2 * self.slots.len()).max(4), filler);
-        self.first = 0;
+        let size = (2 * self.slots.len()).max(4);
+        let mut slots = Vec::with_capacity(size);
+        slots.extend_from_slice(&self.slots[at..]);
+        slots.extend_from_slice(&self.slots[..at]);
+        slots.resize(size, filler);
+        (self.slots, self.first) = (slots, 0);
     }
 
     /// Entry number `i`, counted from the oldest.

@@ -128,7 +128,14 @@ impl ForCore for Plain<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        self.0.assemble::<D, _>(config, |_| Silent)
+        let Self(Build { setup, source, recorder, codes }) = self;
+        if recorder.is_some() {
+            return Build { setup, source, recorder, codes }.assemble::<D, _>(config, |_| Silent);
+        }
+        let (spec, config, stream) = (codes.sms.clone(), config.clone(), source.streams());
+        let sm = move |i| Sm::<Stream, D, Silent>::new(i as u16, spec.clone(), stream(), &config, Silent);
+        let machine = Machine::made_lazily(&setup.gpu, source, setup.gpu.sm_count as usize, sm);
+        Box::new(Rig::new(machine, codes))
     }
 }
 

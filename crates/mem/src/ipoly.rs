@@ -8,47 +8,67 @@
 const POLYNOMIALS: [u32; 13] = [0, 1, 0b11, 0b11, 0b11, 0b101, 0b11, 0b11, 0x1d, 0x11, 0x9, 0x5, 0x53];
 
 /// Upper bits that take part, by degree. GPGPU-Sim stops at 13, 15 and 19 for degrees 4 to 6.
-const UPPER_BITS: [u32; 13] = [0, 24, 24, 24, 13, 15, 19, 24, 24, 24, 24, 24, 24];
+const UPPER_BITS: [usize; DEGREES] = [0, 24, 24, 24, 13, 15, 19, 24, 24, 24, 24, 24, 24];
+
+/// Degrees for which there is a polynomial, with 0.
+const DEGREES: usize = POLYNOMIALS.len();
+
+/// Remainders of the upper bits, a byte at a time.
+type Remainders = [[u16; 256]; 3];
+
+/// The remainders by degree. All caches of a GPU have the same few.
+static REMAINDERS: [Remainders; DEGREES] = {
+    let (mut all, mut degree) = ([[[0; 256]; 3]; DEGREES], 0);
+    while degree < DEGREES {
+        all[degree] = remainders(degree);
+        degree += 1;
+    }
+    all
+};
+
+const fn remainders(degree: usize) -> Remainders {
+    let mut tables = [[0; 256]; 3];
+    // x^n mod P, then times x for each further bit.
+    let (mut remainder, mut bit) = (POLYNOMIALS[degree], 0);
+    while bit < UPPER_BITS[degree] {
+        let mut byte = 0;
+        while byte < 256 {
+            if byte >> (bit % 8) & 1 != 0 {
+                tables[bit / 8][byte] ^= remainder as u16;
+            }
+            byte += 1;
+        }
+        remainder <<= 1;
+        if remainder >> degree & 1 != 0 {
+            remainder ^= 1 << degree | POLYNOMIALS[degree];
+        }
+        bit += 1;
+    }
+    tables
+}
 
 /// The hash over `2^n` positions.
 #[derive(Clone, Debug)]
 pub struct IPoly {
     mask: u32,
-    /// Remainders of the upper bits, a byte at a time.
-    tables: Box<[[u16; 256]; 3]>,
+    remainders: &'static Remainders,
 }
 
 impl IPoly {
     /// Maximum number of positions: there is no polynomial for more.
-    pub const MAX_POSITIONS: u32 = 4096;
+    pub const MAX_POSITIONS: u32 = 1 << (DEGREES - 1);
 
     /// A hash over `positions` positions, rounded up to a power of two and at most
     /// [`IPoly::MAX_POSITIONS`].
     pub fn new(positions: u32) -> Self {
-        let degree = positions.clamp(1, Self::MAX_POSITIONS).next_power_of_two().trailing_zeros();
-        let mut remainders = [0u16; 24];
-        // x^n mod P, then times x for each further bit.
-        let mut remainder = POLYNOMIALS[degree as usize];
-        for slot in &mut remainders[..UPPER_BITS[degree as usize] as usize] {
-            *slot = remainder as u16;
-            remainder <<= 1;
-            if remainder >> degree & 1 != 0 {
-                remainder ^= 1 << degree | POLYNOMIALS[degree as usize];
-            }
-        }
-        let mut tables = Box::new([[0u16; 256]; 3]);
-        for (t, table) in tables.iter_mut().enumerate() {
-            for (byte, slot) in table.iter_mut().enumerate() {
-                *slot = (0..8).filter(|b| byte >> b & 1 != 0).fold(0, |r, b| r ^ remainders[8 * t + b]);
-            }
-        }
-        Self { mask: (1 << degree) - 1, tables }
+        let positions = positions.clamp(1, Self::MAX_POSITIONS).next_power_of_two();
+        Self { mask: positions - 1, remainders: &REMAINDERS[positions.trailing_zeros() as usize] }
     }
 
     /// Where `index` goes, given the address bits above it.
     #[inline]
     pub fn hash(&self, upper: u64, index: u32) -> u32 {
-        let byte = |t: usize| u32::from(self.tables[t][(upper >> (8 * t) & 0xff) as usize]);
+        let byte = |t: usize| u32::from(self.remainders[t][(upper >> (8 * t) & 0xff) as usize]);
         (byte(0) ^ byte(1) ^ byte(2) ^ index) & self.mask
     }
 }
@@ -116,7 +136,7 @@ mod tests {
                     .map(|block| hash.hash(block >> degree, (block & (positions - 1)) as u32))
                     .collect();
                 // Strides that run out of participating bits cannot visit all.
-                if degree + stride_log <= degree + UPPER_BITS[degree as usize] {
+                if degree + stride_log <= degree + UPPER_BITS[degree as usize] as u32 {
                     assert_eq!(seen.len() as u64, positions, "{positions} positions, stride 2^{stride_log}");
                 }
             }

@@ -141,6 +141,11 @@ impl MemorySystem {
         get(&mut self.replies).hand_over(cluster, gate);
     }
 
+    /// Whether parts of replies for `cluster` have passed the crossbar since the last exchange.
+    pub fn has_replies(&mut self, cluster: usize) -> bool {
+        get(&mut self.replies).has_arrived(cluster)
+    }
+
     /// Begins a window, in which the request side does the core cycles before `requests` and the reply side those before
     /// `replies`. Returns the number of its parts, at least one: [`MemorySystem::run_part`] simulates each of them once,
     /// in any order and on any thread, and then [`MemorySystem::end_window`] the rest.

@@ -39,7 +39,7 @@ pub fn workloads() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'stat
 /// Name, unit and meaning of each statistic.
 #[pyfunction]
 pub fn statistics() -> Vec<(String, &'static str, String)> {
-    lab::schema().into_iter().map(|info| (info.name.clone(), info.unit, info.description.to_string())).collect()
+    lab::schema().into_iter().map(|info| (info.name.to_string(), info.unit, info.description.to_string())).collect()
 }
 
 /// The core `core` with one more parameter set; None if its design has no such parameter.

@@ -53,7 +53,7 @@ fn stats(scale: u64) -> Stats {
         real("dram.bandwidth", "GB/s", 112.5),
     ];
     let info = |(name, unit, value): Row| {
-        (StatInfo { name: name.into(), unit, description: format!("The {name}.") }.into(), value)
+        (StatInfo { name: name.into(), unit, description: format!("The {name}.").into() }.into(), value)
     };
     Stats(rows.into_iter().map(info).collect())
 }

@@ -36,7 +36,7 @@ pub fn render(stats: &Stats) -> String {
             groups.push((name, Table::new([("", Align::Left), ("", Align::Right), ("", Align::Left)])));
             groups.len() - 1
         });
-        groups[at].1.row(&[info.name.clone(), number::value(*value, info.unit), styled(FAINT, info.unit)]);
+        groups[at].1.row(&[info.name.to_string(), number::value(*value, info.unit), styled(FAINT, info.unit)]);
     }
     let sections: Vec<String> =
         groups.iter().map(|(name, table)| format!("{}\n{}", styled(HEADING, title(name)), table.render())).collect();

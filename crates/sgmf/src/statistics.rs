@@ -296,7 +296,7 @@ impl CoreReport for SgmfCounters {
         }
         for &work in Work::ALL {
             let of = self.works.0[work as usize];
-            t.count(&format!("design.works.{}", work.name()), "firings", work.description(), of);
+            t.count(format!("design.works.{}", work.name()), "firings", work.description(), of);
         }
     }
 

@@ -29,10 +29,17 @@ impl Source {
     /// The stream of a core, idle; recorded if there is a recorder, which only live ones may have.
     pub fn stream(&self, recorder: Option<&Recorder>) -> Stream {
         match (self, recorder) {
-            (Self::Live(_), None) => Stream::Live(LiveStream::new()),
             (Self::Live(_), Some(recorder)) => Stream::Recorded(recorder.record(LiveStream::new(), program_of)),
-            (Self::AccelSim(_), _) => Stream::AccelSim(TraceStream::new()),
-            (Self::Native(_), _) => Stream::Native(NativeStream::new()),
+            _ => self.streams()(),
+        }
+    }
+
+    /// Makes idle streams of cores, not recorded.
+    pub fn streams(&self) -> fn() -> Stream {
+        match self {
+            Self::Live(_) => || Stream::Live(LiveStream::new()),
+            Self::AccelSim(_) => || Stream::AccelSim(TraceStream::new()),
+            Self::Native(_) => || Stream::Native(NativeStream::new()),
         }
     }
 

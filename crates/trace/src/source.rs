@@ -160,7 +160,7 @@ impl Lines {
                 error
             }
         })?;
-        let buffer = vec![0; MAX_LINE_BYTES + at_a_time];
+        let buffer = vec![0; at_a_time];
         Ok(Self { path: path.to_owned(), input, buffer, from: 0, to: 0, at_a_time, line: 0..0, number: 0 })
     }
 
@@ -207,6 +207,9 @@ impl Lines {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         self.line = 0..0;
+        if self.buffer.len() < self.to + self.at_a_time {
+            self.buffer.resize(self.to + self.at_a_time, 0);
+        }
         loop {
             kit::stop::check().map_err(|e| self.error(e.to_string()))?;
             match self.input.read(&mut self.buffer[self.to..][..self.at_a_time]) {

@@ -526,7 +526,7 @@ mod tests {
     fn ran(cycles: u64) -> Cell {
         let mut report = sample::report();
         for (info, value) in &mut report.total.0 {
-            match info.name.as_str() {
+            match &*info.name {
                 summary::CYCLES => *value = Value::Count(cycles),
                 summary::TIME => *value = Value::Real(Some(cycles as f64 / 500.0)),
                 _ => {}

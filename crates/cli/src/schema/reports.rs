@@ -15,7 +15,7 @@ pub fn run() -> Value {
 pub fn statistics() -> Value {
     let one = |info: &lab::StatInfo| {
         let kind = json!({ "type": ["number", "null"], "description": info.description, "unit": info.unit });
-        (info.name.clone(), kind)
+        (info.name.to_string(), kind)
     };
     let properties: Map<String, Value> = simulator::schema().iter().map(one).collect();
     json!({ "type": "object", "description": "Statistics by name; null where a ratio has no denominator. Those of a core design are absent with others.", "properties": properties })

@@ -39,6 +39,11 @@ impl Replies {
         self.crossbar.set_queued(cluster, gate.arrivals.len());
     }
 
+    /// Whether anything has passed the crossbar for `cluster` since the last exchange.
+    pub fn has_arrived(&self, cluster: usize) -> bool {
+        !self.arrived[cluster].is_empty()
+    }
+
     /// The next core cycle in which anything can happen: exact or early, never late.
     pub fn next_event(&self) -> Cycle {
         if self.next == NEVER { NEVER } else { self.next.max(self.done) }

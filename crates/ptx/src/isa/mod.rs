@@ -31,7 +31,6 @@ pub use form::{Choice, Form, Item, Kind, Needs, OperandShape, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};
-use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 /// The rows as text.
@@ -42,13 +41,50 @@ pub const NEWEST: (u32, u32) = (8, 8);
 
 /// All forms, in the order of the table.
 pub fn forms() -> &'static [Form] {
-    static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| ROWS.0.iter().map(|row| row.form().clone()).collect());
+    static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| (0..ROWS.len()).map(|row| form(row).clone()).collect());
     &FORMS
 }
 
 /// The forms of the instruction `name`, such as `add`.
 pub fn forms_of(name: &str) -> impl Iterator<Item = &'static Form> {
-    ROWS.1.get(name).into_iter().flatten().map(|&i| ROWS.0[i].form())
+    ROWS.iter().enumerate().filter(move |(_, row)| row.name == name).map(|(number, _)| form(number))
+}
+
+/// The form of row `number`, read at its first use: a module needs few of them.
+fn form(number: usize) -> &'static Form {
+    static FORMS: [OnceLock<Form>; ROWS.len()] = [const { OnceLock::new() }; ROWS.len()];
+    let Row { section, text, .. } = ROWS[number];
+    // The table is part of the program; a test reads every row.
+    let read = || Form::read(section, text).unwrap_or_else(|e| panic!("PTX table: {e}: {text}"));
+    FORMS[number].get_or_init(read)
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+struct Row {
+    section: &'static str,
+    name: &'static str,
+    text: &'static str,
+}
+
+const ROWS: &[Row; read_rows::<0>().1] = &read_rows().0;
+
+/// The first `N` rows, and the number of all.
+const fn read_rows<const N: usize>() -> ([Row; N], usize) {
+    let (mut rows, mut count, mut section, mut rest) = ([Row { section: "", name: "", text: "" }; N], 0, "", TABLE);
+    while !rest.is_empty() {
+        let (name, text, after) = first_line(rest);
+        if is_any(name, &["#"]) {
+            section = text.split_at(2).1;
+        } else if !is_any(name, &["", "//"]) {
+            if count < N {
+                rows[count] = Row { section, name, text };
+            }
+            count += 1;
+        }
+        rest = after;
+    }
+    (rows, count)
 }
 
 /// The names of all instructions, in the order of the table. A name occurs once for each group of adjacent rows.
@@ -57,22 +93,22 @@ pub const NAMES: [&str; read_names::<0>().1] = read_names().0;
 
 /// The first `N` names, and the number of all.
 const fn read_names<const N: usize>() -> ([&'static str; N], usize) {
-    let (mut names, mut count, mut last, mut rest) = ([""; N], 0, "", TABLE);
-    while !rest.is_empty() {
-        let (word, after) = first_word(rest);
-        if !is_any(word, &["", "//", "#", last]) {
+    let (mut names, mut count, mut last, mut row) = ([""; N], 0, "", 0);
+    while row < ROWS.len() {
+        let name = ROWS[row].name;
+        if !is_any(name, &[last]) {
             if count < N {
-                names[count] = word;
+                names[count] = name;
             }
-            (count, last) = (count + 1, word);
+            (count, last) = (count + 1, name);
         }
-        rest = after;
+        row += 1;
     }
     (names, count)
 }
 
-/// The first word of the first line of `text`, and the lines that follow.
-const fn first_word(text: &'static str) -> (&'static str, &'static str) {
+/// The first word of the first line of `text`, that line, and the lines that follow.
+const fn first_line(text: &'static str) -> (&'static str, &'static str, &'static str) {
     let bytes = text.as_bytes();
     let mut word = 0;
     while word < bytes.len() && bytes[word] != b' ' && bytes[word] != b'\n' {
@@ -83,7 +119,7 @@ const fn first_word(text: &'static str) -> (&'static str, &'static str) {
         line += 1;
     }
     let next = if line < bytes.len() { line + 1 } else { line };
-    (text.split_at(word).0, text.split_at(next).1)
+    (text.split_at(word).0, text.split_at(line).0, text.split_at(next).1)
 }
 
 /// Whether `name` is one of `names`.
@@ -103,35 +139,3 @@ pub const fn is_any(name: &str, names: &[&str]) -> bool {
     }
     false
 }
-
-type Index = HashMap<&'static str, Vec<usize>>;
-
-/// A row of the table, read at its first use: a module needs few of them.
-struct Row {
-    section: &'static str,
-    text: &'static str,
-    form: OnceLock<Form>,
-}
-
-impl Row {
-    fn form(&self) -> &Form {
-        // The table is part of the program; a test reads every row.
-        let read = || Form::read(self.section, self.text).unwrap_or_else(|e| panic!("PTX table: {e}: {}", self.text));
-        self.form.get_or_init(read)
-    }
-}
-
-static ROWS: LazyLock<(Vec<Row>, Index)> = LazyLock::new(|| {
-    let (mut rows, mut index, mut section) = (Vec::new(), Index::new(), "");
-    for text in TABLE.lines() {
-        match text.strip_prefix("# ") {
-            Some(title) => section = title,
-            None if text.is_empty() || text.starts_with("//") => {}
-            None => {
-                index.entry(first_word(text).0).or_default().push(rows.len());
-                rows.push(Row { section, text, form: OnceLock::new() });
-            }
-        }
-    }
-    (rows, index)
-});

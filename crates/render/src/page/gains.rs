@@ -107,7 +107,10 @@ mod tests {
             .chain(slots.iter().map(|(name, n)| (format!("slots.{name}"), *n)));
         let stat = |(name, n): (String, u64)| {
             let description = format!("What {name} means.");
-            (Arc::new(lab::StatInfo { name, unit: "issue slots", description }), Value::Count(n))
+            (
+                Arc::new(lab::StatInfo { name: name.into(), unit: "issue slots", description: description.into() }),
+                Value::Count(n),
+            )
         };
         Report { total: Stats(rows.map(stat).collect()), ..crate::sample::report() }
     }

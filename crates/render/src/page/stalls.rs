@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_own_colour() {
-        let known: Vec<String> = lab::schema().into_iter().map(|s| s.name).collect();
+        let known: Vec<_> = lab::schema().into_iter().map(|s| s.name).collect();
         let reasons = known.iter().filter_map(|name| name.strip_prefix(slots::PREFIX));
         let reasons: Vec<&str> = reasons.filter(|name| !["all", "issued"].contains(name)).collect();
         assert!(reasons.len() >= 20, "{reasons:?}");

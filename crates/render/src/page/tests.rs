@@ -233,7 +233,7 @@ fn a_kernel_of_ten_thousand_instructions_has_a_page() {
 #[test]
 fn the_run_is_drawn_over_time() {
     assert!(!page_of(&sample::report()).contains("over-time"));
-    let column = |name: &str| Arc::new(StatInfo { name: name.into(), unit: "", description: String::new() });
+    let column = |name: &'static str| Arc::new(StatInfo { name: name.into(), unit: "", description: "".into() });
     let columns = ["slots.all", "slots.issued", "slots.raw", "thread_instructions", "occupancy.achieved"].map(column);
     let row = |n: u64| Sample {
         start_cycle: n * 512,
@@ -261,7 +261,7 @@ fn the_run_is_drawn_over_time() {
 
 #[test]
 fn idle_sms_do_not_hide_what_the_others_do() {
-    let column = |name: &str| Arc::new(StatInfo { name: name.into(), unit: "", description: String::new() });
+    let column = |name: &'static str| Arc::new(StatInfo { name: name.into(), unit: "", description: "".into() });
     let page_with = |idle: u64| {
         let columns = ["slots.all", "slots.issued", "slots.idle"].map(column).to_vec();
         let values = [2048, 2048 - idle, idle].map(Value::Count).to_vec();

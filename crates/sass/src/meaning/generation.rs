@@ -1,7 +1,6 @@
 //! Classes of machine opcodes, from a table per architecture generation.
 
 use isa::OpClass;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// A generation of machine code with its own opcode table.
@@ -64,26 +63,24 @@ impl Generation {
 const TABLE: &str = include_str!("../../data/opcodes.tsv");
 const GENERATIONS: usize = Generation::Hopper as usize + 1;
 
-static CLASSES: LazyLock<HashMap<&str, [Option<OpClass>; GENERATIONS]>> = LazyLock::new(|| {
-    let rows = TABLE.lines().filter(|l| !l.starts_with('#')).skip(1).map(|line| {
-        let mut fields = line.split('\t');
-        let opcode = fields.next().unwrap_or_default();
-        let mut classes = [None; GENERATIONS];
-        for (class, name) in classes.iter_mut().zip(fields) {
-            *class = OpClass::ALL.iter().copied().find(|c| c.name() == name);
-        }
-        (opcode, classes)
-    });
-    rows.collect()
-});
+/// The rows, in the order of their opcodes: a program has few of them, so that only those are read.
+static ROWS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| TABLE.lines().filter(|line| !line.starts_with('#')).skip(1).collect());
+
+/// The opcode of a row, and its class in each generation.
+fn fields(row: &str) -> impl Iterator<Item = &[u8]> {
+    row.as_bytes().split(|&byte| byte == b'\t')
+}
 
 /// Class of the opcode `base` (without modifiers) in `generation`. If that generation lacks it, the class in
 /// the nearest one that has it; `None` if none does.
 pub fn class_of(base: &str, generation: Generation) -> Option<OpClass> {
-    let classes = CLASSES.get(base)?;
-    let at = generation as usize;
-    let (until, after) = classes.split_at(at);
-    after.iter().chain(until.iter().rev()).copied().flatten().next()
+    let row = ROWS[ROWS.binary_search_by(|row| fields(row).next().cmp(&Some(base.as_bytes()))).ok()?];
+    let mut names = [&b""[..]; GENERATIONS];
+    names.iter_mut().zip(fields(row).skip(1)).for_each(|(place, name)| *place = name);
+    let class = |name: &&[u8]| OpClass::ALL.iter().copied().find(|class| class.name().as_bytes() == *name);
+    let (until, after) = names.split_at(generation as usize);
+    after.iter().chain(until.iter().rev()).find_map(class)
 }
 
 /// Class of an opcode in no table: an integer operation, as Accel-Sim treats opcodes without a unit.
@@ -95,7 +92,8 @@ mod tests {
 
     #[test]
     fn every_entry_of_the_table_is_a_class_or_absent() {
-        for line in TABLE.lines().filter(|l| !l.starts_with('#')).skip(1) {
+        assert!(ROWS.is_sorted_by_key(|row| fields(row).next()), "a look-up halves the table");
+        for line in ROWS.iter() {
             let fields: Vec<_> = line.split('\t').collect();
             assert_eq!(fields.len(), GENERATIONS + 1, "{line}");
             for name in &fields[1..] {
