@@ -242,7 +242,7 @@ impl<C: Core> Machine<C> {
     }
 
     /// An idle GPU of `count` cores, each of which `make` makes of its number: those of a cluster when it may get its
-    /// first CTA. Making an SM takes as long as simulating some dozen instructions, and small grids leave most SMs
+    /// first CTA. Making an SM takes as long as simulating a hundred instructions, and small grids leave most SMs
     /// without a CTA.
     pub fn made_lazily(
         config: &GpuConfig,
