@@ -9,6 +9,8 @@ mod experiments;
 mod failure;
 mod inspection;
 mod interrupt;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod large_pages;
 mod libraries;
 mod live;
 mod lookup;
@@ -26,5 +28,7 @@ mod variations;
 mod version;
 
 fn main() -> std::process::ExitCode {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    large_pages::ask();
     commands::main()
 }
