@@ -1,4 +1,4 @@
-//! GPU descriptions: data files whose numbers carry their source, checked when loaded.
+//! GPU descriptions: data files whose numbers carry their source, checked when loaded; the built-in ones by a test.
 //!
 //! **Invariant:** a [`GpuConfig`] from [`load`] is consistent; the simulator does not check it
 //! again.
