@@ -14,8 +14,11 @@ const LARGE: usize = 2 << 20;
 /// Bytes of the heap for which they are asked.
 const ROOM: usize = 32 << 20;
 
-/// Asks for large pages for what the heap grows by first.
+/// Asks for large pages for what the heap grows by first, unless the process may have only so much memory.
 pub fn ask() {
+    if [libc::RLIMIT_DATA, libc::RLIMIT_AS].into_iter().any(is_limited) {
+        return;
+    }
     // SAFETY: it reads where the heap ends.
     let end = || unsafe { libc::sbrk(0) };
     let before = end();
@@ -30,4 +33,12 @@ pub fn ask() {
         unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
     }
     drop(blocks);
+}
+
+/// Whether the process may have only so much of `resource`.
+fn is_limited(resource: libc::__rlimit_resource_t) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: it fills in `limit`.
+    let failed = unsafe { libc::getrlimit(resource, &raw mut limit) } != 0;
+    failed || limit.rlim_cur != libc::RLIM_INFINITY
 }
