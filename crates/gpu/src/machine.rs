@@ -826,7 +826,9 @@ impl<C: Core> Control<C> {
         dispatcher.dispatch(cycle, room, |p| {
             let place = p.core % *cores_per_unit;
             let mut unit = own(&floor.units[p.core / *cores_per_unit]);
-            unmade.iter_mut().for_each(|unmade| unmade.make_cores(&mut unit));
+            if let Some(unmade) = unmade {
+                unmade.make_cores(&mut unit);
+            }
             let Unit { cores, starts, .. } = &mut **unit;
             let core = &mut cores[place];
             let coming = starts.iter().filter(|start| start.place == place);
@@ -944,12 +946,13 @@ impl<C: Core> Control<C> {
     /// What cores and memory have counted up to `upto`, waits for launches like any other time.
     fn counted(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
         let mut counted = self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers));
-        match floor.unmade() {
-            0 => self.unmade = None,
-            count => self.unmade.iter_mut().for_each(|unmade| {
-                let idle = unmade.idle(upto);
-                (0..count).for_each(|_| idle.count(&mut counted.core));
-            }),
+        let unmade = floor.unmade();
+        if unmade == 0 {
+            self.unmade = None;
+        }
+        if let Some(cores) = &mut self.unmade {
+            let idle = cores.idle(upto);
+            (0..unmade).for_each(|_| idle.count(&mut counted.core));
         }
         counted
     }

@@ -8,15 +8,18 @@ use serde::ser::{SerializeMap, Serializer};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// A text that is mostly part of the program, and copied only where it is made of parts.
+pub type Text = Cow<'static, str>;
+
 /// What one statistic means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StatInfo {
     /// Unique name, dotted by part: `cycles`, `slots.raw`, `l2.read_hits`.
-    pub name: Cow<'static, str>,
+    pub name: Text,
     /// Unit: `cycles`, `warp instructions`, `%`, `GB/s` …
     pub unit: &'static str,
     /// One sentence for a reader of the report.
-    pub description: Cow<'static, str>,
+    pub description: Text,
 }
 
 /// The value of one statistic.
@@ -108,25 +111,13 @@ pub struct Table(pub Stats);
 
 impl Table {
     /// Adds a statistic after those that the table has.
-    pub fn put(
-        &mut self,
-        name: impl Into<Cow<'static, str>>,
-        unit: &'static str,
-        description: impl Into<Cow<'static, str>>,
-        value: Value,
-    ) {
+    pub fn put(&mut self, name: impl Into<Text>, unit: &'static str, description: impl Into<Text>, value: Value) {
         let info = StatInfo { name: name.into(), unit, description: description.into() };
         self.0.0.push((info.into(), value));
     }
 
     /// Adds a statistic that is a count.
-    pub fn count(
-        &mut self,
-        name: impl Into<Cow<'static, str>>,
-        unit: &'static str,
-        description: impl Into<Cow<'static, str>>,
-        value: u64,
-    ) {
+    pub fn count(&mut self, name: impl Into<Text>, unit: &'static str, description: impl Into<Text>, value: u64) {
         self.put(name, unit, description, Value::Count(value));
     }
 
