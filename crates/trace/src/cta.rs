@@ -304,7 +304,9 @@ impl Decoded {
 
     /// Adds an execution of `form`, which becomes the last one of its instruction.
     fn add_instruction(&mut self, form: Form, repeat: &mut Repeat) {
-        let known = repeat.forms.iter().copied().find(|&known| self.is_same(&self.forms[known as usize], &form));
+        let has_mask = |&&(mask, _): &&(LaneMask, u32)| mask == form.mask;
+        let mut of_mask = repeat.forms.iter().filter(has_mask).map(|&(_, known)| known);
+        let known = of_mask.find(|&known| self.is_same(&self.forms[known as usize], &form));
         repeat.form = known.unwrap_or(self.forms.len() as u32);
         self.records.push(repeat.form);
         match (known, form.shape) {
@@ -318,7 +320,7 @@ impl Decoded {
                 if repeat.forms.len() == MAX_FORMS {
                     repeat.forms.remove(0);
                 }
-                repeat.forms.push(repeat.form);
+                repeat.forms.push((form.mask, repeat.form));
             }
         }
     }

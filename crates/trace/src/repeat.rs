@@ -90,8 +90,9 @@ pub(crate) struct Repeat {
     /// Index of the decoded form, then the CTA or run of CTAs in which it is valid.
     pub form: u32,
     pub epoch: u32,
-    /// Forms in the same CTA or run of CTAs, that one among them: the instruction often returns to one of them.
-    pub forms: Vec<u32>,
+    /// Forms in the same CTA or run of CTAs, that one among them, with their masks, in which most differ: the instruction
+    /// often returns to one of them.
+    pub forms: Vec<(LaneMask, u32)>,
     /// Number of active lanes.
     pub lanes: u32,
     /// The instruction should have addresses, but the trace lacks them.

@@ -51,6 +51,9 @@ pub type KeepOn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 /// A compromise of speed and size for `.xz`.
 const XZ_PRESET: u32 = 3;
+/// Bytes in which `.xz` looks for repetitions, for which each reader needs memory. More saves nothing: lines repeat those
+/// shortly before them.
+const XZ_DICTIONARY: u32 = 1 << 20;
 
 /// Writes `trace` as an Accel-Sim trace into the existing folder `directory`; returns the number of bytes
 /// written. Calls `keep_on` for each CTA with the number of those written and the total.
@@ -120,7 +123,8 @@ fn compress(text: &mut LaunchText<'_>, file: File, compression: Compression) -> 
             encoder.finish()?;
         }
         Compression::Xz => {
-            let options = lzma_rust2::XzOptions::with_preset(XZ_PRESET);
+            let mut options = lzma_rust2::XzOptions::with_preset(XZ_PRESET);
+            options.lzma_options.dict_size = XZ_DICTIONARY;
             let mut encoder = lzma_rust2::XzWriter::new(&mut out, options)?;
             std::io::copy(text, &mut encoder)?;
             encoder.finish()?;
