@@ -87,6 +87,11 @@ impl KernelTrace {
         }))
     }
 
+    /// Size of the decoded CTAs that it keeps.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept.as_ref().map_or(0, |decoded| decoded.bytes())
+    }
+
     /// Generation of its machine code.
     pub fn generation(&self) -> Generation {
         Generation::of(self.header.binary_version)

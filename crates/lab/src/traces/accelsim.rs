@@ -5,6 +5,7 @@
 //! host leave nothing in L2, and kernels run one after the other unless the user requests that those of
 //! different streams overlap. What the user has set stays.
 
+use super::ahead::Ahead;
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
 use crate::checkpoint::{Answer, Keeper};
@@ -18,12 +19,8 @@ use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launche
 use config::BranchFetch;
 use gpu::StreamId;
 use sm::CoreOptions;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
 use stream::Source;
 use trace::{Command, Header, KernelTrace, List, Oddities, TraceError, TraceShared};
 use workloads::Form;
@@ -78,7 +75,7 @@ fn run_all(
     at_once: usize,
     remarks: &mut Remarks,
 ) -> Result<(), Stop> {
-    let mut ahead = None;
+    let mut ahead: Option<Ahead> = None;
     for (number, file) in (0..).zip(files) {
         if !is_timed(simulation, number, file)? {
             continue;
@@ -90,8 +87,8 @@ fn run_all(
         }
         let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
         let threads = simulation.setup().threads.share();
-        let read = match ahead.take() {
-            Some(ahead) => Ahead::wait(ahead, &mut || simulation.keep_on())?,
+        let read = match &ahead {
+            Some(ahead) => ahead.take(&mut || simulation.keep_on())?,
             None => KernelTrace::open_while(file, kept_bytes, threads, &mut || simulation.keep_on())?,
         };
         let Some(trace) = read else { return Err(Stop::Run(gpu::MachineError::Interrupted)) };
@@ -102,8 +99,9 @@ fn run_all(
         let id = simulation.launch(&trace.program, None, launched).map_err(Stop::Launch)?;
         let same = simulation.source().accelsim().launch(trace)?;
         debug_assert_eq!(id, same);
-        if threads > 1 && at_once == 1 && simulation.sampler.is_none() {
-            ahead = files.get(number as usize + 1).map(|next| Ahead::read(next.clone(), kept_bytes));
+        let next = &files[number as usize + 1..];
+        if ahead.is_none() && !next.is_empty() && threads > 1 && at_once == 1 && simulation.sampler.is_none() {
+            ahead = Some(Ahead::read(next.to_vec(), kept_bytes));
         }
         if let Some(sampler) = &mut simulation.sampler {
             sampler.set_instructions(number, instructions);
@@ -113,49 +111,6 @@ fn run_all(
         }
     }
     run_to(simulation, 0)
-}
-
-/// A trace that is read while the kernel before it runs.
-struct Ahead {
-    read: Receiver<Result<Option<KernelTrace>, TraceError>>,
-    /// It is not needed any more.
-    stop: Arc<AtomicBool>,
-}
-
-/// Time between two checks of whether the run is to continue.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-impl Ahead {
-    fn read(file: PathBuf, kept_bytes: usize) -> Self {
-        let (send, read) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let go_on =
-            move || if stopped.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        std::thread::spawn(move || {
-            // Nobody may wait for it any more.
-            _ = send.send(KernelTrace::open_while(&file, kept_bytes, 1, &mut { go_on }));
-        });
-        Self { read, stop }
-    }
-
-    /// The trace; `None` if `keep_on` breaks.
-    fn wait(self, keep_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<Option<KernelTrace>, TraceError> {
-        loop {
-            match self.read.recv_timeout(LOOK_EVERY) {
-                Ok(read) => return read,
-                Err(RecvTimeoutError::Timeout) if keep_on().is_break() => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => panic!("the thread that reads a trace has panicked"),
-            }
-        }
-    }
-}
-
-impl Drop for Ahead {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The launch of a kernel's trace.

@@ -1,6 +1,7 @@
 //! Runs traces: Accel-Sim's and those of our own format.
 
 mod accelsim;
+mod ahead;
 mod checks;
 mod native;
 mod remarks;
