@@ -6,6 +6,7 @@
 //! `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on most.
 #![allow(unsafe_code, reason = "the C library's allocator and the system are asked")]
 
+use rustix::process::{Resource, getrlimit};
 use std::hint::black_box;
 
 /// Bytes of a large page.
@@ -16,7 +17,7 @@ const ROOM: usize = 32 << 20;
 
 /// Asks for large pages for what the heap grows by first, unless the process may have only so much memory.
 pub fn ask() {
-    if [libc::RLIMIT_DATA, libc::RLIMIT_AS].into_iter().any(is_limited) {
+    if [Resource::Data, Resource::As].into_iter().any(|resource| getrlimit(resource).current.is_some()) {
         return;
     }
     // SAFETY: it reads where the heap ends.
@@ -33,12 +34,4 @@ pub fn ask() {
         unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
     }
     drop(blocks);
-}
-
-/// Whether the process may have only so much of `resource`.
-fn is_limited(resource: libc::__rlimit_resource_t) -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: it fills in `limit`.
-    let failed = unsafe { libc::getrlimit(resource, &raw mut limit) } != 0;
-    failed || limit.rlim_cur != libc::RLIM_INFINITY
 }

@@ -304,9 +304,8 @@ impl Decoded {
 
     /// Adds an execution of `form`, which becomes the last one of its instruction.
     fn add_instruction(&mut self, form: Form, repeat: &mut Repeat) {
-        let has_mask = |&&(mask, _): &&(LaneMask, u32)| mask == form.mask;
-        let mut of_mask = repeat.forms.iter().filter(has_mask).map(|&(_, known)| known);
-        let known = of_mask.find(|&known| self.is_same(&self.forms[known as usize], &form));
+        let is_it = |&(mask, at): &(LaneMask, u32)| mask == form.mask && self.is_same(&self.forms[at as usize], &form);
+        let known = repeat.forms.iter().copied().find(is_it).map(|(_, at)| at);
         repeat.form = known.unwrap_or(self.forms.len() as u32);
         self.records.push(repeat.form);
         match (known, form.shape) {
@@ -325,9 +324,9 @@ impl Decoded {
         }
     }
 
-    /// Whether two forms of an instruction are the same, distances included.
+    /// Whether two forms of an instruction that have the same mask are the same, distances included.
     fn is_same(&self, a: &Form, b: &Form) -> bool {
-        if (a.mask, a.space, a.high) != (b.mask, b.space, b.high) {
+        if (a.space, a.high) != (b.space, b.high) {
             return false;
         }
         let lanes = a.mask.count_ones() as usize;

@@ -87,9 +87,9 @@ impl KernelTrace {
         }))
     }
 
-    /// Size of the decoded CTAs that it keeps.
-    pub fn kept_bytes(&self) -> usize {
-        self.kept.as_ref().map_or(0, |decoded| decoded.bytes())
+    /// Size of the decoded CTAs; `None` if they are not kept, but read again from the file.
+    pub fn kept_bytes(&self) -> Option<usize> {
+        Some(self.kept.as_ref()?.bytes())
     }
 
     /// Generation of its machine code.

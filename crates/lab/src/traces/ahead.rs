@@ -59,7 +59,7 @@ impl Ahead {
                 }
                 let trace = KernelTrace::open_while(&file, kept_bytes, 1, &mut || its.go_on());
                 let is_last = !matches!(trace, Ok(Some(_)));
-                its.waiting.fetch_add(kept_bytes_of(&trace), Ordering::SeqCst);
+                its.waiting.fetch_add(bytes_of(&trace), Ordering::SeqCst);
                 // Nobody may wait for it any more.
                 if send.send(trace).is_err() || is_last {
                     return;
@@ -74,7 +74,7 @@ impl Ahead {
         loop {
             match self.read.recv_timeout(LOOK_EVERY) {
                 Ok(trace) => {
-                    self.shared.waiting.fetch_sub(kept_bytes_of(&trace), Ordering::SeqCst);
+                    self.shared.waiting.fetch_sub(bytes_of(&trace), Ordering::SeqCst);
                     self.reader.thread().unpark();
                     return trace;
                 }
@@ -93,8 +93,10 @@ impl Drop for Ahead {
     }
 }
 
-fn kept_bytes_of(trace: &Result<Option<KernelTrace>, TraceError>) -> usize {
-    if let Ok(Some(trace)) = trace { trace.kept_bytes() } else { 0 }
+/// What `read` counts for while it waits. A file that is read again when its kernel runs is to be in the system's cache
+/// then: no other one is read before.
+fn bytes_of(read: &Result<Option<KernelTrace>, TraceError>) -> usize {
+    if let Ok(Some(trace)) = read { trace.kept_bytes().unwrap_or(KernelTrace::KEPT_BYTES) } else { 0 }
 }
 
 #[cfg(test)]
@@ -123,13 +125,23 @@ mod tests {
     fn traces_come_in_their_order_however_many_wait() {
         let folder = tempfile::tempdir().unwrap();
         let files: Vec<_> = (1..=3 * MOST_TRACES).map(|ctas| write(folder.path(), ctas, ctas)).collect();
-        for most_bytes in [0, 40, MOST_BYTES] {
-            let ahead = Ahead::read_at_most(most_bytes, files.clone(), KernelTrace::KEPT_BYTES);
+        let kept = KernelTrace::KEPT_BYTES;
+        for (most_bytes, kept_bytes) in [(0, kept), (40, kept), (MOST_BYTES, kept), (MOST_BYTES, 0)] {
+            let ahead = Ahead::read_at_most(most_bytes, files.clone(), kept_bytes);
             for ctas in 1..=files.len() as u64 {
                 let trace = ahead.take(&mut || ControlFlow::Continue(())).unwrap().unwrap();
                 assert_eq!(trace.header.shape.ctas(), ctas);
             }
         }
+    }
+
+    #[test]
+    fn a_trace_that_is_not_kept_waits_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), 1, 5);
+        let read = |kept_bytes| KernelTrace::open_while(&path, kept_bytes, 1, &mut || ControlFlow::Continue(()));
+        assert!((1..MOST_BYTES).contains(&bytes_of(&read(KernelTrace::KEPT_BYTES))));
+        assert!(bytes_of(&read(0)) > MOST_BYTES);
     }
 
     #[test]
