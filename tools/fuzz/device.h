@@ -16,6 +16,8 @@ typedef signed char i8; typedef short i16; typedef int i32; typedef long long i6
 #define NT blockDim.x
 DEV void bar_sync(u32 id, u32 n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(n) : "memory"); }
 DEV void bar_arrive(u32 id, u32 n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
+DEV void bar_apart() { asm volatile("barrier.sync 0;" ::: "memory"); }
+#define PAUSE ((void)0)
 DEV u32 fbits(float x) { return x != x ? 0x7fffffffu : __float_as_uint(x); }
 DEV u64 dbits(double x) { return x != x ? 0x7fffffffffffffffull : (u64)__double_as_longlong(x); }
 DEV float bitsf(u32 x) { return __uint_as_float(x); }

@@ -73,6 +73,8 @@ static void __syncthreads() { barrier(0, NT, 0); }
 static u32 __syncthreads_count(int p) { return barrier(0, NT, p); }
 static int __syncthreads_and(int p) { return barrier(0, NT, p) == NT; }
 static int __syncthreads_or(int p) { return barrier(0, NT, p) != 0; }
+static void bar_apart() { barrier(0, NT, 0); }
+#define PAUSE yield()
 static void bar_sync(u32 id, u32 n) { barrier(id, n, 0); }
 static void bar_arrive(u32 id, u32 n) { barrier_arrive(id, n); }
 static void __syncwarp(u32 mask = ~0u) { meet(mask, 0); }

@@ -27,11 +27,16 @@ THEMES = [
 ]
 KINDS = ["if", "loop", "switch", "call", "recursion", "pointer", "virtual", "local", "shared", "shuffle", "vote", "masked", "shared_atomic",
          "global_atomic", "table", "memory", "generic", "barrier", "early", "goto"]
+# How lanes diverge and meet: `Kernel(..., convergence=True)`.
+CONVERGENCE = ["if", "loop", "switch", "call", "recursion", "shuffle", "vote", "masked", "shared_atomic", "global_atomic", "barrier", "early", "goto",
+               "lock", "flag", "either", "narrowing"]
 # What is done with each cell of the output that all threads share.
 CELLS = {0: ("u64", "Add"), 4: ("u64", "Xor"), 8: ("u64", "Max"), 12: ("u64", "Or"), 2: ("u32", "Add"), 3: ("u32", "Xor"), 6: ("u32", "Or"),
          7: ("u32", "Max"), 10: ("u32", "Sub"), 11: ("u32", "Inc")}
 CELL_WORDS = 16
-COLLECTIVE = ("shared", "shuffle", "vote", "masked", "shared_atomic", "barrier")
+# The sum that a lock guards, and the lock.
+LOCKED_CELL, LOCK_CELL = 14, 15
+COLLECTIVE = ("shared", "shuffle", "vote", "masked", "shared_atomic", "barrier", "flag", "either", "narrowing")
 FULL = "0xffffffffu"
 
 
@@ -59,11 +64,11 @@ def leaf(text):
 class Kernel:
     """A random kernel: `source()` is its text, which compiles for the device and for the host."""
 
-    def __init__(self, name, random, level=70, size=6):
+    def __init__(self, name, random, level=70, size=6, convergence=False):
         self.name, self.random, self.level = name, random, level
         themes = [t for t in THEMES if level >= 80 or "b" not in t]
         self.groups = set(random.choice(themes)) | {"int"}
-        self.kinds = random.sample(KINDS, random.randint(3, 7))
+        self.kinds = random.sample(CONVERGENCE if convergence else KINDS, random.randint(3, 7))
         self.tables, self.functions, self.shared = [], [], []
         self.names = 0
         self.types = [t for t in VARIABLES if self.has_type(t)]
@@ -417,6 +422,53 @@ class Kernel:
         self.shared.append(f"SHARED u32 {s}[32];")
         return leaf(f"if (WARP == 0) {{ {s}[LANE] = {self.any_leaf('u32')}; __threadfence_block(); bar_arrive(3, 64); }} "
                     f"else if (WARP == 1) {{ bar_sync(3, 64); {a} ^= {s}[31 - LANE]; }} __syncthreads();")
+
+    def make_lock(self, depth, whole):
+        """A critical section that lanes of all warps enter one by one."""
+        r, x = self.random, self.fresh("x")
+        take, leave = f"atomicCAS(&cells[{LOCK_CELL}], 0u, 1u)", f"atomicExch(&cells[{LOCK_CELL}], 0u);"
+        do = f"*(volatile u32 *)&cells[{LOCKED_CELL}] += {x}; __threadfence();"
+        form = r.choice([
+            f"while ({take} != 0) PAUSE;\n  {do} {leave}",
+            f"for (;;) {{ if ({take} == 0) {{ {do} {leave} break; }} PAUSE; }}",
+            f"bool done = false; while (!done) {{ if ({take} == 0) {{ {do} {leave} done = true; }} else PAUSE; }}",
+        ])
+        return leaf(f"{{ u32 {x} = {self.any_leaf('u32')};\n  {form} }}")
+
+    def make_flag(self, depth, whole):
+        """A lane waits for another of its warp."""
+        r, s = self.random, self.fresh("s")
+        a = r.choice(self.scope["u32"])
+        self.shared.append(f"SHARED u32 {s}[3];")
+        first, then = r.choice([(0, 31), (31, 0), (5, 6), (17, 3)])
+        wait = f"while (*(volatile u32 *)&{s}[WARP] == 0) PAUSE; {a} += {s}[WARP];"
+        tell = f"*(volatile u32 *)&{s}[WARP] = {self.any_leaf('u32')} | 1;"
+        sides = [(then, wait), (first, tell)]
+        if r.random() < 0.5:
+            sides.reverse()
+        (one, do_one), (two, do_two) = sides
+        return leaf(f"if (TID < 3) {s}[TID] = 0; __syncthreads();\nif (LANE == {one}) {{ {do_one} }} else if (LANE == {two}) {{ {do_two} }}\n__syncwarp();")
+
+    def make_either(self, depth, whole):
+        """A barrier of the CTA that lanes of one warp reach in two branches."""
+        r, s = self.random, self.fresh("s")
+        a = r.choice(self.scope["u32"])
+        self.shared.append(f"SHARED u32 {s}[96];")
+        side = lambda: Node((f"{s}[TID] = {self.any_leaf('u32')}; bar_apart();", self.block_of(1)))
+        one, two = side(), side()
+        text = lambda node: "\n".join(node.text("  "))
+        return leaf(f"if ({self.condition()}) {{\n{text(one)}\n}} else {{\n{text(two)}\n}}\n"
+                    f"bar_apart(); {a} ^= {s}[(TID * {r.choice([1, 5, 7])} + {r.randint(0, 40)}) % NT]; bar_apart();")
+
+    def make_narrowing(self, depth, whole):
+        """A loop that lanes leave while the others exchange values."""
+        r, m = self.random, self.fresh("m")
+        a, b = r.choice(self.scope["u32"]), r.choice(self.scope["u32"])
+        exchange = r.choice([f"{a} += count_bits(__ballot_sync({m}, {b} & 1));", f"{a} ^= __match_any_sync({m}, {b} & 1); __syncwarp({m});",
+                             f"{a} += __any_sync({m}, ({b} & 7) == 1) ? 5 : 9;"])
+        body = "\n".join(line for node in self.block_of(1) for line in node.text("  "))
+        return leaf(f"{{ u32 {m} = {FULL};\nNOUNROLL for (u32 n{m} = 0; n{m} < {r.randint(2, 9)}; n{m}++) {{\n  bool go = ({a} ^ n{m} * LANE) % {r.choice([3, 5, 11])}u != 0;\n"
+                    f"  {m} = __ballot_sync({m}, go); if (!go) break;\n{body}\n  {exchange}\n}} {r.choice(['', '__syncwarp();'])} }}")
 
     def make_early(self, depth, whole):
         """A region that lanes leave early."""

@@ -5,7 +5,7 @@ use exec::kernel::Kernel;
 use exec::lanes::Pred;
 use exec::op::Op;
 use exec::special::Special;
-use exec::steer::BarrierOp;
+use exec::steer::{BarrierOp, Steer};
 use isa::{Pc, Space};
 use std::fmt;
 
@@ -57,6 +57,8 @@ pub(crate) fn refusal(kernel: &Kernel, pc: u32) -> Option<Refusal> {
         }
         Op::Load(_) | Op::Store(_) => return None,
         Op::Atomic(_) | Op::AsyncCopy { .. } | Op::AsyncCommit | Op::AsyncWait(_) => return None,
+        // Threads of a fabric are in no warp.
+        Op::Steer(Steer::WarpSync(..)) => return None,
         // It suspends a thread for a time that may be none.
         Op::Sleep(_) => return None,
         Op::Barrier { op: BarrierOp::Sync, id, threads: None, .. } if is_constant(*id) && code.guard == Pred::TRUE => {

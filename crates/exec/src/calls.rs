@@ -35,8 +35,10 @@ pub(crate) fn call(
     let diverged = ways.len() > 1 || mask != warp.stack.active();
     let caller_frame = warp.frame();
     for (i, &(function, mask)) in ways.iter().enumerate() {
-        let data = CallData { site: number, caller_frame, frame: caller_frame + site.frame_bytes };
-        let entry = prepare(warp, kernel, function, data, mask)?;
+        let (saved, saved_preds) = (Vec::new(), Vec::new());
+        let frame = caller_frame + site.frame_bytes;
+        let mut data = CallData { site: number, caller_frame, frame, saved, saved_preds };
+        let entry = prepare(warp, kernel, function, &mut data, mask)?;
         let pushed = if i == 0 { warp.stack.call(mask, entry, data) } else { warp.stack.enter(mask, entry, data) };
         pushed.map_err(|_| overflow(mask))?;
     }
@@ -57,7 +59,7 @@ pub(crate) fn call_runtime(
 }
 
 /// Passes the arguments and saves registers. Returns the function's first instruction.
-fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask: LaneMask) -> Result<u32, Stop> {
+fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: &mut CallData, mask: LaneMask) -> Result<u32, Stop> {
     let site = &kernel.calls[data.site as usize];
     let callee = &kernel.functions[function as usize];
     let bytes = data.frame + callee.frame_bytes;
@@ -67,8 +69,8 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask
     warp.local.grow(bytes);
     // Registers are saved first: a function that calls itself receives its arguments in its own registers.
     if let Some(Save { registers: (first, count), predicates: (first_pred, preds) }) = site.save {
-        warp.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
-        warp.saved_preds.extend_from_slice(&warp.preds[first_pred as usize..(first_pred + preds) as usize]);
+        data.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
+        data.saved_preds.extend_from_slice(&warp.preds[first_pred as usize..(first_pred + preds) as usize]);
     }
     pass_all(warp, kernel, (&site.args, data.caller_frame), (&callee.params, data.frame), mask);
     Ok(callee.entry)
@@ -80,15 +82,24 @@ pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
         warp.stack.exit(mask);
         return;
     };
-    let data = frame.data;
-    let site = &kernel.calls[data.site as usize];
+    let site = &kernel.calls[frame.site as usize];
     let function = kernel.function_of(warp.stack.pc().unwrap_or(0));
-    pass_all(warp, kernel, (&function.returns, data.frame), (&site.results, data.caller_frame), mask);
+    let (from, to) = (frame.frame, frame.caller_frame);
+    let results = values(warp, kernel, (&function.returns, from), (&site.results, to), mask);
     if let Some(save) = site.save {
-        keep_results(warp, &site.results, save, mask);
+        restore(warp, save, mask);
     }
+    write(warp, &results, mask);
     warp.stack.ret(mask);
-    warp.end_calls(kernel);
+}
+
+/// Restores the registers of the lanes in `mask` that return from a recursive call.
+fn restore(warp: &mut Warp, save: Save, mask: LaneMask) {
+    let Some(frame) = warp.stack.frame() else { return };
+    let columns = warp.regs[save.registers.0 as usize..].iter_mut().zip(&frame.saved);
+    columns.for_each(|(column, saved)| crate::lanes::blend(column, saved, mask));
+    let preds = warp.preds[save.predicates.0 as usize..].iter_mut().zip(&frame.saved_preds);
+    preds.for_each(|(pred, saved)| *pred = *pred & !mask | saved & mask);
 }
 
 /// The functions that the lanes call through a register.
@@ -110,24 +121,27 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
     Ok(ways)
 }
 
-/// Writes results that are in the caller's registers to the saved copies, which are restored later.
-fn keep_results(warp: &mut Warp, results: &[Place], save: Save, mask: LaneMask) {
-    let (first, count) = save.registers;
-    let start = warp.saved.len() - count as usize;
-    for &place in results {
-        let Place::Register(reg, columns) = place else { continue };
-        for reg in reg.0..reg.0 + u16::from(columns) {
-            if (first..first + count).contains(&reg) {
-                let kept = &mut warp.saved[start + (reg - first) as usize];
-                crate::lanes::blend(kept, &warp.regs[reg as usize], mask);
-            }
-        }
-    }
-}
-
 /// Copies values between places of a caller and a function, each side with its frame. All values are read
 /// before the first is written, because a function that calls itself may use the same registers.
 fn pass_all(warp: &mut Warp, kernel: &Kernel, from: (&[Place], u32), to: (&[Place], u32), mask: LaneMask) {
+    let values = values(warp, kernel, from, to, mask);
+    write(warp, &values, mask);
+}
+
+fn write(warp: &mut Warp, values: &[(usize, Column)], mask: LaneMask) {
+    for (register, column) in values {
+        crate::lanes::blend(&mut warp.regs[*register], column, mask);
+    }
+}
+
+/// Copies what is passed in frames, and returns what is passed in registers.
+fn values(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    from: (&[Place], u32),
+    to: (&[Place], u32),
+    mask: LaneMask,
+) -> Vec<(usize, Column)> {
     let mut into_registers: Vec<(usize, Column)> = Vec::new();
     for (&source, &target) in from.0.iter().zip(to.0) {
         match (source, target) {
@@ -154,7 +168,5 @@ fn pass_all(warp: &mut Warp, kernel: &Kernel, from: (&[Place], u32), to: (&[Plac
             }
         }
     }
-    for (register, column) in &into_registers {
-        crate::lanes::blend(&mut warp.regs[*register], column, mask);
-    }
+    into_registers
 }

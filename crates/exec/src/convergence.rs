@@ -4,24 +4,48 @@
 //! that splits a group, the lanes that jump execute first. `BSSY` records which lanes will meet; `BSYNC`
 //! holds a group until all of these have arrived, left (`BREAK`) or exited. Groups do not merge otherwise.
 //!
-//! Sources: Nickolls and Stone, US patent 2016/0019066 A1 (convergence barriers); NVIDIA, "Tesla
-//! V100 GPU architecture" white paper, section on independent thread scheduling; the compilers'
-//! output.
+//! # Rules
+//! The same rules hold for PTX ([`crate::simt`]), where a reconvergence point takes the place of `BSYNC`.
+//!
+//! | state of a lane | holds those at `BSYNC` | holds those at `WARPSYNC` that name it | leaves the state |
+//! | --- | --- | --- | --- |
+//! | executes, or waits for its turn | yes | yes | |
+//! | has yielded | no | yes | when its group gets its turn |
+//! | waits at `BSYNC` | at another one: yes; at the same one: no | yes | when no lane holds it |
+//! | waits at `WARPSYNC` | no | if it waits for other lanes | when all lanes that it names wait with it |
+//! | waits at a CTA barrier | yes | yes | when the CTA's barrier is complete |
+//! | has exited | no | no | |
+//!
+//! - **Yielding.** Lanes that execute `YIELD` are in the yielded state until their group executes again. A
+//!   convergence barrier is cleared when all its lanes have arrived or have yielded; lanes that arrive after
+//!   it was cleared do not wait for those that have passed (Nickolls and Stone, claim 1).
+//! - **Turns.** A group executes until it waits, yields, ends, or has jumped back 32 times while others wait
+//!   for their turn. Then the group that has waited longest executes; when a group waits or ends, the group
+//!   that was suspended last.
+//! - **No deadlock at `BSYNC`.** If no group can execute, the lanes that arrived first at a `BSYNC` continue.
+//!   Convergence there saves time; no result may depend on it.
+//!
+//! Sources: Nickolls and Stone, US patent 10,067,768 (convergence barriers); NVIDIA, "Tesla V100 GPU
+//! architecture" white paper, section on independent thread scheduling; the output of ptxas 11.8. It puts
+//! `YIELD` into loops with a volatile load or with an atomic whose result is used, and checks convergence
+//! (`BRA.DIV`, `WARPSYNC`) before a shuffle that follows the `BSYNC` of such a loop, but not after other loops.
+//! It leaves `BREAK` out where the exit of a loop leads to a `WARPSYNC`, and only there.
 //!
 //! # Deviations and choices
 //! 1. Because uniform registers belong to the warp, groups change only where hardware may change them and
 //!    compilers expect it: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
-//! 2. Which group hardware executes first is not published. Here the lanes that jump are first, as with the
-//!    reconvergence stack. After 32 backward jumps the group that has waited longest gets its turn, so that no
-//!    lane spins indefinitely while another one could progress.
-//! 3. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
+//! 2. Which group hardware executes first, and for how long, is not published: the rule on turns is a choice.
+//! 3. Inferred: that lanes at `WARPSYNC` do not hold those at `BSYNC` (from where ptxas omits `BREAK`), and
+//!    the rule on deadlock (from the guarantee of progress for each thread).
+//! 4. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
 //!    use one barrier register for different gatherings at the same time.
-//! 4. Lanes that set a barrier anew (`BSSY`, or `BMOV.CLEAR` without a destination) before they have met there
+//! 5. Lanes that set a barrier anew (`BSSY`, or `BMOV.CLEAR` without a destination) before they have met there
 //!    leave the gathering that it held. Compilers use one barrier again where lanes branch out of its region.
-//! 5. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
+//! 6. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
 //!    they diverge. It is only reported; the barrier registers decide which lanes meet. A second `BSSY` of the
 //!    same lanes, barrier and target replaces the first, so that a recursive call leaves no stale record.
-//! 6. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait.
+//! 7. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait. Groups at
+//!    barriers of different numbers arrive one after the other.
 
 use kit::LaneMask;
 
@@ -33,10 +57,19 @@ const PATIENCE: u32 = 32;
 enum Waiting {
     /// Its turn to execute.
     Turn,
+    /// Its turn, after `YIELD`.
+    YieldedTurn,
     /// Other lanes, at a gathering.
     Lanes(Gathering),
-    /// The warp's other lanes, at a CTA barrier.
-    CtaBarrier,
+    /// The warp's other lanes, at the CTA barrier of this number.
+    CtaBarrier(u32),
+}
+
+impl Waiting {
+    /// Whether the group can execute.
+    fn is_ready(self) -> bool {
+        matches!(self, Waiting::Turn | Waiting::YieldedTurn)
+    }
 }
 
 /// Lanes that meet.
@@ -54,6 +87,11 @@ impl Gathering {
     /// The place of lanes that meet by `WARPSYNC.COLLECTIVE`: they continue as one group, whatever their
     /// program counters were.
     pub const COLLECTIVE: u8 = u8::MAX - 1;
+
+    /// Whether the lanes must meet there. Elsewhere, at `BSYNC`, they meet if they can.
+    fn is_required(self) -> bool {
+        self.place >= Self::COLLECTIVE
+    }
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
@@ -71,6 +109,14 @@ struct Region {
     target: u32,
 }
 
+/// A convergence barrier that was cleared before all its lanes arrived.
+#[derive(Clone, Copy, Debug, Hash)]
+struct Cleared {
+    gathering: Gathering,
+    /// The lanes that have passed it.
+    passed: LaneMask,
+}
+
 /// Every group waits for lanes that will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
@@ -85,6 +131,8 @@ pub struct Convergence {
     others: Vec<Group>,
     /// Innermost region last. Each region has a live lane.
     regions: Vec<Region>,
+    /// Each is still to be reached by a live lane.
+    cleared: Vec<Cleared>,
     /// Backward jumps since the last change of groups.
     jumps: u32,
 }
@@ -94,6 +142,7 @@ impl Convergence {
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
         self.others.clear();
         self.regions.clear();
+        self.cleared.clear();
         (self.pc, self.active, self.live, self.jumps) = (pc, mask, mask, 0);
     }
 
@@ -177,6 +226,7 @@ impl Convergence {
     /// Advances the active lanes.
     pub fn gather(&mut self, gathering: Gathering, target: u32) {
         self.pc += 1;
+        self.cleared.retain(|c| c.gathering != gathering);
         self.end_regions(gathering.lanes, |r| r.gathering.place == gathering.place && r.target == target);
         if gathering.lanes != 0 {
             self.regions.push(Region { gathering, target });
@@ -191,6 +241,7 @@ impl Convergence {
     /// Lanes `gone`, all of them active, will not arrive at `gathering`.
     pub fn abandon(&mut self, gathering: Gathering, gone: LaneMask) {
         let mut waited = false;
+        self.leave_cleared(gone, |cleared| cleared == gathering);
         for group in self.others.iter_mut().filter(|g| g.waiting == Waiting::Lanes(gathering)) {
             group.waiting = Waiting::Lanes(Gathering { lanes: gathering.lanes & !gone, ..gathering });
             waited = true;
@@ -198,6 +249,41 @@ impl Convergence {
         if waited {
             self.settle();
         }
+    }
+
+    /// Lanes `gone` will not arrive at the cleared barriers that `f` selects.
+    fn leave_cleared(&mut self, gone: LaneMask, f: impl Fn(Gathering) -> bool) {
+        for cleared in self.cleared.iter_mut().filter(|c| f(c.gathering)) {
+            cleared.gathering.lanes &= !gone;
+        }
+        self.forget_cleared();
+    }
+
+    /// Forgets the cleared barriers that no lane will reach.
+    fn forget_cleared(&mut self) {
+        let live = self.live;
+        self.cleared.retain(|c| c.gathering.lanes & live & !c.passed != 0);
+    }
+
+    /// The lanes that `gathering` holds.
+    fn held_by(&self, gathering: Gathering) -> LaneMask {
+        let cleared = self.cleared.iter().find(|c| c.gathering == gathering);
+        gathering.lanes & self.live & !cleared.map_or(0, |c| c.passed)
+    }
+
+    /// Notes that `lanes` pass the `BSYNC` of `gathering` at which other lanes have yet to arrive, if any.
+    fn pass(&mut self, gathering: Gathering, lanes: LaneMask) {
+        if gathering.is_required() {
+            return;
+        }
+        if self.cleared.is_empty() && gathering.lanes & self.live & !lanes == 0 {
+            return;
+        }
+        match self.cleared.iter_mut().find(|c| c.gathering == gathering) {
+            Some(cleared) => cleared.passed |= lanes,
+            None => self.cleared.push(Cleared { gathering, passed: lanes }),
+        }
+        self.forget_cleared();
     }
 
     /// Removes `lanes` from the regions that `f` selects.
@@ -223,8 +309,9 @@ impl Convergence {
     /// # Errors
     /// [`Stuck`].
     pub fn meet(&mut self, gathering: Gathering) -> Result<(), Stuck> {
-        if gathering.lanes & self.live & !self.active == 0 {
+        if self.held_by(gathering) & !self.active == 0 {
             self.pc += 1;
+            self.pass(gathering, self.active);
             self.end_innermost(gathering.place, self.active);
             return Ok(());
         }
@@ -262,6 +349,7 @@ impl Convergence {
                 gathering.lanes &= !gone;
             }
         }
+        self.leave_cleared(gone, |cleared| cleared.place == place);
         self.end_innermost(place, gone);
         self.settle();
     }
@@ -275,21 +363,26 @@ impl Convergence {
         self.active &= !mask;
         self.pc += 1;
         self.end_regions(mask, |_| true);
+        self.forget_cleared();
         self.settle();
         if self.active == 0 && self.live != 0 { self.next_group() } else { Ok(()) }
     }
 
-    /// Advances the active lanes and lets other groups execute first.
+    /// The active lanes yield: they advance, no longer hold those at convergence barriers, and other groups
+    /// execute first.
     pub fn yield_turn(&mut self) {
         self.pc += 1;
-        self.give_turn();
+        if !self.others.is_empty() {
+            self.settle_but(self.active);
+            self.give_turn(Waiting::YieldedTurn);
+        }
     }
 
-    /// The active lanes arrive at a CTA barrier. True if the warp arrives with them, because no other group
-    /// can execute. Otherwise they wait while the other groups execute.
-    pub fn reach_cta_barrier(&mut self) -> bool {
-        if self.others.iter().any(|g| g.waiting == Waiting::Turn) {
-            self.suspend(Waiting::CtaBarrier);
+    /// The active lanes arrive at CTA barrier `number`. True if the warp arrives with them, because no other
+    /// group can execute. Otherwise they wait while the other groups execute.
+    pub fn reach_cta_barrier(&mut self, number: u32) -> bool {
+        if self.others.iter().any(|g| g.waiting.is_ready()) {
+            self.suspend(Waiting::CtaBarrier(number));
             // A group that waits for its turn was found above.
             let _ = self.next_group();
             return false;
@@ -297,7 +390,7 @@ impl Convergence {
         // Groups that arrived early continue with the others.
         let at = self.pc;
         self.others.retain_mut(|g| {
-            let here = g.waiting == Waiting::CtaBarrier;
+            let here = g.waiting == Waiting::CtaBarrier(number);
             if here && g.pc == at {
                 self.active |= g.mask;
                 return false;
@@ -321,61 +414,116 @@ impl Convergence {
         }
         self.jumps += 1;
         if self.jumps >= PATIENCE {
-            self.give_turn();
+            self.give_turn(Waiting::Turn);
         }
     }
 
-    /// Executes the group that has waited longest for its turn, if there is one.
-    fn give_turn(&mut self) {
+    /// Executes the group that has waited longest for its turn, if there is one; the active lanes wait.
+    fn give_turn(&mut self, waiting: Waiting) {
         self.jumps = 0;
-        if let Some(at) = self.others.iter().position(|g| g.waiting == Waiting::Turn) {
+        if let Some(at) = self.others.iter().position(|g| g.waiting.is_ready()) {
             let next = self.others.remove(at);
-            self.suspend(Waiting::Turn);
+            self.suspend(waiting);
             (self.pc, self.active) = (next.pc, next.mask);
         }
     }
 
-    /// Chooses the next group when none executes: of those that may continue, the one suspended last.
+    /// Chooses the next group when none executes: of those that may continue, the one suspended last, one that
+    /// has yielded after others.
     fn next_group(&mut self) -> Result<(), Stuck> {
         self.jumps = 0;
-        let ready = |waiting| self.others.iter().rposition(|g| g.waiting == waiting);
-        let at = ready(Waiting::Turn).or_else(|| ready(Waiting::CtaBarrier)).ok_or(Stuck)?;
+        let at = match self.ready() {
+            Some(at) => at,
+            None => {
+                self.clear_oldest()?;
+                self.ready().ok_or(Stuck)?
+            }
+        };
         let next = self.others.remove(at);
         (self.pc, self.active) = (next.pc, next.mask);
         Ok(())
     }
 
-    /// Releases groups whose awaited lanes have all arrived. Groups at one program counter merge.
-    fn settle(&mut self) {
-        let mut from = 0;
-        while let Some(group) = self.others.get(from).copied() {
-            from += 1;
-            let Waiting::Lanes(gathering) = group.waiting else { continue };
-            // Groups that wait for each other meet. In a recursive function, lanes at the same place of an
-            // outer call wait for these lanes, but these lanes do not wait for them.
-            let meets = |g: &Group, w: Gathering| {
-                w.place == gathering.place && group.mask & !w.lanes == 0 && g.mask & !gathering.lanes == 0
-            };
-            let here = |g: &Group| matches!(g.waiting, Waiting::Lanes(w) if meets(g, w));
-            let come = self.others.iter().filter(|g| here(g)).fold(0, |mask, g| mask | g.mask);
-            if gathering.lanes & self.live & !come != 0 {
-                continue;
+    /// The suspended group that executes next when none does.
+    fn ready(&self) -> Option<usize> {
+        let last = |waiting| self.others.iter().rposition(|g| g.waiting == waiting);
+        let yielded = || self.others.iter().position(|g| g.waiting == Waiting::YieldedTurn);
+        let at_cta_barrier = || self.others.iter().rposition(|g| matches!(g.waiting, Waiting::CtaBarrier(_)));
+        last(Waiting::Turn).or_else(yielded).or_else(at_cta_barrier)
+    }
+
+    /// Clears the convergence barrier of the lanes that arrived first at one.
+    fn clear_oldest(&mut self) -> Result<(), Stuck> {
+        let first = self.others.iter().position(|g| matches!(g.waiting, Waiting::Lanes(at) if !at.is_required()));
+        self.release(first.ok_or(Stuck)?);
+        self.settle();
+        Ok(())
+    }
+
+    /// Groups that wait for each other, among them the one at `index` of the suspended ones, and the lanes that
+    /// have arrived. In a recursive function, lanes at the same place of an outer call wait for these lanes, but
+    /// these lanes do not wait for them.
+    fn meets(&self, index: usize) -> Option<(Gathering, LaneMask, impl Fn(&Group) -> bool + use<>)> {
+        let group = self.others[index];
+        let Waiting::Lanes(gathering) = group.waiting else { return None };
+        let here = move |g: &Group| {
+            matches!(g.waiting, Waiting::Lanes(at)
+                if at.place == gathering.place && group.mask & !at.lanes == 0 && g.mask & !gathering.lanes == 0)
+        };
+        let come = self.others.iter().filter(|g| here(g)).fold(0, |mask, g| mask | g.mask);
+        Some((gathering, come, here))
+    }
+
+    /// Lets the group at `index` and those that wait with it continue. Groups at one program counter merge.
+    fn release(&mut self, index: usize) {
+        let Some((gathering, come, here)) = self.meets(index) else { return };
+        let mut merged: Vec<Group> = Vec::new();
+        self.others.retain(|g| {
+            if !here(g) {
+                return true;
             }
-            let mut merged: Vec<Group> = Vec::new();
-            self.others.retain(|g| {
-                if !here(g) {
-                    return true;
+            let as_one = gathering.place == Gathering::COLLECTIVE;
+            match merged.iter_mut().find(|m| m.pc == g.pc + 1 || as_one) {
+                Some(same) => same.mask |= g.mask,
+                None => merged.push(Group { pc: g.pc + 1, mask: g.mask, waiting: Waiting::Turn }),
+            }
+            false
+        });
+        self.others.append(&mut merged);
+        self.pass(gathering, come);
+        self.end_innermost(gathering.place, come);
+    }
+
+    /// Releases the groups that no lane holds.
+    fn settle(&mut self) {
+        self.settle_but(0);
+    }
+
+    /// As [`Convergence::settle`], with `yielding` lanes among the active ones.
+    fn settle_but(&mut self, yielding: LaneMask) {
+        // Lanes that can meet do, before others continue without them.
+        let steps: [fn(&Self, Gathering, LaneMask) -> bool; 2] = [
+            |warp, gathering, come| warp.held_by(gathering) & !come == 0,
+            |warp, gathering, come| {
+                let elsewhere = |g: &&Group| match g.waiting {
+                    Waiting::Lanes(at) => at.is_required(),
+                    waiting => waiting == Waiting::YieldedTurn,
+                };
+                let gone = warp.others.iter().filter(elsewhere).fold(0, |mask, g| mask | g.mask);
+                !gathering.is_required() && warp.held_by(gathering) & !(come | gone) == 0
+            },
+        ];
+        'settled: loop {
+            for step in steps {
+                let complete = (0..self.others.len()).find(|&index| {
+                    self.meets(index).is_some_and(|(gathering, come, _)| step(self, gathering, come | yielding))
+                });
+                if let Some(index) = complete {
+                    self.release(index);
+                    continue 'settled;
                 }
-                let as_one = gathering.place == Gathering::COLLECTIVE;
-                match merged.iter_mut().find(|m| m.pc == g.pc + 1 || as_one) {
-                    Some(same) => same.mask |= g.mask,
-                    None => merged.push(Group { pc: g.pc + 1, mask: g.mask, waiting: Waiting::Turn }),
-                }
-                false
-            });
-            self.others.append(&mut merged);
-            self.end_innermost(gathering.place, come);
-            from = 0;
+            }
+            break;
         }
     }
 }
@@ -503,10 +651,10 @@ mod tests {
     fn lanes_come_to_a_cta_barrier_together() {
         let mut warp = started(0);
         warp.branch(0xf, 8);
-        assert!(!warp.reach_cta_barrier());
+        assert!(!warp.reach_cta_barrier(0));
         assert_eq!((warp.pc(), warp.active()), (Some(1), !0xf));
         warp.branch(warp.active(), 8);
-        assert!(warp.reach_cta_barrier());
+        assert!(warp.reach_cta_barrier(0));
         assert_eq!((warp.pc(), warp.active()), (Some(8), !0));
     }
 
@@ -514,18 +662,104 @@ mod tests {
     fn a_group_at_a_cta_barrier_goes_on_when_the_others_exit() {
         let mut warp = started(0);
         warp.branch(0xf, 8);
-        assert!(!warp.reach_cta_barrier());
+        assert!(!warp.reach_cta_barrier(0));
         warp.exit(!0xf).unwrap();
         assert_eq!((warp.pc(), warp.active()), (Some(8), 0xf));
-        assert!(warp.reach_cta_barrier());
+        assert!(warp.reach_cta_barrier(0));
     }
 
     #[test]
-    fn waiting_for_lanes_that_wait_for_each_other_is_noticed() {
+    fn groups_at_different_cta_barriers_arrive_one_after_the_other() {
         let mut warp = started(0);
         warp.branch(0xf, 8);
-        warp.meet(Gathering { place: 1, lanes: 0xff }).unwrap();
-        assert_eq!(warp.meet(ALL), Err(Stuck));
+        assert!(!warp.reach_cta_barrier(2));
+        assert!(warp.reach_cta_barrier(1));
+        warp.advance();
+        assert_eq!((warp.pc(), warp.active()), (Some(2), !0xf), "the others are still at barrier 2");
+        warp.exit(!0xf).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(8), 0xf));
+        assert!(warp.reach_cta_barrier(2));
+    }
+
+    /// 0: @p bra 8. Lanes 0 to 3 arrive at `first` there, the others at `then` at 1.
+    fn apart(first: Gathering, then: Gathering) -> (Convergence, Result<(), Stuck>) {
+        let mut warp = started(0);
+        warp.branch(0xf, 8);
+        warp.meet(first).unwrap();
+        let result = warp.meet(then);
+        (warp, result)
+    }
+
+    const SYNC: Gathering = Gathering { place: Gathering::WARPSYNC, lanes: !0 };
+
+    #[test]
+    fn lanes_at_warpsync_do_not_hold_those_at_bsync() {
+        let (mut warp, _) = apart(ALL, SYNC);
+        assert_eq!((warp.pc(), warp.active()), (Some(9), 0xf));
+        warp.meet(SYNC).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(10), 0xf), "all have met");
+        let (warp, _) = apart(SYNC, ALL);
+        assert_eq!((warp.pc(), warp.active()), (Some(2), !0xf));
+    }
+
+    #[test]
+    fn lanes_that_meet_at_warpsync_hold_those_at_bsync() {
+        let mut warp = started(0);
+        let some = Gathering { lanes: 0xff0, ..SYNC };
+        // Lanes 0 to 3 wait at BSYNC, 4 to 7 and 8 to 11 come to WARPSYNC one after the other.
+        warp.branch(!0xf, 4);
+        warp.branch(0xff0, 8);
+        warp.branch(0xf0, 12);
+        warp.meet(some).unwrap();
+        assert_eq!(warp.active(), 0xf00);
+        warp.branch(0xf00, 12);
+        warp.meet(some).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(13), 0xff0));
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(5), !0xfff));
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(1), 0xf));
+        warp.meet(ALL).unwrap();
+        assert_eq!(warp.others.len(), 2, "three groups at three places");
+        assert!(warp.cleared.is_empty(), "and none was too early");
+    }
+
+    #[test]
+    fn yielded_lanes_do_not_hold_those_at_bsync() {
+        let mut warp = started(0);
+        // 0: bssy 3; 1: yield; 2: @p bra 1; 3: bsync
+        let held = Gathering { place: 3, lanes: !0 };
+        warp.gather(held, 4);
+        warp.yield_turn();
+        warp.branch(!1, 1);
+        assert_eq!((warp.pc(), warp.active()), (Some(1), !1));
+        warp.yield_turn();
+        assert_eq!((warp.pc(), warp.active()), (Some(3), 1), "the others spin");
+        warp.meet(held).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(4), 1));
+        warp.yield_turn();
+        assert_eq!((warp.pc(), warp.active()), (Some(2), !1));
+        // Lane 0 has passed: the others wait for each other only.
+        warp.branch(!3, 1);
+        warp.advance();
+        warp.advance();
+        warp.meet(held).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(3), 2));
+        warp.meet(held).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(4), !1), "all that spun have met");
+        assert!(warp.cleared.is_empty());
+    }
+
+    #[test]
+    fn a_deadlock_at_bsync_is_resolved() {
+        let (warp, result) = apart(Gathering { place: 1, lanes: 0xff }, ALL);
+        assert_eq!((result, warp.pc(), warp.active()), (Ok(()), Some(9), 0xf), "the first that came");
+    }
+
+    #[test]
+    fn waiting_for_lanes_that_wait_for_others_at_warpsync_is_noticed() {
+        let (_, result) = apart(Gathering { lanes: 0xff, ..SYNC }, Gathering { lanes: !0xf0, ..SYNC });
+        assert_eq!(result, Err(Stuck));
     }
 
     #[test]

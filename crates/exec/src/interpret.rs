@@ -3,6 +3,7 @@
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
+use crate::convergence::Stuck;
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
@@ -61,7 +62,7 @@ macro_rules! spaces {
             shared: &mut $cta.shared,
             local: &mut $warp.local,
             params: &$launch.params,
-            frame: $warp.stack.frame().map_or(0, |f| f.data.frame),
+            frame: $warp.stack.frame().map_or(0, |call| call.frame),
         }
     };
 }
@@ -119,8 +120,11 @@ pub(crate) fn execute_often<'a, 'm>(
                 _ => Ok(()),
             }
         }
-        Op::Branch { target, reconverge } => {
+        Op::Branch { target, reconverge, polls } => {
             out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
+            if *polls && mask != 0 {
+                warp.stack.poll();
+            }
             return Ok(Done::Executed);
         }
         _ => return Ok(Done::Left(op, mask)),
@@ -288,8 +292,8 @@ fn operate_rarely(
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
         }
         Op::AsyncWait(groups) => out.async_groups_left = *groups,
-        Op::Shuffle { mode, d, p, s } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
-        Op::Vote { kind, d, p, members } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),
+        Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
+        Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),
         Op::Match { all, wide, d, p, a, members } => {
             shuffle::match_sync(&mut file, (*all, *wide), *d, *p, [*a, *members]);
         }
@@ -297,15 +301,6 @@ fn operate_rarely(
         Op::Redux(op, d, s) => shuffle::redux(&mut file, *op, *d, *s),
         Op::Elect { d, p, members } => shuffle::elect(&mut file, *d, *p, *members),
         Op::Matrix(number) => kernel.matrix[*number as usize].run(&mut file, &mut spaces, out)?,
-        Op::Barrier { op, id, threads, d, p } if mask != 0 => {
-            let votes = file.pred(*p);
-            let uniform = |r: Reg| lanes(mask).next().map_or(0, |lane| file.column(r)[lane]);
-            let (id, threads) = (uniform(*id), threads.map(uniform));
-            if d.is_some() {
-                env.memory.note_change();
-            }
-            arrive(warp, &mut env.cta.reductions, *op, (id, threads), *d, (votes, mask), out)?;
-        }
         Op::Sleep(a) => {
             let column = file.column(*a);
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
@@ -354,7 +349,44 @@ pub(crate) fn execute_rarely(
         Op::Return => calls::ret(warp, kernel, mask),
         Op::Exit => {
             warp.stack.exit(mask);
-            warp.end_calls(kernel);
+        }
+        Op::Barrier { op, id, threads, d, p, aligned } if mask != 0 => {
+            let file = file!(warp, &env.launch.constants, mask);
+            let first = mask.trailing_zeros() as usize;
+            let (id, threads) = (file.column(*id)[first], threads.map(|r| file.column(r)[first]));
+            if warp.stack.is_apart() && mask == warp.stack.active() {
+                let meets = *aligned || meet(warp, &[(mask, !0)], out)?;
+                let Some(others) = meets.then(|| warp.stack.reach_cta_barrier(id)).flatten() else {
+                    out.mask = 0;
+                    return Ok(());
+                };
+                for (pc, mask) in others {
+                    join_reduction(warp, kernel, &mut env.cta.reductions, pc, (id, mask));
+                }
+            }
+            let mask = if mask == out.active { warp.stack.active() } else { mask };
+            let votes = file!(warp, &env.launch.constants, mask).pred(*p);
+            (out.mask, out.active) = (mask, warp.stack.active());
+            if d.is_some() {
+                env.memory.note_change();
+            }
+            warp.stack.advance();
+            arrive(warp, &mut env.cta.reductions, *op, (id, threads), *d, (votes, mask), out)?;
+        }
+        _ if let Some(members) = op.waits_for()
+            && warp.stack.is_apart() =>
+        {
+            let named = by_members(file!(warp, &env.launch.constants, mask).column(members), mask);
+            if !meet(warp, &named, out)? {
+                out.mask = 0;
+                return Ok(());
+            }
+            out.active = warp.stack.active();
+            let Guarded { guard, .. } = &kernel.code[out.pc.index()];
+            let mask = file!(warp, &env.launch.constants, out.active).pred(*guard) & out.active;
+            out.mask = mask;
+            operate_rarely(op, warp, kernel, mask, env, out)?;
+            warp.stack.advance();
         }
         _ => match operate_rarely(op, warp, kernel, mask, env, out) {
             Ok(()) => warp.stack.advance(),
@@ -603,6 +635,8 @@ pub(crate) fn arrive(
         let what = format!("barrier {id} does not exist: a CTA has {}", reductions.len());
         return Err(Trap::stop(FaultKind::IllegalInstruction, what, mask));
     }
+    // A count of 0 waits for all threads. Threads that do not wait must say how many are expected.
+    let threads = threads.filter(|&n| n != 0 || op == BarrierOp::Arrive);
     if let Some(n) = threads
         && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
     {
@@ -613,9 +647,51 @@ pub(crate) fn arrive(
     out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
     if let Some(d) = d {
         reductions[id as usize].add(votes, mask);
-        warp.pending = Some(PendingReduction { barrier: id as u8, op, d, mask });
+        warp.pending.push(PendingReduction { barrier: id as u8, op, d, mask });
     }
     Ok(())
+}
+
+/// The active lanes of `warp` are at an instruction that waits for the lanes that they name. Returns whether it is
+/// executed now.
+fn meet(warp: &mut Warp, named: &[(LaneMask, LaneMask)], out: &DynInst) -> Result<bool, Stop> {
+    warp.stack.meet(named).map_err(|Stuck| stuck(out.active))
+}
+
+/// All lanes of a warp wait for others.
+#[cold]
+pub(crate) fn stuck(mask: LaneMask) -> Stop {
+    let what = "deadlock within a warp: all its lanes wait for others of the warp";
+    Trap::stop(FaultKind::Other, what, mask)
+}
+
+/// Lanes `mask` at the barrier instruction at `pc` take part in the reduction of CTA barrier `id`.
+#[cold]
+fn join_reduction(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    reductions: &mut [Reduction],
+    pc: u32,
+    (id, mask): (u32, LaneMask),
+) {
+    let Op::Barrier { op, d: Some(d), p, .. } = kernel.code[pc as usize].op else { return };
+    let votes = file!(warp, &kernel.constants, mask).pred(p);
+    if let Some(reduction) = reductions.get_mut(id as usize) {
+        reduction.add(votes, mask);
+        warp.pending.push(PendingReduction { barrier: id as u8, op, d, mask });
+    }
+}
+
+/// Groups the lanes of `mask` by the lanes that they name.
+pub(crate) fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
+    let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
+    for lane in lanes(mask) {
+        match groups.iter_mut().find(|group| group.1 == column[lane]) {
+            Some(group) => group.0 |= 1 << lane,
+            None => groups.push((1 << lane, column[lane])),
+        }
+    }
+    groups
 }
 
 /// Copies from global to shared memory at once: the earliest legal time for an asynchronous copy.

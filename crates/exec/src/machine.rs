@@ -2,7 +2,7 @@
 
 use crate::convergence::{Convergence, Gathering, Stuck};
 use crate::fault::{Outcome, Stop, Trap};
-use crate::interpret::{Environment, arrive, operate};
+use crate::interpret::{Environment, arrive, by_members, operate, stuck};
 use crate::kernel::{Callee, Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::machine_code::POINTERS;
@@ -110,12 +110,6 @@ fn call(number: u32, warp: &mut Warp, kernel: &Kernel, mask: LaneMask, env: &mut
     }
 }
 
-#[cold]
-fn stuck(mask: LaneMask) -> Stop {
-    let what = "deadlock within a warp: all its lanes wait for others at convergence barriers";
-    Trap::stop(FaultKind::Other, what, mask)
-}
-
 fn execute_steer(
     steer: Steer,
     warp: &mut Warp,
@@ -195,7 +189,7 @@ fn execute_steer(
             let votes = file.pred(p);
             let uniform = |r: Reg| file.column(r)[first];
             let (id, threads) = (uniform(id), threads.map(uniform));
-            if !warp.groups.reach_cta_barrier() {
+            if !warp.groups.reach_cta_barrier(id) {
                 out.mask = 0;
                 return Ok(());
             }
@@ -224,18 +218,6 @@ fn abandon(place: u8, b: Reg, file: &mut Lanes<'_>, groups: &mut Convergence) {
         groups.abandon(Gathering { place, lanes }, gone);
     }
     file.mask = gone;
-}
-
-/// Groups the lanes of `mask` by the lanes that they name.
-fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
-    let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
-    for lane in lanes(mask) {
-        match groups.iter_mut().find(|group| group.1 == column[lane]) {
-            Some(group) => group.0 |= 1 << lane,
-            None => groups.push((1 << lane, column[lane])),
-        }
-    }
-    groups
 }
 
 /// Targets of the lanes in `mask`, with the lanes of each.

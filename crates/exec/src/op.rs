@@ -199,6 +199,8 @@ pub enum Op {
         p: Pred,
         /// Value, source lane, clamp and segment mask.
         s: [Reg; 3],
+        /// Member mask of each lane, if the lanes wait for each other.
+        members: Option<Reg>,
     },
     /// Vote over the executing lanes of each member mask.
     Vote {
@@ -208,6 +210,8 @@ pub enum Op {
         p: Pred,
         /// Member mask of each lane.
         members: Reg,
+        /// The lanes wait for each other.
+        waits: bool,
     },
     /// Finds the lanes with equal values.
     Match {
@@ -243,6 +247,8 @@ pub enum Op {
         threads: Option<Reg>,
         d: Option<Destination>,
         p: Pred,
+        /// All lanes of the warp execute it together. Otherwise they wait for each other first.
+        aligned: bool,
     },
     /// Copies the value of the first executing lane to all lanes of the warp.
     ReadFirst(Reg, Reg),
@@ -261,6 +267,8 @@ pub enum Op {
         target: u32,
         /// Instruction where they reconverge with the others.
         reconverge: u32,
+        /// It jumps back in a loop that may wait for other lanes.
+        polls: bool,
     },
     /// Indirect branch through a table.
     BranchTable {
@@ -454,10 +462,11 @@ ops! { |f|
     }
     AsyncCommit {}: C::Fence, Origin::Operands, Control::AsyncCommit => {}
     AsyncWait(_): C::Fence, Origin::Operands, Control::AsyncWait => {}
-    Shuffle { d, p, s, .. }: C::Shuffle, Origin::Lane => {
+    Shuffle { d, p, s, members, .. }: C::Shuffle, Origin::Lane => {
         writes(f, [d], 1);
         writes_pred(f, [p]);
         reads(f, s, 1);
+        reads(f, members, 1);
     }
     Vote { d, p, members, .. }: C::Vote, Origin::Warp(Some(*members)) => {
         match d {
@@ -482,7 +491,7 @@ ops! { |f|
     }
     // The operands are in the kernel's table, as those of `Call` are: see `crate::uses`.
     Matrix(_): C::Tensor, Origin::Own => {}
-    Barrier { op, id, threads, d, p }: C::Barrier, Origin::Warp(None), op.control() => {
+    Barrier { op, id, threads, d, p, .. }: C::Barrier, Origin::Warp(None), op.control() => {
         match d {
             Some(Destination::Reg(d)) => writes(f, [d], 1),
             Some(Destination::Pred(d)) => writes_pred(f, [d]),
@@ -531,6 +540,20 @@ ops! { |f|
     Exit {}: C::Exit, Origin::Operands, Control::Exit => {}
     Trap {}: C::Exit, Origin::Operands, Control::Exit => {}
     Sleep(a): C::Nop, Origin::Operands, Control::Sleep => { reads(f, [a], 1) }
+}
+
+impl Op {
+    /// The member mask of each lane, at an instruction of PTX whose lanes wait for each other.
+    #[inline]
+    pub fn waits_for(&self) -> Option<Reg> {
+        match *self {
+            Op::Shuffle { members, .. } => members,
+            Op::Vote { members, waits, .. } => waits.then_some(members),
+            Op::Match { members, .. } | Op::Elect { members, .. } | Op::Redux(_, _, [_, members]) => Some(members),
+            Op::Steer(Steer::WarpSync(members, _)) => Some(members),
+            _ => None,
+        }
+    }
 }
 
 /// Origin of a load: a generic address may be in local memory.

@@ -1,13 +1,26 @@
 //! Divergence by a reconvergence stack on immediate post-dominators, as in GPGPU-Sim's SIMT stack
-//! and in the description of Fung et al., "Dynamic Warp Formation" (MICRO 2007), section 3.
+//! and in the description of Fung et al., "Dynamic Warp Formation" (MICRO 2007), section 3, with progress for
+//! each thread as from Volta on.
 //!
 //! The top entry executes. A branch that splits its lanes turns the entry into one that waits at the
-//! reconvergence point and pushes one entry per path. An entry that arrives at its reconvergence point is
-//! popped, and its lanes continue in the entry below. Paths are executed one after the other, the last pushed
-//! first: a spin lock whose holder waits in a lower entry never ends, as on GPUs before Volta.
+//! reconvergence point, a *join*, and pushes one entry per path. An entry that arrives at its reconvergence
+//! point is popped, and its lanes continue in the join. Paths are executed one after the other, the last
+//! pushed first.
+//!
+//! The entries are a tree: an entry is above all whose lanes it shares. Entries without lanes in common may
+//! therefore change places, and any entry whose lanes are in none above it can become the top. Lanes that wait
+//! have the states that [`crate::convergence`] lists, with these differences:
+//!
+//! - A join takes the place of `BSYNC`. Lanes that continue before the others have arrived become an entry
+//!   beside the join. They meet the others at the reconvergence point around it.
+//! - A backward branch of a *polling* loop takes the place of `YIELD`: one with a volatile load or an atomic
+//!   whose result is used, as ptxas chooses loops. Other loops do not give up their turn.
+//! - Lanes that meet at one instruction that names them execute it together, in the innermost region that
+//!   contains all of them.
 //!
 //! The executor uses this type only through its methods, as it does [`crate::convergence`].
 
+use crate::convergence::Stuck;
 use kit::LaneMask;
 
 /// The reconvergence point of paths that do not meet before they end.
@@ -16,27 +29,58 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Maximum number of entries of a stack. It bounds recursion; other growth is bounded by the program.
 const MAX_ENTRIES: usize = 16_384;
 
+/// What an entry waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Waiting {
+    /// Its turn, or the lanes of the entries above it.
+    Turn,
+    /// Its turn, at an instruction whose lanes have met.
+    Met,
+    /// Its turn, after a jump in a polling loop.
+    YieldedTurn,
+    /// These lanes.
+    Lanes(LaneMask),
+    /// The warp's other lanes, at the CTA barrier of this number.
+    CtaBarrier(u32),
+}
+
+impl Waiting {
+    /// Whether the entry can execute.
+    fn is_ready(self) -> bool {
+        matches!(self, Waiting::Turn | Waiting::Met | Waiting::YieldedTurn)
+    }
+
+    /// Whether its lanes do not hold those at a join.
+    fn is_elsewhere(self) -> bool {
+        matches!(self, Waiting::YieldedTurn | Waiting::Lanes(_))
+    }
+}
+
 #[derive(Clone, Copy, Debug, Hash)]
 struct Entry {
     pc: u32,
     reconverge: u32,
     mask: LaneMask,
-    /// Number of calls that the entry is in.
-    depth: u32,
+    /// The call that the entry is in: its place in the stack's calls, plus 1; 0 for the kernel itself.
+    frame: u32,
+    waiting: Waiting,
 }
 
 impl Entry {
     /// The top of an empty stack.
-    const NONE: Self = Self { pc: 0, reconverge: NOWHERE, mask: 0, depth: 0 };
+    const NONE: Self = Self { pc: 0, reconverge: NOWHERE, mask: 0, frame: 0, waiting: Waiting::Turn };
+
+    fn has_arrived(&self) -> bool {
+        self.pc == self.reconverge
+    }
 }
 
-/// A call that has not returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Frame<F> {
-    /// Lanes that made the call.
-    pub mask: LaneMask,
-    /// What the caller stores about it.
-    pub data: F,
+/// A call.
+#[derive(Clone, Debug, Hash)]
+struct Frame<F> {
+    /// Lanes that have not returned.
+    mask: LaneMask,
+    data: F,
 }
 
 /// Program counters and active masks of a warp. `F` is what the executor keeps per call.
@@ -47,12 +91,14 @@ pub struct SimtStack<F> {
     /// The entries below it.
     below: Vec<Entry>,
     frames: Vec<Frame<F>>,
+    /// Places of calls that have ended, to be used again.
+    free_frames: Vec<u32>,
     live: LaneMask,
 }
 
 impl<F> Default for SimtStack<F> {
     fn default() -> Self {
-        Self { top: Entry::NONE, below: Vec::new(), frames: Vec::new(), live: 0 }
+        Self { top: Entry::NONE, below: Vec::new(), frames: Vec::new(), free_frames: Vec::new(), live: 0 }
     }
 }
 
@@ -60,13 +106,17 @@ impl<F> Default for SimtStack<F> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
+/// Lanes of one warp at an instruction.
+pub type Group = (u32, LaneMask);
+
 impl<F> SimtStack<F> {
     /// Starts the lanes of `mask` at `pc`.
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
         self.below.clear();
         self.frames.clear();
+        self.free_frames.clear();
         self.live = mask;
-        self.top = Entry { pc, reconverge: NOWHERE, mask, depth: 0 };
+        self.top = Entry { pc, mask, ..Entry::NONE };
     }
 
     /// The next instruction; `None` once all lanes have exited.
@@ -97,14 +147,16 @@ impl<F> SimtStack<F> {
         self.below.len() + usize::from(self.top.mask != 0)
     }
 
-    /// Calls that have not returned.
-    pub fn depth(&self) -> usize {
-        self.frames.len()
+    /// Whether lanes of the warp may be at another program counter than the active ones.
+    #[inline]
+    pub fn is_apart(&self) -> bool {
+        !self.below.is_empty()
     }
 
-    /// The innermost call.
-    pub fn frame(&self) -> Option<&Frame<F>> {
-        self.frames.last()
+    /// The innermost call that the active lanes are in.
+    #[inline]
+    pub fn frame(&self) -> Option<&F> {
+        self.frames.get((self.top.frame as usize).wrapping_sub(1)).map(|frame| &frame.data)
     }
 
     /// Advances to the next instruction in memory.
@@ -142,7 +194,7 @@ impl<F> SimtStack<F> {
     ///
     /// # Errors
     /// [`Overflow`].
-    pub fn branch_many(&mut self, ways: &[(u32, LaneMask)], reconverge: u32) -> Result<bool, Overflow> {
+    pub fn branch_many(&mut self, ways: &[Group], reconverge: u32) -> Result<bool, Overflow> {
         match ways {
             [] => {}
             [(target, _)] => self.top.pc = *target,
@@ -173,44 +225,136 @@ impl<F> SimtStack<F> {
     /// [`Overflow`].
     pub fn enter(&mut self, mask: LaneMask, target: u32, data: F) -> Result<(), Overflow> {
         if mask != 0 {
-            self.frames.push(Frame { mask, data });
+            let frame = Frame { mask, data };
+            let place = self.free_frames.pop().unwrap_or(self.frames.len() as u32);
+            match self.frames.get_mut(place as usize) {
+                Some(free) => *free = frame,
+                None => self.frames.push(frame),
+            }
             self.push(target, NOWHERE, mask)?;
+            self.top.frame = place + 1;
         }
         self.settle();
         Ok(())
     }
 
-    /// Lanes `mask` return from the innermost call; the other active lanes advance. Take the calls that ended
-    /// with [`SimtStack::finished_frame`].
+    /// Lanes `mask` return from the innermost call; the other active lanes advance.
     pub fn ret(&mut self, mask: LaneMask) {
-        let depth = self.frames.len() as u32;
+        let frame = self.top.frame;
         self.top.pc += 1;
-        let entries = std::iter::once(&mut self.top).chain(self.below.iter_mut().rev());
-        entries.take_while(|e| e.depth == depth).for_each(|entry| entry.mask &= !mask);
+        let entries = std::iter::once(&mut self.top).chain(&mut self.below);
+        entries.filter(|e| e.frame == frame).for_each(|entry| entry.mask &= !mask);
+        if let Some(place) = frame.checked_sub(1) {
+            self.leave_frame(place, mask);
+        }
         self.settle();
     }
 
-    /// Lanes `mask` exit; the other active lanes advance. Take the calls that ended with
-    /// [`SimtStack::finished_frame`].
+    /// Lanes `mask` exit; the other active lanes advance.
     pub fn exit(&mut self, mask: LaneMask) {
         self.top.pc += 1;
         self.live &= !mask;
         self.top.mask &= !mask;
         self.below.iter_mut().for_each(|entry| entry.mask &= !mask);
+        (0..self.frames.len() as u32).for_each(|place| self.leave_frame(place, mask));
         self.settle();
     }
 
-    /// Removes an innermost call that no lane is in any more, and returns it.
+    /// Lanes `mask` are no longer in the call at `place`.
+    fn leave_frame(&mut self, place: u32, mask: LaneMask) {
+        let frame = &mut self.frames[place as usize];
+        if frame.mask != 0 {
+            frame.mask &= !mask;
+            if frame.mask == 0 {
+                self.free_frames.push(place);
+            }
+        }
+    }
+
+    /// The active lanes jump back in a polling loop: they yield to the entry that has waited longest, and do
+    /// not hold lanes at joins until they execute again.
     #[inline]
-    pub fn finished_frame(&mut self) -> Option<Frame<F>> {
-        if self.frames.len() as u32 > self.top.depth { self.frames.pop() } else { None }
+    pub fn poll(&mut self) {
+        if !self.below.is_empty() {
+            self.yield_turn();
+        }
+    }
+
+    #[cold]
+    fn yield_turn(&mut self) {
+        self.release_waiting(self.top.mask);
+        let first = self.leaves().into_iter().rfind(|&at| self.below[at].waiting.is_ready());
+        if let Some(at) = first {
+            let next = self.below.remove(at);
+            self.below.push(Entry { waiting: Waiting::YieldedTurn, ..self.top });
+            self.execute(next);
+        }
+    }
+
+    /// The active lanes are at an instruction that waits for lanes. `named` divides those that execute it by the
+    /// lanes that they name. Returns whether active lanes execute it now; the others wait.
+    ///
+    /// # Errors
+    /// [`Stuck`].
+    pub fn meet(&mut self, named: &[(LaneMask, LaneMask)]) -> Result<bool, Stuck> {
+        let here = self.top;
+        self.top.waiting = Waiting::Turn;
+        if here.waiting == Waiting::Met || self.below.is_empty() {
+            return Ok(true);
+        }
+        for &(mask, all) in named.iter().filter(|(_, all)| all & self.live & !here.mask != 0) {
+            let mask = if named.len() == 1 { here.mask } else { mask };
+            self.below.push(Entry { mask, waiting: Waiting::Lanes(all), ..here });
+            self.top.mask &= !mask;
+        }
+        if self.top.mask == 0 {
+            self.next_entry()?;
+        }
+        Ok(self.top.mask & here.mask != 0 && self.top.pc == here.pc && self.take_met())
+    }
+
+    /// Whether the top entry executes: it has met the lanes that it waits for, or waits for none.
+    fn take_met(&mut self) -> bool {
+        std::mem::replace(&mut self.top.waiting, Waiting::Turn).is_ready()
+    }
+
+    /// The active lanes arrive at CTA barrier `number`. If no other entry can execute, the warp arrives with
+    /// them: the other groups that do are returned, with their instructions, after which they continue.
+    /// Otherwise the active lanes wait while others execute.
+    pub fn reach_cta_barrier(&mut self, number: u32) -> Option<Vec<Group>> {
+        let leaves = self.leaves();
+        if leaves.iter().any(|&at| self.below[at].waiting.is_ready()) {
+            self.below.push(Entry { waiting: Waiting::CtaBarrier(number), ..self.top });
+            self.top = Entry::NONE;
+            // An entry that can execute was found above.
+            let _ = self.next_entry();
+            return None;
+        }
+        let waits = |entry: &Entry| entry.mask != 0 && entry.waiting == Waiting::CtaBarrier(number);
+        let here: Vec<usize> = leaves.into_iter().filter(|&at| waits(&self.below[at])).collect();
+        // In descending order: indices of the others stay true.
+        let mut others = Vec::new();
+        for at in here {
+            let entry = &mut self.below[at];
+            if (entry.pc, entry.frame) == (self.top.pc, self.top.frame) {
+                let entry = self.below.remove(at);
+                self.top = self.joined(&[entry, self.top]);
+                continue;
+            }
+            others.push((entry.pc, entry.mask));
+            (entry.pc, entry.waiting) = (entry.pc + 1, Waiting::Turn);
+            if entry.has_arrived() {
+                self.below.remove(at);
+            }
+        }
+        Some(others)
     }
 
     /// Turns the top entry into one that waits at `reconverge`. If it would only be popped there (further
-    /// iterations of a loop), the entry below, which contains its lanes, waits instead.
+    /// iterations of a loop), the join of its region, which contains its lanes, waits instead.
     fn split(&mut self, reconverge: u32) {
         if reconverge == NOWHERE || reconverge == self.top.reconverge {
-            self.top = self.below.pop().unwrap_or(Entry::NONE);
+            self.top.mask = 0;
         } else {
             self.top.pc = reconverge;
         }
@@ -224,7 +368,7 @@ impl<F> SimtStack<F> {
             if self.top.mask != 0 {
                 self.below.push(self.top);
             }
-            self.top = Entry { pc, reconverge, mask, depth: self.frames.len() as u32 };
+            self.top = Entry { pc, reconverge, mask, waiting: Waiting::Turn, ..self.top };
         }
         Ok(())
     }
@@ -232,20 +376,163 @@ impl<F> SimtStack<F> {
     /// Pops entries that have arrived or are empty.
     #[inline]
     fn settle(&mut self) {
-        if self.top.mask == 0 || self.top.pc == self.top.reconverge {
+        if self.top.mask == 0 || self.top.has_arrived() {
             self.pop_finished();
         }
     }
 
     #[inline(never)]
     fn pop_finished(&mut self) {
-        while self.top.mask == 0 || self.top.pc == self.top.reconverge {
+        while self.top.mask == 0 || self.top.has_arrived() {
             let Some(below) = self.below.pop() else {
                 self.top = Entry::NONE;
                 return;
             };
             self.top = below;
         }
+        if !matches!(self.top.waiting, Waiting::Turn | Waiting::Met) {
+            // If all entries are stuck, the top's instruction reports it.
+            let _ = self.next_entry();
+        }
+    }
+
+    fn execute(&mut self, next: Entry) {
+        let waiting = if next.waiting == Waiting::Met { Waiting::Met } else { Waiting::Turn };
+        self.top = Entry { waiting, ..next };
+        self.settle();
+    }
+
+    /// Suspended entries whose lanes are in no other one above, the uppermost first.
+    fn leaves(&self) -> Vec<usize> {
+        let mut above = self.top.mask;
+        let mut leaves = Vec::new();
+        for (at, entry) in self.below.iter().enumerate().rev() {
+            if entry.mask != 0 && entry.mask & above == 0 {
+                leaves.push(at);
+            }
+            above |= entry.mask;
+        }
+        leaves
+    }
+
+    /// Chooses the next entry when the top cannot execute: of those that can, the one suspended last, one that
+    /// has yielded after others. If there is none, lanes at the innermost join continue without the others.
+    #[cold]
+    fn next_entry(&mut self) -> Result<(), Stuck> {
+        if self.top.mask != 0 {
+            self.below.push(std::mem::replace(&mut self.top, Entry::NONE));
+        }
+        self.top = Entry::NONE;
+        loop {
+            self.release_waiting(0);
+            let leaves = self.leaves();
+            let uppermost = |f: fn(Waiting) -> bool| leaves.iter().copied().find(|&at| f(self.below[at].waiting));
+            let next = uppermost(|w| matches!(w, Waiting::Turn | Waiting::Met))
+                .or_else(|| leaves.iter().copied().rfind(|&at| self.below[at].waiting.is_ready()))
+                .or_else(|| uppermost(|w| matches!(w, Waiting::CtaBarrier(_))));
+            if let Some(at) = next {
+                let next = self.below.remove(at);
+                self.execute(next);
+                return Ok(());
+            }
+            let join = (0..self.below.len()).rev().find(|&at| self.arrived(at).0 != 0);
+            match (join, leaves.first()) {
+                (Some(join), _) => self.release(join),
+                (None, Some(&waits)) => {
+                    self.top = self.below.remove(waits);
+                    return Err(Stuck);
+                }
+                (None, None) => {
+                    self.below.clear();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Lanes that have arrived at the join `at`, and those that have yet to; no lanes if it is not one.
+    fn arrived(&self, at: usize) -> (LaneMask, LaneMask) {
+        let above = self.below[at + 1..].iter().fold(self.top.mask, |mask, entry| mask | entry.mask);
+        let entry = &self.below[at];
+        let inside = entry.mask & above;
+        if inside == 0 { (0, 0) } else { (entry.mask & !above, inside) }
+    }
+
+    /// The lanes that have arrived at the join `at` continue.
+    fn release(&mut self, at: usize) {
+        let (arrived, inside) = self.arrived(at);
+        let entry = &mut self.below[at];
+        let free = Entry { mask: arrived, ..*entry };
+        entry.mask = inside;
+        if !free.has_arrived() {
+            self.below.push(free);
+        }
+    }
+
+    /// Releases lanes that wait for lanes that have met them, then those at joins that no lane holds. The lanes
+    /// `yielding` of the top hold none.
+    fn release_waiting(&mut self, yielding: LaneMask) {
+        while let Some(met) = self.met() {
+            self.join(&met);
+        }
+        let leaves = self.leaves();
+        let elsewhere = leaves.into_iter().map(|at| &self.below[at]).filter(|entry| entry.waiting.is_elsewhere());
+        let gone = elsewhere.fold(yielding, |mask, entry| mask | entry.mask);
+        for at in (0..self.below.len()).rev() {
+            let (arrived, inside) = self.arrived(at);
+            if arrived != 0 && inside & !gone == 0 {
+                self.release(at);
+            }
+        }
+    }
+
+    /// Entries that wait for each other's lanes only.
+    fn met(&self) -> Option<Vec<usize>> {
+        let leaves = self.leaves();
+        let waits = |at: usize| match self.below[at] {
+            Entry { mask, waiting: Waiting::Lanes(all), .. } => Some((mask, all)),
+            _ => None,
+        };
+        leaves.iter().find_map(|&first| {
+            let (mask, all) = waits(first)?;
+            let meets = |&at: &usize| waits(at).is_some_and(|(m, a)| mask & !a == 0 && m & !all == 0);
+            let group: Vec<usize> = leaves.iter().copied().filter(meets).collect();
+            let come = group.iter().fold(0, |mask, &at| mask | self.below[at].mask);
+            (all & self.live & !come == 0).then_some(group)
+        })
+    }
+
+    /// The entries at `group`, in descending order, have met. Those at one instruction become one entry.
+    fn join(&mut self, group: &[usize]) {
+        let mut entries: Vec<Entry> = group.iter().map(|&at| self.below.remove(at)).collect();
+        while let Some(first) = entries.last().copied() {
+            let same = |e: &Entry| (e.pc, e.frame) == (first.pc, first.frame);
+            let together: Vec<Entry> = entries.iter().copied().filter(same).collect();
+            entries.retain(|e| !same(e));
+            let joined = self.joined(&together);
+            self.below.push(Entry { waiting: Waiting::Met, ..joined });
+        }
+    }
+
+    /// One entry of `entries`, which are at one instruction of one call and no longer in the stack. Lanes leave the
+    /// regions that do not contain all of them.
+    fn joined(&mut self, entries: &[Entry]) -> Entry {
+        let [first, rest @ ..] = entries else { return Entry::NONE };
+        let mut joined = *first;
+        joined.mask = entries.iter().fold(0, |mask, e| mask | e.mask);
+        if rest.is_empty() {
+            return joined;
+        }
+        let mask = joined.mask;
+        joined.reconverge = NOWHERE;
+        for entry in &mut self.below {
+            if entry.mask & mask == mask {
+                joined.reconverge = if entry.frame == joined.frame { entry.pc } else { NOWHERE };
+            } else {
+                entry.mask &= !mask;
+            }
+        }
+        joined
     }
 }
 
@@ -308,10 +595,9 @@ mod tests {
         stack.branch(0xf, 110, NOWHERE).unwrap();
         assert_eq!(stack.pc(), Some(110));
         stack.ret(0xf);
-        assert_eq!((stack.finished_frame(), stack.pc(), stack.active()), (None, Some(101), 0xfff0));
+        assert_eq!((stack.frame(), stack.pc(), stack.active()), (Some(&7), Some(101), 0xfff0));
         stack.ret(0xfff0);
-        assert_eq!(stack.finished_frame(), Some(Frame { mask: 0xffff, data: 7 }));
-        assert_eq!((stack.pc(), stack.active(), stack.depth()), (Some(1), !0, 0));
+        assert_eq!((stack.frame(), stack.pc(), stack.active()), (None, Some(1), !0));
     }
 
     #[test]
@@ -335,5 +621,134 @@ mod tests {
         }
         assert_eq!(seen, [(30, 0xffff_0000), (20, 0xff00), (10, 0xff)]);
         assert_eq!(stack.active(), !0);
+    }
+
+    /// 0: @p bra 10; they meet at 20. Lanes 0 to 15 are at 10 and execute, the others at 1.
+    fn parted() -> SimtStack<u8> {
+        let mut stack = started(0);
+        stack.branch(0xffff, 10, 20).unwrap();
+        stack
+    }
+
+    fn at(stack: &SimtStack<u8>) -> (Option<u32>, LaneMask) {
+        (stack.pc(), stack.active())
+    }
+
+    #[test]
+    fn paths_take_turns_in_polling_loops() {
+        let mut stack = parted();
+        for _ in 0..4 {
+            stack.branch(0xffff, 10, 12).unwrap();
+            stack.poll();
+            assert_eq!(at(&stack), (Some(1), 0xffff_0000));
+            stack.branch(0xffff_0000, 1, 3).unwrap();
+            stack.poll();
+            assert_eq!(at(&stack), (Some(10), 0xffff));
+        }
+        stack.branch(0xffff, 20, 20).unwrap();
+        assert_eq!(at(&stack), (Some(20), 0xffff), "the others have yielded");
+        stack.exit(0xffff);
+        assert_eq!(at(&stack), (Some(1), 0xffff_0000));
+    }
+
+    #[test]
+    fn lanes_that_poll_do_not_hold_those_at_the_join() {
+        let mut stack = started(0);
+        // 0: poll; 1: @p bra 0; 2: after, up to the end at 9, which lanes reach one by one.
+        stack.advance();
+        stack.branch(!1, 0, 2).unwrap();
+        stack.poll();
+        assert_eq!(at(&stack), (Some(2), 1), "lane 0 has what the others poll for");
+        stack.exit(1);
+        assert_eq!(at(&stack), (Some(0), !1));
+        stack.advance();
+        stack.branch(0, 0, 2).unwrap();
+        assert_eq!((at(&stack), stack.height()), ((Some(2), !1), 1), "the others have met");
+    }
+
+    #[test]
+    fn lanes_meet_at_an_instruction_that_names_them() {
+        let mut stack = parted();
+        assert_eq!(stack.meet(&[(0xffff, 0xffff)]), Ok(true), "they are together");
+        stack.advance();
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
+        assert_eq!(at(&stack), (Some(1), 0xffff_0000));
+        stack.branch(0xffff_0000, 11, 20).unwrap();
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true), "all are at 11 now");
+        assert_eq!(at(&stack), (Some(11), !0));
+        stack.branch(!0, 20, 20).unwrap();
+        assert_eq!((at(&stack), stack.height()), ((Some(20), !0), 1));
+    }
+
+    #[test]
+    fn lanes_at_different_instructions_meet_and_continue_there() {
+        let mut stack = parted();
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true));
+        stack.branch(0xffff_0000, 20, 20).unwrap();
+        assert_eq!((at(&stack), stack.meet(&[(0xffff, !0)])), ((Some(10), 0xffff), Ok(true)));
+        stack.branch(0xffff, 20, 20).unwrap();
+        assert_eq!((at(&stack), stack.height()), ((Some(20), !0), 1));
+    }
+
+    #[test]
+    fn lanes_at_the_join_are_released_by_lanes_that_wait_for_them() {
+        let mut stack = started(0);
+        // Lanes 0 to 15 are at the join, 20; the others name them at 1.
+        stack.branch(0xffff, 20, 20).unwrap();
+        assert_eq!(at(&stack), (Some(1), 0xffff_0000));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(false));
+        assert_eq!(at(&stack), (Some(20), 0xffff));
+        stack.exit(0xffff);
+        assert_eq!((at(&stack), stack.meet(&[(0xffff_0000, !0)])), ((Some(1), 0xffff_0000), Ok(true)));
+    }
+
+    #[test]
+    fn lanes_of_one_instruction_that_name_different_lanes_wait_separately() {
+        let mut stack = parted();
+        assert_eq!(stack.meet(&[(0xff, 0xff), (0xff00, !0xff)]), Ok(true));
+        assert_eq!(at(&stack), (Some(10), 0xff), "these have all that they name");
+        stack.exit(0xff);
+        assert_eq!(stack.meet(&[(0xffff_0000, !0xff)]), Ok(true));
+    }
+
+    #[test]
+    fn waiting_for_lanes_that_wait_for_others_is_noticed() {
+        let mut stack = parted();
+        assert_eq!(stack.meet(&[(0xffff, 0xff_ffff)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff_0000, 0xffff_ff00)]), Err(Stuck));
+    }
+
+    #[test]
+    fn lanes_come_to_a_cta_barrier_together() {
+        let mut stack = parted();
+        assert_eq!(stack.reach_cta_barrier(0), None);
+        assert_eq!(at(&stack), (Some(1), 0xffff_0000));
+        assert_eq!(stack.reach_cta_barrier(0), Some(vec![(10, 0xffff)]));
+        stack.advance();
+        assert_eq!(at(&stack), (Some(2), 0xffff_0000));
+        stack.branch(0xffff_0000, 20, 20).unwrap();
+        assert_eq!(at(&stack), (Some(11), 0xffff));
+        let mut stack = parted();
+        stack.branch(0xffff, 1, 20).unwrap();
+        assert_eq!(stack.reach_cta_barrier(0), None);
+        assert_eq!((stack.reach_cta_barrier(0), at(&stack)), (Some(vec![]), (Some(1), !0)), "at one instruction");
+    }
+
+    #[test]
+    fn lanes_in_different_calls_take_turns() {
+        let mut stack = parted();
+        stack.call(0xffff, 100, 7).unwrap();
+        stack.branch(0xffff, 100, 102).unwrap();
+        stack.poll();
+        assert_eq!((at(&stack), stack.frame()), ((Some(1), 0xffff_0000), None));
+        stack.call(0xffff_0000, 200, 8).unwrap();
+        stack.branch(0xffff_0000, 200, 202).unwrap();
+        stack.poll();
+        assert_eq!((at(&stack), stack.frame()), ((Some(100), 0xffff), Some(&7)));
+        stack.ret(0xffff);
+        assert_eq!((at(&stack), stack.frame()), ((Some(11), 0xffff), None), "the others have yielded");
+        stack.branch(0xffff, 20, 20).unwrap();
+        assert_eq!((at(&stack), stack.frame()), ((Some(20), 0xffff), None));
     }
 }

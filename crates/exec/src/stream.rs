@@ -111,13 +111,15 @@ impl LiveStream {
 #[inline(never)]
 fn finish_reduction(warps: &mut [Warp], ctas: &mut [Cta], slot: WarpSlot) {
     let warp = &warps[slot.index()];
-    let Some(PendingReduction { barrier, .. }) = warp.pending else { return };
+    let Some(&PendingReduction { barrier, .. }) = warp.pending.first() else { return };
     let cta = &mut ctas[warp.cta as usize];
     let value = std::mem::take(&mut cta.reductions[barrier as usize]);
     for slot in &cta.warps {
         let warp = &mut warps[slot.index()];
-        if warp.pending.is_some_and(|p| p.barrier == barrier) {
-            warp.take_reduction(value);
+        if warp.pending.first().is_some_and(|p| p.barrier == barrier) {
+            for pending in std::mem::take(&mut warp.pending) {
+                warp.take_reduction(pending, value);
+            }
         }
     }
 }
@@ -294,7 +296,7 @@ impl LiveStream {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
         }
         let Self { warps, ctas, reader, .. } = self;
-        if warps[slot.index()].pending.is_some() {
+        if !warps[slot.index()].pending.is_empty() {
             finish_reduction(warps, ctas, slot);
         }
         let warp = &mut warps[slot.index()];
@@ -381,7 +383,7 @@ impl LiveStream {
     ) -> Result<(), Box<Fault>> {
         let Self { warps, ctas, own, reader, .. } = self;
         let mut warp = &mut warps[slot.index()];
-        if warp.pending.is_some() {
+        if !warp.pending.is_empty() {
             finish_reduction(warps, ctas, slot);
             warp = &mut warps[slot.index()];
         }

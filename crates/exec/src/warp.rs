@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Data that a call stores on the stack.
-#[derive(Clone, Copy, Debug, Hash)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct CallData {
     /// Index of the call site in the kernel.
     pub site: u32,
@@ -21,9 +21,13 @@ pub(crate) struct CallData {
     pub caller_frame: u32,
     /// Offset in local memory of the function's frame.
     pub frame: u32,
+    /// Registers of the caller that recursion would overwrite.
+    pub saved: Vec<Column>,
+    /// Its predicates.
+    pub saved_preds: Vec<LaneMask>,
 }
 
-/// The result of a barrier reduction that the warp waits for.
+/// The result of a barrier reduction that lanes of the warp wait for.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct PendingReduction {
     pub barrier: u8,
@@ -72,13 +76,9 @@ pub(crate) struct Warp {
     pub regs: Vec<Column>,
     pub preds: Vec<LaneMask>,
     pub local: LocalMemory,
-    /// Registers saved across recursive calls.
-    pub saved: Vec<Column>,
-    /// Predicates saved across recursive calls.
-    pub saved_preds: Vec<LaneMask>,
     /// `%tid`: positions of the threads in the CTA.
     pub tid: [Column; 3],
-    pub pending: Option<PendingReduction>,
+    pub pending: Vec<PendingReduction>,
     /// What is left of the last instruction, if it waits for the exchange.
     pub rest: Rest,
 }
@@ -102,8 +102,6 @@ impl Warp {
         self.preds.clear();
         self.preds.resize(predicates, 0);
         self.local.reset(kernel.local_bytes);
-        self.saved.clear();
-        self.saved_preds.clear();
         self.is_machine_code = kernel.is_machine_code();
         self.way = match (is_watched, self.is_machine_code) {
             (true, _) => Way::Watched,
@@ -115,7 +113,7 @@ impl Warp {
         } else {
             self.stack.start(0, mask);
         }
-        self.pending = None;
+        self.pending.clear();
         self.launch = launch;
         self.kernel = Some(Arc::clone(kernel));
         self.cta = cta;
@@ -154,37 +152,20 @@ impl Warp {
     /// Offset in local memory of the current function's frame.
     #[inline]
     pub fn frame(&self) -> u32 {
-        self.stack.frame().map_or(0, |f| f.data.frame)
+        self.stack.frame().map_or(0, |call| call.frame)
     }
 
     /// A hash of everything that determines what it does next, except state that it shares with other warps.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.stack, &self.groups, &self.regs, &self.preds).hash(&mut hasher);
-        (&self.local, &self.saved, &self.saved_preds, &self.pending).hash(&mut hasher);
+        (&self.local, &self.pending).hash(&mut hasher);
         hasher.finish()
     }
 
     /// Thread position of `lane` in the CTA.
     pub fn thread(&self, lane: usize) -> Dim3 {
         Dim3::new(self.tid[0][lane], self.tid[1][lane], self.tid[2][lane])
-    }
-
-    /// Removes the calls that have ended from the stack and restores the registers that they saved.
-    #[inline]
-    pub fn end_calls(&mut self, kernel: &Kernel) {
-        while let Some(frame) = self.stack.finished_frame() {
-            let Some(save) = kernel.calls[frame.data.site as usize].save else { continue };
-            let start = self.saved.len() - save.registers.1 as usize;
-            for (i, column) in self.saved.drain(start..).enumerate() {
-                crate::lanes::blend(&mut self.regs[save.registers.0 as usize + i], &column, frame.mask);
-            }
-            let start = self.saved_preds.len() - save.predicates.1 as usize;
-            for (i, value) in self.saved_preds.drain(start..).enumerate() {
-                let pred = &mut self.preds[save.predicates.0 as usize + i];
-                *pred = *pred & !frame.mask | value & frame.mask;
-            }
-        }
     }
 
     /// Copies the registers that the next instruction reads into `columns`.
@@ -197,9 +178,8 @@ impl Warp {
         }));
     }
 
-    /// Writes the result of the barrier reduction that the warp waited for.
-    pub fn take_reduction(&mut self, value: Reduction) {
-        let Some(p) = self.pending.take() else { return };
+    /// Writes the result of the barrier reduction that lanes of the warp waited for.
+    pub fn take_reduction(&mut self, p: PendingReduction, value: Reduction) {
         let truth = match p.op {
             BarrierOp::RedAnd => value.all,
             BarrierOp::RedOr => value.any,

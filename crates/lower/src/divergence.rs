@@ -179,6 +179,8 @@ impl<'a> Analysis<'a> {
         }
         let always = *guard == Pred::TRUE;
         match *op {
+            // Lanes at a reconvergence point may continue without those that poll.
+            Op::Branch { polls: true, .. } if part => state.apart = true,
             Op::Branch { reconverge, .. } if parts => self.part(block, reconverge, state),
             Op::BranchTable { index, reconverge, .. } => {
                 if parts || self.column_varies(state, index) {
@@ -188,6 +190,16 @@ impl<'a> Analysis<'a> {
             Op::Call(_) => self.call(at, op, (part, always), state),
             // Lanes that return early are live and wait for the others in the caller.
             Op::Return => state.apart |= parts && self.in_function(at),
+            // Lanes at a reconvergence point may continue for those that wait. If all lanes are named, none is apart.
+            _ if self.machine.is_none()
+                && part
+                && let Some(members) = op.waits_for() =>
+            {
+                let all = members.is_constant() && kernel.constants[usize::from(members.0 - Reg::CONSTANTS)][0] == !0;
+                state.apart = !(all && always && !self.inside[block]);
+                self.operate(at, op, (part, always), state);
+            }
+            Op::Barrier { aligned: false, .. } if part => state.apart = true,
             _ => {
                 for op in steps(kernel, op) {
                     match *op {

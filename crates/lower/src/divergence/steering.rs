@@ -23,12 +23,20 @@ impl Analysis<'_> {
                 self.go_back(at, r, state);
             }
             Steer::CtaBarrier { .. } | Steer::Collective(..) | Steer::Clear(..) => {
-                state.apart |= matches!(steer, Steer::Collective(r, ..) if self.column_varies(state, r));
+                if let Steer::Collective(r, ..) = steer {
+                    self.doubt_all(part, state);
+                    state.apart |= self.column_varies(state, r);
+                }
                 self.operate(at, &Op::Steer(steer), (part, !guarded), state);
             }
-            Steer::Exit(_) | Steer::Yield | Steer::BranchIfAny(..) => {}
+            Steer::Exit(_) | Steer::BranchIfAny(..) => {}
+            // Lanes at convergence barriers may continue without those that yield or wait elsewhere.
+            Steer::Yield => self.doubt_all(part, state),
             Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(..) => {
                 let differ = matches!(steer, Steer::WarpSync(r, _) if self.column_varies(state, r));
+                if let Steer::WarpSync(..) = steer {
+                    self.doubt_all(part, state);
+                }
                 let Some(groups) = &mut self.machine else { return };
                 match steer {
                     Steer::WarpSync(..) if differ => state.apart = true,
@@ -50,6 +58,15 @@ impl Analysis<'_> {
                     _ => {}
                 }
             }
+        }
+    }
+
+    /// Whether lanes meet at the open convergence barriers is in doubt, where a part of the live lanes executes.
+    fn doubt_all(&mut self, part: bool, state: &State) {
+        if let Some(groups) = &mut self.machine
+            && part
+        {
+            state.slots.iter().for_each(|slot| groups.doubt(*slot));
         }
     }
 

@@ -20,7 +20,7 @@ impl FunctionLowering<'_, '_> {
                 self.expect(o, 1)?;
                 let OperandKind::Name(name) = o[0].kind else { return Err(self.problem("a label is needed here")) };
                 // Labels and the reconvergence point are replaced by instruction numbers at the end.
-                Ok(Op::Branch { target: self.label(name, o[0].span)?, reconverge: NOWHERE })
+                Ok(Op::Branch { target: self.label(name, o[0].span)?, reconverge: NOWHERE, polls: false })
             }
             "brx" => self.branch_table(m, o),
             "call" => self.call(m, o),

@@ -17,7 +17,7 @@ use exec::op::Op;
 use exec::operand::{Origin, Use};
 use exec::simt::NOWHERE;
 use exec::uses;
-use isa::{Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
+use isa::{Access, CacheOp, Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
 use ptx::ast;
 use ptx::{Diagnostic, Diagnostics, SourceText, Span, StateSpace};
 use std::collections::HashSet;
@@ -231,12 +231,36 @@ impl KernelBuilder<'_> {
         let registers = self.vectors as usize;
         let given = self.given_registers(code, registers);
         let live = max_live(&graph, &effects, registers, |r| !given.contains(r as usize));
+        let polling = self.polling_branches((start, end));
         for (i, pending) in self.code[start as usize..end as usize].iter_mut().enumerate() {
+            if let Op::Branch { polls, .. } = &mut pending.op {
+                *polls = polling.contains(&(start + i as u32));
+            }
             if let Op::Branch { reconverge, .. } | Op::BranchTable { reconverge, .. } = &mut pending.op {
                 *reconverge = meets[graph.block_of(i as u32)].map_or(NOWHERE, |pc| pc + start);
             }
         }
         live
+    }
+
+    /// Backward branches of loops that may wait for other lanes. As ptxas has it: a loop with a volatile, relaxed
+    /// or acquiring load, or an atomic whose result is used. Here also a loop with a call, of any function, if the module has such an instruction.
+    fn polling_branches(&self, (start, end): (u32, u32)) -> Vec<u32> {
+        let polls = |line: &Line| {
+            let mem = mem_access(&line.op, line.cache);
+            let is_strong = |cache| matches!(cache, CacheOp::Volatile | CacheOp::L2);
+            mem.is_some_and(|m| m.access == Access::Atomic || m.access == Access::Load && is_strong(m.cache))
+        };
+        let backward = |&at: &u32| matches!(self.code[at as usize].op, Op::Branch { target, .. } if (start..=at).contains(&target));
+        let calls = || self.code.iter().any(polls);
+        (start..end)
+            .filter(backward)
+            .filter(|&at| {
+                let Op::Branch { target, .. } = self.code[at as usize].op else { return false };
+                let body = &self.code[target as usize..at as usize];
+                body.iter().any(polls) || body.iter().any(|line| matches!(line.op, Op::Call(_))) && calls()
+            })
+            .collect()
     }
 
     fn flow(&self, pending: &Line, start: u32) -> Flow {

@@ -7,13 +7,12 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
-use exec::steer::BarrierOp;
+use exec::steer::{BarrierOp, Steer};
 use ptx::Type;
 use ptx::ast::Operand;
 
 impl FunctionLowering<'_, '_> {
-    /// Lowers exchange between lanes, barriers and fences. `shfl` and `bar.warp.sync` ignore their member
-    /// masks: a lane may read only from members, and all executing lanes have arrived.
+    /// Lowers exchange between lanes, barriers and fences.
     pub fn warp(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let sync = usize::from(m.has("sync"));
         match m.name() {
@@ -29,7 +28,8 @@ impl FunctionLowering<'_, '_> {
                 self.expect(o, 4 + sync)?;
                 let (d, p) = self.dst_and_pred(&o[0], ty)?;
                 let [b, c] = self.srcs(&o[2..4], Type::B32)?;
-                Ok(Op::Shuffle { mode, d, p, s: [self.src(&o[1], Type::B32)?, b, c] })
+                let members = o.get(4).map(|members| self.src(members, Type::B32)).transpose()?;
+                Ok(Op::Shuffle { mode, d, p, s: [self.src(&o[1], Type::B32)?, b, c], members })
             }
             "vote" => self.vote(m, o, sync),
             "match" => {
@@ -99,16 +99,17 @@ impl FunctionLowering<'_, '_> {
         };
         let p = self.pred_src(&o[1])?;
         let members = if sync == 1 { self.src(&o[2], Type::B32)? } else { self.b.constant(u32::MAX.into(), false) };
-        Ok(Op::Vote { kind, d, p, members })
+        Ok(Op::Vote { kind, d, p, members, waits: sync == 1 })
     }
 
     fn barrier(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.types();
-        // The lanes of a warp execute together already.
         if m.has("warp") {
-            return Ok(Op::Nop);
+            self.expect(o, 1)?;
+            return Ok(Op::Steer(Steer::WarpSync(self.src(&o[0], Type::B32)?, false)));
         }
-        m.ignore(&["cta", "aligned"]);
+        m.ignore(&["cta"]);
+        let aligned = m.has("aligned") || m.name() == "bar";
         let red = m.has("red");
         let reductions = [("popc", BarrierOp::RedPopc), ("and", BarrierOp::RedAnd), ("or", BarrierOp::RedOr)];
         let op = match (red, m.has("arrive")) {
@@ -120,7 +121,7 @@ impl FunctionLowering<'_, '_> {
             self.expect_between(o, 1, 2)?;
             let threads = if o.len() > 1 { Some(self.src(&o[1], Type::U32)?) } else { None };
             let id = self.src(&o[0], Type::U32)?;
-            return Ok(Op::Barrier { op, id, threads, d: None, p: Pred::TRUE });
+            return Ok(Op::Barrier { op, id, threads, d: None, p: Pred::TRUE, aligned });
         }
         self.expect_between(o, 3, 4)?;
         let d = if op == BarrierOp::RedPopc {
@@ -130,6 +131,6 @@ impl FunctionLowering<'_, '_> {
         };
         let threads = if o.len() > 3 { Some(self.src(&o[2], Type::U32)?) } else { None };
         let p = self.pred_src(&o[o.len() - 1])?;
-        Ok(Op::Barrier { op, id: self.src(&o[1], Type::U32)?, threads, d: Some(d), p })
+        Ok(Op::Barrier { op, id: self.src(&o[1], Type::U32)?, threads, d: Some(d), p, aligned })
     }
 }

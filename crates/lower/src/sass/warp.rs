@@ -53,7 +53,7 @@ fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     };
     let s = [b.source(value)?, b.source(lane)?, b.source(segment)?];
     let (p, d) = (b.pred(p)?, b.destination(d, 1)?);
-    b.emit(Op::Shuffle { mode, d, p, s });
+    b.emit(Op::Shuffle { mode, d, p, s, members: None });
     Ok(())
 }
 
@@ -71,14 +71,14 @@ fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if is_kept(ballot) {
         let d = b.destination(ballot, 1)?;
         let value = if uniform { b.scratch(1) } else { d };
-        b.emit(Op::Vote { kind: Vote::Ballot, d: Destination::Reg(value), p: votes, members });
+        b.emit(Op::Vote { kind: Vote::Ballot, d: Destination::Reg(value), p: votes, members, waits: false });
         if uniform {
             b.emit(Op::ReadFirst(d, value));
         }
     }
     if answer != Pred::TRUE {
         let value = if uniform { b.scratch_pred() } else { answer };
-        b.emit(Op::Vote { kind, d: Destination::Pred(value), p: votes, members });
+        b.emit(Op::Vote { kind, d: Destination::Pred(value), p: votes, members, waits: false });
         if uniform {
             b.emit(Op::AnyLane(answer, value));
         }
