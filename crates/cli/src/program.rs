@@ -65,13 +65,18 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
     Ok(finds_runtime(&file).unwrap_or(false))
 }
 
-/// How a program with a static runtime is linked instead.
-fn how_to_link(file: &[u8], libraries: &Libraries) -> String {
-    let version = match () {
+/// CUDA's major version of the runtime in a program; `None` if it is 12 or 13.0.
+fn runtime_version(file: &[u8]) -> Option<u32> {
+    match () {
         () if contains(file, SINCE_13) => Some(13),
         () if contains(file, SINCE_12) => None,
         () => Some(11),
-    };
+    }
+}
+
+/// How a program with a static runtime is linked instead.
+fn how_to_link(file: &[u8], libraries: &Libraries) -> String {
+    let version = runtime_version(file);
     let Some(options) = libraries.linking(version.unwrap_or(12)) else {
         return "link it with `nvcc -cudart shared`".to_owned();
     };
@@ -167,6 +172,14 @@ mod tests {
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(has_foreign_runtime(&own), Some(false));
         assert!(dynamic(&own, DT_NEEDED).unwrap().iter().any(|name| name.starts_with("libc.so")));
+    }
+
+    #[test]
+    fn the_version_of_a_runtime_is_that_of_its_errors() {
+        let version = |names: &[&str]| runtime_version((names.join("\0") + "\0").as_bytes());
+        assert_eq!(version(&["cudaErrorMissingConfiguration"]), Some(11));
+        assert_eq!(version(&["cudaErrorMissingConfiguration", "cudaErrorCdpVersionMismatch"]), None);
+        assert_eq!(version(&["cudaErrorCdpVersionMismatch", "cudaErrorStreamDetached"]), Some(13));
     }
 
     #[test]
