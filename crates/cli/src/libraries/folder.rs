@@ -252,7 +252,8 @@ fn clear(folder: &Path, entries: &[Entry<'_>]) -> io::Result<()> {
             let path = found?.path();
             let is_unfinished = path.extension().is_some_and(|extension| extension == "partial");
             let stays = || path.symlink_metadata().is_ok_and(|meta| !meta.is_dir() && !is_left(&meta));
-            if !expected.contains(&path) && !(is_unfinished && stays()) {
+            let keeps = expected.contains(&path) || is_unfinished && stays();
+            if !keeps {
                 remove(&path)?;
             }
         }

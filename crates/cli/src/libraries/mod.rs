@@ -70,8 +70,8 @@ impl Libraries {
             if !SHARED.iter().all(|(_, file)| place.join(file).is_file()) {
                 continue;
             }
-            let files = SHARED.iter().map(|(_, file)| place.join(file));
-            match files.map(|file| trust.file(&file)).collect::<Result<(), _>>() {
+            let mut files = SHARED.iter().map(|(_, file)| place.join(file));
+            match files.try_for_each(|file| trust.file(&file)) {
                 Ok(()) => return Self::linked(&place, cache.as_deref(), trust),
                 Err(why) => refused = refused.or(Some(why)),
             }
