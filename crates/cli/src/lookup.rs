@@ -341,12 +341,13 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "PTX has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
+    let kind = program::kind(path);
+    if kind == program::Kind::Device || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
         return refuse(
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    if program::is_host_code(path) {
+    if kind == program::Kind::Host {
         return refuse(
             "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)".into(),
         );

@@ -6,6 +6,7 @@ use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -16,31 +17,76 @@ const KERNELS: &str = ".nv_fatbin";
 const RUNTIME: &[u8] = b"cudaErrorMissingConfiguration\0";
 /// What our static runtime has, and NVIDIA's has not.
 const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
+/// Names of errors that runtimes have from a version on: `cudaError_t` in `driver_types.h` of CUDA 11.8, 12.0 and 13.1.
+const SINCE_12: &[u8] = b"cudaErrorCdpVersionMismatch\0";
+const SINCE_13: &[u8] = b"cudaErrorStreamDetached\0";
 
-/// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
-pub fn check(name: &OsStr, libraries: &Libraries) -> Result<bool, Failure> {
-    let path = find(name)?;
-    let Ok(file) = std::fs::read(&path) else { return Ok(false) };
-    match has_foreign_runtime(&file) {
-        Some(true) => Err(Failure::bad_input(format!(
-            "`{}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only\n  hint: link it with `nvcc -cudart shared`, or with `-cudart none -L{} -lcudart_static -lpthread -ldl`",
-            path.display(),
-            libraries.folder().join("12").display()
-        ))),
-        _ => Ok(finds_runtime(&file).unwrap_or(false)),
+/// What the first bytes of a file say that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A program or a library for a processor.
+    Host,
+    /// A cubin or a fat binary.
+    Device,
+    /// Anything else, or a file that cannot be read.
+    Other,
+}
+
+/// The kind of a file.
+pub fn kind(path: &Path) -> Kind {
+    // A pipe could be waited for indefinitely.
+    if !path.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Kind::Other;
+    }
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
+    match read {
+        Ok(_) if sass::elf::is_elf(&start) && !sass::elf::is_cubin(&start) => Kind::Host,
+        Ok(_) if kit::files::is_machine_code(&start) => Kind::Device,
+        _ => Kind::Other,
     }
 }
 
-/// Whether a file has host code.
-pub fn is_host_code(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
-    read.is_ok() && sass::elf::is_elf(&start)
+/// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
+pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
+    if kind(path) == Kind::Device {
+        let hint = "hint: a launch file runs its kernels (docs/launch-files.md), `warpwright inspect` shows them";
+        let path = path.display();
+        return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
+    }
+    // What cannot be read may still be run.
+    let Ok(file) = kit::files::read_code(path) else { return Ok(false) };
+    if has_foreign_runtime(&file) == Some(true) {
+        let (path, how) = (path.display(), how_to_link(&file, libraries));
+        return Err(Failure::bad_input(format!(
+            "`{path}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only\n  hint: {how}"
+        )));
+    }
+    Ok(finds_runtime(&file).unwrap_or(false))
+}
+
+/// CUDA's major version of the runtime in a program; `None` if it is 12 or 13.0.
+fn runtime_version(file: &[u8]) -> Option<u32> {
+    match () {
+        () if contains(file, SINCE_13) => Some(13),
+        () if contains(file, SINCE_12) => None,
+        () => Some(11),
+    }
+}
+
+/// How a program with a static runtime is linked instead.
+fn how_to_link(file: &[u8], libraries: &Libraries) -> String {
+    let version = runtime_version(file);
+    let Some(options) = libraries.linking(version.unwrap_or(12)) else {
+        return "link it with `nvcc -cudart shared`".to_owned();
+    };
+    let other = if version.is_none() { " (13 in place of 12 if it is CUDA 13's)" } else { "" };
+    format!("link it with `nvcc -cudart shared`, or with `nvcc {options}`{other}")
 }
 
 /// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
 pub fn is_program(path: &Path) -> bool {
-    let file = if is_host_code(path) { std::fs::read(path).ok() } else { None };
+    let file = if kind(path) == Kind::Host { kit::files::read_code(path).ok() } else { None };
     file.is_some_and(|file| is_started_by_a_loader(&file).unwrap_or(false))
 }
 
@@ -53,13 +99,13 @@ fn is_started_by_a_loader(file: &[u8]) -> Option<bool> {
 }
 
 /// The file of a program, as shells find it.
-fn find(name: &OsStr) -> Result<PathBuf, Failure> {
+pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let shown = name.to_string_lossy();
     if shown.contains('/') {
         let path = PathBuf::from(name);
         return match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => Err(Failure::bad_input(format!("`{shown}` is a folder, not a program"))),
-            Ok(_) => Ok(path),
+            Ok(found) if found.is_file() => Ok(path),
+            Ok(found) => Err(Failure::bad_input(format!("`{shown}` is {}, not a program", kind_of(&found)))),
             Err(e) => Err(Failure::bad_input(format!("cannot run `{shown}`: {e}"))),
         };
     }
@@ -73,6 +119,11 @@ fn find(name: &OsStr) -> Result<PathBuf, Failure> {
         };
         Failure::bad_input(format!("there is no program `{shown}` in the folders of PATH{here}"))
     })
+}
+
+/// What is no file, in words.
+fn kind_of(found: &Metadata) -> &'static str {
+    if found.is_dir() { "a folder" } else { "a device, a pipe or a socket" }
 }
 
 /// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are no programs.
@@ -124,12 +175,49 @@ mod tests {
     }
 
     #[test]
+    fn the_version_of_a_runtime_is_that_of_its_errors() {
+        let version = |names: &[&str]| runtime_version((names.join("\0") + "\0").as_bytes());
+        assert_eq!(version(&["cudaErrorMissingConfiguration"]), Some(11));
+        assert_eq!(version(&["cudaErrorMissingConfiguration", "cudaErrorCdpVersionMismatch"]), None);
+        assert_eq!(version(&["cudaErrorCdpVersionMismatch", "cudaErrorStreamDetached"]), Some(13));
+    }
+
+    #[test]
+    fn a_file_is_what_its_header_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let mut cubin = own[..4096].to_vec();
+        // e_machine of an ELF header: a cubin is of type EXEC too.
+        cubin[16..20].copy_from_slice(&[2, 0, 190, 0]);
+        for (content, expected) in [
+            (&own[..4096], Kind::Host),
+            (&cubin, Kind::Device),
+            (&cubin[..20], Kind::Device),
+            (&[0x50, 0xed, 0x55, 0xba, 1, 0], Kind::Device),
+            (b"#!/bin/sh\n", Kind::Other),
+            (b"", Kind::Other),
+        ] {
+            std::fs::write(&file, content).unwrap();
+            assert_eq!(kind(&file), expected, "{:?}", &content[..content.len().min(20)]);
+        }
+        assert!(!is_program(&file));
+        std::fs::write(&file, &cubin).unwrap();
+        assert!(!is_program(&file));
+        assert!(is_program(&std::env::current_exe().unwrap()));
+        for other in [Path::new("/dev/zero"), Path::new("/dev/tty"), folder.path(), Path::new("/nowhere")] {
+            assert_eq!(kind(other), Kind::Other, "{}", other.display());
+        }
+    }
+
+    #[test]
     fn programs_are_found_as_shells_do() {
         let problem = |name: &str| find(OsStr::new(name)).unwrap_err().message;
         assert!(find(OsStr::new("sh")).is_ok());
         assert!(problem("sh-that-is-nowhere").contains("in the folders of PATH"));
         assert!(problem("./sh-that-is-nowhere").contains("cannot run `./sh-that-is-nowhere`"));
         assert!(problem("/").contains("is a folder"));
+        assert!(problem("/dev/zero").contains("is a device, a pipe or a socket, not a program"));
         // Tests run in the folder of their crate.
         assert!(problem("Cargo.toml").contains("`./Cargo.toml`"));
     }

@@ -22,6 +22,7 @@ pub struct Command {
 /// All commands that write JSON.
 pub const COMMANDS: &[Command] = &[
     Command { name: "run", schema: reports::run },
+    Command { name: "exec", schema: reports::exec },
     Command { name: "compare", schema: reports::compare },
     Command { name: "reproduce", schema: reports::reproduce },
     Command { name: "list", schema: lists::lists },

@@ -1,6 +1,6 @@
 //! `run --checkpoint` and `run --resume`.
 
-use crate::common::{command, run, succeed};
+use crate::common::{command, from, run, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -109,6 +109,64 @@ fn another_command_is_refused() {
     assert!(ran.status == 2 && ran.stderr.contains("cannot write `/nowhere/a"), "{}", ran.stderr);
     let ran = run(&["run", "vectoradd", "--checkpoint", "60s"]);
     assert!(ran.status == 2 && ran.stderr.contains("expected every=TIME"), "{}", ran.stderr);
+}
+
+/// A checkpoint may come from another user.
+#[test]
+fn outputs_are_not_taken_from_a_checkpoint() {
+    let place = Place::new();
+    let here = |words: &[&str]| from(command(words).current_dir(place.folder.path()).output().unwrap());
+    let former = ["run", "vectoradd", "-q", "--json=a.json", "--checkpoint=every=0s,file=a.checkpoint"];
+    assert_eq!(here(&former).status, 0);
+    for name in ["a.json", "a.checkpoint.kernels.jsonl"] {
+        std::fs::write(place.path(name), "mine").unwrap();
+    }
+    std::fs::rename(place.path("a.checkpoint"), place.path("copy")).unwrap();
+    let ran = here(&["run", "--resume", "copy"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("not taken from a checkpoint; the run had: --json=a.json"), "{}", ran.stderr);
+    let text = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    assert_eq!((text("a.json"), text("a.checkpoint.kernels.jsonl")), ("mine".to_owned(), "mine".to_owned()));
+    assert!(!place.path("a.checkpoint").exists());
+    assert_eq!(lines(&place.path("copy.kernels.jsonl")).len(), 1, "checkpoints continue in the file that was named");
+
+    let launch = "module = \"k.ptx\"\n[buffers.x]\ntype = \"f32\"\nlength = 32\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 32\nargs = []\n[[output]]\nbuffer = \"x\"\nwrite = \"x.npy\"\n";
+    std::fs::write(place.path("k.toml"), launch).unwrap();
+    let ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n ret;\n}\n";
+    std::fs::write(place.path("k.ptx"), ptx).unwrap();
+    let ran = here(&["run", "k.toml", "-q", "--checkpoint=every=0s,file=k.checkpoint"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    std::fs::remove_file(place.path("x.npy")).unwrap();
+    let ran = here(&["run", "--resume", "k.checkpoint"]);
+    assert!(ran.status == 2 && ran.stderr.contains("writes `x.npy`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warpwright 'run' 'k.toml'"), "{}", ran.stderr);
+    assert!(!place.path("x.npy").exists());
+    assert_eq!(here(&["run", "k.toml", "-q", "--resume", "k.checkpoint"]).status, 0);
+    assert!(place.path("x.npy").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkpoint_has_one_run_that_writes_it() {
+    let place = Place::new();
+    let checkpoint = place.option("--checkpoint=every=0s,file=", "a.checkpoint");
+    let mut first = command(&words(&[&checkpoint])).stdout(Stdio::null()).spawn().expect("it starts");
+    let begin = Instant::now();
+    while lines(&place.path("a.checkpoint.kernels.jsonl")).is_empty() && begin.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let file = place.path("a.checkpoint");
+    for second in [vec!["run", "vectoradd", "-q", &checkpoint], vec!["run", "--resume", file.to_str().unwrap()]] {
+        let ran = run(&second);
+        // The checkpoint itself may not be there yet.
+        let is_absent = ran.stderr.contains("cannot read the checkpoint");
+        assert!(ran.stderr.contains("another run writes the checkpoint") || is_absent, "{second:?}: {}", ran.stderr);
+        assert_eq!(ran.status, 2, "{second:?}");
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    succeed(&["run", "vectoradd", "-q", &checkpoint]);
+    assert!(!place.path(".a.checkpoint.lock").exists());
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `warpwright exec` with C programs that the system's compiler builds.
 
 use crate::common::{command, from};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -92,4 +94,117 @@ fn run_takes_a_program_as_exec_does() {
     }
     let refused = from(command(&["run", "program", "--energy"]).current_dir(folder.path()).output().unwrap());
     assert!(refused.status == 2 && refused.stderr.contains("--energy"), "{}", refused.stderr);
+}
+
+/// The variables that `exec` with `args` sets in `folder`.
+fn variables(folder: &Path, args: &[&str]) -> Vec<String> {
+    let mut print = command(&[&["exec"], args, &["--print-environment"]].concat());
+    let ran = from(print.current_dir(folder).output().unwrap());
+    assert_eq!(ran.status, 0, "{args:?}: {}", ran.stderr);
+    ran.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_checked_is_what_the_program_gets() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().canonicalize().unwrap().join("a,b;c");
+    std::fs::create_dir(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("v100", "no description");
+    write("mine.toml", "extends = \"v100\"\n");
+    std::fs::copy(crate::common::root().join("energies/v100.toml"), folder.join("energy.toml")).unwrap();
+    let set = ["--set", "name=x;y", "--set", "energy.model=energy.toml"];
+    let got = variables(&folder, &[&["--gpu", "v100,mine.toml", "--json", "r.json"], &set[..]].concat());
+    let at = folder.display();
+    for expected in [
+        format!(r#"export WARPWRIGHT_GPU='["v100","{at}/mine.toml"]'"#),
+        format!(r#"export WARPWRIGHT_SET='["name=x;y","energy.model={at}/energy.toml"]'"#),
+        format!("export WARPWRIGHT_JSON='{at}/r.json'"),
+        "unset WARPWRIGHT_OUT".to_owned(),
+        "unset WARPWRIGHT_THREADS".to_owned(),
+    ] {
+        assert!(got.contains(&expected), "{expected}: {got:#?}");
+    }
+    // An option that is not given has its default, whatever the environment says.
+    let mut exec = command(&["exec", "--", "sh", "-c", "echo ${WARPWRIGHT_SET-unset} $WARPWRIGHT_CORE"]);
+    let ran = from(exec.env("WARPWRIGHT_SET", "sm_count=1").env("WARPWRIGHT_CORE", "ghost").output().unwrap());
+    assert_eq!(ran.stdout, "unset inorder\n", "{}", ran.stderr);
+}
+
+#[test]
+fn outputs_are_tried_before_the_program_runs() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::create_dir(folder.join("closed")).unwrap();
+    let set = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set(&folder.join("closed"), 0o555);
+    set(folder, 0o555);
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0);
+    for args in [["--out", "closed"], ["--out", "closed/new"], ["--out", "new"], ["--json", "closed/r.json"]] {
+        let mut exec = command(&[&["exec"], &args[..], &["--", "echo", "ran"]].concat());
+        if is_root {
+            exec.uid(65_534).gid(65_534);
+        }
+        let ran = from(exec.current_dir(folder).output().unwrap());
+        assert!(ran.status == 2 && ran.stdout.is_empty(), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("ermission denied"), "{args:?}: {}", ran.stderr);
+    }
+    set(folder, 0o755);
+}
+
+#[test]
+fn code_of_a_gpu_is_not_started() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("x.cubin");
+    let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let mut cubin = program[..4096].to_vec();
+    cubin[18..20].copy_from_slice(&190_u16.to_le_bytes());
+    for mode in [0o644, 0o755] {
+        for name in ["x.cubin", "x"] {
+            let file = file.with_file_name(name);
+            std::fs::write(&file, &cubin).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let path = file.to_str().unwrap();
+            let ran = crate::common::run(&["run", path]);
+            let expected = "machine code has no grids and arguments; write a launch file";
+            assert!(ran.status == 2 && ran.stderr.contains(expected), "{name}: {}", ran.stderr);
+            let ran = crate::common::run(&["exec", "--", path]);
+            assert!(ran.status == 2 && ran.stderr.contains("machine code of a GPU"), "{name}: {}", ran.stderr);
+        }
+    }
+    for (path, what) in [("/dev/zero", "a device"), ("/", "a folder")] {
+        let ran = crate::common::run(&["exec", "--", path]);
+        assert!(ran.status == 2 && ran.stderr.contains(what), "{path}: {}", ran.stderr);
+    }
+}
+
+/// A driver program that launches a kernel.
+pub const LAUNCHES: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+static const char *kernel = ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry one(.param .u64 to)\n{\n.reg .b32 %r<2>;\n.reg .b64 %d<2>;\n"
+    "ld.param.u64 %d1, [to];\nmov.u32 %r1, 1;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
+int main(void) {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver) { puts(dlerror()); return 2; }
+    #define CALL(name, ...) do { int (*call)() = (int (*)())dlsym(driver, #name); int code = call(__VA_ARGS__); \
+        if (code) { printf("%s: %d\n", #name, code); return 1; } } while (0)
+    void *context, *module, *function; unsigned long to; int value = 0;
+    CALL(cuInit, 0);
+    CALL(cuCtxCreate_v2, &context, 0, 0);
+    CALL(cuModuleLoadData, &module, kernel);
+    CALL(cuModuleGetFunction, &function, module, "one");
+    CALL(cuMemAlloc_v2, &to, 4ul);
+    void *args[] = { &to };
+    CALL(cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, (void *)0, args, (void *)0);
+    CALL(cuMemcpyDtoH_v2, &value, to, 4ul);
+    printf("%d\n", value);
+    return 0;
+}"#;
+
+/// Builds a C program in `folder`. False where there is no compiler.
+pub fn build(folder: &Path, source: &str) -> bool {
+    std::fs::write(folder.join("program.c"), source).unwrap();
+    compile(folder, &["-w", "-o", "program", "program.c", "-ldl"])
 }

@@ -281,6 +281,10 @@ fn a_folder_that_is_not_there_is_found_before_the_run() {
         "import-config gpgpusim.config -o absent/out.toml",
         "trace matmul --size large -o scale.ptx",
         "trace matmul --size large -o scale.ptx --format accelsim",
+        "exec --json absent/out.json -- /bin/true",
+        "exec --out scale.ptx -- /bin/true",
+        "exec --out new/deep -- ./absent",
+        "exec --out new/deep -- ./scale.ptx",
     ] {
         let started = Instant::now();
         let ran = from(folder.command(args).output().unwrap());
@@ -303,6 +307,11 @@ fn no_output_is_an_input() {
     for (name, file) in [("kernelslist.g", "kernelslist.g"), ("kernel-1.traceg", "kernel-1.traceg")] {
         fs::copy(root().join("crates/cli/tests/traces").join(file), folder.path("in").join(name)).unwrap();
     }
+    fs::write(folder.path("in/report.json"), "extends = \"v100\"\n").unwrap();
+    fs::copy("/bin/true", folder.path("program")).unwrap();
+    let saved = "run vectoradd --param n=256 -q --checkpoint=every=0s,file=saved.checkpoint";
+    assert_eq!(from(folder.command(saved).output().unwrap()).status, 0);
+    fs::hard_link(folder.path("saved.checkpoint"), folder.path("hard.checkpoint")).unwrap();
     let before = folder.files();
     for args in [
         "run launch.toml --json=launch.toml",
@@ -322,12 +331,36 @@ fn no_output_is_an_input() {
         "compare vectoradd --gpus v100,gpu.toml --json=base.toml",
         "import-config gpgpusim.config -o gpgpusim.config",
         "import-config gpgpusim.config -o in/../gpgpusim.config",
+        "list cores ghost --gpu gpu.toml --json=base.toml",
+        "inspect scale.ptx --csv=link.ptx",
+        "inspect scale.ptx --fabric --gpu gpu.toml --json=gpu.toml",
+        "microbench gpu.toml --only l1_latency --json=hard.toml",
+        "validate gpu.toml --only l1_latency --csv=gpu.toml",
+        "validate accelsim reference traces --json=reference/accelsim_cycles.csv",
+        "validate accelsim reference traces --csv=traces/tiny/kernelslist.g",
+        "trace itself.toml -o out --force",
+        "profile launch.toml --json=scale.ptx",
+        "timeline launch.toml --timeline link.ptx",
+        "run --resume saved.checkpoint --json=saved.checkpoint --checkpoint=file=new.checkpoint",
+        "run --resume saved.checkpoint --json=hard.checkpoint --checkpoint=file=new.checkpoint",
+        "run vectoradd --param n=256 --resume saved.checkpoint --json=saved.checkpoint",
+        "exec --gpu gpu.toml --json base.toml -- ./program",
+        "exec --gpu gpu.toml --json hard.toml -- ./program",
+        "exec --set energy.model=energy.toml --json energy.toml -- ./program",
+        "exec --json in/../program -- ./program",
+        "exec --gpu in/report.json --out in -- ./program",
     ] {
         let ran = from(folder.command(args).output().unwrap());
         told(&ran, args, 2);
         assert!(ran.stderr.contains("both an output and an input"), "{args}: {}", ran.stderr);
     }
-    for args in ["run vectoradd --json=x --power ./x", "run launch.toml --json=out.npy"] {
+    for args in [
+        "run vectoradd --json=x --power ./x",
+        "run launch.toml --json=out.npy",
+        "exec --json out/report.json --out out -- ./program",
+        "inspect scale.ptx --svg x.svg --json=x.svg",
+        "run --resume saved.checkpoint --json=saved.checkpoint",
+    ] {
         let ran = from(folder.command(args).output().unwrap());
         told(&ran, args, 2);
         assert!(ran.stderr.contains("named for two outputs"), "{args}: {}", ran.stderr);

@@ -97,12 +97,36 @@ fn is(kind: &str, value: &Value) -> bool {
 fn check(name: &str, args: &[&str]) -> Value {
     let ran = run(&[args, &["--json"]].concat());
     let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", ran.stderr));
+    check_value(name, args, &value);
+    value
+}
+
+fn check_value(name: &str, args: &[&str], value: &Value) {
     for schema in [&["schema", name][..], &["schema"]] {
         let schema: Value = serde_json::from_str(&succeed(schema)).unwrap();
-        let found = problems(&schema, &schema, &value, name);
+        let found = problems(&schema, &schema, value, name);
         assert!(found.is_empty(), "{args:?}\n{}", found.join("\n"));
     }
-    value
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn reports_of_programs_follow_their_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    if !crate::exec::build(folder.path(), crate::exec::LAUNCHES) {
+        return;
+    }
+    let file = folder.path().join("report.json");
+    let program = folder.path().join("program");
+    for time in ["all", "none"] {
+        let args = ["exec", "-q", "--time", time, "--json", file.to_str().unwrap(), "--", program.to_str().unwrap()];
+        assert_eq!(succeed(&args), "1\n");
+        let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        check_value("exec", &args, &report);
+        // The libraries may be of another build than the command, but not in tests.
+        let run: Value = serde_json::from_str(&succeed(&[&QUICK[..], &["--json"]].concat())).unwrap();
+        assert_eq!((&report["version"], &report["commit"]), (&run["version"], &run["commit"]));
+    }
 }
 
 const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];

@@ -67,6 +67,26 @@ pub struct ProgramReport {
     pub devices: Vec<DeviceReport>,
 }
 
+/// Version of the JSON of a program's report.
+const SCHEMA: u32 = 1;
+
+/// The report of a program as its JSON has it.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    schema: u32,
+    version: &'static str,
+    #[serde(flatten)]
+    report: &'a ProgramReport,
+    commit: Option<&'a str>,
+}
+
+impl ProgramReport {
+    /// The document of this report, by a program that was built from `commit`.
+    pub fn document<'a>(&'a self, commit: Option<&'a str>) -> Document<'a> {
+        Document { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), report: self, commit }
+    }
+}
+
 impl Notes {
     /// Keeps the figures of a device that is not used any more.
     pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline) {

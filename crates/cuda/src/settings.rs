@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use lab::{HostThreads, OutOfBounds, Setup, Time};
+use std::env::VarError;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use workloads::Form;
@@ -21,10 +22,13 @@ pub struct Settings {
 
 /// The variables, each with what it means: `warpwright exec --help` and the documentation list them.
 pub const VARIABLES: &[(&str, &str)] = &[
-    ("WARPWRIGHT_GPU", "GPU, or several between commas: built-in ones or paths of descriptions"),
+    ("WARPWRIGHT_GPU", "GPU, or several between commas or as an array of JSON: built-in ones or paths of descriptions"),
     ("WARPWRIGHT_CORE", "core design"),
     ("WARPWRIGHT_SCHEDULER", "warp scheduler"),
-    ("WARPWRIGHT_SET", "values of the GPU description, between semicolons: KEY=VALUE;KEY=VALUE"),
+    (
+        "WARPWRIGHT_SET",
+        "values of the GPU description, between semicolons, KEY=VALUE;KEY=VALUE, or as an array of JSON",
+    ),
     (
         "WARPWRIGHT_TIME",
         "what is simulated in time, the rest being executed without: all, none, kernels=3,7..9, kernels=NAME, ctas=0..79, representative (docs/sampling.md)",
@@ -34,6 +38,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_QUIET", "1: no report on standard error"),
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
+    ("WARPWRIGHT_THREADS", "host threads of the simulation"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
     ("WARPWRIGHT_ISA", "code of fat binaries that have both: auto (default: machine code), ptx"),
     ("WARPWRIGHT_OUT_OF_BOUNDS", "accesses of kernels outside allocations: error, warn (default), allow"),
@@ -73,12 +78,17 @@ impl Variables<'_> {
         })
     }
 
+    /// Values of a variable: an array of JSON, or words with `separator` between them.
+    fn list(&mut self, name: &str, separator: char) -> Option<Vec<String>> {
+        self.parsed(name, |text| match text.trim_start().starts_with('[') {
+            true => serde_json::from_str(text).map_err(|e| format!("not an array of texts in JSON: {e}")),
+            false => Ok(text.split(separator).map(|one| one.trim().to_owned()).collect()),
+        })
+    }
+
     /// A device of each GPU.
     fn devices(&mut self) -> Vec<Setup> {
-        let sets: Vec<String> = self
-            .text("WARPWRIGHT_SET")
-            .map(|all| all.split(';').map(|one| one.trim().to_owned()).collect())
-            .unwrap_or_default();
+        let sets = self.list("WARPWRIGHT_SET", ';').unwrap_or_default();
         let max_cycles = self.number("WARPWRIGHT_MAX_CYCLES");
         let threads = self.number("WARPWRIGHT_THREADS").and_then(|number| usize::try_from(number).ok());
         let threads = threads.map_or_else(HostThreads::all, HostThreads::new);
@@ -91,10 +101,10 @@ impl Variables<'_> {
         let out_of_bounds = self.parsed("WARPWRIGHT_OUT_OF_BOUNDS", str::parse).unwrap_or(OutOfBounds::Warn);
         let code = self.parsed("WARPWRIGHT_ISA", code).unwrap_or(Form::Sass);
         let time: Time = self.parsed("WARPWRIGHT_TIME", str::parse).unwrap_or_default();
-        let gpus = self.text("WARPWRIGHT_GPU").unwrap_or_else(|| "rtx2060s".to_owned());
+        let gpus = self.list("WARPWRIGHT_GPU", ',').unwrap_or_else(|| vec!["rtx2060s".to_owned()]);
         let mut devices = Vec::new();
-        for name in gpus.split(',').map(str::trim) {
-            match config::load_with(Path::new(name), &sets) {
+        for name in gpus {
+            match config::load_with(Path::new(&name), &sets) {
                 Ok(gpu) => devices.push(Setup {
                     core: core.clone(),
                     scheduler: scheduler.clone(),
@@ -149,7 +159,12 @@ impl Settings {
     /// As [`Settings::read`], from the variables of the process. Problems are reported to the user, and leave a process
     /// without devices.
     pub fn from_environment(host: &dyn Host) -> Self {
-        Self::read(&|name| std::env::var(name).ok()).unwrap_or_else(|problems| {
+        let is_text = |(name, _): &&(&str, _)| !matches!(std::env::var(name), Err(VarError::NotUnicode(_)));
+        let read = match VARIABLES.iter().find(|variable| !is_text(variable)) {
+            Some((name, _)) => Err(format!("{name}: its value is not UTF-8")),
+            None => Self::read(&|name| std::env::var(name).ok()),
+        };
+        read.unwrap_or_else(|problems| {
             host.message(&format!("{problems}\nno device is simulated"));
             Self { devices: Vec::new(), out: None, json: None, quiet: true }
         })
@@ -192,6 +207,24 @@ mod tests {
         assert_eq!((settings.devices[0].gpu.sm_count, &*settings.devices[0].core), (4, "ghost"));
         let time = &settings.devices[1].time;
         assert!(time.includes(0, "_Z3addPf") && time.includes(1, "mul") && !time.includes(2, "sub"));
+    }
+
+    #[test]
+    fn lists_may_be_json() {
+        let settings = read(&[
+            ("WARPWRIGHT_GPU", r#"["v100", "rtx2060s"]"#),
+            ("WARPWRIGHT_SET", r#"["sm_count=4", "name=a;b,[c]"]"#),
+        ]);
+        let settings = settings.unwrap();
+        let gpus: Vec<_> = settings.devices.iter().map(|device| (&*device.gpu.name, device.gpu.sm_count)).collect();
+        assert_eq!(gpus, [("a;b,[c]", 4); 2]);
+        assert_eq!(settings.devices[0].settings, ["sm_count=4", "name=a;b,[c]"]);
+        for wrong in ["[", "[1]", r#"["a"] b"#] {
+            assert!(
+                read(&[("WARPWRIGHT_SET", wrong)]).unwrap_err().contains("WARPWRIGHT_SET: not an array"),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

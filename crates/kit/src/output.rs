@@ -6,9 +6,11 @@
 //! `.partial`.
 
 mod folder;
+mod lock;
 mod same;
 
 pub use folder::{MadeFolders, NewFolder};
+pub use lock::Lock;
 use same::folder_of;
 pub use same::same_file;
 

@@ -60,7 +60,7 @@ pub fn leave_if_asked() {
 }
 
 fn write(settings: &Settings, report: &ProgramReport) {
-    let json = serde_json::to_vec_pretty(report).unwrap_or_default();
+    let json = serde_json::to_vec_pretty(&report.document(text::COMMIT)).unwrap_or_default();
     let save = |path: &Path, contents: &[u8]| {
         if let Err(problem) = kit::output::write(path, contents) {
             message(&format!("the report is not written: {problem}"));

@@ -7,6 +7,12 @@ use render::style::{HEADING, WARNING, styled};
 use render::table::{Align, Table};
 use render::wrap::wrapped;
 
+/// The commit that was built; `None` if that was not known.
+pub const COMMIT: Option<&str> = {
+    let commit = env!("WARPWRIGHT_COMMIT");
+    if commit.is_empty() { None } else { Some(commit) }
+};
+
 /// The report with colours.
 pub fn render(report: &ProgramReport) -> String {
     let mut sections = vec![failures(report), unsupported(report)];
@@ -15,7 +21,8 @@ pub fn render(report: &ProgramReport) -> String {
         sections.push(untimed(device));
         sections.push(transfers(device));
     }
-    sections.push(program(env!("CARGO_PKG_VERSION")));
+    let commit = COMMIT.map_or_else(String::new, |commit| format!(" ({commit})"));
+    sections.push(program(&format!("{}{commit}", env!("CARGO_PKG_VERSION"))));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }

@@ -8,6 +8,7 @@ use crate::options::{Jobs, LIVELOCK_CYCLES, Settings, Timed};
 use crate::output;
 use crate::program;
 use clap::builder::PossibleValuesParser;
+use kit::output::MadeFolders;
 use lab::{OutOfBounds, Time};
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
@@ -90,32 +91,71 @@ pub fn run(args: &Args) -> Outcome {
     if args.checkpoint.is_some() || args.resume.is_some() {
         return Err(resume::not_for_programs());
     }
+    let program = args.program.first().filter(|_| !args.print_environment);
+    let program = program.map(|name| program::find(name)).transpose()?;
     let mut environment = environment(args)?;
-    let libraries = Libraries::find()?;
+    check_files(args, program.as_deref())?;
+    let mut libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
     let path = std::env::join_paths(
         std::iter::once(libraries.folder().to_owned()).chain(path.iter().flat_map(std::env::split_paths)),
     );
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH", path));
-    let finds_runtime = match args.program.first() {
-        Some(name) if !args.print_environment => program::check(name, &libraries)?,
-        _ => false,
-    };
+    let finds_runtime = program.as_ref().map_or(Ok(false), |path| program::check(path, &libraries))?;
     if !finds_runtime {
         environment.push(("LD_PRELOAD", preload(&libraries)));
     }
+    // Options that are not given have their defaults, whatever the environment says.
+    let is_given = |name: &str| environment.iter().any(|(given, _)| *given == name);
+    let ours = driver::settings::VARIABLES.iter().map(|(name, _)| *name).filter(|name| name.starts_with("WARPWRIGHT_"));
+    let unset: Vec<&str> = ours.filter(|name| !is_given(name)).collect();
     if args.print_environment {
-        let lines = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
-        output::print(&lines.collect::<String>())?;
+        let unset = unset.iter().map(|name| format!("unset {name}\n"));
+        let set = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
+        output::print(&unset.chain(set).collect::<String>())?;
+        if let Some(folder) = libraries.keep() {
+            output::remark(&format!("warpwright: `{}` stays until you remove it\n", folder.display()));
+        }
         return Ok(Exit::Success);
     }
     let Some((name, rest)) = args.program.split_first() else {
         return Err(Failure::bad_input("no program is given"));
     };
+    // Empty again if the program cannot be started.
+    let folder = args.out.as_deref().map(made).transpose()?;
+    libraries.keep_for_program().map_err(|e| Failure::failed(format!("a temporary folder cannot be used: {e}")))?;
     // The program takes the place of this process, so that signals reach it, and its status is its own.
-    let problem = Command::new(name).args(rest).envs(environment).exec();
+    let mut command = Command::new(name);
+    unset.iter().for_each(|name| _ = command.env_remove(name));
+    let problem = command.args(rest).envs(environment).exec();
+    drop(folder);
     Err(Failure::bad_input(format!("cannot run `{}`: {problem}", name.to_string_lossy())))
+}
+
+/// Files that `--out` has.
+const OUT: [&str; 3] = ["report.txt", "report.json", "power.csv"];
+
+/// Checks that what is written can be, and is not what is read: the program, GPU descriptions, energy models. Changes
+/// nothing.
+fn check_files(args: &Args, program: Option<&Path>) -> Result<(), Failure> {
+    let mut inputs: Vec<PathBuf> = program.map(Path::to_owned).into_iter().collect();
+    for name in &args.gpu {
+        inputs.extend(lookup::gpu_files(name));
+        inputs.extend(lookup::energy_file(&lookup::gpu(name, &args.set.settings)?));
+    }
+    // To be tried, a folder must be there.
+    let folder = args.out.as_deref().map(made).transpose()?;
+    let in_folder = args.out.iter().flat_map(|folder| OUT.map(|name| folder.join(name)));
+    let outputs: Vec<PathBuf> = args.json.iter().cloned().chain(in_folder).collect();
+    output::check(outputs.iter().map(PathBuf::as_path), &inputs)?;
+    drop(folder);
+    Ok(())
+}
+
+fn made(folder: &Path) -> Result<MadeFolders, Failure> {
+    MadeFolders::make(folder)
+        .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
 }
 
 /// The runtimes, for the loader to load before all else. An interpreter's modules may have paths of their own for
@@ -134,47 +174,66 @@ fn preload(libraries: &Libraries) -> OsString {
     list
 }
 
-/// The environment variables that say what the user asks for; mistakes are found here.
+/// The environment variables that say what the user asks for; mistakes are found here. Paths are absolute: the program
+/// may change its folder.
 fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let time: Time = args.time.chosen()?;
-    let mut gpus = OsString::new();
+    let mut gpus = Vec::new();
     for name in &args.gpu {
         lookup::gpu(name, &args.set.settings)?;
-        if !gpus.is_empty() {
-            gpus.push(",");
-        }
-        // The program may change its folder.
-        gpus.push(if name.is_file() { absolute(name)? } else { name.clone() });
+        // A built-in one is found by its name, also where a file has that name.
+        gpus.push(text(&if lookup::gpu_files(name).is_empty() { name.clone() } else { absolute(name)? })?);
     }
+    let settings =
+        args.set.settings.iter().map(|setting| with_absolute_path(setting)).collect::<Result<Vec<_>, _>>()?;
     let mut set: Vec<(&'static str, OsString)> = vec![
-        ("WARPWRIGHT_GPU", gpus),
+        ("WARPWRIGHT_GPU", list(&gpus)?),
         ("WARPWRIGHT_CORE", args.core.clone().into()),
         ("WARPWRIGHT_TIME", time.to_string().into()),
         ("WARPWRIGHT_ISA", args.isa.clone().into()),
         ("WARPWRIGHT_OUT_OF_BOUNDS", args.out_of_bounds.clone().into()),
         ("WARPWRIGHT_LIVELOCK_CYCLES", args.livelock_cycles.to_string().into()),
     ];
+    let path = |path: &Option<PathBuf>| -> Result<Option<OsString>, Failure> {
+        let path = path.as_deref().map(|path| text(&absolute(path)?)).transpose()?;
+        Ok(path.map(OsString::from))
+    };
     let mut add = |name, value: Option<OsString>| set.extend(value.map(|value| (name, value)));
     add("WARPWRIGHT_SCHEDULER", args.scheduler.clone().map(OsString::from));
-    add("WARPWRIGHT_SET", (!args.set.settings.is_empty()).then(|| args.set.settings.join(";").into()));
+    add("WARPWRIGHT_SET", if settings.is_empty() { None } else { Some(list(&settings)?) });
     add("WARPWRIGHT_MAX_CYCLES", args.max_cycles.map(|number| number.to_string().into()));
     add("WARPWRIGHT_THREADS", args.jobs.threads.map(|number| number.to_string().into()));
     add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
     add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
     add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));
     add("WARPWRIGHT_QUIET", args.quiet.then(|| "1".into()));
-    if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))?;
-        add("WARPWRIGHT_OUT", Some(absolute(folder)?.into()));
-    }
-    if let Some(file) = &args.json {
-        output::check([file.as_path()], &[])?;
-        add("WARPWRIGHT_JSON", Some(absolute(file)?.into()));
-    }
+    add("WARPWRIGHT_OUT", path(&args.out)?);
+    add("WARPWRIGHT_JSON", path(&args.json)?);
     Ok(set)
+}
+
+/// Values of a variable, as JSON: they may have any characters.
+fn list(values: &[String]) -> Result<OsString, Failure> {
+    serde_json::to_string(values).map(OsString::from).map_err(Failure::failed)
+}
+
+/// A setting, whose value may be the path of a file.
+fn with_absolute_path(setting: &str) -> Result<String, Failure> {
+    match setting.split_once('=') {
+        Some((key, file)) if key.trim() == "energy.model" && Path::new(file.trim()).is_file() => {
+            Ok(format!("{key}={}", text(&absolute(Path::new(file.trim()))?)?))
+        }
+        _ => Ok(setting.to_owned()),
+    }
+}
+
+/// A path as a variable that a program reads as text.
+fn text(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::bad_input(format!("`{}` is not UTF-8, as a path for a program must be", path.display()))
+    })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -182,7 +241,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A value as a shell reads it.
-fn quoted(value: &OsStr) -> String {
+pub fn quoted(value: &OsStr) -> String {
     format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
 }
 

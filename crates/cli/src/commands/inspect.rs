@@ -72,9 +72,16 @@ fn architecture(text: &str) -> Result<u32, String> {
     number.parse().map_err(|_| "an architecture is a number such as 75 or sm_75".to_owned())
 }
 
+impl Args {
+    /// The files that are read.
+    fn inputs(&self) -> Vec<PathBuf> {
+        std::iter::once(self.file.clone()).chain(lookup::gpu_files(&self.gpu)).collect()
+    }
+}
+
 /// Shows what is in the file.
 pub fn run(args: &Args) -> Outcome {
-    output::check(args.formats.files()?, std::slice::from_ref(&args.file))?;
+    output::check(args.formats.files()?, &args.inputs())?;
     interrupt::install()?;
     let on_fabric = args.fabric || args.core.is_some() || args.svg.is_some();
     if on_fabric && lab::is_trace(&args.file) {
@@ -163,7 +170,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
     let drawings = args.svg.as_deref().map_or(Ok(Vec::new()), |to| drawings(to, &inspection))?;
     let folder = args.svg.as_deref().filter(|to| !is_drawing(to)).map(MadeFolders::make).transpose();
     let folder = folder.map_err(|e| Failure::bad_input(format!("--svg: the folder cannot be made: {e}")))?;
-    output::check(drawings.iter().map(PathBuf::as_path), std::slice::from_ref(&args.file))?;
+    output::check(drawings.iter().map(PathBuf::as_path).chain(args.formats.files()?), &args.inputs())?;
     inspection.map();
     for (file, kernel) in drawings.iter().zip(&inspection.kernels) {
         inspection.drawing(kernel).map_or(Ok(()), |drawing| output::save(file, drawing.as_bytes()))?;

@@ -64,7 +64,7 @@ enum Topic {
 
 /// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
-    output::check(args.formats.files()?, &[])?;
+    output::check(args.formats.files()?, &lookup::gpu_files(&args.gpu))?;
     let lists = lists(args)?;
     if args.formats.as_text() {
         output::print(&lists::render(&lists, args.topic.is_some()))?;

@@ -119,7 +119,7 @@ pub fn run(args: &Args) -> Outcome {
         return list(&args.results).map(|()| Exit::Success);
     };
     // The page is read, too, but only to be written again.
-    output::check(args.results.formats.files()?.into_iter().chain(args.page.as_deref()), &[])?;
+    output::check(args.results.formats.files()?.into_iter().chain(args.page.as_deref()), &lookup::gpu_files(gpu))?;
     let documents = measured(gpu, &args.set, &args.choice, args.jobs, &args.results)?;
     let given = give(&documents, &args.results);
     if let Some(page) = &args.page {
@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Prints the tables of a GPU, or of all.
 pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
-    output::check(results.formats.files()?, &[])?;
+    output::check(results.formats.files()?, &lookup::gpu_files(gpu))?;
     give(&measured(gpu, set, choice, jobs, results)?, results).map(|()| Exit::Success)
 }
 

@@ -5,6 +5,7 @@ mod completions;
 mod exec;
 mod import_config;
 mod inspect;
+mod licenses;
 mod list;
 mod man;
 mod microbench;
@@ -63,6 +64,7 @@ enum Command {
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Licenses(licenses::Args),
 }
 
 /// The command line, for what is generated from it.
@@ -80,11 +82,12 @@ fn with_replacements(words: &[OsString]) -> Result<CommandLine, clap::Error> {
 pub fn main() -> ExitCode {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let mut parsed = CommandLine::try_parse_from(&words);
+    let mut is_completed = false;
     if parsed.as_ref().is_err_and(|said| said.kind() == ErrorKind::MissingRequiredArgument) {
-        match resume::completed(&words) {
+        match resume::completed(&words, &grammar()) {
             Ok(None) => {}
             Ok(Some(completed)) => {
-                words = completed;
+                (words, is_completed) = (completed, true);
                 parsed = with_replacements(&words);
             }
             Err(failure) => {
@@ -98,7 +101,7 @@ pub fn main() -> ExitCode {
         Err(said) => return usage(&said),
     };
     let outcome = match command {
-        Command::Run(args) => run::run(&args, &words[1..]),
+        Command::Run(args) => run::run(&args, &words[1..], is_completed),
         Command::Profile(args) => profile::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Exec(args) => exec::run(&args),
@@ -114,6 +117,7 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args, grammar()),
         Command::Man(args) => man::run(&args, grammar()),
+        Command::Licenses(_) => licenses::run(),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -3,9 +3,10 @@
 //! A checkpoint has the words of the command that left it, so that `warpwright run --resume FILE` is enough to continue:
 //! the words given are added to those, and options among them replace the former ones.
 
+use super::exec;
 use crate::failure::Failure;
 use crate::{output, version};
-use lab::{CheckpointPlan, Checkpoints, SavedRun};
+use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -121,9 +122,14 @@ fn resumed(words: &[OsString]) -> Option<PathBuf> {
     at.and_then(|at| words.get(at + 1)).map(PathBuf::from).or_else(joined)
 }
 
+/// Options of `run` whose values are files that it writes.
+const OUTPUTS: [&str; 7] = ["--json", "--csv", "--html", "--power", "--power-plot", "--sample", "--timeline"];
+
 /// The words of a command that names a checkpoint and no workload, after those of the run that is resumed; the first
 /// word is the program. `None` if it is not such a command.
-pub fn completed(words: &[OsString]) -> Result<Option<Vec<OsString>>, Failure> {
+///
+/// A checkpoint may come from another user. What it says chooses neither the command nor the files that are written.
+pub fn completed(words: &[OsString], grammar: &clap::Command) -> Result<Option<Vec<OsString>>, Failure> {
     let Some((program, [command, given @ ..])) = words.split_first() else { return Ok(None) };
     let Some(path) = resumed(given).filter(|_| command == "run") else { return Ok(None) };
     let saved = SavedRun::open(&path).map_err(Failure::bad_input)?;
@@ -134,8 +140,58 @@ pub fn completed(words: &[OsString]) -> Result<Option<Vec<OsString>>, Failure> {
             kit::text::excerpt(&saved.folder().to_string_lossy())
         ));
     }
-    let former = saved.command().iter().map(OsString::from);
-    Ok(Some(std::iter::once(program.clone()).chain(former).chain(given.iter().cloned()).collect()))
+    let (former, left_out) = without_outputs(saved.command(), grammar, &path).ok_or_else(|| {
+        Failure::bad_input(format!("the checkpoint `{}` is not of a run; its command is not used", path.display()))
+    })?;
+    if !left_out.is_empty() {
+        let left_out: Vec<String> = left_out.iter().map(|word| kit::text::excerpt(word)).collect();
+        let left_out = left_out.join(" ");
+        output::remark(&format!("Outputs are not taken from a checkpoint; the run had: {left_out}\n"));
+    }
+    let begin = [program.clone(), command.clone()].into_iter();
+    Ok(Some(begin.chain(former).chain(given.iter().cloned()).collect()))
+}
+
+/// The words of a stored command after `run` without those that name outputs, and the latter. Checkpoints continue in
+/// the file `resumed`, which the user names. `None` if it is the command of anything but a run.
+fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -> Option<(Vec<OsString>, Vec<String>)> {
+    let run = grammar.find_subcommand("run")?;
+    let (_, stored) = stored.split_first().filter(|(command, _)| *command == "run")?;
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    let mut words = stored.iter();
+    while let Some(word) = words.next() {
+        let (option, joined) = word.split_once('=').map_or((&**word, None), |(option, value)| (option, Some(value)));
+        match option {
+            // What follows would not be read as an option any more.
+            "--" => return None,
+            "--checkpoint" => {
+                let every = joined.or_else(|| words.next().map(String::as_str))?.parse::<Every>().ok()?;
+                let mut option = OsString::from(format!("--checkpoint=every={}ms,file=", every.time.as_millis()));
+                option.push(resumed);
+                kept.push(option);
+            }
+            _ if OUTPUTS.contains(&option) => {
+                left_out.push(word.clone());
+                let arg = run.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"))?;
+                let values =
+                    if arg.is_require_equals_set() { 0 } else { arg.get_num_args().map_or(1, |n| n.max_values()) };
+                left_out.extend(words.by_ref().take(values - usize::from(joined.is_some()).min(values)).cloned());
+            }
+            _ => kept.push(word.into()),
+        }
+    }
+    Some((kept, left_out))
+}
+
+/// Refuses a launch file that a checkpoint names and that writes files.
+pub fn check_outputs(job: &Job, resume: &Options, words: &[OsString]) -> Result<(), Failure> {
+    let Some(file) = job.outputs().into_iter().next() else { return Ok(()) };
+    let words: Vec<String> = words.iter().map(|word| exec::quoted(word)).collect();
+    let (checkpoint, command) = (resume.resume.as_deref().unwrap_or(Path::new("")).display(), words.join(" "));
+    Err(Failure::bad_input(format!(
+        "the launch file that the checkpoint `{checkpoint}` names writes `{}`; outputs are not taken from a checkpoint\n  hint: name the launch file: `warpwright {command}`",
+        file.display()
+    )))
 }
 
 #[cfg(test)]
@@ -153,6 +209,73 @@ mod tests {
         for wrong in ["60s", "every=60", "every=s", "every=1d", "file=", "every=9999999999999999h", "every=1s;file=x"] {
             assert!(every(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_checkpoint_names_no_outputs_and_no_other_command() {
+        let grammar = crate::commands::grammar();
+        let cleared = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            without_outputs(&words, &grammar, Path::new("mine"))
+        };
+        let (kept, left_out) = cleared(&[
+            "run",
+            "bfs",
+            "--json=a",
+            "--json",
+            "--csv=b",
+            "--power",
+            "c",
+            "--power-plot=d",
+            "--sample",
+            "100",
+            "e",
+            "--html",
+            "f",
+            "--timeline",
+            "g",
+            "--core",
+            "ghost",
+            "--checkpoint",
+            "every=2s,file=h",
+            "--param=n=1",
+        ])
+        .unwrap();
+        assert_eq!(kept, ["bfs", "--core", "ghost", "--checkpoint=every=2000ms,file=mine", "--param=n=1"]);
+        let expected = "--json=a --json --csv=b --power c --power-plot=d --sample 100 e --html f --timeline g";
+        assert_eq!(left_out.join(" "), expected);
+        for other in [
+            &["exec", "--", "/bin/sh"][..],
+            &["run", "bfs", "--", "x"],
+            &["trace", "bfs", "-o", "x"],
+            &["run", "bfs", "--checkpoint"],
+            &[],
+        ] {
+            assert!(cleared(other).is_none(), "{other:?}");
+        }
+    }
+
+    /// Each option of `run` with a path is an input or one of those outputs.
+    #[test]
+    fn no_output_is_forgotten() {
+        let grammar = crate::commands::grammar();
+        let run = grammar.find_subcommand("run").unwrap();
+        let names_file = |arg: &&clap::Arg| {
+            arg.get_action().takes_values()
+                && arg
+                    .get_value_names()
+                    .into_iter()
+                    .flatten()
+                    .any(|name| name.contains("FILE") || name.contains("FOLDER"))
+        };
+        let options: Vec<String> =
+            run.get_arguments().filter(names_file).filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+        let inputs = ["--gpu", "--module", "--energy-model", "--resume"];
+        for option in &options {
+            let known = OUTPUTS.contains(&&**option) || option == "--checkpoint" || inputs.contains(&&**option);
+            assert!(known, "{option} names a file: is it written?");
+        }
+        assert!(OUTPUTS.iter().all(|output| options.iter().any(|option| option == output)), "{options:?}");
     }
 
     #[test]

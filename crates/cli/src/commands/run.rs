@@ -317,13 +317,16 @@ fn run_program(path: &Path) -> Outcome {
     exec::run(&line.exec)
 }
 
-/// Runs the job and prints the report; `words` are those of the command.
-pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString]) -> Outcome {
+/// Runs the job and prints the report; `words` are those of the command, which may be completed by a checkpoint's.
+pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString], is_completed: bool) -> Outcome {
     if lookup::is_program(&args.workload) {
         if checkpoints.are_given() {
             return Err(resume::not_for_programs());
         }
         return run_program(&args.workload);
+    }
+    if is_completed {
+        resume::check_outputs(&lookup::job(&args.workload, &args.input)?, checkpoints, words)?;
     }
     let observed = Observed { profile: args.profile, ..Observed::default() };
     run_kept(
@@ -375,12 +378,14 @@ fn run_kept(args: &Args, observed: Observed, kept: Kept<'_>, text: Text<'_>) -> 
     let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref(), sampled];
     let files = [args.timeline.timeline.as_ref(), args.output.page.html.as_ref()].into_iter().chain(energy);
     let checkpoints = kept(&setup)?;
+    let resumed = checkpoints.inputs();
     let written: Vec<PathBuf> = job.outputs().into_iter().chain(checkpoints.files()).collect();
     let outputs = files.flatten().chain(&written).map(PathBuf::as_path);
     let outputs = args.output.results.formats.files()?.into_iter().chain(outputs);
     let described = lookup::gpu_files(&gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
+        .chain(resumed)
         .chain(args.energy.energy_model.clone());
     output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;

@@ -12,7 +12,7 @@ use crate::{lookup, output, schema};
   warpwright schema validate-hardware
   warpwright schema")]
 pub struct Args {
-    /// Command whose JSON is meant: run, compare, reproduce, list, inspect, microbench, validate-accelsim, validate-accelwattch, validate-hardware [default: any of them]
+    /// Command whose JSON is meant: run, exec, compare, reproduce, list, inspect, microbench, validate-accelsim, validate-accelwattch, validate-hardware [default: any of them]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

@@ -80,9 +80,17 @@ pub fn run(args: &Args) -> Outcome {
     let Machine { gpu, scheduler } = &args.machine;
     scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let settings = args.set.settings.clone();
-    let gpu = lookup::gpu(&lookup::gpu_of(gpu.as_deref(), &[&args.workload], &args.input)?, &settings)?;
+    let gpu = lookup::gpu_of(gpu.as_deref(), &[&args.workload], &args.input)?;
+    let gpu_files = lookup::gpu_files(&gpu);
+    let gpu = lookup::gpu(&gpu, &settings)?;
     let code = args.input.form(&args.workload, &[&gpu], &[]);
     let setup = Setup { scheduler: scheduler.clone(), settings, code, ..args.input.setup(gpu) };
+    // The trace itself is tried when it begins.
+    let list =
+        [lab::NATIVE_FILE, lab::LIST_FILE].map(|name| args.output.join(name)).into_iter().filter(|list| list.exists());
+    let outputs: Vec<PathBuf> = list.chain(job.outputs()).collect();
+    let inputs: Vec<PathBuf> = job.inputs().into_iter().chain(gpu_files).collect();
+    output::check(outputs.iter().map(PathBuf::as_path), &inputs)?;
     interrupt::install()?;
     let mut watch = Watch::new(args.quiet);
     if let Job::Trace { path, .. } = &job {

@@ -85,6 +85,72 @@ pub fn report() -> Value {
     )
 }
 
+/// `exec`: the report of a program.
+pub fn exec() -> Value {
+    let mut device = report();
+    device["description"] = "What a device did: the report of a run, and more.".into();
+    let more = object(
+        "",
+        [
+            ("device", count("Number of the device, from 0.", "")),
+            (
+                "transfers",
+                list(
+                    "Transfers by direction.",
+                    &object(
+                        "Transfers of a direction.",
+                        [
+                            ("direction", text("From where to where.")),
+                            ("transfers", count("Number of transfers.", "transfers")),
+                            ("bytes", count("Bytes of all.", "bytes")),
+                            ("seconds", number("Simulated time, each transfer by itself.", "s")),
+                        ],
+                    ),
+                ),
+            ),
+            (
+                "untimed",
+                list(
+                    "Kernels that were executed without time.",
+                    &object(
+                        "A kernel.",
+                        [
+                            ("name", text("Name of the kernel.")),
+                            ("launches", count("Number of launches.", "launches")),
+                            ("warp_instructions", count("Warp instructions of all.", "warp instructions")),
+                            ("thread_instructions", count("Thread instructions of all.", "thread instructions")),
+                        ],
+                    ),
+                ),
+            ),
+            ("seconds", number("Simulated time from the device's first use to its last, transfers included.", "s")),
+        ],
+    );
+    if let (Some(all), Some(own)) = (device["properties"].as_object_mut(), more["properties"].as_object()) {
+        all.extend(own.clone());
+    }
+    if let (Some(all), Some(own)) = (device["required"].as_array_mut(), more["required"].as_array()) {
+        all.extend(own.iter().cloned());
+    }
+    object(
+        "The report of a CUDA program.",
+        [
+            ("schema", version()),
+            ("version", text("Version of Warpwright.")),
+            ("program", text("The command that the program was started with.")),
+            (
+                "unsupported",
+                map(
+                    "Functions that are not supported and were called.",
+                    &count("Number of calls of the function.", "calls"),
+                ),
+            ),
+            ("failures", list("Failures of kernels and modules.", &text("A failure."))),
+            ("devices", list("Devices that the program used.", &device)),
+        ],
+    )
+}
+
 fn scaling() -> Value {
     let seconds = |what: &str| number(what, "s");
     object(

@@ -170,3 +170,36 @@ fn folders_are_exchanged_by_steps_too() {
     assert_eq!(fs::read_to_string(folder.path("old/file")).unwrap(), "new", "as it was");
     assert_eq!(folder.all().len(), 2);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_process_has_a_lock() {
+    let folder = Folder::new();
+    let path = folder.path("a");
+    let lock = Lock::take(&path).unwrap().expect("nobody has it");
+    assert!(Lock::take(&path).unwrap().is_none());
+    assert!(Lock::take(&folder.path("b")).unwrap().is_some(), "another file");
+    std::os::unix::fs::symlink("a", folder.path("link")).unwrap();
+    assert!(Lock::take(&folder.path("link")).unwrap().is_none(), "a link to the file");
+    fs::remove_file(folder.path("link")).unwrap();
+    drop(lock);
+    // A file that a killed process has left is not locked.
+    folder.with(".a.lock", "");
+    drop(Lock::take(&path).unwrap().expect("it is free again"));
+    assert_eq!(folder.all(), []);
+    assert!(Lock::take(&folder.path("absent/a")).is_err());
+    // Threads that take it and release it at once never have it together.
+    let holders = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let Some(lock) = Lock::take(&path).unwrap() else { continue };
+                    assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                    holders.fetch_sub(1, Ordering::SeqCst);
+                    drop(lock);
+                }
+            });
+        }
+    });
+}

@@ -7,9 +7,10 @@ use super::kernels::Kernels;
 use super::plan::{CheckpointPlan, Checkpoints, SavedRun};
 use crate::report::KernelReport;
 use crate::setup::Setup;
+use kit::output::Lock;
 use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The state is taken when this multiple of the time that it takes has passed, so that an interrupted run has a late one
@@ -23,6 +24,8 @@ const MOST_HELD_BYTES: usize = 256 << 20;
 #[derive(Debug)]
 pub(crate) struct Keeper {
     plan: Option<CheckpointPlan>,
+    /// Held while the run writes its checkpoints.
+    _lock: Option<Lock>,
     identity: Vec<(String, String)>,
     journal: Journal,
     /// What the runs to kernels' ends have brought so far.
@@ -77,8 +80,10 @@ impl Keeper {
         resume: Option<SavedRun>,
         identity: Vec<(String, String)>,
     ) -> Result<Self, String> {
+        let lock = plan.as_ref().map(|plan| locked(&plan.file)).transpose()?;
         let mut keeper = Self {
             plan,
+            _lock: lock,
             identity,
             journal: Journal::default(),
             steps: Vec::new(),
@@ -97,7 +102,7 @@ impl Keeper {
         };
         if let Some(difference) = identity::difference(&contents.identity, &keeper.identity) {
             return Err(format!(
-                "the checkpoint `{}` is of another run: {difference}\n  hint: `warpwright run --resume {}` has all options of that run",
+                "the checkpoint `{}` is of another run: {difference}\n  hint: `warpwright run --resume {}` has all options of that run but its outputs",
                 path.display(),
                 path.display()
             ));
@@ -274,6 +279,17 @@ impl Keeper {
     }
 }
 
-fn unusable(path: &std::path::Path, why: &Mismatch) -> String {
+/// The lock of a checkpoint file, which one run writes at a time.
+fn locked(file: &Path) -> Result<Lock, String> {
+    let file_name = file.display();
+    let taken = Lock::take(file).map_err(|e| format!("cannot lock the checkpoint `{file_name}`: {e}"))?;
+    taken.ok_or_else(|| {
+        format!(
+            "another run writes the checkpoint `{file_name}` at this moment\n  hint: name another file with --checkpoint file=FILE, or wait for its end"
+        )
+    })
+}
+
+fn unusable(path: &Path, why: &Mismatch) -> String {
     format!("the run does not come back to the checkpoint `{}`: {why}", path.display())
 }

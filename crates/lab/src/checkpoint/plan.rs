@@ -35,6 +35,12 @@ impl Checkpoints {
         self.plan.is_none() && self.resume.is_none()
     }
 
+    /// The files that are read: not the checkpoint that the run itself replaces.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let replaced = |path: &PathBuf| self.plan.iter().any(|plan| kit::output::same_file(&plan.file, path));
+        self.resume.iter().map(|saved| saved.path.clone()).filter(|path| !replaced(path)).collect()
+    }
+
     /// The files that are written.
     pub fn files(&self) -> Vec<PathBuf> {
         self.plan.iter().flat_map(|plan| [plan.file.clone(), kernels::beside(&plan.file)]).collect()

@@ -73,18 +73,23 @@ fn look_up(driver: &mut Driver, name: u64, to: u64, version: i32, flags: u64, st
 }
 
 /// Names once each library that asks for functions that only NVIDIA's driver has: NVIDIA's runtime does, which is linked
-/// into it, and nothing that the library does on the GPU works. NVRTC does without them.
+/// into it, and nothing that the library does on the GPU works. NVRTC and nvJitLink do without them.
 fn name_foreign_runtime(driver: &mut Driver) {
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let Some(file) = caller() else { return };
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-    if name.starts_with("libnvrtc") {
+    if ["libnvrtc", "libnvJitLink"].iter().any(|works| name.starts_with(works)) {
         return;
     }
     *driver.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
     if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(file) {
+        let hint = if name.contains(".so") {
+            "a library of your own works if it is linked with `nvcc -cudart shared`; NVIDIA's do not"
+        } else {
+            "link it with `nvcc -cudart shared`; `warpwright exec -- PROGRAM` shows other ways"
+        };
         message(&format!(
-            "`{name}` has NVIDIA's CUDA runtime in it, which runs on NVIDIA's driver only: what it does on the GPU fails"
+            "`{name}` has NVIDIA's CUDA runtime in it, which runs on NVIDIA's driver only: what it does on the GPU fails\n  hint: {hint}"
         ));
     }
 }

@@ -45,6 +45,19 @@ pub struct Args {
     formats: Formats,
 }
 
+impl Args {
+    /// Those of `files` that are there in the folders that are read.
+    fn read_of(&self, files: &[&Path]) -> Vec<PathBuf> {
+        let folders: Vec<PathBuf> =
+            [&self.reference, &self.traces].into_iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        let is_read = |file: &&&Path| {
+            let found = file.canonicalize().unwrap_or_default();
+            folders.iter().any(|folder| found.starts_with(folder))
+        };
+        files.iter().filter(is_read).map(|file| file.to_path_buf()).collect()
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Document {
     schema: u32,
@@ -69,7 +82,8 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
     // The page is read, too, but only to be written again.
-    output::check(args.formats.files()?.into_iter().chain(args.page.as_deref()), &[])?;
+    let outputs: Vec<&Path> = args.formats.files()?.into_iter().chain(args.page.as_deref()).collect();
+    output::check(outputs.iter().copied(), &args.read_of(&outputs))?;
     interrupt::install()?;
     // Each run is a process of its own, with a bound of its own on the time before its first cycle.
     preparation::end();
