@@ -196,7 +196,10 @@ impl<'a> Entry<'a> {
         }
         let mut raw = Vec::new();
         // One byte more: what is longer than it claims is damaged, too.
-        kit::zstd::Reader::new(self.contents).take(self.raw_bytes + 1).read_to_end(&mut raw).map_err(|cause| error(cause.to_string()))?;
+        kit::zstd::Reader::new(self.contents)
+            .take(self.raw_bytes + 1)
+            .read_to_end(&mut raw)
+            .map_err(|cause| error(cause.to_string()))?;
         match raw.len() as u64 == self.raw_bytes {
             true => Ok(Cow::Owned(raw)),
             false => Err(error(format!("it expands to {} of {} bytes", raw.len(), self.raw_bytes))),
