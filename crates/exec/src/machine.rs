@@ -234,7 +234,7 @@ fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<V
             }
             None => u32::try_from(a / bytes).ok(),
         });
-        let Some(target) = target else {
+        let Some(target) = target.filter(|&target| (target as usize) < kernel.code.len()) else {
             let what = format!("jump to {address:#x}, which is not an instruction");
             return Err(Trap::stop(FaultKind::InvalidPc, what, 1 << lane));
         };

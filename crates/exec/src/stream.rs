@@ -12,8 +12,8 @@ use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
-    Control, CtaSlot, Dim3, DynInst, Fault, Inst, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext,
-    WarpSlot, WarpStream,
+    Control, CtaSlot, Dim3, DynInst, Fault, FaultKind, Inst, KernelId, OperandValues, Pc, SourceSpot, Space,
+    StepContext, WarpSlot, WarpStream,
 };
 use kit::{Cycle, LaneMask};
 use std::ops::ControlFlow;
@@ -360,6 +360,16 @@ impl LiveStream {
     }
 }
 
+/// A fault in place of `done` if the next instruction does not exist: the timing model looks it up.
+#[inline]
+fn within(next: Option<Pc>, warp: &Warp, launch: &Launch, done: Outcome) -> Outcome {
+    let is_beyond = next.is_some_and(|pc| pc.index() >= launch.kernel.code.len());
+    if is_beyond && !matches!(done, Err(Stop::Trap(_))) {
+        return Err(Trap::stop(FaultKind::InvalidPc, "execution ran past the end of the code", warp.active()));
+    }
+    done
+}
+
 /// Whether the executed instruction has arrived at a barrier; if so, whether its warp waits there.
 #[inline]
 fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
@@ -419,6 +429,7 @@ impl LiveStream {
         };
         let is_watched = warp.way == Way::Watched;
         out.next_pc = warp.pc().map(Pc);
+        let done = within(out.next_pc, warp, launch, done);
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
         }

@@ -131,6 +131,11 @@ impl Warp {
         if self.is_machine_code { self.groups.live() } else { self.stack.live() }
     }
 
+    /// Lanes that execute the next instruction.
+    pub fn active(&self) -> LaneMask {
+        if self.is_machine_code { self.groups.active() } else { self.stack.active() }
+    }
+
     /// Sets the positions of 32 threads of a CTA, starting with thread number `first`, row by row.
     fn place_threads(&mut self, block: Dim3, first: u64) {
         let [x, y, z] = &mut self.tid;

@@ -16,6 +16,7 @@ pub mod slab;
 pub mod stop;
 pub mod suggest;
 pub mod text;
+pub mod zstd;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
 pub use counters::{ByKind, CounterGroup, CounterInfo, Counters};

@@ -122,6 +122,7 @@ fn likely_word(random: &mut ChaCha8Rng, sm: u8) -> u128 {
 
 /// Executes at most `limit` instructions of one warp; whether it met no fault.
 fn execute(kernel: Kernel, limit: usize) -> bool {
+    let length = kernel.program.insts().len();
     let mut state = DeviceState::default();
     let _ = state.memory.allocate("memory", 4096).unwrap();
     let (one, block) = (Dim3::new(1, 1, 1), Dim3::new(32, 1, 1));
@@ -130,9 +131,8 @@ fn execute(kernel: Kernel, limit: usize) -> bool {
     let (warp, mut stream, mut out) = (WarpSlot::from(0_usize), LiveStream::new(), DynInst::default());
     stream.start_cta(&state, id, Dim3::new(0, 0, 0), CtaSlot(0), &[warp]);
     for now in 0..limit as u64 {
-        if stream.next_pc(warp).is_none() {
-            break;
-        }
+        let Some(pc) = stream.next_pc(warp) else { break };
+        assert!(pc.index() < length, "the timing model looks it up");
         if stream.step_alone(&mut state, warp, StepContext { now, sm: 0 }, &mut out).is_err() {
             return false;
         }
@@ -180,4 +180,25 @@ fn more_constants_than_operands_can_name_are_refused() {
     let problems = load_words("k", 75, &code(33_000), REGISTERS).unwrap_err();
     assert_eq!(problems.len(), 1);
     assert!(problems[0].contains("33000 different words of constants"), "{problems:?}");
+}
+
+/// What is not found before is a fault of the warp, never an instruction that does not exist.
+#[test]
+fn jumps_beyond_the_code_fault() {
+    let words = |code: &[u128]| load_words("k", 75, code, REGISTERS);
+    const NOP: u128 = 0x000fc000_00000000_00000000_00007918;
+    let refused = words(&[NOP]).unwrap_err();
+    assert!(refused[0].contains("`k` neither ends nor jumps"), "{refused:?}");
+    let guarded = EXIT & !(0xf << 12);
+    assert!(words(&[guarded]).unwrap_err()[0].contains("neither ends nor jumps"), "an exit of some lanes");
+    assert!(words(&[EXIT, NOP, NOP]).is_ok(), "padding is not reached");
+    let mov = |value: u32| 0x000fc800_00000f00_00000000_00007802_u128 | u128::from(value) << 32;
+    // RET.REL R0 0x20: to the third instruction and as many bytes on as R0 says.
+    let ret = 0x000fea00_03c00000_00000000_00007950_u128;
+    for bytes in [0x10, 0x20, 8, 0x7fff_fff0, u32::MAX - 15, u32::MAX] {
+        assert!(!execute(words(&[mov(bytes), ret, EXIT]).unwrap(), 10), "{bytes:#x} bytes after the third instruction");
+    }
+    assert!(execute(words(&[mov(0), ret, EXIT]).unwrap(), 10));
+    // Reached by an indirect jump only, so that nothing is known before.
+    assert!(!execute(words(&[mov(0x10), ret, EXIT, NOP]).unwrap(), 10), "it runs past the end");
 }

@@ -194,10 +194,12 @@ impl<'a> Entry<'a> {
             let raw = lz4_flex::block::decompress(self.contents, self.raw_bytes as usize);
             return raw.map(Cow::Owned).map_err(|cause| error(cause.to_string()));
         }
-        let decoder =
-            ruzstd::decoding::StreamingDecoder::new(self.contents).map_err(|cause| error(cause.to_string()))?;
         let mut raw = Vec::new();
-        decoder.take(self.raw_bytes).read_to_end(&mut raw).map_err(|cause| error(cause.to_string()))?;
+        // One byte more: what is longer than it claims is damaged, too.
+        kit::zstd::Reader::new(self.contents)
+            .take(self.raw_bytes + 1)
+            .read_to_end(&mut raw)
+            .map_err(|cause| error(cause.to_string()))?;
         match raw.len() as u64 == self.raw_bytes {
             true => Ok(Cow::Owned(raw)),
             false => Err(error(format!("it expands to {} of {} bytes", raw.len(), self.raw_bytes))),

@@ -388,6 +388,9 @@ fn spread_offsets(base: u64, offsets: &[u64; WARP_LANES], out: &mut [u64; WARP_L
     }
 }
 
+/// Maximum number of warp instructions of a CTA, all of which are in memory while it runs: about 2 GiB.
+const MOST_CTA_INSTRUCTIONS: u64 = 1 << 28;
+
 /// Addresses below this are not in any process's device memory.
 const NEAR_ZERO: u64 = 64 << 10;
 
@@ -399,6 +402,8 @@ pub(crate) struct CtaReader {
     knows_windows: bool,
     /// Warps of the present CTA that have instructions.
     seen: Vec<bool>,
+    /// The present warp is the first of its CTA.
+    is_first: bool,
     /// Per static instruction.
     repeats: Vec<Repeat>,
     /// First instruction of the last warp.
@@ -422,6 +427,7 @@ impl CtaReader {
             body: Body::new(lines, Layout::of(header)),
             knows_windows: header.shared_base != 0 && header.local_base != 0,
             seen: vec![false; header.shape.warps() as usize],
+            is_first: false,
             repeats: Vec::new(),
             first: 0,
             epoch: 0,
@@ -465,9 +471,10 @@ impl CtaReader {
             match self.body.next()? {
                 Some(Event::Begin) => out.warps.resize(first + self.seen.len(), Span::default()),
                 Some(Event::Warp(warp)) => {
+                    self.note_warp(warp)?;
                     let place = first + warp as usize;
                     let like = place.checked_sub(self.seen.len()).map(|same| out.warps[same]);
-                    out.warps[place] = self.warp(warp, like, table, out)?;
+                    out.warps[place] = self.warp(like, table, out)?;
                 }
                 Some(Event::End) => {
                     if let Some(warp) = self.seen.iter().position(|seen| !seen) {
@@ -481,21 +488,25 @@ impl CtaReader {
         }
     }
 
-    /// Decodes the instructions of a warp. `like` is a warp that probably has the same forms.
-    fn warp(
-        &mut self,
-        warp: u32,
-        like: Option<Span>,
-        table: &mut InstTable,
-        out: &mut Decoded,
-    ) -> Result<Span, TraceError> {
+    /// Checks that the CTA has this warp, whose instructions follow, once.
+    fn note_warp(&mut self, warp: u32) -> Result<(), TraceError> {
         let warps = self.seen.len();
-        let is_first = self.seen.iter().all(|seen| !seen);
+        self.is_first = self.seen.iter().all(|seen| !seen);
         match self.seen.get_mut(warp as usize) {
-            None => return Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
-            Some(true) => return Err(self.error(format!("warp {warp} comes twice in its CTA"))),
-            // A warp without instructions could never end.
-            Some(seen) => *seen = self.body.announced() > 0,
+            None => Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
+            Some(true) => Err(self.error(format!("warp {warp} comes twice in its CTA"))),
+            Some(seen) => {
+                // A warp without instructions could never end.
+                *seen = self.body.announced() > 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// Decodes the instructions of a warp. `like` is a warp that probably has the same forms.
+    fn warp(&mut self, like: Option<Span>, table: &mut InstTable, out: &mut Decoded) -> Result<Span, TraceError> {
+        if out.records.len() as u64 + self.body.announced() > MOST_CTA_INSTRUCTIONS {
+            return Err(self.error(format!("a CTA of more than {MOST_CTA_INSTRUCTIONS} warp instructions")));
         }
         let (next, base) = (out.records.len() as u32, out.bases.len() as u32);
         let mut prefix = Prefix::default();
@@ -513,7 +524,7 @@ impl CtaReader {
         let mut last = self.whole.insts[..prefix.lines].last().copied();
         let mut likely = last.map_or(self.first, |last| self.repeats[last as usize].next);
         // Each CTA's first warp may be the one that the others repeat.
-        let mut records = is_first && self.body.layout.leading == 0;
+        let mut records = self.is_first && self.body.layout.leading == 0;
         if records {
             self.whole.restart(prefix, self.epoch);
         }

@@ -5,6 +5,7 @@ use crate::line::{Line, Words, decimal};
 use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::meaning::{Generation, Meaning, base, meaning};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 /// An opcode that is in no table; it is timed as an integer operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct UnknownOpcode {
 /// Index of a static instruction, in the order of first use.
 pub(crate) type InstIndex = u32;
 
+/// Maximum number of static instructions, and of the bytes of their texts.
+const MOST_INSTRUCTIONS: InstIndex = 1 << 22;
+const MOST_BYTES: usize = 256 << 20;
+
 const NONE: InstIndex = InstIndex::MAX;
 
 #[derive(Clone, Debug)]
@@ -25,7 +30,7 @@ struct Entry {
     pc: u64,
     fixed: Box<[u8]>,
     meaning: Meaning,
-    /// Another instruction with the same program counter.
+    /// Another instruction with the same hash.
     next: InstIndex,
 }
 
@@ -34,7 +39,11 @@ struct Entry {
 pub(crate) struct InstTable {
     generation: Generation,
     entries: Vec<Entry>,
+    /// The last instruction with each hash of its text.
     first: HashMap<u64, InstIndex>,
+    hasher: RandomState,
+    /// Size of the texts of the instructions.
+    bytes: usize,
     /// Position in the finished program; empty before it is finished.
     pcs: Vec<Pc>,
 }
@@ -48,7 +57,14 @@ const UNIFORM: u16 = 256 + 8;
 
 impl InstTable {
     pub fn new(generation: Generation) -> Self {
-        Self { generation, entries: Vec::new(), first: HashMap::new(), pcs: Vec::new() }
+        Self {
+            generation,
+            entries: Vec::new(),
+            first: HashMap::new(),
+            hasher: RandomState::new(),
+            bytes: 0,
+            pcs: Vec::new(),
+        }
     }
 
     fn is(&self, at: InstIndex, pc: u64, fixed: &[u8]) -> bool {
@@ -65,7 +81,7 @@ impl InstTable {
     }
 
     fn look_up(&self, pc: u64, fixed: &[u8]) -> Option<InstIndex> {
-        let mut at = *self.first.get(&pc)?;
+        let mut at = *self.first.get(&self.hasher.hash_one((pc, fixed)))?;
         while at != NONE && !self.is(at, pc, fixed) {
             at = self.entries[at as usize].next;
         }
@@ -78,15 +94,18 @@ impl InstTable {
         let Operands { opcode, .. } = operands(line.fixed)?;
         let meaning = meaning(opcode, self.generation);
         let entry = Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next: NONE };
-        self.push(entry).ok_or("no more than four million static instructions")
+        self.push(entry).ok_or("no more than four million static instructions of 256 MiB")
     }
 
     fn push(&mut self, entry: Entry) -> Option<InstIndex> {
         let at = self.entries.len() as InstIndex;
-        if at >= 1 << 22 {
+        let bytes = self.bytes + entry.fixed.len();
+        if at >= MOST_INSTRUCTIONS || bytes > MOST_BYTES {
             return None;
         }
-        let next = self.first.insert(entry.pc, at).unwrap_or(NONE);
+        self.bytes = bytes;
+        let hash = self.hasher.hash_one((entry.pc, &*entry.fixed));
+        let next = self.first.insert(hash, at).unwrap_or(NONE);
         self.entries.push(Entry { next, ..entry });
         Some(at)
     }
@@ -123,12 +142,14 @@ impl InstTable {
     /// Opcodes in no table, with the number of executions; `counts` has that of each instruction.
     pub fn unknown(&self, counts: impl Iterator<Item = u64>) -> Vec<UnknownOpcode> {
         let mut found: Vec<UnknownOpcode> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for (entry, count) in self.entries.iter().zip(counts).filter(|(e, _)| e.meaning.unknown) {
             let opcode = operands(&entry.fixed).map(|o| base(o.opcode).to_owned()).unwrap_or_default();
-            match found.iter_mut().find(|u| u.opcode == opcode) {
-                Some(same) => same.count += count,
-                None => found.push(UnknownOpcode { opcode, count }),
-            }
+            let place = *places.entry(opcode).or_insert_with_key(|opcode| {
+                found.push(UnknownOpcode { opcode: opcode.clone(), count: 0 });
+                found.len() - 1
+            });
+            found[place].count += count;
         }
         found.sort_by_key(|u| std::cmp::Reverse(u.count));
         found

@@ -19,6 +19,14 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = b"\xfd7zXZ\0";
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
+/// Whether a file begins with a frame of zstd, which may be a skippable one.
+fn is_zstd(magic: &[u8]) -> bool {
+    magic.starts_with(ZSTD) || matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Maximum memory of an xz decoder: a dictionary of 256 MiB, four times that of `xz -9`.
+const MOST_XZ_KIB: u32 = 257 << 10;
+
 /// Opens `path` with decompression (gzip, xz or zstd) according to its first bytes, whatever its name.
 ///
 /// # Errors
@@ -32,17 +40,16 @@ pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
     Ok(if magic.starts_with(GZIP) {
         Box::new(Decompressed { format: "gzip", from: flate2::bufread::MultiGzDecoder::new(buffered(whole)) })
     } else if magic.starts_with(XZ) {
-        Box::new(Decompressed { format: "xz", from: lzma_rust2::XzReader::new(buffered(whole), true) })
-    } else if magic.starts_with(ZSTD) {
-        let from = ruzstd::decoding::StreamingDecoder::new(buffered(whole)).map_err(|_| damaged("zstd"))?;
-        Box::new(Decompressed { format: "zstd", from })
+        let from = lzma_rust2::XzReader::new_mem_limit(buffered(whole), true, MOST_XZ_KIB);
+        Box::new(Decompressed { format: "xz", from })
+    } else if is_zstd(&magic) {
+        Box::new(Decompressed { format: "zstd", from: kit::zstd::Reader::new(buffered(whole)) })
     } else {
         Box::new(whole)
     })
 }
 
-/// Output of a decompressor. Error messages of the libraries describe parts of their formats and would not
-/// help the user, so they are replaced.
+/// Output of a decompressor. Its errors name the format.
 struct Decompressed<R> {
     format: &'static str,
     from: R,
@@ -50,13 +57,17 @@ struct Decompressed<R> {
 
 impl<R: Read> Read for Decompressed<R> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        kit::stop::check()?;
         let of_system = |e: &std::io::Error| e.raw_os_error().is_some() || e.kind() == ErrorKind::Interrupted;
-        self.from.read(out).map_err(|e| if of_system(&e) { e } else { damaged(self.format) })
+        self.from.read(out).map_err(|e| match e.kind() {
+            _ if of_system(&e) => e,
+            ErrorKind::OutOfMemory => {
+                let what = format!("this {} data needs a dictionary of more than 256 MiB", self.format);
+                std::io::Error::new(ErrorKind::InvalidData, what)
+            }
+            _ => std::io::Error::new(ErrorKind::InvalidData, format!("this is not valid {} data: {e}", self.format)),
+        })
     }
-}
-
-fn damaged(format: &str) -> std::io::Error {
-    std::io::Error::new(ErrorKind::InvalidData, format!("this is not valid {format} data"))
 }
 
 /// What is worth a thread of its own.
@@ -78,7 +89,7 @@ fn cuts(path: &Path, parts: u64) -> std::io::Result<Vec<u64>> {
     let mut buffer = vec![0; BUFFER_BYTES];
     if parts > 1 {
         let read = file.read(&mut buffer)?;
-        if [GZIP, XZ, ZSTD].iter().any(|magic| buffer[..read].starts_with(magic)) {
+        if is_zstd(&buffer[..read]) || [GZIP, XZ].iter().any(|magic| buffer[..read].starts_with(magic)) {
             return Ok(cuts);
         }
     }

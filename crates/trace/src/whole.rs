@@ -20,6 +20,9 @@ struct Cut {
     high: u32,
 }
 
+/// Maximum size of the lines of a warp that are remembered.
+const MOST_BYTES: usize = 64 << 20;
+
 /// The lines of a warp.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
@@ -53,8 +56,12 @@ impl Whole {
         self.epoch = epoch;
     }
 
-    /// Appends the line that `repeat`, of the instruction `at`, remembers. Returns false if it does not.
+    /// Appends the line that `repeat`, of the instruction `at`, remembers. Returns false if it does not, or if the lines
+    /// take too much memory.
     pub fn add(&mut self, at: InstIndex, repeat: &Repeat) -> bool {
+        if self.text.len() > MOST_BYTES {
+            return false;
+        }
         let Some((head, tail, reach)) = repeat.parts() else { return false };
         let line = self.text.len();
         self.text.extend_from_slice(head);

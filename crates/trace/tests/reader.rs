@@ -2,7 +2,7 @@
 
 use isa::{CtaSlot, Dim3, DynInst, KernelId, OpClass, Space, StepContext, WarpSlot, WarpStream};
 use proptest::prelude::*;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -185,6 +185,10 @@ fn what_is_wrong_is_named_with_its_line() {
         ("-binary version = 80\n", "", 0, "the head has no `binary version`, which says what machine code it is"),
         ("version = 5", "version = 9", 0, "tracer version 9; versions 1 to 6 can be read"),
         ("warp = 1", "warp = 2", 32, "warp 2 of a CTA that has 2"),
+        ("warp = 1", "warp = 999", 32, "warp 999 of a CTA that has 2"),
+        ("warp = 0", "warp = 4294967295", 22, "warp 4294967295 of a CTA that has 2"),
+        ("warp = 0", "warp = 4294967296", 21, "`warp = 4294967296` is not expected here"),
+        ("insts = 7", "insts = 999999999999", 22, "a CTA of more than 268435456 warp instructions"),
         ("warp = 1", "warp = 0", 32, "warp 0 comes twice in its CTA"),
         ("0000 ffff", "00z0 ffff", 23, "expected a program counter in hexadecimal in `00z0 ffffffff 1 R1 MOV 0 0 0`"),
         ("1 R1 MOV", "1 X1 MOV", 23, "expected a register: R0 to R255, UR, P or UP in `0000 ffffffff 1 X1 MOV 0 0 0`"),
@@ -199,6 +203,135 @@ fn what_is_wrong_is_named_with_its_line() {
     }
     let cut = open(&good[..good.rfind("0060").unwrap()]).unwrap_err();
     assert_eq!(cut.hint, "the trace may be cut short");
+}
+
+/// Each number of the head and of a warp in turn.
+#[test]
+fn any_number_may_be_hostile() {
+    const NUMBERS: [&str; 14] = [
+        "",
+        "0",
+        "-1",
+        "1",
+        "2",
+        "31",
+        "33",
+        "1024",
+        "65536",
+        "4294967295",
+        "4294967296",
+        "9223372036854775807",
+        "18446744073709551615",
+        "99999999999999999999999",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let good = head(5, false) + &body("");
+    let end = good.find("warp = 1").unwrap();
+    let is_digit = |c: char| c.is_ascii_hexdigit();
+    let (mut at, mut places, mut ran) = (0, 0, 0);
+    while let Some(start) = good[at..end].find(|c: char| c.is_ascii_digit()).map(|from| at + from) {
+        at = start + good[start..].find(|c| !is_digit(c)).unwrap();
+        places += 1;
+        for number in NUMBERS {
+            let path = write(folder.path(), "k", [&good[..start], number, &good[at..]].concat().as_bytes());
+            match KernelTrace::open(&path) {
+                Ok(trace) => {
+                    played(&Arc::new(trace));
+                    ran += 1;
+                }
+                Err(error) => assert!(!error.what.is_empty()),
+            }
+        }
+    }
+    assert!(places > 60 && ran > 300, "{places} {ran}");
+}
+
+/// Many instructions at one program counter are found by their texts.
+#[test]
+fn instructions_may_share_a_program_counter() {
+    let lines: String = (0..60_000).map(|n| format!("0000 ffffffff 0 OP{n} 0 0\n")).collect();
+    let head = head(5, false).replace("(64,1,1)", "(32,1,1)").replace("(2,1,1)", "(1,1,1)");
+    let trace = open(&format!("{head}#BEGIN_TB\nwarp = 0\ninsts = 60000\n{lines}#END_TB\n")).unwrap();
+    assert_eq!((trace.program.insts().len(), trace.oddities.unknown_opcodes.len()), (60_000, 60_000));
+}
+
+/// What is in a compressed file, or why it cannot be read.
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "file", bytes);
+    let mut out = Vec::new();
+    let read = trace::open_decompressed(&path).and_then(|mut from| from.read_to_end(&mut out));
+    read.map(|_| out).map_err(|e| e.to_string())
+}
+
+/// Any flip of a bit is found, or changes nothing that matters (a name, a time); so is any cut.
+fn check_damage(good: &[u8], text: &[u8]) {
+    assert!(unpacked(good).unwrap() == text);
+    for at in 0..good.len() * 8 {
+        let mut flipped = good.to_vec();
+        flipped[at / 8] ^= 1 << (at % 8);
+        // What has other first bytes is taken as it is.
+        let read = unpacked(&flipped);
+        assert!(at < 48 || read.map_or(true, |read| read == text), "bit {at}");
+    }
+    assert!((7..good.len()).all(|length| unpacked(&good[..length]).is_err()), "cut short");
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let head = flate2::GzBuilder::new().filename("a name").comment("a comment").extra("extra").mtime(7);
+    let mut out = head.write(Vec::new(), flate2::Compression::default());
+    out.write_all(text).unwrap();
+    out.finish().unwrap()
+}
+
+fn xz(text: &[u8], check: lzma_rust2::CheckType) -> Vec<u8> {
+    let mut options = lzma_rust2::XzOptions::with_preset(1);
+    options.set_check_sum_type(check);
+    options.set_block_size(std::num::NonZeroU64::new(100_000));
+    let mut out = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    out.write_all(text).unwrap();
+    out.finish().unwrap()
+}
+
+#[test]
+fn compressed_files_are_checked_as_a_whole() {
+    use lzma_rust2::CheckType::{Crc32, Crc64, None as NoCheck, Sha256};
+    let short: Vec<u8> = (0..100_u8).collect();
+    let long: Vec<u8> = (0..120_000_u32).flat_map(|n| (n / 5).to_le_bytes()).collect();
+    check_damage(&gzip(&short), &short);
+    for check in [Crc32, Crc64, Sha256] {
+        check_damage(&xz(&short, check), &short);
+        assert!(unpacked(&xz(&long, check)).unwrap() == long, "{check:?}");
+    }
+    assert!(unpacked(&xz(&long, NoCheck)).unwrap() == long);
+
+    // Several parts, empty ones among them, and what follows the last one.
+    let join = |parts: &[Vec<u8>]| parts.concat();
+    let twice = [&short[..], &short].concat();
+    assert!(unpacked(&join(&[gzip(&short), gzip(b""), gzip(&short)])).unwrap() == twice);
+    let padded = [xz(&short, Crc64), xz(b"", Crc32), vec![0; 8], xz(&short, NoCheck), vec![0; 4]];
+    assert!(unpacked(&join(&padded)).unwrap() == twice);
+    assert!(unpacked(&join(&[xz(&short, Crc64), xz(b"", Crc64).repeat(20_000)])).unwrap() == short);
+    for (good, format) in [(gzip(&short), "gzip"), (xz(&short, Crc64), "xz")] {
+        for after in [&b"garbage"[..], &[0; 3], &good[..good.len() - 1]] {
+            let refused = unpacked(&join(&[good.clone(), after.to_vec()])).unwrap_err();
+            assert!(refused.contains(&format!("not valid {format} data")), "{refused}");
+        }
+    }
+}
+
+/// A dictionary of 4 GiB is refused before memory is asked for.
+#[test]
+fn memory_of_decompression_is_bounded() {
+    let mut file = xz(&[7; 1000], lzma_rust2::CheckType::Crc32);
+    let head = 12..12 + (usize::from(file[12]) + 1) * 4;
+    let dictionary = head.start + file[head.clone()].iter().position(|&byte| byte == 0x21).unwrap() + 2;
+    file[dictionary] = 40;
+    let mut crc = flate2::Crc::new();
+    crc.update(&file[head.start..head.end - 4]);
+    file[head.end - 4..head.end].copy_from_slice(&crc.sum().to_le_bytes());
+    let refused = unpacked(&file).unwrap_err();
+    assert!(refused.contains("a dictionary of more than 256 MiB"), "{refused}");
 }
 
 proptest! {

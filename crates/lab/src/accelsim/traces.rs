@@ -2,7 +2,8 @@
 
 use crate::traces::LIST_FILE;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder of traces: each in a folder of its name, or in an archive (`.tar`, `.tar.xz`, `.tar.gz`,
@@ -69,10 +70,40 @@ impl Traces {
         let to = to.path().to_owned();
         if self.done.insert(archive.to_owned()) {
             let reader = trace::open_decompressed(archive).map_err(failed)?;
-            tar::Archive::new(reader).unpack(&to).map_err(failed)?;
+            unpack(reader, &to).map_err(failed)?;
         }
         Ok(to)
     }
+}
+
+/// Unpacks an archive of plain files and folders to `to`, and nothing beyond it.
+fn unpack(reader: impl Read, to: &Path) -> std::io::Result<()> {
+    let mut archive = tar::Archive::new(reader);
+    archive.set_preserve_permissions(false);
+    archive.set_unpack_xattrs(false);
+    for entry in archive.entries()? {
+        kit::stop::check()?;
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let refused = |why: &str| {
+            let name = kit::text::excerpt_bytes(path.to_string_lossy().as_bytes());
+            std::io::Error::new(std::io::ErrorKind::InvalidData, format!("`{name}` {why}"))
+        };
+        let kind = entry.header().entry_type();
+        if kind.is_pax_global_extensions() {
+            continue;
+        }
+        if !(kind.is_file() || kind.is_dir() || kind.is_contiguous()) {
+            return Err(refused("is a link, a sparse file or a device; archives of traces have files and folders"));
+        }
+        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+            return Err(refused("is outside the archive's folder"));
+        }
+        if !entry.unpack_in(to)? {
+            return Err(refused("cannot be placed"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -100,5 +131,59 @@ mod tests {
         assert!(traces.list("some-run-8").unwrap_err().contains("no trace `some-run-8`"));
         assert!(traces.list("torn").unwrap_err().contains("torn.tar.xz` cannot be unpacked"));
         assert!(Traces::new(Path::new("/nowhere")).list("x").unwrap_err().contains("/nowhere"));
+    }
+
+    /// An archive with one entry, whose name is written as it is.
+    fn archive(name: &str, kind: tar::EntryType, content: &[u8]) -> Vec<u8> {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(kind);
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        if kind.is_symlink() || kind.is_hard_link() {
+            header.set_link_name("/etc/passwd").unwrap();
+        }
+        header.set_cksum();
+        let mut out = tar::Builder::new(Vec::new());
+        out.append(&header, content).unwrap();
+        out.into_inner().unwrap()
+    }
+
+    #[test]
+    fn archives_hold_files_and_folders_of_their_own() {
+        use tar::EntryType;
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("to");
+        std::fs::create_dir(&to).unwrap();
+        let check = |bytes: &[u8]| unpack(bytes, &to).map_err(|e| e.to_string());
+        check(&archive("a/./b", EntryType::Regular, b"text")).unwrap();
+        check(&archive("c", EntryType::Directory, b"")).unwrap();
+        check(&archive("g", EntryType::XGlobalHeader, b"11 k=value\n")).unwrap();
+        assert_eq!(std::fs::read(to.join("a/b")).unwrap(), b"text");
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::GNUSparse, EntryType::Fifo, EntryType::Char] {
+            assert!(check(&archive("link", kind, b"")).is_err(), "{kind:?}");
+        }
+        for name in ["../out", "/tmp/out", "a/../../out"] {
+            assert!(check(&archive(name, EntryType::Regular, b"x")).unwrap_err().contains("outside"), "{name}");
+        }
+        // Names of more than 100 bytes have an entry of their own.
+        let mut long = tar::Builder::new(Vec::new());
+        let name = format!("{}/{}", "d".repeat(120), "f".repeat(200));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(4);
+        header.set_mode(0o644);
+        long.append_data(&mut header, &name, &b"long"[..]).unwrap();
+        let long = long.into_inner().unwrap();
+        check(&long).unwrap();
+        assert_eq!(std::fs::read(to.join(&name)).unwrap(), b"long");
+        // Any damage of a head is found by its checksum, and a missing end by its size.
+        let good = archive("e", EntryType::Regular, &[7; 700]);
+        for at in 0..512 {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            assert!(check(&bad).is_err(), "byte {at}");
+        }
+        assert!(check(&good[..1000]).is_err());
+        assert!(!folder.path().join("out").exists());
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn packed(contents: &mut Contents) -> Result<Vec<u8>, Mismatch> {
 /// The contents of the file at `path`.
 pub(super) fn open(path: &Path) -> Result<Contents, String> {
     let shown = path.display();
-    let file = std::fs::read(path).map_err(|e| format!("cannot read the checkpoint `{shown}`: {e}"))?;
+    let file = kit::files::read_data(path).map_err(|e| format!("cannot read the checkpoint `{shown}`: {e}"))?;
     unpacked(&file).map_err(|why| format!("`{shown}` is no usable checkpoint: {why}"))
 }
 
@@ -118,6 +118,9 @@ pub(super) fn unpacked(file: &[u8]) -> Result<Contents, String> {
         return Err("it is damaged: its checksum is wrong".to_owned());
     }
     let length = u64::from_le_bytes(*body.split_off(..8).and_then(|bytes| bytes.first_chunk()).ok_or_else(short)?);
+    if length > kit::files::MOST_DATA_BYTES {
+        return Err(format!("it is damaged: it says that it holds {length} bytes"));
+    }
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < length {
         let packed = u32::from_le_bytes(*body.split_off(..4).and_then(|bytes| bytes.first_chunk()).ok_or_else(short)?);
@@ -127,7 +130,11 @@ pub(super) fn unpacked(file: &[u8]) -> Result<Contents, String> {
         if block.len() != size {
             return Err("it is damaged: a block has another length".to_owned());
         }
+        bytes.try_reserve(size).map_err(|_| format!("this machine has no room for its {length} bytes"))?;
         bytes.extend_from_slice(&block);
+    }
+    if !body.is_empty() {
+        return Err("it is damaged: something follows its end".to_owned());
     }
     let mut archive = Archive::reader(bytes);
     let contents = Contents::read(&mut archive).and_then(|contents| archive.end().map(|()| contents));

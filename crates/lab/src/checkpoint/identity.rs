@@ -75,12 +75,14 @@ fn inputs(work: &Work<'_>) -> String {
 
 fn of_file(digest: Digest, path: &Path, most: u64) -> Digest {
     // A file that cannot be read is reported when it is to be used.
-    let Ok(mut file) = File::open(path) else { return digest };
+    let Ok(file) = File::open(path) else { return digest };
     let size = file.metadata().map_or(0, |meta| meta.len());
     let digest = digest.with(&size.to_le_bytes());
     let mut contents = Vec::new();
+    // A device or a pipe says that it is empty, and may not end.
     let is_small = size <= most;
-    if is_small && file.read_to_end(&mut contents).is_ok() { digest.with(&contents) } else { digest }
+    let whole = is_small && file.take(size).read_to_end(&mut contents).is_ok();
+    if whole { digest.with(&contents) } else { digest }
 }
 
 /// The first difference between the run of a checkpoint and this one, in words.

@@ -32,7 +32,7 @@ impl Kernels {
         let path = beside(checkpoint);
         let mut content = reports.iter().map(line).collect::<Result<String>>()?;
         if !reports.is_empty()
-            && let Ok(old) = std::fs::read_to_string(&path)
+            && let Ok(Ok(old)) = kit::files::read_data(&path).map(kit::files::text)
             && old.starts_with(&content)
         {
             // A line that a killed process has left may lack its end.

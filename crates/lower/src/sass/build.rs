@@ -4,7 +4,7 @@ use super::builder::{BYTES, Builder, CONSTANTS, Files, Lowered, PREDICATES, REDU
 use super::lines::annotate;
 use super::link::Linked;
 use super::module::Layout;
-use super::{control, convert, float, half, integer, matrix, memory, moves, stack, texture, warp};
+use super::{control, convert, float, half, integer, matrix, memory, moves, reach, stack, texture, warp};
 use crate::access::mem_access;
 use crate::divergence;
 use crate::loaded::LowerOptions;
@@ -92,7 +92,7 @@ pub(super) fn lower<'a>(
         call_sites: Vec::new(),
     };
     let mut program = ProgramBuilder::new(function.name, BYTES as u32);
-    let mut problems = Vec::new();
+    let mut problems = reach::problems(&linked, &insts);
     for inst in &insts {
         b.function = linked.function_at(inst.address);
         if let Err(problem) = b.lower(inst, &mut program) {

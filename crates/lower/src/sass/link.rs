@@ -76,6 +76,11 @@ impl<'a> Linked<'a> {
         self.parts.iter().map(|&(_, function)| function)
     }
 
+    /// Addresses of their first instructions, in order.
+    pub fn starts(&self) -> impl Iterator<Item = u64> {
+        self.parts.iter().map(|&(at, _)| at)
+    }
+
     /// The function that contains the instruction at an address.
     pub fn function_at(&self, address: u64) -> &'a ElfFunction<'a> {
         self.part_at(address).1
@@ -102,6 +107,10 @@ impl<'a> Linked<'a> {
             let mut code = function.code.to_vec();
             if code.is_empty() {
                 problems.push(format!("  `{}` has no instructions: is the file complete?", function.name));
+            }
+            if !code.len().is_multiple_of(INSTRUCTION_BYTES as usize) {
+                let (name, bytes) = (function.name, code.len());
+                problems.push(format!("  `{name}` has {bytes} bytes, and ends within an instruction of 16 bytes"));
             }
             for relocation in &function.relocations {
                 if let Err(problem) = self.relocate(&mut code, relocation, cubin.sm, layout) {

@@ -15,6 +15,7 @@
 //! | `builder` | a kernel under construction: registers, constants, sequences |
 //! | `build` | a kernel from its first instruction to its description for the timing model |
 //! | `operand` | operands with their signs |
+//! | `reach` | code that continues beyond its function |
 //! | `stack` | size of a thread's stack |
 //! | `control` | branches, convergence barriers, CTA barriers |
 //! | `deferred` | cubins whose kernels are lowered when they are asked for |
@@ -35,6 +36,7 @@ mod memory;
 mod module;
 mod moves;
 mod operand;
+mod reach;
 mod stack;
 mod texture;
 mod warp;
