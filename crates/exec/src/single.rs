@@ -112,7 +112,7 @@ impl<'a> ThreadMemory<'a> {
             Space::Shared => self.cta.shared.window(address, size)?,
             _ => self.device.memory.window(address, size, &self.cta.reader)?,
         };
-        let at = ((address - window.start) / 4) as usize;
+        let at = window.word(address);
         let high = if size == 8 { window.words[at + 1] } else { 0 };
         Some(joined([window.words[at], high], address, size))
     }

@@ -175,7 +175,7 @@ impl WarpStream for LiveStream {
             return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
         }
         let window = shared.memory.window(address, 4, &Reader::default())?;
-        Some(window.words[((address - window.start) / 4) as usize])
+        Some(window.words[window.word(address)])
     }
 
     fn step(

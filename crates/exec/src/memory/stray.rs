@@ -50,7 +50,7 @@ pub(super) struct Stray {
 }
 
 /// Words of a granule, and the first of them in its page.
-const GRANULE_WORDS: usize = GRANULE_BYTES as usize / 4;
+pub(super) const GRANULE_WORDS: usize = GRANULE_BYTES as usize / 4;
 
 const fn word_of(address: u64) -> usize {
     (address % PAGE_BYTES / GRANULE_BYTES) as usize * GRANULE_WORDS
