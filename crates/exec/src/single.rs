@@ -43,7 +43,7 @@ impl CtaMemory {
     /// Memory, all zero, of a CTA with `threads`: `shared` bytes, and `local` bytes for each thread.
     pub fn new(threads: u32, shared: u32, local: u32) -> Self {
         let mut memory = Self::default();
-        memory.shared.reset(shared);
+        memory.shared.reset(shared, shared);
         if local > 0 {
             memory.local.resize_with((threads as usize).div_ceil(WARP_LANES), LocalMemory::default);
             memory.local.iter_mut().for_each(|warp| warp.reset(local));
