@@ -264,6 +264,10 @@ keys! {
         local_base_kib: u32 = Int(0, u32::MAX), "KiB";
         /// Maximum shared memory of one CTA.
         max_shared_bytes_per_cta: u32 = Int(0, 16_777_216), "bytes";
+        /// Optional. Shared memory that the system takes besides for each CTA; none if absent.
+        reserved_shared_bytes_per_cta: Option<u32> = Int(0, 65_536), "bytes", optional;
+        /// Optional. A CTA gets shared memory in multiples of this many bytes; exactly what it asks for if absent.
+        shared_allocation_unit: Option<u32> = Pow2(4, 65_536), "bytes", optional;
         /// Named barriers per CTA.
         barriers_per_cta: u32 = Int(1, 16), "barriers";
         /// Fetch and decode.

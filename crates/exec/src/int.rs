@@ -307,14 +307,20 @@ lane_ops! {
     Slct16S32: Move (a: u16, b: u16, c: i32) -> u16 { if c >= 0 { a } else { b } }
     /// `a` where `c` is at least zero, else `b`; NaN counts as less.
     Slct16F32: Move (a: u16, b: u16, c: f32) -> u16 { if c >= 0.0 { a } else { b } }
+    /// The same with subnormal `c` as zero.
+    Slct16F32Ftz: Move (a: u16, b: u16, c: f32) -> u16 { if c > -f32::MIN_POSITIVE { a } else { b } }
     /// `a` where `c` is not negative, else `b`.
     Slct32S32: Move (a: u32, b: u32, c: i32) -> u32 { if c >= 0 { a } else { b } }
     /// `a` where `c` is at least zero, else `b`; NaN counts as less.
     Slct32F32: Move (a: u32, b: u32, c: f32) -> u32 { if c >= 0.0 { a } else { b } }
+    /// The same with subnormal `c` as zero.
+    Slct32F32Ftz: Move (a: u32, b: u32, c: f32) -> u32 { if c > -f32::MIN_POSITIVE { a } else { b } }
     /// `a` where `c` is not negative, else `b`.
     Slct64S32: Move (a: u64, b: u64, c: i32) -> u64 { if c >= 0 { a } else { b } }
     /// `a` where `c` is at least zero, else `b`; NaN counts as less.
     Slct64F32: Move (a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 { a } else { b } }
+    /// The same with subnormal `c` as zero.
+    Slct64F32Ftz: Move (a: u64, b: u64, c: f32) -> u64 { if c > -f32::MIN_POSITIVE { a } else { b } }
     Add3x32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_add(c) }
     /// `a + b - c`; wraps.
     AddSub32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_sub(c) }

@@ -209,6 +209,8 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Statically allocated shared memory per CTA, in bytes.
     pub static_shared: u32,
+    /// Bytes of shared memory before it that the system uses and the kernel's addresses count.
+    pub reserved_shared: u32,
     /// Shared variables: name, offset, size.
     pub shared_symbols: Vec<(String, u32, u32)>,
     /// Local memory per thread of the kernel itself without called functions, in bytes.

@@ -33,7 +33,10 @@ pub(crate) fn run(
     memory.note_change();
     let first = |warp: &Warp, lane| site.args.first().map_or(0, |&place| argument(warp, kernel, place, lane));
     match function {
-        RuntimeFunction::Printf => print::printf(warp, kernel, site, mask, memory, output)?,
+        RuntimeFunction::Printf => {
+            let results = print::printf(warp, kernel, site, mask, memory, output)?;
+            site.results.first().into_iter().for_each(|&place| give(warp, place, &[results, [0; WARP_LANES]], mask));
+        }
         RuntimeFunction::AssertFail => {
             let what = print::assertion(warp, kernel, site, mask, memory);
             return Err(Trap::stop(FaultKind::Assert, what, mask));

@@ -43,7 +43,7 @@ impl CtaMemory {
     /// Memory, all zero, of a CTA with `threads`: `shared` bytes, and `local` bytes for each thread.
     pub fn new(threads: u32, shared: u32, local: u32) -> Self {
         let mut memory = Self::default();
-        memory.shared.reset(shared);
+        memory.shared.reset(shared, shared);
         if local > 0 {
             memory.local.resize_with((threads as usize).div_ceil(WARP_LANES), LocalMemory::default);
             memory.local.iter_mut().for_each(|warp| warp.reset(local));
@@ -112,7 +112,7 @@ impl<'a> ThreadMemory<'a> {
             Space::Shared => self.cta.shared.window(address, size)?,
             _ => self.device.memory.window(address, size, &self.cta.reader)?,
         };
-        let at = ((address - window.start) / 4) as usize;
+        let at = window.word(address);
         let high = if size == 8 { window.words[at + 1] } else { 0 };
         Some(joined([window.words[at], high], address, size))
     }

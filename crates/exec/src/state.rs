@@ -18,11 +18,13 @@ pub struct GpuFacts {
     pub sm_count: u32,
     /// Warps per SM: `%nwarpid`.
     pub sm_warps: u32,
+    /// A CTA gets shared memory in multiples of this many bytes.
+    pub shared_unit: u32,
 }
 
 impl Default for GpuFacts {
     fn default() -> Self {
-        Self { sm_count: 1, sm_warps: 32 }
+        Self { sm_count: 1, sm_warps: 32, shared_unit: 128 }
     }
 }
 
@@ -72,6 +74,13 @@ impl DeviceState {
         self.memory.track_writes(checks_memory);
         let is_watched = checks_memory || out_of_bounds == OutOfBounds::Warn;
         self.watch = is_watched.then(|| Box::new(Watch::new(checks_memory)));
+    }
+
+    /// Bytes of shared memory that a CTA that asks for `bytes` may access.
+    pub(crate) fn shared_room(&self, bytes: u32) -> u32 {
+        let unit = self.gpu.shared_unit.max(1);
+        let rounded = || bytes.checked_next_multiple_of(unit).unwrap_or(bytes);
+        if self.memory.out_of_bounds() == OutOfBounds::Error { bytes } else { rounded() }
     }
 
     /// What the checks have found; `None` if nothing is checked.

@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
 use crate::machine;
-use crate::memory::{Own, Reader};
+use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
@@ -146,7 +146,8 @@ impl WarpStream for LiveStream {
         }
         let place = &mut self.ctas[slot.index()];
         place.position = cta;
-        place.shared.reset(launch.kernel.static_shared + launch.dynamic_shared);
+        let bytes = launch.kernel.reserved_shared + launch.kernel.static_shared + launch.dynamic_shared;
+        place.shared.reset(bytes, shared.shared_room(bytes));
         place.warps.clear();
         place.warps.extend_from_slice(warps);
         place.reductions.fill(Reduction::default());
@@ -177,7 +178,7 @@ impl WarpStream for LiveStream {
             return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
         }
         let window = shared.memory.window(address, 4, &Reader::default())?;
-        Some(window.words[((address - window.start) / 4) as usize])
+        Some(window.words[window.word(address)])
     }
 
     fn step(
@@ -465,8 +466,15 @@ impl LiveStream {
         };
         let mut seen = None;
         if is_watched {
-            let stray = self.reader.take_stray();
-            let has_more = stray.is_some() || self.ctas[self.warps[slot.index()].cta as usize].watch.is_some();
+            let state = match &device {
+                Device::Frozen(state) => state,
+                Device::Alone(state) => &**state,
+            };
+            let reports = state.memory.out_of_bounds() == OutOfBounds::Warn;
+            let cta = &self.ctas[self.warps[slot.index()].cta as usize];
+            let beyond = cta.shared.take_stray().map(|address| SHARED_WINDOW + address);
+            let stray = self.reader.take_stray().or(beyond.filter(|_| reports));
+            let has_more = stray.is_some() || cta.watch.is_some();
             seen = has_more.then(|| Seen { warp: slot, stray, out: out.clone() });
         }
         match (device, kind) {

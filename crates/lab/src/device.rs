@@ -100,7 +100,12 @@ impl<'m> SimulatedDevice<'m> {
         recorder: Option<Recorder>,
         build: impl FnOnce(Build<'_>) -> Result<Box<dyn Engine>, String>,
     ) -> Result<Self, DeviceError> {
-        let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
+        let sm = &setup.gpu.sm;
+        let facts = GpuFacts {
+            sm_count: setup.gpu.sm_count,
+            sm_warps: sm.max_warps,
+            shared_unit: sm.shared_allocation_unit.unwrap_or(1),
+        };
         let mut state = DeviceState::new(MEMORY_BYTES, facts);
         state.check(setup.out_of_bounds, setup.check_memory);
         let source = Source::Live(Box::new(state));

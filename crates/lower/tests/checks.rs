@@ -74,6 +74,40 @@ fn accesses_near_allocations_follow_the_policy() {
     assert!(run_with(OutOfBounds::Allow, false, &constant, 1, 1).outcome.is_err());
 }
 
+/// Hardware gives a CTA shared memory in units, here of 128 bytes: the rest of the last one is there.
+#[test]
+fn accesses_beyond_shared_memory_follow_the_policy() {
+    let of = |policy, at: u32| {
+        let body = format!(
+            "mov.u32 %r1, tile; st.shared.v2.u32 [%r1+{at}], {{%i, %i}}; ld.shared.v2.u32 {{%r2, %r3}}, [%r1+{at}];\n\
+             setp.ne.u32 %p1, %r2, %i; @%p1 trap; atom.shared.add.u32 %r2, [%r1+{at}], 1;"
+        );
+        let items = ".shared .align 16 .b8 tile[28];\n".to_owned() + &kernel(&body);
+        run_with(policy, false, &items, 1, 1)
+    };
+    let whats = |run: &Run| run.state.findings().map_or(0, |findings| findings.count(Hazard::OutOfBounds));
+    for at in [0, 16] {
+        let run = of(OutOfBounds::Warn, at);
+        run.outcome.as_ref().unwrap();
+        assert_eq!(whats(&run), 0, "{at}");
+    }
+    let fault = of(OutOfBounds::Error, 24).outcome.unwrap_err();
+    assert!(fault.what.contains("outside the CTA's 28 bytes"), "{fault}");
+    for (at, count) in [(24, 2), (32, 3), (120, 3)] {
+        let run = of(OutOfBounds::Warn, at);
+        run.outcome.as_ref().unwrap_or_else(|fault| panic!("{at}: {fault}"));
+        assert_eq!(whats(&run), count, "{at}");
+        let run = of(OutOfBounds::Allow, at);
+        assert!(run.outcome.is_ok() && run.state.findings().is_none());
+    }
+    let run = of(OutOfBounds::Warn, 24);
+    let first = run.state.findings().unwrap().found()[0].what.clone();
+    assert!(first.starts_with("out-of-bounds store of 8 bytes at shared address 0x18: beyond"), "{first}");
+    for policy in [OutOfBounds::Error, OutOfBounds::Warn, OutOfBounds::Allow] {
+        assert!(of(policy, 128).outcome.unwrap_err().what.contains("outside the CTA's 28 bytes"));
+    }
+}
+
 #[test]
 fn machine_code_follows_the_policy_too() {
     for sm in [70, 80, 90] {

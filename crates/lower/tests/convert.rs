@@ -249,3 +249,30 @@ fn packing_moves() {
     // A part may overwrite the whole.
     check("mov.b64 %rd1, $a; mov.b64 {_, %r1}, %rd1; mov.b32 $d, %r1;", "b32", &["b64"], |[a, ..]| a >> 32);
 }
+
+/// `.ftz` makes a subnormal selector a zero of its sign, and -0 is at least 0.
+#[test]
+fn slct_with_ftz() {
+    let minus = |bits: u32| 1 << 31 | bits;
+    let rows = [(1, 1, 1), (minus(1), 2, 1), (minus(0x7f_ffff), 2, 1), (minus(0x80_0000), 2, 2), (minus(0), 1, 1)];
+    for (c, plain, ftz) in
+        rows.into_iter().chain([(0x7fc0_0000, 2, 2), (0x3f80_0000, 1, 1), (minus(0x7f80_0000), 2, 2)])
+    {
+        let body = format!(
+            "mov.b32 %f1, {c}; slct.b32.f32 %r1, 1, 2, %f1; slct.ftz.b32.f32 %r2, 1, 2, %f1;\n\
+             mov.b64 %rd1, 1; mov.b64 %rd2, 2; slct.ftz.u64.f32 %rd3, %rd1, %rd2, %f1; cvt.u32.u64 %r3, %rd3;\n\
+             mov.b16 %h1, 1; mov.b16 %h2, 2; slct.ftz.b16.f32 %h3, %h1, %h2, %f1; cvt.u32.u16 %r4, %h3;\n\
+             st.global.v4.u32 [%buf], {{%r1, %r2, %r3, %r4}};"
+        );
+        let loaded = common::module(&common::kernel(&body));
+        let mut state = exec::DeviceState::default();
+        let buffer = state.memory.allocate("buffer", 16).unwrap();
+        let one = isa::Dim3::new(1, 1, 1);
+        let kernel = loaded.module.kernels[0].clone();
+        let launch = exec::Launch::new(kernel, one, one, 0, &[exec::Arg::Pointer(buffer)]).unwrap();
+        exec::run(&mut state, &launch).unwrap();
+        let mut bytes = [0; 16];
+        state.memory.read(buffer, &mut bytes).unwrap();
+        assert_eq!([0, 4, 8, 12].map(|at| u32::from(bytes[at])), [plain, ftz, ftz, ftz], "{c:#x}");
+    }
+}

@@ -112,3 +112,23 @@ fn a_block_is_freed_once() {
         assert!(fault.what.contains("which is not a block that `malloc` returned"), "{name}: {fault}");
     }
 }
+
+/// The number of arguments, as CUDA's guide defines it, and not of characters.
+#[test]
+fn printf_returns_the_number_of_its_arguments() {
+    let cubin: &[u8] = include_bytes!("data/printf_result.sm_75.cubin");
+    for (name, loaded) in versions("printf_result", include_str!("data/printf_result.ptx"), &[("sm_75", cubin)]) {
+        let (mut state, out) = device(&loaded);
+        let kernel = loaded.kernel("k").unwrap_or_else(|e| panic!("{e}")).clone();
+        let launch = Launch::new(kernel, Dim3::new(1, 1, 1), Dim3::new(2, 1, 1), 0, &[Arg::Pointer(out)]).unwrap();
+        run(&mut state, &launch).unwrap();
+        let mut bytes = [0; 16];
+        state.memory.read(out, &mut bytes).unwrap();
+        assert_eq!(
+            bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect::<Vec<_>>(),
+            [3, 0, 3, 0],
+            "{name}"
+        );
+        assert_eq!(state.output, "t=0 7  0.00\nt=1 7  1.50\nnone\nnone\n", "{name}");
+    }
+}

@@ -14,6 +14,15 @@ fn parameters(list: &[(u16, u16)]) -> Vec<Parameter> {
     numbered.map(|(ordinal, &(offset, bytes))| Parameter { ordinal: ordinal as u16, offset, bytes }).collect()
 }
 
+/// On Hopper the section of shared memory begins with the KiB that the system uses, which is not the kernel's.
+#[test]
+fn shared_memory_of_the_system_is_not_the_kernels() {
+    let cubin = Cubin::parse(include_bytes!("data/shared.sm_90.cubin")).unwrap();
+    let kernel = &cubin.functions[0];
+    assert_eq!((kernel.shared_bytes, kernel.reserved_shared_bytes), (64, 1024));
+    assert_eq!(Cubin::parse(AXPY_90).unwrap().functions[0].reserved_shared_bytes, 0);
+}
+
 #[test]
 fn a_kernel_has_its_resources() {
     let cubin = Cubin::parse(LASTBLOCK).unwrap();

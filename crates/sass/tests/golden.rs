@@ -203,3 +203,20 @@ fn an_opcode_of_another_architecture_is_named() {
     let error = sass::decode::decode(0x000fe200002014000000000200007245, 0, 75).unwrap_err().to_string();
     assert!(error.contains("opcode 0x245 is not known on sm_75, on sm_86 to sm_90 it is a form of I2FP"), "{error}");
 }
+
+/// Instructions that are not decoded but known have their names in messages.
+#[test]
+fn instructions_that_are_not_supported_are_named() {
+    let names = sass::decode::names::ROWS;
+    for &(code, first, last, name, what) in names {
+        for sm in [first, last] {
+            let error = sass::decode::decode(u128::from(code) | 7 << 12, 0, sm).expect_err(name).to_string();
+            assert!(
+                error.starts_with(&format!("{name} ({what}, opcode {code:#05x}) is not supported on sm_{sm}")),
+                "{error}"
+            );
+        }
+    }
+    let error = sass::decode::decode(0x000ea800081efdc4_00002008020a79a3, 0, 90).unwrap_err().to_string();
+    assert!(error.contains("a vector of floating-point numbers"), "{error}");
+}

@@ -30,6 +30,29 @@ fn each_resource_limits_in_turn() {
     assert_eq!(fit(32, 16, 0), (32, Limiter::CtaSlots));
 }
 
+/// From compute capability 8.0 on the system takes 1 KiB of shared memory for each CTA. Figures: CUDA's occupancy
+/// calculator.
+#[test]
+fn the_shared_memory_of_the_system_counts() {
+    for (gpu, bytes, ctas) in [
+        ("a100", 82 << 10, 1),
+        ("a100", 81 << 10, 2),
+        ("a100", 56_013, 2),
+        ("a100", 163 << 10, 1),
+        ("rtx3070", 50 << 10, 1),
+        ("rtx3070", 49 << 10, 2),
+        ("h100", 227 << 10, 1),
+        ("h100", 113 << 10, 2),
+        ("h100", 114 << 10, 1),
+        ("rtx2060s", 32 << 10, 2),
+        ("rtx2060s", (32 << 10) - 255, 2),
+        ("rtx2060s", (64 << 10) / 3, 2),
+    ] {
+        let gpu = config::load(gpu).unwrap();
+        assert_eq!(occupancy(&gpu.sm, &shape(32, 16, bytes)).ctas_per_sm, ctas, "{} {bytes}", gpu.name);
+    }
+}
+
 #[test]
 fn the_sm_takes_exactly_as_many() {
     use support::*;

@@ -97,6 +97,9 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         residency_counts_grid: true,
         local_base_kib: LOCAL_BASE_KIB,
         max_shared_bytes_per_cta: reader.int("-gpgpu_shmem_per_block").min(shared.bytes),
+        // GPGPU-Sim's occupancy knows neither.
+        reserved_shared_bytes_per_cta: None,
+        shared_allocation_unit: None,
         barriers_per_cta: reader.int("-gpgpu_num_cta_barriers"),
         frontend: Frontend {
             fetches_per_cycle: reader.int("-gpgpu_inst_fetch_throughput"),

@@ -45,7 +45,7 @@ impl Half {
     fn place<W>(self, w: &Window<W>) -> Option<usize> {
         let offset = self.address.wrapping_sub(w.start);
         let is_inside = offset < w.limit && offset + if self.is_row { MORE } else { 0 } < w.limit;
-        (is_inside && offset.is_multiple_of(4)).then_some((offset / 4) as usize)
+        (is_inside && self.address.is_multiple_of(4)).then(|| w.word(self.address))
     }
 
     /// The address after the last word.

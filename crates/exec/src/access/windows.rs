@@ -81,7 +81,7 @@ impl Words for Params<'_> {
     }
 }
 
-/// Whether an access of `size` bytes, a power of two, is in the window at `address`.
+/// Whether `address` is a multiple of `size`, a power of two.
 #[inline(always)]
 pub(super) const fn is_aligned(address: u64, size: u64) -> bool {
     address & (size - 1) == 0
@@ -163,8 +163,8 @@ fn patterns<const N: usize, W>(addresses: &[u64; WARP_LANES], w: &Window<W>) -> 
         let pattern = Pattern::of::<N>(addresses)?;
         let first = addresses[0].wrapping_sub(w.start);
         let last = if pattern == Pattern::Row { first.wrapping_add(size * (HALF as u64 - 1)) } else { first };
-        let is_inside = first <= last && last < w.limit && is_aligned(first, size);
-        is_inside.then_some((pattern, (first / 4) as usize))
+        let is_inside = first <= last && last < w.limit && is_aligned(addresses[0], size);
+        is_inside.then(|| (pattern, w.word(addresses[0])))
     };
     let (halves, _) = addresses.as_chunks::<HALF>();
     Some([of_half(&halves[0])?, of_half(&halves[1])?])
@@ -247,11 +247,10 @@ fn gather_scattered<'a, const N: usize>(
         if address.wrapping_sub(w.start) >= w.limit {
             w = memory.window(address, size).ok_or(Refused::BadAddress)?;
         }
-        let offset = address - w.start;
-        if !is_aligned(offset, size) {
+        if !is_aligned(address, size) {
             return Err(Refused::BadAddress);
         }
-        let word = (offset / 4) as usize;
+        let word = w.word(address);
         for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
             column[lane] = word;
         }
@@ -267,7 +266,7 @@ pub(super) fn one<const N: usize>(memory: &impl Words, address: u64) -> Option<[
     if memory.overlay().is_some_and(|own| own.meets(address, address + size)) {
         return None;
     }
-    let word = ((address - w.start) / 4) as usize;
+    let word = w.word(address);
     w.words.get(word..)?.first_chunk().filter(|_| is_aligned(address, size)).copied()
 }
 
@@ -287,11 +286,10 @@ fn gather_narrow(
         if address.wrapping_sub(w.start) >= w.limit {
             w = memory.window(address, size).ok_or(Refused::BadAddress)?;
         }
-        let offset = address - w.start;
-        if !is_aligned(offset, size) {
+        if !is_aligned(address, size) {
             return Err(Refused::BadAddress);
         }
-        out[lane] = w.words[(offset / 4) as usize] >> (offset % 4 * 8) & keep;
+        out[lane] = w.words[w.word(address)] >> (address % 4 * 8) & keep;
     }
     if let Some(own) = memory.overlay() {
         let mut glance = own.glance();
@@ -347,14 +345,14 @@ fn scatter_words<const N: usize>(
     words: &[Column; N],
 ) -> Result<(), Refused> {
     for lane in lanes(*rest) {
-        let offset = addresses[lane].wrapping_sub(w.start);
-        if offset >= w.limit {
+        let address = addresses[lane];
+        if address.wrapping_sub(w.start) >= w.limit {
             return Ok(());
         }
-        if !is_aligned(offset, const { 4 * N as u64 }) {
+        if !is_aligned(address, const { 4 * N as u64 }) {
             return Err(Refused::BadAddress);
         }
-        let word = (offset / 4) as usize;
+        let word = w.word(address);
         for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
             *word = column[lane];
         }
@@ -372,16 +370,17 @@ fn scatter_narrow(
     values: &Column,
 ) -> Result<(), Refused> {
     for lane in lanes(*rest) {
-        let offset = addresses[lane].wrapping_sub(w.start);
-        if offset >= w.limit {
+        let address = addresses[lane];
+        if address.wrapping_sub(w.start) >= w.limit {
             return Ok(());
         }
-        if !is_aligned(offset, size) {
+        if !is_aligned(address, size) {
             return Err(Refused::BadAddress);
         }
-        let shift = offset % 4 * 8;
+        let shift = address % 4 * 8;
         let keep = ((1u32 << (8 * size)) - 1) << shift;
-        let word = &mut w.words[(offset / 4) as usize];
+        let word = w.word(address);
+        let word = &mut w.words[word];
         *word = *word & !keep | values[lane] << shift & keep;
         *rest &= !(1 << lane);
     }
@@ -412,7 +411,7 @@ pub(super) fn scatter_own<const N: usize>(
         if addresses[lane].wrapping_sub(w.start) >= w.limit {
             w = memory.room(addresses[lane], size, reader).ok_or(Refused::BadAddress)?;
         }
-        if !is_aligned(addresses[lane] - w.start, size) {
+        if !is_aligned(addresses[lane], size) {
             return Err(Refused::BadAddress);
         }
     }
@@ -435,5 +434,85 @@ fn write_rows<const N: usize>(own: &mut Overlay, addresses: &[u64; WARP_LANES], 
             *row = words.each_ref().map(|column| column[half * HALF + i]);
         }
         own.write_words(addresses[half * HALF], row.as_flattened());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Spaces;
+    use crate::atomic::modify;
+    use crate::memory::LocalMemory;
+    use isa::Space;
+
+    const BYTES: u64 = 70;
+
+    /// A variable at `base` whose bytes are the lower ones of their addresses.
+    fn variable(base: u64) -> DeviceMemory {
+        let mut memory = DeviceMemory::default();
+        memory.place("v", base, BYTES, false).unwrap();
+        let bytes: Vec<u8> = (base..base + BYTES).map(|at| at as u8).collect();
+        memory.write(base, &bytes).unwrap();
+        memory
+    }
+
+    fn little_endian(bytes: impl Iterator<Item = u64>) -> u32 {
+        bytes.enumerate().fold(0, |word, (i, byte)| word | u32::try_from(byte & 0xff).unwrap() << (8 * i))
+    }
+
+    fn check<const N: usize>(base: u64, size: u64) {
+        let (memory, reader) = (variable(base), Reader::default());
+        for address in base - 20..base + BYTES + 20 {
+            let case = format!("{size} bytes at {address:#x} of a variable at {base:#x}");
+            let is_good = address >= base && address + size <= base + BYTES && address % size == 0;
+            // One lane, all lanes at one place, and a row, each by loads and stores.
+            for (mask, step) in [(1, 0), (!0, 0), (0xffff, size)] {
+                let addresses = std::array::from_fn(|lane| address + step * lane as u64);
+                let last = address + step * if step == 0 { 0 } else { 15 };
+                let is_good = is_good && last + size <= base + BYTES;
+                let (mut own, mut out) = (Own::default(), [[0; WARP_LANES]; N]);
+                let view = View::frozen(&memory, &mut own, &reader);
+                assert_eq!(gather(&view, &addresses, mask, size, &mut out).is_ok(), is_good, "load of {case}");
+                let words = [[0x0c0b_0a09; WARP_LANES]; N];
+                let stored = scatter_own((&mut own, &memory, &reader), &addresses, mask, size, &words);
+                assert_eq!(stored.is_ok(), is_good, "noted store of {case}");
+                let mut direct = variable(base);
+                let stored = scatter(&mut (&mut direct, &reader), &addresses, mask, size, &words);
+                assert_eq!(stored.is_ok(), is_good, "store of {case}");
+                if !is_good {
+                    continue;
+                }
+                for lane in lanes(mask) {
+                    let at = addresses[lane];
+                    let wanted = |k: usize| little_endian((at + 4 * k as u64..at + size).take(4));
+                    (0..N).for_each(|k| assert_eq!(out[k][lane], wanted(k), "lane {lane}, {case}"));
+                }
+                let mut bytes = [0; BYTES as usize];
+                direct.read(base, &mut bytes).unwrap();
+                for (at, byte) in (base..).zip(bytes) {
+                    let stored = (address..last + size).contains(&at).then(|| 9 + (at - address) % size.min(4));
+                    assert_eq!(u64::from(byte), stored.unwrap_or(at & 0xff), "byte {at:#x} after {case}");
+                }
+            }
+            if size <= 8 {
+                let mut memory = variable(base);
+                let mut device = View::alone(&mut memory, &reader);
+                let (shared, local) = (&mut SharedMemory::default(), &mut LocalMemory::default());
+                let mut spaces = Spaces { device: &mut device, shared, local, params: &[], frame: 0 };
+                let old = modify(&mut spaces, Space::Global, address, size, 0, |old| old);
+                assert_eq!(old.is_some(), is_good, "atomic access to {case}");
+            }
+        }
+    }
+
+    /// Alignment counts from address 0, wherever a variable begins.
+    #[test]
+    fn every_size_at_every_address_of_a_variable() {
+        for base in [0x1000, 0x1001, 0x1002, 0x1004, 0x100c, 0x100f] {
+            (0..2).for_each(|log| check::<1>(base, 1 << log));
+            check::<1>(base, 4);
+            check::<2>(base, 8);
+            check::<4>(base, 16);
+        }
     }
 }

@@ -21,7 +21,7 @@ pub use findings::{Finding, Findings, Hazard};
 
 use crate::kernel::Kernel;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END};
+use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END, generic_space, window_base};
 use crate::op::Op;
 use crate::spot::spot;
 use crate::warp::Warp;
@@ -207,6 +207,18 @@ impl Watch {
     }
 
     fn see_stray(&mut self, done: &Executed<'_>, mem: Option<&MemAccess>, first: u64, memory: &DeviceMemory) {
+        if generic_space(first) == Space::Shared {
+            let address = first - window_base(Space::Shared);
+            let lane = lanes(done.out.mask).find(|&lane| done.out.addresses[lane] == address).unwrap_or(0);
+            self.findings.add((Hazard::OutOfBounds, done.kernel(), done.pc()), 1, || {
+                let access = mem.map_or_else(|| "access".into(), |mem| describe(mem, Space::Shared, address));
+                let what = format!(
+                    "out-of-bounds {access}: beyond the CTA's shared memory, in the rest of its last allocation unit"
+                );
+                Finding { count: 1, ..done.finding(Hazard::OutOfBounds, lane, what, None) }
+            });
+            return;
+        }
         let outside = |lane: &usize| {
             let access = mem.and_then(|mem| Some((done.access(mem, *lane)?, mem)));
             access.is_some_and(|((space, at), mem)| space == Space::Global && memory.is_outside(at, mem.bytes.into()))

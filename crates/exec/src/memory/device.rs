@@ -4,7 +4,7 @@ use super::heap::{ADDRESS_LIMIT, ALIGNMENT, Heap};
 use super::overlay::{LINE_BYTES, LINE_WORDS, word_mask};
 use super::pages::{DeviceAllocation, GRANULE_BYTES, Origin, PAGE_BYTES};
 use super::reader::Reader;
-use super::stray::{MAPPED_BYTES, OutOfBounds, Stray};
+use super::stray::{GRANULE_WORDS, MAPPED_BYTES, OutOfBounds, Stray};
 use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
 
@@ -44,11 +44,19 @@ pub enum MemoryError {
 }
 
 /// A run of words that contains an address: an access of the given size is in bounds at the addresses
-/// `start..start + limit`.
+/// `start..start + limit`. The first word contains the byte at `start`, which need not be its first.
 pub(crate) struct Window<W> {
     pub start: u64,
     pub limit: u64,
     pub words: W,
+}
+
+impl<W> Window<W> {
+    /// Index of the word around an address that is in bounds.
+    #[inline(always)]
+    pub fn word(&self, address: u64) -> usize {
+        (address / 4 - self.start / 4) as usize
+    }
 }
 
 impl<W: Default> Window<W> {
@@ -409,10 +417,8 @@ impl DeviceMemory {
     fn locate(&self, address: u64, size: u64, reader: &Reader) -> Option<(usize, usize, Window<()>)> {
         let slot = self.find_again(address, reader)?;
         let a = &self.allocations[slot];
-        let page = ((address - a.base) / PAGE_BYTES) as usize;
-        let start = a.base + page as u64 * PAGE_BYTES;
-        let bytes = (a.end() - start).min(PAGE_BYTES);
-        let limit = (bytes + 1).saturating_sub(size);
+        let (page, start) = a.page_of(address);
+        let limit = (a.page_end(page) - start + 1).saturating_sub(size);
         (address - start < limit).then_some((slot, page, Window { start, limit, words: () }))
     }
 
@@ -422,7 +428,8 @@ impl DeviceMemory {
     pub(crate) fn window(&self, address: u64, size: u64, reader: &Reader) -> Option<Window<&[u32]>> {
         match self.locate(address, size, reader) {
             Some((slot, page, w)) => {
-                Some(Window { start: w.start, limit: w.limit, words: self.allocations[slot].page(page) })
+                let a = &self.allocations[slot];
+                Some(Window { start: w.start, limit: w.limit, words: &a.page(page)[a.word_of(w.start)..] })
             }
             None => self.stray_window(address, size, reader),
         }
@@ -438,7 +445,8 @@ impl DeviceMemory {
         if allocation.read_only {
             return None;
         }
-        Some(Window { start: w.start, limit: w.limit, words: allocation.page_mut(page) })
+        let first = allocation.word_of(w.start);
+        Some(Window { start: w.start, limit: w.limit, words: &mut allocation.page_mut(page)[first..] })
     }
 
     /// The same window without its words: where kernels may store.
@@ -455,18 +463,17 @@ impl DeviceMemory {
     /// Stores those of the 128 bytes at `address`, a multiple of their number, whose bits are set in `mask`:
     /// stores of kernels that [`DeviceMemory::room`] has permitted.
     pub(crate) fn merge(&mut self, address: u64, mask: u128, words: &[u32; LINE_WORDS], reader: &Reader) {
-        let place = self.find_again(address, reader).map(|slot| (slot, address - self.allocations[slot].base));
-        let Some((slot, offset)) = place.filter(|(_, offset)| offset.is_multiple_of(4)) else {
+        let Some(slot) = self.find_again(address, reader) else {
             return self.merge_bytes(address, mask, words, reader);
         };
-        let at = (offset % PAGE_BYTES / 4) as usize;
         let allocation = &mut self.allocations[slot];
+        let ((page, _), at) = (allocation.page_of(address), allocation.word_of(address));
         // Of the granule in which an allocation ends, the rest may be another one's.
-        let bytes = (allocation.bytes - offset).min(PAGE_BYTES - offset % PAGE_BYTES);
+        let bytes = allocation.page_end(page) - address;
         if bytes < LINE_BYTES && mask >> bytes != 0 {
             return self.merge_bytes(address, mask, words, reader);
         }
-        let page = &mut allocation.page_mut((offset / PAGE_BYTES) as usize)[at..];
+        let page = &mut allocation.page_mut(page)[at..];
         match page.first_chunk_mut::<LINE_WORDS>() {
             Some(line) if mask == u128::MAX => *line = *words,
             Some(line) => merge_words(line, mask, words),
@@ -480,7 +487,7 @@ impl DeviceMemory {
         for byte in (0..4 * LINE_WORDS).filter(|byte| mask >> byte & 1 == 1) {
             let at = address + byte as u64;
             if let Some(w) = self.window_mut(at, 1, reader) {
-                let (word, shift) = (((at - w.start) / 4) as usize, (at - w.start) % 4 * 8);
+                let (word, shift) = (w.word(at), at % 4 * 8);
                 let value = words[byte / 4] >> (byte % 4 * 8) & 0xff;
                 w.words[word] = w.words[word] & !(0xff << shift) | value << shift;
             }
@@ -513,8 +520,8 @@ impl DeviceMemory {
         self.note_stray(address, reader);
         let words = match partly.map(|slot| &self.allocations[slot]) {
             Some(a) => {
-                let (page, words) = place(w.start - a.base);
-                &a.page(page)[words]
+                let first = a.word_of(w.start);
+                &a.page(a.page_of(w.start).0)[first..first + GRANULE_WORDS]
             }
             None => self.stray.words(address),
         };
@@ -528,8 +535,8 @@ impl DeviceMemory {
         self.note_stray(address, reader);
         let words = match partly.map(|slot| &mut self.allocations[slot]) {
             Some(a) => {
-                let (page, words) = place(w.start - a.base);
-                &mut a.page_mut(page)[words]
+                let first = a.word_of(w.start);
+                &mut a.page_mut(a.page_of(w.start).0)[first..first + GRANULE_WORDS]
             }
             None => self.stray.words_mut(address),
         };
@@ -715,12 +722,6 @@ fn merge_words(to: &mut [u32], mask: u128, from: &[u32; LINE_WORDS]) {
             }
         }
     }
-}
-
-/// Page of a granule at an offset in its allocation, and its words there.
-fn place(offset: u64) -> (usize, std::ops::Range<usize>) {
-    let word = (offset % PAGE_BYTES / 4) as usize;
-    ((offset / PAGE_BYTES) as usize, word..word + GRANULE_BYTES as usize / 4)
 }
 
 impl DeviceMemory {

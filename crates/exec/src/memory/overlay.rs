@@ -325,9 +325,10 @@ mod tests {
                 memory.set_out_of_bounds(policy);
                 let sizes = [100, 200_001, 64];
                 let bases: Vec<u64> = sizes.iter().map(|&bytes| memory.allocate("a", bytes).unwrap()).collect();
-                // A module's variable, at an address that is no multiple of a line.
-                memory.place("v", 0x12_3456_7804, 1000, false).unwrap();
-                (memory, [bases, vec![0x12_3456_7804]].concat())
+                // A module's variables, at addresses that are not multiples of a line or of a word.
+                let variables = [(0x12_3456_7804, 1000), (0x12_3466_7805, 70_001)];
+                variables.iter().for_each(|&(base, bytes)| memory.place("v", base, bytes, false).unwrap());
+                (memory, [bases, variables.map(|v| v.0).to_vec()].concat())
             };
             let ((mut direct, bases), (mut merged, _)) = (make(), make());
             let (reader, mut own) = (Reader::default(), Overlay::default());
@@ -336,15 +337,14 @@ mod tests {
                     let size = 1 << draw.below(5);
                     // Pages have borders; beside allocations there is memory, if the policy permits that.
                     let near = [0, 64, 65_500, 199_900][draw.below(4) as usize];
-                    let base = bases[draw.below(4) as usize];
+                    let base = bases[draw.below(5) as usize];
                     let address = (base + near + draw.below(160)) / size * size;
                     let value = draw.below(1 << 31) as u32;
                     let Some(w) = direct.window_mut(address, size, &reader) else {
                         assert!(direct.room(address, size, &reader).is_none());
                         continue;
                     };
-                    let (limit, word) = (w.limit, ((address - w.start) / 4) as usize);
-                    let shift = (address - w.start) % 4 * 8;
+                    let (limit, word, shift) = (w.limit, w.word(address), address % 4 * 8);
                     assert_eq!(direct.room(address, size, &reader).map(|w| w.limit), Some(limit));
                     let w = direct.window_mut(address, size, &reader).unwrap();
                     if size < 4 {
@@ -362,8 +362,7 @@ mod tests {
                     for address in (base..base + 400).chain(base + 65_400..base + 65_700) {
                         let byte = |memory: &DeviceMemory| {
                             let w = memory.window(address, 1, &reader)?;
-                            let at = address - w.start;
-                            Some(w.words[(at / 4) as usize] >> (at % 4 * 8) & 0xff)
+                            Some(w.words[w.word(address)] >> (address % 4 * 8) & 0xff)
                         };
                         assert_eq!(byte(&direct), byte(&merged), "round {round}, {address:#x}");
                     }

@@ -29,7 +29,7 @@ pub(super) enum Origin {
 pub struct DeviceAllocation {
     /// Name in messages.
     pub name: String,
-    /// Address of the first byte, a multiple of 256.
+    /// Address of the first byte: a multiple of 256, except of a module's variables.
     pub base: u64,
     /// In bytes.
     pub bytes: u64,
@@ -67,7 +67,7 @@ struct Page {
 impl DeviceAllocation {
     /// An allocation of zeros.
     pub(super) fn new(name: String, base: u64, bytes: u64, id: u64, origin: Origin) -> Self {
-        let pages = vec![Page::default(); bytes.div_ceil(PAGE_BYTES) as usize];
+        let pages = vec![Page::default(); page_count(base, bytes) as usize];
         Self {
             name,
             base,
@@ -93,8 +93,35 @@ impl DeviceAllocation {
         self.base + self.bytes
     }
 
+    /// Bytes of the first page before the first byte: pages begin at a multiple of the largest access, so that an
+    /// aligned access is within one page and its words are those of the page, whatever the first address is.
+    #[inline]
+    fn lead(&self) -> u64 {
+        self.base % GRANULE_BYTES
+    }
+
+    /// The page of an address that is in bounds, and the address of the first byte of it that is in bounds.
+    #[inline]
+    pub(super) fn page_of(&self, address: u64) -> (usize, u64) {
+        let start = self.base - self.lead();
+        let page = (address - start) / PAGE_BYTES;
+        (page as usize, (start + page * PAGE_BYTES).max(self.base))
+    }
+
+    /// The first address after a page, and not after the allocation.
+    #[inline]
+    pub(super) fn page_end(&self, page: usize) -> u64 {
+        (self.base - self.lead() + (page as u64 + 1) * PAGE_BYTES).min(self.end())
+    }
+
+    /// Index in the words of its page of the word around an address that is in bounds.
+    #[inline]
+    pub(super) fn word_of(&self, address: u64) -> usize {
+        ((address - self.base + self.lead()) % PAGE_BYTES / 4) as usize
+    }
+
     fn page_words(&self, page: usize) -> usize {
-        let rest = self.bytes - page as u64 * PAGE_BYTES;
+        let rest = self.lead() + self.bytes - page as u64 * PAGE_BYTES;
         rest.min(PAGE_BYTES).next_multiple_of(GRANULE_BYTES) as usize / 4
     }
 
@@ -180,8 +207,8 @@ impl DeviceAllocation {
     /// Offset and size of each page that was written since [`DeviceAllocation::clear_changed`].
     pub(super) fn changed(&self) -> impl Iterator<Item = (u64, u64)> {
         let page = |(i, _)| {
-            let offset = i as u64 * PAGE_BYTES;
-            (offset, (self.bytes - offset).min(PAGE_BYTES))
+            let offset = (i as u64 * PAGE_BYTES).saturating_sub(self.lead());
+            (offset, self.page_end(i) - self.base - offset)
         };
         self.pages.iter().enumerate().filter(|(_, page)| page.changed).map(page)
     }
@@ -192,7 +219,7 @@ impl DeviceAllocation {
 
     /// Copies the bytes from `offset` on, which are in bounds.
     pub(super) fn read(&self, offset: u64, mut out: &mut [u8]) {
-        let mut at = offset;
+        let mut at = self.lead() + offset;
         while !out.is_empty() {
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = out.split_at_mut(out.len().min(PAGE_BYTES as usize - skip));
@@ -207,7 +234,7 @@ impl DeviceAllocation {
 
     /// Writes `data` from `offset` on, which is in bounds.
     pub(super) fn write(&mut self, offset: u64, mut data: &[u8]) {
-        let mut at = offset;
+        let mut at = self.lead() + offset;
         while !data.is_empty() {
             let index = (at / PAGE_BYTES) as usize;
             let skip = (at % PAGE_BYTES) as usize;
@@ -235,12 +262,14 @@ impl DeviceAllocation {
     /// Sets `bytes` bytes from `offset` on, which are in bounds, to repetitions of `word`, whose bytes have
     /// the places that they have in a word of memory.
     pub(super) fn fill(&mut self, offset: u64, word: u32, bytes: u64) {
-        let (mut at, end) = (offset, offset + bytes);
+        let (start, limit) = (self.lead(), self.lead() + self.bytes);
+        let (mut at, end) = (start + offset, start + offset + bytes);
         while at < end {
             let index = (at / PAGE_BYTES) as usize;
             let last = end.min((index as u64 + 1) * PAGE_BYTES);
             // All of the page, up to the end of the allocation.
-            if word == 0 && at.is_multiple_of(PAGE_BYTES) && (last == self.bytes || last.is_multiple_of(PAGE_BYTES)) {
+            let from_start = at == start || at.is_multiple_of(PAGE_BYTES);
+            if word == 0 && from_start && (last == limit || last.is_multiple_of(PAGE_BYTES)) {
                 if self.pages[index].epoch != self.epoch {
                     self.keep(index);
                 }
@@ -253,6 +282,11 @@ impl DeviceAllocation {
             at = last;
         }
     }
+}
+
+/// Pages of an allocation.
+fn page_count(base: u64, bytes: u64) -> u64 {
+    (base % GRANULE_BYTES + bytes).div_ceil(PAGE_BYTES)
 }
 
 /// Fills the bytes `start..end` of little-endian words with those of `word`.
@@ -327,7 +361,8 @@ impl Persist for DeviceAllocation {
         origin.persist(archive)?;
         let mut count = pages.len();
         archive.length(&mut count)?;
-        if count as u64 != bytes.div_ceil(PAGE_BYTES) || base.checked_add(*bytes).is_none() {
+        let end = base.checked_add(*bytes).filter(|end| end.checked_add(PAGE_BYTES).is_some());
+        if end.is_none() || count as u64 != page_count(*base, *bytes) {
             return Err(archive.wrong("an impossible allocation"));
         }
         pages.resize(count, Page::default());

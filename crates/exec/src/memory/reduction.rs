@@ -52,7 +52,7 @@ pub(crate) fn modify_at(
     bytes: u64,
     f: impl FnOnce(u64) -> u64,
 ) -> (u64, u64) {
-    let word = ((address - start) / 4) as usize;
+    let word = (address / 4 - start / 4) as usize;
     let mut new = 0;
     let update = |old| {
         new = f(old);

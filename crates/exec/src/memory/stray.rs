@@ -12,7 +12,8 @@ pub(super) const MAPPED_BYTES: u64 = 2 << 20;
 /// Bytes of a page here.
 const PAGE_BYTES: u64 = 4096;
 
-/// What happens to an access by a kernel to global memory outside all allocations.
+/// What happens to an access by a kernel to global memory outside all allocations, or to shared memory outside what its
+/// CTA has but within its last allocation unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
     /// It is a fault.
@@ -50,7 +51,7 @@ pub(super) struct Stray {
 }
 
 /// Words of a granule, and the first of them in its page.
-const GRANULE_WORDS: usize = GRANULE_BYTES as usize / 4;
+pub(super) const GRANULE_WORDS: usize = GRANULE_BYTES as usize / 4;
 
 const fn word_of(address: u64) -> usize {
     (address % PAGE_BYTES / GRANULE_BYTES) as usize * GRANULE_WORDS

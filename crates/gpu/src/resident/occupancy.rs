@@ -41,7 +41,7 @@ pub struct Resources {
     pub warps: u32,
     /// Registers.
     pub registers: u32,
-    /// Bytes of shared memory.
+    /// Bytes of shared memory, with those that the system takes for a CTA.
     pub shared_bytes: u32,
     /// CTA slots.
     pub ctas: u32,
@@ -52,7 +52,10 @@ impl Resources {
     pub fn of_cta(sm: &SmConfig, shape: &LaunchShape) -> Self {
         let unit = sm.register_allocation_unit.max(1);
         let per_warp = (shape.registers_per_thread * kit::WARP_LANES as u32).next_multiple_of(unit);
-        Self { warps: shape.warps(), registers: per_warp * shape.warps(), shared_bytes: shape.shared_bytes, ctas: 1 }
+        let shared_bytes = shape.shared_bytes.saturating_add(sm.reserved_shared_bytes_per_cta.unwrap_or(0));
+        let unit = sm.shared_allocation_unit.unwrap_or(1).max(1);
+        let shared_bytes = shared_bytes.checked_next_multiple_of(unit).unwrap_or(u32::MAX);
+        Self { warps: shape.warps(), registers: per_warp * shape.warps(), shared_bytes, ctas: 1 }
     }
 
     /// What an empty SM has.

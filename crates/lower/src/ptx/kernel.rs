@@ -197,6 +197,7 @@ impl KernelBuilder<'_> {
             machine: None,
             params,
             static_shared: self.shared_bytes,
+            reserved_shared: 0,
             shared_symbols: self.shared_symbols,
             registers,
             allocation,

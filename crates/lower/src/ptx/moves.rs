@@ -72,13 +72,13 @@ impl FunctionLowering<'_, '_> {
             }
             "slct" => {
                 let types = m.types();
-                m.ignore(&["ftz"]);
                 let [ty, by] = types[..] else { return Err(self.problem(format!("`{}` needs two types", m.text()))) };
-                let op = if by == Type::F32 {
-                    by_bits(ty, [Int3::Slct16F32, Int3::Slct32F32, Int3::Slct64F32])
-                } else {
-                    by_bits(ty, [Int3::Slct16S32, Int3::Slct32S32, Int3::Slct64S32])
+                let by_type = match (by, m.has("ftz")) {
+                    (Type::F32, false) => [Int3::Slct16F32, Int3::Slct32F32, Int3::Slct64F32],
+                    (Type::F32, true) => [Int3::Slct16F32Ftz, Int3::Slct32F32Ftz, Int3::Slct64F32Ftz],
+                    _ => [Int3::Slct16S32, Int3::Slct32S32, Int3::Slct64S32],
                 };
+                let op = by_bits(ty, by_type);
                 let op = self.need(op, m)?;
                 self.expect(o, 4)?;
                 let [a, b] = self.srcs(&o[1..3], ty)?;

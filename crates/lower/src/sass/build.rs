@@ -60,7 +60,7 @@ pub(super) fn lower<'a>(
     lines: &LineTables,
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
-    let insts = linked.decode(cubin, layout)?;
+    let insts = linked.decode(cubin, layout, lines)?;
     let unknown = layout.unknown(&linked.functions().collect::<Vec<_>>(), &insts);
     if !unknown.is_empty() {
         return Err(unknown);
@@ -276,6 +276,7 @@ impl Builder<'_> {
             numbers: HashMap::new(),
             params: params.collect(),
             static_shared: function.shared_bytes.min(1 << 20) as u32,
+            reserved_shared: function.reserved_shared_bytes.min(1 << 20) as u32,
             shared_symbols: Vec::new(),
             local_bytes: self.stack_bytes,
             registers,

@@ -20,6 +20,8 @@ const KIND_CONVERGED: u64 = 3;
 pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     match inst.row.op {
+        // Grids of a stream run one after another: there is nothing to wait for.
+        SassOp::AcqBulk | SassOp::PreExit | SassOp::FenceViewAsync => {}
         SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::ErrBar | SassOp::CgaErrBar => {}
         SassOp::Bra => branch(b, inst, &operands)?,
         SassOp::Call | SassOp::Brx | SassOp::BrxU | SassOp::Ret => jump(b, inst, &operands)?,

@@ -7,7 +7,19 @@
 use super::module::Layout;
 use exec::kernel::RuntimeFunction;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
+use sass::elf::lines::{LineEntry, LineTables};
 use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
+
+/// What may run where an instruction of a known name is not supported.
+const HINT: &str = "  hint: the kernel's PTX or its machine code for another architecture may run, if the file has them: \
+                    --isa ptx, or a GPU of another architecture";
+
+/// `, k.cu:7` for the source of an instruction, if the cubin has line tables.
+fn source(lines: &LineTables, function: &str, offset: u64) -> String {
+    let entry = lines.function(function).and_then(|of| of.source_at(offset));
+    let file = |entry: LineEntry| lines.files.get(entry.file? as usize).map(|file| (file, entry.line));
+    entry.and_then(file).map_or(String::new(), |(file, line)| format!(", {file}:{line}"))
+}
 
 /// Bits of a jump's target, in words of four bytes; since Hopper the lowest bits are separate.
 const TARGET_BITS: u32 = 48;
@@ -101,7 +113,7 @@ impl<'a> Linked<'a> {
     ///
     /// # Errors
     /// Everything that is not known, one line each.
-    pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout) -> Result<Vec<SassInst>, Vec<String>> {
+    pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout, lines: &LineTables) -> Result<Vec<SassInst>, Vec<String>> {
         let (mut insts, mut problems) = (Vec::new(), Vec::new());
         for &(base, function) in &self.parts {
             let mut code = function.code.to_vec();
@@ -121,9 +133,14 @@ impl<'a> Linked<'a> {
             for (address, word) in (base..).step_by(INSTRUCTION_BYTES as usize).zip(words) {
                 match decode(u128::from_le_bytes(*word), address, cubin.sm) {
                     Ok(inst) => insts.push(inst),
-                    Err(e) => problems.push(format!("  {address:04x}: {e}")),
+                    Err(e) => {
+                        problems.push(format!("  {address:04x}: {e}{}", source(lines, function.name, address - base)))
+                    }
                 }
             }
+        }
+        if problems.iter().any(|problem| problem.contains("is not supported on sm_")) {
+            problems.push(HINT.into());
         }
         if problems.is_empty() { Ok(insts) } else { Err(problems) }
     }

@@ -143,7 +143,7 @@ pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
         Some(3) => (2, 1, true),
         Some(4) => (4, 1, false),
         Some(5) => (4, 2, false),
-        Some(6) => (4, 4, false),
+        Some(6 | 7) => (4, 4, false),
         _ => return Err("its size is unknown".into()),
     };
     Ok((Format { bytes, count, signed, register_bits: 32 }, u16::from(count)))

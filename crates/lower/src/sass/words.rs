@@ -25,6 +25,7 @@ pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<
         registers,
         barriers: 0,
         shared_bytes: 0,
+        reserved_shared_bytes: 0,
         frame_bytes: 0,
         min_stack_bytes: 256,
         max_threads: None,

@@ -7,6 +7,7 @@
 //! assert_eq!(inst.control_bits().stall_cycles, 2);
 //! ```
 
+pub mod names;
 pub mod op;
 pub mod operand;
 mod print;
@@ -29,7 +30,7 @@ pub const INSTRUCTION_BYTES: u64 = 16;
 #[allow(missing_docs, reason = "the names say it")]
 pub enum DecodeError {
     /// No row of the table matches the word.
-    #[error("opcode {code:#05x} is not known on sm_{sm}{} ({word:#034x})", others(known))]
+    #[error("{} on sm_{sm}{} ({word:#034x})", unknown(*code, *sm), others(known))]
     UnknownOpcode {
         /// Bits 0 to 11.
         code: u16,
@@ -39,7 +40,7 @@ pub enum DecodeError {
         known: Option<(SassOp, (u8, u8))>,
     },
     /// A modifier has a reserved value.
-    #[error("{op}: field \"{field}\" has the reserved value {value} ({word:#034x})")]
+    #[error("{op}: field \"{field}\" has the {} ({word:#034x})", reserved(op.name(), field, *value))]
     Reserved {
         op: SassOp,
         /// Name of the modifier.
@@ -47,6 +48,22 @@ pub enum DecodeError {
         value: u64,
         word: u128,
     },
+}
+
+/// Names the instruction, if it is one that is known but not executed.
+fn unknown(code: u16, sm: u8) -> String {
+    match names::of(code, sm) {
+        Some((name, what)) => format!("{name} ({what}, opcode {code:#05x}) is not supported"),
+        None => format!("opcode {code:#05x} is not known"),
+    }
+}
+
+/// Names the value of a field, if it is known what it means.
+fn reserved(op: &str, field: &str, value: u64) -> String {
+    match names::reserved(op, field, value) {
+        Some(what) => format!("value {value} ({what}), which is not supported"),
+        None => format!("reserved value {value}"),
+    }
 }
 
 /// Names the instruction that has the opcode on other architectures.

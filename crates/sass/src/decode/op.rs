@@ -23,12 +23,13 @@ macro_rules! ops {
 }
 
 ops! {
-    Atom "ATOM", AtomG "ATOMG", AtomGCas "ATOMG", AtomCas "ATOM", AtomS "ATOMS", AtomSCas "ATOMS",
+    AcqBulk "ACQBULK", Atom "ATOM", AtomG "ATOMG", AtomGCas "ATOMG", AtomCas "ATOM", AtomS "ATOMS", AtomSCas "ATOMS",
     AtomSPopcInc "ATOMS.POPC.INC", ArriveS "ARRIVES.LDGSTSBAR.64", AtomSArrive "ATOMS.ARRIVE.64",
     B2R "B2R.RESULT", BMma "BMMA", Bpt "BPT", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX", BrxU "BRXU",
     BSsy "BSSY", BSync "BSYNC", Call "CALL", Cctl "CCTL", CgaErrBar "CGAERRBAR", Cs2R "CS2R",
     DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMma "DMMA", DMul "DMUL", DSetP "DSETP", Elect "ELECT",
     EndCollective "ENDCOLLECTIVE", ErrBar "ERRBAR", Exit "EXIT",
+    FenceViewAsync "FENCE.VIEW.ASYNC",
     F2F "F2F", F2Fp "F2FP", F2FpBytes "F2FP", F2FpHalves "F2FP", F2FpBytesOfHalves "F2FP", F2I "F2I", F2Ip "F2IP", FAdd "FADD", FChk "FCHK", FFma "FFMA", Flo "FLO", FMnMx "FMNMX",
     FMul "FMUL", FRnd "FRND", FSel "FSEL", FSet "FSET.BF", FSetP "FSETP",
     HAdd2 "HADD2", HAdd2Bf16 "HADD2.BF16_V2", HMul2Bf16 "HMUL2.BF16_V2", HFma2Bf16 "HFMA2.BF16_V2", HMnMx2Bf16 "HMNMX2.BF16_V2", HFma2 "HFMA2", HFma2Mma "HFMA2.MMA", HFma2MmaBf16 "HFMA2.MMA.BF16_V2", HMma "HMMA", HMnMx2 "HMNMX2", HMul2 "HMUL2", HSet2 "HSET2", HSet2Bf16 "HSET2.BF16_V2", HSetP2 "HSETP2", HSetP2Bf16 "HSETP2.BF16_V2",
@@ -37,7 +38,7 @@ ops! {
     Kill "KILL",
     Ld "LD", LdC "LDC", LdG "LDG", LdGDepBar "LDGDEPBAR", LdGSts "LDGSTS", LdL "LDL", LdS "LDS", LdSm "LDSM",
     Lea "LEA", Lepc "LEPC", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
-    NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", Prmt "PRMT",
+    NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", PreExit "PREEXIT", Prmt "PRMT",
     QMma "QMMA", QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
     Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",
     UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",

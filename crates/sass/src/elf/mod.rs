@@ -131,8 +131,11 @@ pub struct ElfFunction<'a> {
     pub registers: u32,
     /// Number of CTA barriers used.
     pub barriers: u8,
-    /// Static shared memory of a CTA in bytes. On Hopper the system uses the first 1,024.
+    /// Static shared memory of a CTA in bytes.
     pub shared_bytes: u64,
+    /// Bytes of shared memory before it that the system uses: on Hopper 1,024, which the section has too. Addresses of
+    /// the code count from the first of them.
+    pub reserved_shared_bytes: u64,
     /// Stack frame of a thread in bytes.
     pub frame_bytes: u32,
     /// Minimum stack of a thread in bytes, including calls.

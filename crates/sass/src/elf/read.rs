@@ -15,6 +15,8 @@ const MANAGED: u8 = 4;
 const ENTRY: u8 = 0x10;
 const REL: u32 = 9;
 const RELA: u32 = 4;
+/// Shared memory of a CTA that the system uses on Hopper (CUDA C++ Programming Guide, compute capability 9.0).
+const RESERVED_SHARED_BYTES: u64 = 1024;
 
 impl<'a> Cubin<'a> {
     /// Reads a cubin. An error says at which byte it is damaged.
@@ -36,7 +38,9 @@ impl<'a> Cubin<'a> {
             } else if let Some(index) = owner(".nv.info.") {
                 own_attributes(&mut functions[index], section)?;
             } else if let Some(index) = owner(".nv.shared.") {
-                functions[index].shared_bytes = section.size;
+                let reserved = if sm >= 90 { section.size.min(RESERVED_SHARED_BYTES) } else { 0 };
+                functions[index].reserved_shared_bytes = reserved;
+                functions[index].shared_bytes = section.size - reserved;
             } else if let Some((bank, rest)) = constant_bank(name) {
                 let bank = ConstantBank { bank, data: section.data.data() };
                 match by_name.get(rest) {
@@ -110,6 +114,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
             registers: section.info >> 24,
             barriers: (section.flags >> 20 & 0x7f) as u8,
             shared_bytes: 0,
+            reserved_shared_bytes: 0,
             frame_bytes: 0,
             min_stack_bytes: 0,
             max_threads: None,

@@ -375,6 +375,17 @@ pub(super) const ROWS: &[Row] = &[
         ],
         "waits until a scoreboard counts at most a number, and others zero",
     ),
+    row(SassOp::AcqBulk, 0x2e, &[4], &[], &[], "waits for the grids that this one depends on").sm(90, 90),
+    row(SassOp::PreExit, 0x2d, &[4], &[], &[], "lets the grids start that depend on this one").sm(90, 90),
+    row(
+        SassOp::FenceViewAsync,
+        0x1c6,
+        &[1],
+        &[modifier("space", bits(72, 2), &[".S", ".G", RESERVED, RESERVED])],
+        &[],
+        "orders accesses by instructions and by copy engines",
+    )
+    .sm(90, 90),
     row(SassOp::LdGDepBar, 0x1af, &[4], &[], &[], "closes a group of asynchronous copies").sm(80, 90),
     row(
         SassOp::MemBar,

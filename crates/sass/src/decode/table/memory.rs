@@ -6,6 +6,8 @@ use crate::decode::row::{Address, Width, row};
 
 const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
 pub(super) const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
+/// Volta and Turing: 16 bytes of global and generic memory have a second form, which ptxas takes for uniform addresses.
+const SIZE_70: Mod = modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", ".U.128"]);
 /// Loads of 16 bytes from shared memory or constants.
 const WIDE_ADDRESS: Mod = flag("wide address", 72, &["", ".E"]);
 pub(super) const EVICT: Mod =
@@ -152,7 +154,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::LdG,
         0x181,
         &[1],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[PDST, DST, at(PLAIN)],
         "d = global memory",
     )
@@ -161,7 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::LdG,
         0x181,
         &[1],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[PDST, DST, at(PLAIN), P64],
         "d = global memory",
     )
@@ -170,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::LdG,
         0x181,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[PDST, DST, at(U32), P64],
         "d = global memory, uniform register added",
     )
@@ -190,7 +192,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::StG,
         0x186,
         &[1],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(PLAIN), DATA],
         "global memory = b",
     )
@@ -199,7 +201,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::StG,
         0x186,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(U64), DATA],
         "global memory = b, uniform register added",
     )
@@ -249,7 +251,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Ld,
         0x180,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[P_ZD, DST, at(GENERIC), P64],
         "d = generic memory",
     )
@@ -269,7 +271,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::St,
         0x185,
         &[1],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(GENERIC), DATA_64],
         "generic memory = b",
     )
@@ -559,7 +561,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::St,
         0x185,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(U64), DATA],
         "generic memory = b, uniform register added",
     )
@@ -569,7 +571,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Ld,
         0x180,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[P_ZD, DST, at(U32), P64],
         "d = generic memory, uniform register added",
     )

@@ -1,0 +1,35 @@
+//! Instructions that are known by name and not decoded, for messages: bits 0 to 11, first and last architecture, name,
+//! what it is for. Names: nvdisasm 11.8 of words with these bits.
+
+/// Name and purpose of the instruction with this opcode; `None` if it is not in the table.
+pub fn of(code: u16, sm: u8) -> Option<(&'static str, &'static str)> {
+    let row = ROWS.iter().find(|row| row.0 == code && (row.1..=row.2).contains(&sm))?;
+    Some((row.3, row.4))
+}
+
+/// The table.
+pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
+    (0x9c7, 90, 90, "UCGABAR_ARV", CLUSTER),
+    (0xdc7, 90, 90, "UCGABAR_WAIT", CLUSTER),
+    (0x5b2, 90, 90, "SYNCS", ASYNC_BARRIER),
+    (0x5a7, 90, 90, "SYNCS", ASYNC_BARRIER),
+    (0x9a7, 90, 90, "SYNCS.ARRIVE", ASYNC_BARRIER),
+    (0x3ba, 90, 90, "UBLKCP", BULK_COPY),
+    (0x5b4, 90, 90, "UTMALDG", TENSOR_COPY),
+    (0x844, 90, 90, "STSM", "store of matrices to shared memory"),
+];
+
+/// What a value of a field means that decoding refuses; `None` if it is not known.
+pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
+    Some(match (op, field, value) {
+        ("HMMA", "shape", 3) => "HMMA.SP: multiplication of sparse matrices",
+        ("ATOMG" | "ATOM", "type", 4) => "an atomic access to 128 bits",
+        ("RED" | "REDG" | "ATOMG", "type", 11 | 14) => "an atomic access to a vector of floating-point numbers",
+        _ => return None,
+    })
+}
+
+const CLUSTER: &str = "barrier of a cluster";
+const ASYNC_BARRIER: &str = "barrier in shared memory that counts transactions";
+const BULK_COPY: &str = "bulk copy";
+const TENSOR_COPY: &str = "copy of a tensor";
