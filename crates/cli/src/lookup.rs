@@ -312,6 +312,22 @@ fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     Ok(Job::Trace { path: path.into(), concurrent_streams: input.concurrent_streams })
 }
 
+/// Whether a file is what Accel-Sim's tracer writes and its post-processing reads: the list `kernelslist` of copies and
+/// files `.trace`, or one of these. Post-processing sorts the instructions of a kernel by CTA and warp.
+fn is_tracer_output(path: &Path) -> bool {
+    let (list, kernel) = (path.file_stem().is_some_and(|stem| stem == "kernelslist"), path.extension());
+    if kernel.is_some_and(|extension| extension == "trace") {
+        return true;
+    }
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    let mut head = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut std::io::Read::take(file, 4096), &mut head);
+    let head = String::from_utf8_lossy(&head);
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    let raw = |line: &str| line.starts_with("MemcpyHtoD,") || line.trim_end().ends_with(".trace");
+    lines.next().is_some_and(raw) || list && lines.any(raw)
+}
+
 fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     let name = &*path.to_string_lossy();
     let refuse = |why: String| Err(Failure::bad_input(format!("`{name}`: {why}")));
@@ -329,6 +345,14 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             return refuse(format!("is a directory without a trace ({}); give a launch file (.toml)", lab::LIST_FILE));
         }
         Ok(_) => {}
+    }
+    if is_tracer_output(path) {
+        return refuse(
+            "is the output of Accel-Sim's tracer before post-processing, whose instructions are in the order of the GPU; \
+             run the tracer's `post-traces-processing` on the list, which writes kernelslist.g and the .traceg files \
+             that it names, and give that list"
+                .to_owned(),
+        );
     }
     if name.contains(".traceg") {
         return refuse(format!("is the trace of one kernel; give the list that names it ({})", lab::LIST_FILE));
@@ -372,6 +396,23 @@ pub fn is_program(named: &Path) -> bool {
 mod tests {
     use super::*;
     use workloads::Size;
+
+    #[test]
+    fn output_of_the_tracer_is_recognised() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text, raw) in [
+            ("kernelslist", "MemcpyHtoD,0x00007fb0fc400000,200000\nkernel-1.trace\n", true),
+            ("list", "\nkernel-1.trace\n", true),
+            ("kernel-1.trace", "-kernel name = k\n", true),
+            ("launch.toml", "module = \"k.ptx\"\n", false),
+            ("empty", "", false),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(is_tracer_output(&path), raw, "{name}");
+        }
+        assert!(!is_tracer_output(folder.path()));
+    }
 
     #[test]
     fn assignments() {

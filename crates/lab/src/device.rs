@@ -219,6 +219,7 @@ impl<'m> SimulatedDevice<'m> {
         let slot = self.next_slot;
         let options = LowerOptions {
             slot,
+            gpu_sm: Some(self.setup().gpu.sm_version),
             any_architecture: self.setup().any_architecture,
             registers: self.setup().registers.on(&self.setup().gpu),
             stack_bytes: self.setup().stack_bytes.or(self.stack_bytes),
@@ -227,6 +228,9 @@ impl<'m> SimulatedDevice<'m> {
         };
         let loaded = match source.code {
             ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::BundledPtx(text) => {
+                lower::load(source.name, text, LowerOptions { any_architecture: true, ..options })
+            }
             ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;

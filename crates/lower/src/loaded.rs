@@ -36,7 +36,10 @@ pub struct LowerOptions {
     pub registers_per_thread: Option<u32>,
     /// Register allocation of PTX.
     pub registers: Registers,
-    /// Loads machine code of another architecture than the GPU's.
+    /// Architecture of the GPU, such as 75. PTX for a newer one is refused; not if it is `None` or older than sm_35,
+    /// for which no compiler of today makes PTX.
+    pub gpu_sm: Option<u32>,
+    /// Loads code of another architecture than the GPU's.
     pub any_architecture: bool,
     /// Stack of a thread in bytes for machine code that does not bound it (recursion, calls through
     /// pointers); 1 KiB if `None`. PTX takes what it needs.

@@ -21,6 +21,7 @@ mod kernels;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod old_ptx;
 mod operands;
 mod parameters;
 mod ptx_page;

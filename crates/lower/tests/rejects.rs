@@ -203,3 +203,25 @@ fn a_kernel_parameter_in_a_register_is_refused() {
     };
     assert!(error.contains("a parameter of a kernel is not in the state space `.param`"), "{error}");
 }
+
+/// PTX for a newer target than the GPU, or for the features of another one, is refused, as by drivers.
+#[test]
+fn ptx_of_a_newer_target_is_refused() {
+    let load_for = |target: &str, gpu_sm: Option<u32>, any_architecture: bool| {
+        let text = format!(".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n");
+        load("m.ptx", &text, LowerOptions { gpu_sm, any_architecture, ..LowerOptions::default() })
+    };
+    let refused = load_for("sm_90", Some(75), false).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "m.ptx: it is PTX for sm_90, which an sm_75 does not run; choose a GPU of sm_90 or newer, compile it for compute_75, or allow any architecture (--any-architecture)"
+    );
+    for (target, gpu, takes) in
+        [("sm_75", 75, true), ("sm_52", 90, true), ("sm_80", 75, false), ("sm_90a", 90, true), ("sm_86", 80, false)]
+    {
+        assert_eq!(load_for(target, Some(gpu), false).is_ok(), takes, "{target} on sm_{gpu}");
+        assert!(load_for(target, Some(gpu), true).is_ok());
+    }
+    // No compiler of today makes PTX that an sm_20 would take.
+    assert!(load_for("sm_70", Some(20), false).is_ok() && load_for("sm_90", None, false).is_ok());
+}

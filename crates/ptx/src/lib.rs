@@ -44,8 +44,8 @@
 //! ```
 //!
 //! # What is accepted
-//! The text of PTX ISA 3.x to 8.x for sm_20 to sm_90, as nvcc, NVRTC, clang and Triton emit it, and most PTX
-//! written by hand:
+//! The text of PTX ISA 1.x to 8.x for sm_10 to sm_90, as nvcc, NVRTC, clang and Triton emit it, and most PTX
+//! written by hand. The tree has the modifiers that old versions and targets imply (`parser/dialect.rs`):
 //! 1. Modules: `.version`, `.target`, `.address_size`, `.file`, `.section`, `.pragma`, `.alias`.
 //! 2. Variables of all state spaces and types, with alignment, vectors, arrays (several
 //!    dimensions, first one open), `name<n>` rows, `.attribute`, linkage, and initialisers with

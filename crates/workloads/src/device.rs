@@ -24,6 +24,8 @@ pub struct ModuleId(pub u32);
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ModuleCode<'a> {
     Ptx(&'a str),
+    /// PTX of a bundled workload: it runs on every GPU, whatever its target, so that workloads can be compared.
+    BundledPtx(&'a str),
     /// A cubin or fatbin.
     Binary(&'a [u8]),
 }

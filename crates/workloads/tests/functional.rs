@@ -186,7 +186,7 @@ workloads_run_right! {
 fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
     let binary = workload.module.cubins().find(|&(of, _)| of == sm);
-    let code = binary.map_or(ModuleCode::Ptx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
+    let code = binary.map_or(ModuleCode::BundledPtx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
     let mut device = functional_of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);
@@ -247,7 +247,7 @@ fn example_launch_files() {
 fn shared_memory_as_recorded() {
     for workload in ALL {
         let mut device = functional();
-        let source = ModuleSource { name: workload.name, code: ModuleCode::Ptx(workload.module.ptx) };
+        let source = ModuleSource { name: workload.name, code: ModuleCode::BundledPtx(workload.module.ptx) };
         let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
         for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
             let kernel = device.kernel(module, name).unwrap();

@@ -87,7 +87,7 @@ impl<R: Runs> Device for Host<R> {
         let slot = self.modules.iter().fold(0, |slot, module| module.next_slot(slot));
         let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
         let loaded = match source.code {
-            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::Ptx(text) | ModuleCode::BundledPtx(text) => lower::load(source.name, text, options),
             ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.sm_version(), options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;

@@ -39,7 +39,7 @@ pub struct Args {
     /// Only this kernel; the plain name of a mangled C++ one is enough
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Show the code that a GPU of this architecture runs, such as 75 [default: the newest cubin of the file]
+    /// Show the code that a GPU of this architecture runs, such as 75 [default: the newest cubin of the file that can be read]
     #[arg(long, value_name = "NUMBER", value_parser = architecture)]
     sm: Option<u32>,
     /// Maximum number of registers per thread to allocate to kernels of PTX

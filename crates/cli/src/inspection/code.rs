@@ -140,8 +140,9 @@ pub enum Contents<'a> {
 pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents<'_>), String> {
     let problem = |e: ElfError| e.to_string();
     let containers = fatbin::containers(file).map_err(problem)?;
-    // Without an architecture, that of the newest cubin of the file, for all of it.
-    let newest = containers.iter().flatten().filter(|e| e.kind == Kind::Cubin).map(|e| e.sm).max();
+    // Without an architecture, that of the newest cubin of the file that can be read, for all of it.
+    let cubins = || containers.iter().flatten().filter(|e| e.kind == Kind::Cubin).map(|e| e.sm);
+    let newest = cubins().filter(|sm| sass::elf::KNOWN.contains(sm)).max().or_else(|| cubins().max());
     let wanted = sm.or(newest).unwrap_or(u32::MAX);
     let mut shown: Vec<&Entry<'_>> = containers.iter().filter_map(|c| fatbin::select_code(c, wanted)).collect();
     let Some(kind) = [Kind::Cubin, Kind::Ptx].into_iter().find(|kind| shown.iter().any(|e| e.kind == *kind)) else {

@@ -90,7 +90,8 @@ impl Driver {
     pub fn link_complete(&mut self, link: u64) -> Result<(u64, u64)> {
         if self.linkers.get(link)?.image.is_none() {
             let inputs = self.linkers.get(link)?.inputs.clone();
-            let contents = match merge(inputs) {
+            let (_, device) = self.place_here()?;
+            let contents = match merge(inputs, self.devices[device].setup.gpu.sm_version) {
                 Ok(contents) => contents,
                 Err(problem) => return self.link_problem(link, &problem, Error::INVALID_IMAGE),
             };
@@ -155,8 +156,8 @@ impl Driver {
     }
 }
 
-/// The contents of the image of some inputs.
-fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
+/// The contents of the image of some inputs, for a GPU of architecture `sm`.
+fn merge(mut inputs: Vec<Input>, sm: u32) -> std::result::Result<Vec<u8>, String> {
     match (inputs.len(), inputs.pop()) {
         (_, None) => return Err("there is nothing to link".to_owned()),
         (1, Some(Input::Binary(data))) => return Ok(data),
@@ -167,7 +168,7 @@ fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
     for input in inputs {
         let Text { name, module, text } = match input {
             Input::Ptx(text) => *text,
-            Input::Binary(data) => *ptx_of(&data)?,
+            Input::Binary(data) => *ptx_of(&data, sm)?,
         };
         modules.push((name, module));
         only = Some(text).filter(|_| modules.len() == 1);
@@ -177,11 +178,12 @@ fn merge(mut inputs: Vec<Input>) -> std::result::Result<Vec<u8>, String> {
     Ok(only.unwrap_or(linked).into_bytes())
 }
 
-/// The PTX of a fat binary.
-fn ptx_of(data: &[u8]) -> std::result::Result<Box<Text>, String> {
+/// The newest PTX of a fat binary that a GPU of architecture `sm` takes.
+fn ptx_of(data: &[u8], sm: u32) -> std::result::Result<Box<Text>, String> {
     let problem = || "machine code cannot be linked with other inputs; pass PTX".to_owned();
     let entries = sass::fatbin::entries(data).map_err(|_| problem())?;
-    let entry = entries.iter().filter(|entry| entry.kind == sass::fatbin::Kind::Ptx).max_by_key(|entry| entry.sm);
+    let taken = |entry: &&sass::fatbin::Entry<'_>| entry.kind == sass::fatbin::Kind::Ptx && entry.sm <= sm;
+    let entry = entries.iter().filter(taken).max_by_key(|entry| entry.sm);
     let text = entry.ok_or_else(problem)?.extract().map_err(|error| error.to_string())?;
     parse("fat binary", String::from_utf8_lossy(&text).into_owned())
 }

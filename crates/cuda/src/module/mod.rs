@@ -153,7 +153,7 @@ impl Driver {
             self.last_problem = problem.to_string();
             self.host.message(&self.last_problem);
             match (problem, code) {
-                (DeviceError::Module(_), ModuleCode::Ptx(_)) => Error::INVALID_PTX,
+                (DeviceError::Module(_), ModuleCode::Ptx(_) | ModuleCode::BundledPtx(_)) => Error::INVALID_PTX,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) => Error::INVALID_IMAGE,
                 _ => Error::OUT_OF_MEMORY,

@@ -72,7 +72,8 @@ impl FunctionLowering<'_, '_> {
                 (self.immediate(*value, ty, o[1].span)?, ty.bits().max(32))
             }
             _ => {
-                let r = self.any_register(&o[1])?;
+                let special = self.special_source(&o[1]);
+                let r = special.map_or_else(|| self.any_register(&o[1]), Ok)?;
                 (r.reg, r.ty.bits())
             }
         };

@@ -44,7 +44,8 @@ impl FunctionLowering<'_, '_> {
         let handle = self.src(object, Type::B64)?;
         let parts = self.parts(at);
         let count = shape.coordinates();
-        if parts.len() < count || parts.len() > count.next_power_of_two() {
+        // Old PTX writes four coordinates for all shapes.
+        if parts.len() < count || parts.len() > count.next_power_of_two() && parts.len() != 4 {
             return Err(self.problem(format!(
                 "{} expected here, not {}",
                 kit::text::counted(count as u64, "coordinate"),

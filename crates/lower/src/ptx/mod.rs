@@ -45,6 +45,9 @@ use std::sync::Arc;
 /// none, errors at module level. A correct kernel that cannot run is no error: it is in [`Loaded::rejected`].
 pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let mut parsed = ptx::parse(name, text);
+    if let Some(why) = other_target(&parsed.module, options) {
+        return Err(Box::new(LoadError::of_binary(format!("{name}: {why}"))));
+    }
     if !parsed.has_errors() {
         parsed.diagnostics.append(ptx::check(&parsed.module));
     }
@@ -54,4 +57,21 @@ pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result
     let remarks = parsed.diagnostics.render(&parsed.source, Severity::Note);
     let loaded = module::lower(&parsed.module, &Arc::new(parsed.source), options)?;
     Ok(Loaded { remarks, ..loaded })
+}
+
+/// The oldest architecture for which CUDA 11.8 makes PTX.
+const OLDEST_COMPILED: u32 = 35;
+
+/// Why the GPU does not run PTX of the module's target, if so. Features of `sm_90a` are in no other architecture.
+fn other_target(module: &ptx::ast::Module, options: LowerOptions) -> Option<String> {
+    let gpu = options.gpu_sm.filter(|&sm| sm >= OLDEST_COMPILED && !options.any_architecture)?;
+    let (target, sm) = (module.name(*module.target.first()?), module.target_sm()?);
+    let own = target.ends_with('a');
+    if sm < gpu && !own || sm == gpu {
+        return None;
+    }
+    let older = if own { "" } else { " or newer" };
+    Some(format!(
+        "it is PTX for {target}, which an sm_{gpu} does not run; choose a GPU of sm_{sm}{older}, compile it for compute_{gpu}, or allow any architecture (--any-architecture)"
+    ))
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Message for samplers at module level.
 const NO_SAMPLERS: &str = "samplers apart from their textures are not executable";
-/// Message for `.tex`, which PTX replaced by `.global .texref`.
-const NO_TEX: &str = "the state space `.tex` is not executable: declare a `.global .texref`";
+/// Size of a texture or surface reference: a handle. `.tex .u32` declares one, too.
+const REFERENCE_BYTES: u64 = 8;
 
 const TOO_LARGE: &str = "the module's variables take more than 4 GiB";
 
@@ -123,7 +123,7 @@ impl<'a> ModuleScope<'a> {
             let constant = v.space == StateSpace::Const;
             let bytes = v.bytes().filter(|&b| b < MOST_VARIABLE_BYTES);
             let entry = match v.space {
-                StateSpace::Global | StateSpace::Const => {
+                StateSpace::Global | StateSpace::Const | StateSpace::Tex => {
                     let known = matches!(self.names.get(&name), Some(ModuleName::Device { .. }));
                     if known {
                         continue;
@@ -135,12 +135,15 @@ impl<'a> ModuleScope<'a> {
                     if v.ty == ptx::Type::Samplerref {
                         ModuleName::Unusable(NO_SAMPLERS)
                     } else {
+                        // `.tex` is the form of PTX 1.x of `.global .texref`.
+                        let texture = v.ty == ptx::Type::Texref || v.space == StateSpace::Tex;
+                        let is_reference = texture || v.ty == ptx::Type::Surfref;
+                        let bytes = if is_reference { bytes.max(REFERENCE_BYTES) } else { bytes };
                         let address = place_after(&mut next, v, bytes);
-                        let is_reference = matches!(v.ty, ptx::Type::Texref | ptx::Type::Surfref);
                         let reference = is_reference.then_some(references.len());
                         placed.push(Placed { v, function: None, address, bytes, reference });
                         if is_reference {
-                            let (name, texture) = (self.ast.name(name).to_owned(), v.ty == ptx::Type::Texref);
+                            let name = self.ast.name(name).to_owned();
                             references.push(ImageReference { name, texture, address });
                             ModuleName::Reference(address)
                         } else {
@@ -149,7 +152,6 @@ impl<'a> ModuleScope<'a> {
                     }
                 }
                 StateSpace::Shared => ModuleName::Shared(index),
-                StateSpace::Tex => ModuleName::Unusable(NO_TEX),
                 _ => ModuleName::Unusable("a variable of this state space cannot be declared at module level"),
             };
             self.names.insert(name, entry);

@@ -129,7 +129,8 @@ impl FunctionLowering<'_, '_> {
             return Ok(Op::PredLogic(Combine::And, self.pred_dst(&o[0])?, [self.pred_src(&o[1])?, Pred::TRUE]));
         }
         let count = Self::vector_length(m);
-        match (self.vector_parts(&o[0]), self.vector_parts(&o[1])) {
+        let sources = self.vector_parts(&o[1]).or_else(|| self.special_parts(&o[1], count));
+        match (self.vector_parts(&o[0]), sources) {
             (Some(d), Some(s)) if d.len() == count && s.len() == count => return self.mov_vector(ty, &d, &s),
             _ if count > 1 => return Err(self.problem(format!("two vectors of {count} elements are needed here"))),
             (Some(_), Some(_)) => return Err(self.problem("a move of vectors needs `.v2` or `.v4`")),
@@ -182,6 +183,15 @@ impl FunctionLowering<'_, '_> {
         let last = moves.pop().ok_or_else(|| self.problem("operands are missing"))?;
         moves.into_iter().for_each(|op| self.push(op, "mov; an element of the vector".into()));
         Ok(last)
+    }
+
+    /// The elements of a special register that is a vector, such as `%tid` in `mov.v4.u32 v, %tid`.
+    fn special_parts(&self, o: &Operand, count: usize) -> Option<Vec<Operand>> {
+        let OperandKind::Name(name) = o.kind else { return None };
+        (count > 1 && self.special(o).is_some()).then(|| {
+            let element = |&c: &ptx::Component| Operand { kind: OperandKind::Component(name, c), span: o.span };
+            ptx::Component::ALL.iter().map(element).collect()
+        })
     }
 
     /// The special register that an operand names.

@@ -144,6 +144,9 @@ impl FunctionLowering<'_, '_> {
                     self.check_width(r, ty, o.span)?;
                     return if offset == 0 { Ok(r.reg) } else { self.register_plus(r, offset, o) };
                 }
+                if let Some(r) = self.special_source(o) {
+                    return Ok(r.reg);
+                }
                 if self.text(*name) == "WARP_SZ" {
                     return Ok(self.b.constant(32, ty.bits() > 32));
                 }
@@ -160,11 +163,24 @@ impl FunctionLowering<'_, '_> {
                 }
             }
             _ => {
+                if let Some(r) = self.special_source(o) {
+                    return Ok(r.reg);
+                }
                 let r = self.any_register(o)?;
                 self.check_width(r, ty, o.span)?;
                 Ok(r.reg)
             }
         }
+    }
+
+    /// A special register as a source of something else than a move of it: a separate instruction reads it.
+    pub fn special_source(&mut self, o: &Operand) -> Option<Register> {
+        let special = self.special(o)?;
+        let columns = u32::from(special.columns());
+        let reg = self.b.new_register(columns);
+        let text = format!("mov; {} of the next instruction", ptx::print_operand(self.b.scope.ast, o));
+        self.push(Op::Special(special, reg), text);
+        Some(Register { reg, ty: if columns == 2 { Type::U64 } else { Type::U32 } })
     }
 
     /// The handle of a texture or surface reference.

@@ -51,7 +51,7 @@ impl<'a> Linked<'a> {
                 if linked.address(name).is_some() {
                     continue;
                 }
-                if let Some(function) = cubin.functions.iter().find(|f| !f.is_kernel && f.name == name) {
+                if let Some(function) = cubin.device_function(name) {
                     linked.parts.push((linked.bytes, function));
                     linked.bytes += function.code.len() as u64;
                 } else if let Some(function) = RuntimeFunction::named(name) {

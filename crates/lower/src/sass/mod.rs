@@ -102,7 +102,7 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
         let contents = entry.extract().map_err(|e| fail(e.to_string()))?;
         let (name, options) = (format!("{name} (sm_{})", entry.sm), LowerOptions { slot, ..options });
         let loaded = match entry.kind {
-            Kind::Ptx => crate::load(&name, contents, options),
+            Kind::Ptx => crate::load(&name, contents, LowerOptions { gpu_sm: Some(sm_version), ..options }),
             _ => load_cubin(&name, &contents, options),
         }?;
         slot = loaded.next_slot(slot);

@@ -216,7 +216,7 @@ impl Layout {
             if let Some((_, owner)) = bank_of(relocation.section) {
                 self.addresses.push((owner.map(Into::into), relocation.symbol.into()));
             }
-            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol)
+            let is_function = cubin.device_function(relocation.symbol).is_some()
                 || self.symbol(relocation.symbol).is_none() && RuntimeFunction::named(relocation.symbol).is_some();
             if is_function && self.pointer(relocation.symbol).is_none() {
                 self.pointers.push(relocation.symbol.into());

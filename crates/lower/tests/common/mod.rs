@@ -95,7 +95,8 @@ pub fn run_with(
 /// Runs a launch.
 type Run<'a> = dyn Fn(&mut DeviceState, &Launch) -> Result<(), Box<Fault>> + 'a;
 
-fn run_kernel(
+/// Runs a kernel whose parameters all are a buffer of these words.
+pub fn run_kernel(
     loaded: &Loaded,
     kernel: &Arc<Kernel>,
     (grid, block): (u32, u32),

@@ -69,7 +69,10 @@ impl Instructions {
     }
 
     fn meets(&self, module: &Module, needs: Needs) -> bool {
-        module.version >= needs.version && needs.met_by_target(&self.target)
+        // The table has no older instructions apart from those of 1.4 and sm_20: earlier modules have their
+        // implied modifiers, and 64-bit arithmetic, which ptxas accepts for all targets.
+        let target = needs.sm <= 20 || needs.met_by_target(&self.target);
+        module.version.max((1, 4)) >= needs.version && target
     }
 
     fn too_new(&self, module: &Module, opcode: &Opcode, i: &Instruction, needs: Needs) -> Diagnostic {

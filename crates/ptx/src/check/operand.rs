@@ -241,11 +241,13 @@ impl Operands<'_> {
             OperandKind::Name(name) => match self.named(*name) {
                 Named::Register(register, vector) => vector == 1 && agrees(ty, register, wider),
                 Named::Unknown => true,
+                Named::Special(Some(register)) => self.is_moved() && agrees(ty, register, wider),
                 _ => false,
             },
             OperandKind::Component(name, _) | OperandKind::Offset(name, _) => match self.named(*name) {
                 Named::Register(register, _) => agrees(ty, register, wider),
                 Named::Unknown => true,
+                Named::Special(Some(register)) => self.is_moved() && agrees(ty, register, wider),
                 _ => false,
             },
             OperandKind::Immediate(value) => number && literal_agrees(*value, ty),
@@ -260,6 +262,11 @@ impl Operands<'_> {
             _ => "",
         };
         Err(format!("{}{literal}", registers(ty, wider)))
+    }
+
+    /// Whether sources may be special registers: of moves and, in vectors, of stores.
+    fn is_moved(&self) -> bool {
+        self.opcode.name() == "mov" || self.opcode.name() == "st" && vector_length(|v| self.opcode.has(v)) > 1
     }
 
     fn vector(&self, operand: &Operand, count: u8, ty: Type, wider: bool, spec: &Spec) -> Fit {

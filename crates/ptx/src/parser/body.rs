@@ -1,12 +1,13 @@
 //! Statements of a function's body.
 
-use super::{Parse, Parser, PendingLoc};
+use super::{Parse, Parser, PendingLoc, dialect};
 use crate::ast::{Block, Guard, Inlined, Instruction, Label, Loc, LocId, Statement, Targets};
 use crate::diag::Diagnostic;
 use crate::lexer::{Tok, Token};
 use crate::names::{OpcodeId, Sym};
 use crate::types::{Linkage, StateSpace};
 use kit::suggest;
+use std::borrow::Cow;
 
 /// Directives that can start a statement.
 const DIRECTIVES: &[&str] =
@@ -241,11 +242,11 @@ impl Parser<'_> {
             end = self.bump().end;
         }
         let text = &self.lexer.text[token.start as usize..end as usize];
-        if contiguous {
-            return self.module.opcodes.intern(text);
+        let text: Cow<'_, str> = if contiguous { text.into() } else { without_blanks(text).into() };
+        match dialect::with_implied(&text, self.module.version, self.module.target_sm()) {
+            Some(explicit) => self.module.opcodes.intern(&explicit),
+            None => self.module.opcodes.intern(&text),
         }
-        let joined = without_blanks(text);
-        self.module.opcodes.intern(&joined)
     }
 
     /// Operands and `;` after the opcode.

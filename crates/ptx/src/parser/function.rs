@@ -1,11 +1,11 @@
 //! Kernels, device functions, prototypes.
 
 use super::{Parse, Parser, PendingLoc};
-use crate::ast::{CallPrototype, Function, FunctionDirective, FunctionKind, Item, Variable};
+use crate::ast::{Block, CallPrototype, Function, FunctionDirective, FunctionKind, Item, Statement, Variable};
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::names::Sym;
-use crate::types::Linkage;
+use crate::types::{Linkage, StateSpace};
 use kit::suggest;
 
 /// Maximum number of kernels, functions and prototypes of a module.
@@ -23,14 +23,18 @@ impl Parser<'_> {
             self.error(span, "a kernel returns nothing");
         }
         let (name, name_span) = self.name("the function's name")?;
-        let params = self.parameters()?;
+        let mut params = self.parameters()?;
         directives.extend(self.function_directives()?);
         let span = self.since(start);
         let body = if self.at(Tok::LBrace) {
             self.loc = PendingLoc::None;
-            Some(self.block(true))
+            let mut body = self.block(true);
+            if kind == FunctionKind::Entry && self.module.version < PARAMETER_LISTS {
+                move_parameters(&mut body, &mut params);
+            }
+            Some(body)
         } else {
-            self.eat_prototype_end()?;
+            self.eat_prototype_end(kind)?;
             None
         };
         let function = Function { kind, linkage, name, returns, params, directives, body, name_span, span };
@@ -46,8 +50,10 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn eat_prototype_end(&mut self) -> Parse<()> {
-        if self.eat(Tok::Semi) {
+    /// Takes the `;` of a prototype. CUDA 3 and 4 leave it out after a `.func`, and ptxas accepts that in all versions.
+    fn eat_prototype_end(&mut self, kind: FunctionKind) -> Parse<()> {
+        let next_item = self.at(Tok::End) || self.at(Tok::Dot) && self.tok.starts_line;
+        if self.eat(Tok::Semi) || kind == FunctionKind::Func && next_item {
             return Ok(());
         }
         let message = format!("expected `{{` of the body or `;` of a prototype, found {}", self.found());
@@ -70,7 +76,8 @@ impl Parser<'_> {
     fn function_directives(&mut self) -> Parse<Vec<FunctionDirective>> {
         let mut directives = Vec::new();
         while self.at(Tok::Dot) {
-            if super::starts_item(self.dot_word()) {
+            let word = self.dot_word();
+            if word != "pragma" && super::module::DIRECTIVES.contains(&word) {
                 break;
             }
             directives.push(self.function_directive()?);
@@ -117,6 +124,19 @@ impl Parser<'_> {
         let directives = self.function_directives()?;
         self.end_statement("the prototype")?;
         Ok(CallPrototype { label, returns, params, directives, span: self.since(start) })
+    }
+}
+
+/// The version that introduced parameter lists of kernels. Before, parameters are declared in the body.
+const PARAMETER_LISTS: (u32, u32) = (1, 4);
+
+/// Moves the `.param` variables that a body declares to the parameters.
+fn move_parameters(body: &mut Block, params: &mut Vec<Variable>) {
+    for statement in std::mem::take(&mut body.statements) {
+        match statement {
+            Statement::Variable(v) if v.space == StateSpace::Param => params.push(v),
+            other => body.statements.push(other),
+        }
     }
 }
 

@@ -4,10 +4,12 @@
 //! - `variable`: declarations of variables, parameters and registers, initialisers.
 //! - `function`: headers and call prototypes.
 //! - `body`: statements.
+//! - `dialect`: modifiers that old versions of PTX imply.
 //! - `operand`: operands of instructions.
 //! - `number`: literals and constant expressions.
 
 mod body;
+mod dialect;
 mod function;
 mod input;
 mod module;

@@ -8,7 +8,8 @@ use crate::span::Span;
 use crate::types::{Linkage, StateSpace, Type};
 use kit::suggest;
 
-const DIRECTIVES: &[&str] = &[
+/// Directives that can start an item.
+pub(super) const DIRECTIVES: &[&str] = &[
     "version",
     "target",
     "address_size",
@@ -29,7 +30,7 @@ const DIRECTIVES: &[&str] = &[
 ];
 
 /// Major PTX ISA versions that this parser supports.
-const KNOWN_MAJOR: std::ops::RangeInclusive<u32> = 1..=8;
+const KNOWN_MAJOR: std::ops::RangeInclusive<u32> = 1..=9;
 
 impl Parser<'_> {
     /// Parses all items of a module.
@@ -176,7 +177,7 @@ impl Parser<'_> {
         } else if !KNOWN_MAJOR.contains(&version.0) {
             self.report(
                 Diagnostic::warning(span, format!("PTX version {text} is not known"))
-                    .hint("versions up to 8.x are; newer instructions may not be understood"),
+                    .hint("versions up to 9.x are; newer instructions may not be understood"),
             );
         }
         self.module.version = version;
@@ -193,10 +194,10 @@ impl Parser<'_> {
             }
         }
         match self.module.target_sm() {
-            Some(10..=90) => {}
+            Some(10..=121) => {}
             Some(_) => {
                 let span = self.since(start);
-                let hint = "sm_20 to sm_90 are; newer instructions may not be understood";
+                let hint = "sm_10 to sm_121 are; newer instructions may not be understood";
                 self.report(Diagnostic::warning(span, "this target is not known").hint(hint));
             }
             None => {

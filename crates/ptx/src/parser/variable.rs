@@ -136,6 +136,10 @@ impl Parser<'_> {
                 self.bump();
                 s.ptr = Some(Pointer { space: None, align: None });
             }
+            // Of parameters that nvcc 13 adds to kernels.
+            "hidden" => {
+                self.bump();
+            }
             "attribute" => {
                 self.bump();
                 s.attributes.extend(self.attribute()?);

@@ -11,6 +11,7 @@ mod read;
 mod relocation;
 mod sections;
 
+pub use read::KNOWN;
 pub use relocation::{Relocation, RelocationKind};
 pub use sections::{host_fatbin, is_cubin, is_elf};
 
@@ -108,6 +109,13 @@ impl<'a> Cubin<'a> {
     pub fn lines(&self) -> lines::LineTables {
         let names: Vec<&str> = self.functions.iter().map(|function| function.name).collect();
         lines::LineTables::read(&self.line_sections, &names)
+    }
+
+    /// The function `name` that cannot be launched; `None` if two translation units have local ones of this name,
+    /// since relocations name no other.
+    pub fn device_function(&self, name: &str) -> Option<&ElfFunction<'a>> {
+        let mut named = self.functions.iter().filter(|f| !f.is_kernel && f.name == name);
+        named.next().filter(|_| named.next().is_none())
     }
 
     /// The functions that can be launched.

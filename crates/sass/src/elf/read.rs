@@ -8,7 +8,7 @@ use super::{
 use std::collections::{HashMap, HashSet};
 
 /// Architectures whose instructions are decoded.
-const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
+pub const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
 /// `st_other` bit of a variable in managed memory.
 const MANAGED: u8 = 4;
 /// `st_other` bit of a symbol that can be launched.
@@ -96,14 +96,15 @@ fn constant_bank(name: &str) -> Option<(u8, &str)> {
 fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<ElfFunction<'a>>, ElfError> {
     let mut functions: Vec<ElfFunction> = Vec::new();
     let mut of_section: HashMap<usize, usize> = HashMap::new();
-    let mut names = HashSet::new();
+    // Local functions of two translation units may have the same name; kernels may not.
+    let (mut names, mut repeated) = (HashSet::new(), Vec::new());
     for (index, section) in file.sections.iter().enumerate() {
         let Some(name) = section.name.strip_prefix(".text.") else { continue };
         if section.data.len() % 16 != 0 {
             return fail(section.data.offset() as u64, Problem::OddCode(section.data.len() as u64));
         }
         if !names.insert(name) {
-            return fail(section.data.offset() as u64, Problem::Duplicate("function of the same name"));
+            repeated.push((name, section.data.offset() as u64));
         }
         of_section.insert(index, functions.len());
         functions.push(ElfFunction {
@@ -136,6 +137,10 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
         } else {
             function.procedures.push((symbol.name, symbol.value, symbol.size));
         }
+    }
+    let kernels: HashSet<&str> = functions.iter().filter(|f| f.is_kernel).map(|f| f.name).collect();
+    if let Some((_, offset)) = repeated.iter().find(|(name, _)| kernels.contains(name)) {
+        return fail(*offset, Problem::Duplicate("function of the same name"));
     }
     Ok(functions)
 }
