@@ -346,10 +346,9 @@ impl<C: Core> Machine<C> {
         limit: Cycle,
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
-        // Cores that run in step would wait for each other.
         let host = self.threads.clone();
         let share = host.enter();
-        let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len() + self.memory.partitions()) };
+        let threads = share.threads.min(self.most_threads());
         let (control, floor) = self.split();
         let measure = host.measure();
         let note = |event: fn(&mut Scaling)| measure.iter().for_each(|scaling| event(&mut own(scaling)));
@@ -359,6 +358,12 @@ impl<C: Core> Machine<C> {
         });
         note(Scaling::end);
         done
+    }
+
+    /// Host threads that have something to do at the same time. Cores that run in step would wait for each other, and a
+    /// cycle of all cores takes less time than handing it over to several threads.
+    fn most_threads(&self) -> usize {
+        if self.control.window == 1 { 1 } else { self.units.len() + self.memory.partitions() }
     }
 
     /// The control, and what it controls.

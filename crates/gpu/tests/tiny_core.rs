@@ -3,8 +3,8 @@
 use config::GpuConfig;
 use energy::{Activity, Each};
 use gpu::{
-    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, HostThreads, Machine, MachineError, Period, StreamId,
-    Table, Value,
+    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, HostThreads, Machine, MachineError, Period,
+    StreamId, Table, Value,
 };
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
 use kit::{Cycle, NEVER};
@@ -272,7 +272,8 @@ fn ctas_fill_the_cores_and_follow_each_other() {
 /// `LATENCY + 1 + p`, and each next one in the cycle after the end of the last.
 #[test]
 fn ctas_of_one_length_take_a_time_in_closed_form() {
-    for (cores, ctas, k) in [(1, 7, 1), (3, 6, 1), (3, 20, 2), (5, 64, 7), (16, 500, 30), (16, 512, 100), (16, 33, 400)] {
+    for (cores, ctas, k) in [(1, 7, 1), (3, 6, 1), (3, 20, 2), (5, 64, 7), (16, 500, 30), (16, 512, 100), (16, 33, 400)]
+    {
         let mut machine = Machine::new(&gpu(cores, 1), Vec::new(), (0..cores as usize).map(core::<false>));
         machine.launch(work(ctas, k, 0, 0), StreamId(0));
         machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
@@ -299,7 +300,8 @@ fn dispatch_in_windows_is_that_in_step() {
         machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
         let mut ended = machine.take_ended();
         ended.sort_by_key(|run| run.kernel);
-        let ended: Vec<_> = ended.iter().map(|run| (run.start, run.ready, run.end, run.counters.core.clone())).collect();
+        let ended: Vec<_> =
+            ended.iter().map(|run| (run.start, run.ready, run.end, run.counters.core.clone())).collect();
         format!("{ended:?} {:?}", machine.shared)
     }
     let varied = |ctas, cycles, spread| Work { spread, ..work(ctas, cycles, 0, 0) };
