@@ -51,6 +51,22 @@ choices! {
         All = "all",
     }
 
+    /// What a fence waits for.
+    FenceWaits {
+        /// All accesses of the warp, stores until they are acknowledged.
+        Accesses = "accesses",
+        /// Accesses of the warp that write registers (GPGPU-Sim).
+        Registers = "registers",
+    }
+
+    /// Rules by which a generic address of Accel-Sim's traces belongs to a state space.
+    GenericSpaces {
+        /// Shared and local memory have windows of 16 MiB from the bases that the trace names.
+        Windows = "windows",
+        /// Shared memory is from its base to that of local memory, local memory 16 KiB from its base (Accel-Sim).
+        Bases = "bases",
+    }
+
     /// Kinds of execution unit.
     Unit {
         /// Single precision (and, without an integer unit, everything simple).
@@ -262,6 +278,8 @@ keys! {
         residency_counts_grid: bool = Bool, "";
         /// Start of local memory as the caches see it.
         local_base_kib: u32 = Int(0, u32::MAX), "KiB";
+        /// Optional. State space of a generic address in Accel-Sim's traces, by the first active lane; `windows` if absent.
+        trace_generic_spaces: Option<GenericSpaces> = Choice(GenericSpaces::WORDS), "", optional;
         /// Maximum shared memory of one CTA.
         max_shared_bytes_per_cta: u32 = Int(0, 16_777_216), "bytes";
         /// Optional. Shared memory that the system takes besides for each CTA; none if absent.
@@ -334,6 +352,8 @@ keys! {
         two_level_active_warps: u32 = Int(1, 64), "warps";
         /// Atomics after which their warp issues nothing until they have returned; after others only readers of the result wait.
         atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";
+        /// Optional. What a fence waits for; `accesses` if absent.
+        fences_wait_for: Option<FenceWaits> = Choice(FenceWaits::WORDS), "", optional;
         /// Optional. Nothing waits for predicates (as guards, sources or results), as in Accel-Sim's traces, which lack them.
         ignore_predicates: Option<bool> = Bool, "", optional;
     }

@@ -143,7 +143,12 @@ impl Dispatcher {
 
     /// Whether a resident kernel has CTAs to give at `now`.
     pub fn has_work(&self, now: Cycle) -> bool {
-        self.resident.iter().any(|k| k.has_ctas_left() && k.ready_at <= now)
+        self.ready(now).next().is_some()
+    }
+
+    /// The resident kernels that have CTAs to give at `now`.
+    pub fn ready(&self, now: Cycle) -> impl Iterator<Item = KernelId> {
+        self.resident.iter().filter(move |k| k.has_ctas_left() && k.ready_at <= now).map(|k| k.kernel)
     }
 
     /// The first cycle from `from` on in which a resident kernel becomes ready.

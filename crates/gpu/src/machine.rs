@@ -12,11 +12,10 @@
 //!   cores in window n ──────────┘
 //! ```
 //! **Time is exact** where nothing else runs: a kernel ends in the cycle of its last CTA's end, launch latencies end in
-//! their cycle, samples are of their cycle. A window is cut there. What windows change:
-//! - Where CTAs wait for places, a unit pauses when one of its CTAs has ended, until all units have paused or have done
-//!   the window. Then those that have paused get their next CTAs by turns: first those that have worked the fewest cycles
-//!   since their first end in the window, and these in the order of the cycles of their pauses. Each CTA starts in the
-//!   cycle after an end, but one may go to a unit that paused later than a unit that pauses once more.
+//! their cycle, samples are of their cycle. A window is cut there. **Dispatch is exact** in the order of cycles: where
+//! CTAs wait for places, a unit pauses at each end of a CTA, and the dispatcher serves a cycle when all units have done
+//! it (`Control::serve`). A unit that has room and may get a CTA in the next cycle does one cycle at a time. What
+//! windows change:
 //! - What has left a core's queue to the crossbar since the window before the last, the core estimates where the queue
 //!   would be full ([`mem::Drain`]).
 //! - While other kernels run, a kernel counts as ended at the window's end.
@@ -105,14 +104,8 @@ struct Shift {
     stop: StopAt,
 }
 
-/// A unit that has paused at the end of a CTA, in the order in which units get CTAs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Paused {
-    turn: u32,
-    /// First cycle in which it may get a CTA.
-    from: Cycle,
-    unit: usize,
-}
+/// Units that have paused at the end of a CTA, the first cycle first.
+type Paused = BinaryHeap<Reverse<(Cycle, usize)>>;
 
 impl<C: Core> Work for Floor<'_, C> {
     fn task(&self, task: usize) {
@@ -353,10 +346,9 @@ impl<C: Core> Machine<C> {
         limit: Cycle,
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
-        // Cores that run in step would wait for each other.
         let host = self.threads.clone();
         let share = host.enter();
-        let threads = if C::IN_STEP { 1 } else { share.threads.min(self.units.len() + self.memory.partitions()) };
+        let threads = share.threads.min(self.most_threads());
         let (control, floor) = self.split();
         let measure = host.measure();
         let note = |event: fn(&mut Scaling)| measure.iter().for_each(|scaling| event(&mut own(scaling)));
@@ -366,6 +358,12 @@ impl<C: Core> Machine<C> {
         });
         note(Scaling::end);
         done
+    }
+
+    /// Host threads that have something to do at the same time. Cores that run in step would wait for each other, and a
+    /// cycle of all cores takes less time than handing it over to several threads.
+    fn most_threads(&self) -> usize {
+        if self.control.window == 1 { 1 } else { self.units.len() + self.memory.partitions() }
     }
 
     /// The control, and what it controls.
@@ -530,9 +528,15 @@ impl<C: Core> Control<C> {
         if self.kernel_ready == start {
             self.end_launch_latencies(floor);
         }
-        let cut = if self.kernel_ready > start { self.kernel_ready } else { NEVER };
-        let end = window_end.min(limit).min(cut);
-        self.dispatch(floor, end);
+        if let Some(last) = start.checked_sub(1) {
+            self.dispatch_in(floor, last);
+        }
+        if self.kernel_ready <= start {
+            // Where no CTA of the others fits, one of this kernel may.
+            (0..floor.units.len() * self.cores_per_unit).for_each(|core| _ = self.room.insert(core));
+            self.kernel_ready = self.dispatcher.next_ready(start + 1);
+        }
+        let end = window_end.min(limit).min(self.kernel_ready);
         let memory_parts = self.begin_memory(floor, window_end);
         self.begin_units(floor, end);
         crew.begin_window(memory_parts);
@@ -572,35 +576,53 @@ impl<C: Core> Control<C> {
         memory.begin_window(self.now, window_end + self.window)
     }
 
-    /// The window begins for the units. Those that have work before `end` are its shift.
+    /// The window begins for the units. Those that have work before `end`, and do not wait for the dispatcher, are its
+    /// shift.
     fn begin_units(&self, floor: &Floor<'_, C>, end: Cycle) {
         let mut shift = write(&floor.shift);
         shift.units.clear();
+        let is_served = self.now + 1 < end && self.dispatcher.has_work(self.now);
         for (number, mut unit) in floor.units_in(&self.awake) {
             (unit.sample_at, unit.sample_every) = (self.sample_at, self.sample_every);
             unit.begin_window(self.now);
-            if unit.has_work(end) {
+            if unit.has_work(end) && !(is_served && self.has_room(number)) {
                 shift.units.push(number);
             }
         }
     }
 
+    /// Whether a core of unit `number` may have room.
+    fn has_room(&self, number: usize) -> bool {
+        let first = number * self.cores_per_unit;
+        self.room.next(first).is_some_and(|core| core < first + self.cores_per_unit)
+    }
+
+    /// The units of which a core may have room.
+    fn units_with_room(&self) -> Vec<usize> {
+        let mut units: Vec<usize> = self.room.iter().map(|core| core / self.cores_per_unit).collect();
+        units.dedup();
+        units
+    }
+
     /// The units that have threads do the cycles up to `end`, or to the end of the last CTA.
     fn run_units(&mut self, floor: &Floor<'_, C>, crew: &Crew<'_>, end: Cycle) {
-        let (start, mut is_first) = (self.now, true);
-        let mut paused = Vec::new();
+        let (start, mut from, mut is_first) = (self.now, self.now, true);
+        let mut paused = Paused::new();
         loop {
             // What gets no CTA has no reason to pause.
-            let pause = end - start > 1 && self.dispatcher.has_work(start);
+            let pause = from + 1 < end && self.dispatcher.has_work(start);
             let stop = if pause { StopAt::EachEnd } else { StopAt::LastEnd };
             if !pause {
-                write(&floor.shift).units.extend(paused.drain(..).map(|Paused { unit, .. }| unit));
+                write(&floor.shift).units.extend(paused.drain().map(|Reverse((_, unit))| unit));
             }
             let tasks = self.hand_out(floor, end, stop);
-            crew.run(tasks, std::mem::take(&mut is_first));
-            if !pause || !self.refill(floor, end, &mut paused) {
+            if tasks > 0 {
+                crew.run(tasks, std::mem::take(&mut is_first));
+            }
+            if !pause {
                 break;
             }
+            from = self.serve(floor, from, end, &mut paused);
         }
         let mut awake = floor.units_in(&self.awake);
         let is_over = awake.all(|(_, unit)| !unit.has_threads());
@@ -620,42 +642,48 @@ impl<C: Core> Control<C> {
         shift.units.len()
     }
 
-    /// Of the units that have `paused`, to which those of the shift come, the ones whose turn is first are the shift
-    /// from now on, and get the CTAs for which they have places now. Returns whether there are any.
-    fn refill(&mut self, floor: &Floor<'_, C>, end: Cycle, paused: &mut Vec<Paused>) -> bool {
+    /// The dispatcher serves the cycles from `from` on, up to the first one after which a unit can continue by itself.
+    /// Those units are the shift from now on. Those of the present shift have done the window or have `paused`, and units
+    /// with room have done the cycles before `from`. Returns the first cycle that has not been served.
+    ///
+    /// What is dispatched in the last cycle before `end` starts in the next window, and is left to it.
+    fn serve(&mut self, floor: &Floor<'_, C>, mut from: Cycle, end: Cycle, paused: &mut Paused) -> Cycle {
         let mut shift = write(&floor.shift);
-        for number in shift.units.drain(..) {
-            let mut unit = own(&floor.units[number]);
-            if let Some(at) = unit.paused.take() {
-                // A unit takes one CTA in a cycle, and those that it has been given come first.
-                let from = unit.starts.back().map_or(at, |start| start.at.max(at));
-                paused.push(Paused { turn: unit.turn, from, unit: number });
+        let note = |number: usize, paused: &mut Paused| {
+            paused.extend(own(&floor.units[number]).paused.take().map(|at| Reverse((at, number))));
+        };
+        shift.units.drain(..).for_each(|number| note(number, paused));
+        while shift.units.is_empty() && self.dispatcher.has_work(from) {
+            let first_pause = paused.peek().map_or(NEVER, |Reverse((at, _))| *at);
+            let cycle = if self.room.is_empty() { first_pause } else { from };
+            if cycle >= end - 1 {
+                shift.units = self.units_with_room();
+                return end;
             }
-        }
-        paused.sort_unstable();
-        let Some(&Paused { turn, from: first, .. }) = paused.first() else { return false };
-        let now = paused.partition_point(|unit| unit.turn == turn);
-        shift.units.extend(paused[..now].iter().map(|paused| paused.unit));
-        let mut free = BitSet::new(floor.units.len() * self.cores_per_unit);
-        let mut paused = paused.drain(..now).peekable();
-        for cycle in first..end - 1 {
-            while let Some(Paused { unit, .. }) = paused.next_if(|paused| paused.from <= cycle) {
-                let mut unit = own(&floor.units[unit]);
+            for number in self.units_with_room() {
+                if own(&floor.units[number]).has_work(cycle + 1) {
+                    floor.run_unit(number, cycle + 1, StopAt::EachEnd);
+                    note(number, paused);
+                }
+            }
+            while let Some(&Reverse((at, number))) = paused.peek()
+                && at == cycle
+            {
+                paused.pop();
+                let mut unit = own(&floor.units[number]);
                 let first = unit.first;
                 for (place, core) in unit.cores.iter_mut().enumerate() {
                     if !core.finished().is_empty() {
-                        free.insert(first + place);
+                        self.room.insert(first + place);
                     }
                 }
             }
-            if !self.dispatcher.has_work(cycle) || free.is_empty() && paused.peek().is_none() {
-                break;
-            }
-            if !free.is_empty() {
-                self.dispatch_in(floor, cycle, &mut free);
-            }
+            shift.units = self.units_with_room();
+            self.dispatch_in(floor, cycle);
+            shift.units.retain(|&number| !self.has_room(number));
+            from = cycle + 1;
         }
-        true
+        from
     }
 
     /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
@@ -797,50 +825,40 @@ impl<C: Core> Control<C> {
         }
     }
 
-    /// The CTAs that start before `end`: each unit gets at most one for each cycle. A CTA that is dispatched in a cycle
-    /// starts in the next one.
-    fn dispatch(&mut self, floor: &Floor<'_, C>, end: Cycle) {
-        for cycle in self.now.saturating_sub(1)..end - 1 {
-            if self.kernel_ready <= cycle {
-                // Where no CTA of the others fits, one of this kernel may.
-                (0..floor.units.len() * self.cores_per_unit).for_each(|core| _ = self.room.insert(core));
-                self.kernel_ready = self.dispatcher.next_ready(cycle + 1);
-            }
-            if self.room.is_empty() || !self.dispatcher.has_work(cycle) {
-                if self.kernel_ready > end {
-                    return;
-                }
-                continue;
-            }
-            let mut room = std::mem::take(&mut self.room);
-            self.dispatch_in(floor, cycle, &mut room);
-            self.room = room;
+    /// What the dispatcher does in `cycle`: each unit gets at most one CTA, which starts in the next cycle. Cores that
+    /// cannot take another one have no room any more.
+    fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle) {
+        if self.room.is_empty() || !self.dispatcher.has_work(cycle) {
+            return;
         }
-    }
-
-    /// What the dispatcher does in `cycle` for the cores in `room`. A CTA starts in the next one.
-    fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle, room: &mut BitSet) {
-        let Self { dispatcher, cores_per_unit, awake, unmade, .. } = self;
+        let Self { dispatcher, room, cores_per_unit, awake, unmade, .. } = self;
         let mut world = write(&floor.world);
         let (shared, kernels) = &mut *world;
+        let shape = |kernel: KernelId| kernels[kernel.index()].shape();
+        let fits = |unit: &Unit<C>, place: usize, kernel: KernelId| {
+            let coming = unit.starts.iter().filter(|start| start.place == place);
+            unit.cores[place].can_accept(&mut coming.map(|start| shape(start.kernel)), shape(kernel))
+        };
         dispatcher.dispatch(cycle, room, |p| {
             let place = p.core % *cores_per_unit;
             let mut unit = own(&floor.units[p.core / *cores_per_unit]);
             if let Some(unmade) = unmade {
                 unmade.make_cores(&mut unit);
             }
-            let Unit { cores, starts, .. } = &mut **unit;
-            let core = &mut cores[place];
-            let coming = starts.iter().filter(|start| start.place == place);
-            let mut coming = coming.map(|start| kernels[start.kernel.index()].shape());
-            let fits = core.can_accept(&mut coming, kernels[p.kernel.index()].shape());
+            let fits = fits(&unit, place, p.kernel);
             if fits {
-                core.prepare_cta(shared, p.kernel, p.cta);
+                unit.cores[place].prepare_cta(shared, p.kernel, p.cta);
                 awake.insert(p.core / *cores_per_unit);
-                starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
+                unit.starts.push_back(Start { at: cycle + 1, place, kernel: p.kernel, cta: p.cta });
             }
             fits
         });
+        let full = |&core: &usize| {
+            let unit = own(&floor.units[core / *cores_per_unit]);
+            !dispatcher.ready(cycle).any(|kernel| fits(&unit, core % *cores_per_unit, kernel))
+        };
+        let full: Vec<usize> = room.iter().filter(full).collect();
+        full.into_iter().for_each(|core| _ = room.remove(core));
     }
 
     /// The next cycle in which anything can happen; `now` is the first that has not been done.

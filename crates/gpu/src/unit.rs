@@ -27,7 +27,7 @@ pub(crate) enum StopAt {
     End,
     /// At the end of its last CTA.
     LastEnd,
-    /// It pauses at each end of a CTA, until its [turn](Unit::turn).
+    /// It pauses at each end of a CTA, until the dispatcher has served that cycle.
     EachEnd,
 }
 
@@ -54,9 +54,6 @@ pub(crate) struct Unit<C: Core> {
     pub ended: Option<Cycle>,
     /// The same, if it has paused for a new CTA.
     pub paused: Option<Cycle>,
-    /// Its turn among the units that pause: the number of cycles with work in this window since its first end of a CTA,
-    /// that cycle included.
-    pub turn: u32,
     /// The first fault: its cycle, its core.
     pub fault: Option<(Cycle, usize, Box<Fault>)>,
     /// Cores have been ticked since the last exchange.
@@ -90,7 +87,6 @@ impl<C: Core> Unit<C> {
             ejected: Vec::new(),
             ended: None,
             paused: None,
-            turn: 0,
             fault: None,
             has_run: false,
             sample_at: NEVER,
@@ -125,7 +121,6 @@ impl<C: Core> Unit<C> {
 
     /// A window begins with cycle `start`.
     pub fn begin_window(&mut self, start: Cycle) {
-        self.turn = 0;
         if self.ejected.last().is_none_or(|(cycle, _)| *cycle < start) {
             self.ejected.clear();
         }
@@ -207,7 +202,7 @@ impl<C: Core> Unit<C> {
             self.due[place] = now;
         }
         let until = if self.cores.len() == 1 { self.alone_until(now, end) } else { now };
-        let (mut now, mut has_ended) = (now, false);
+        let mut now = now;
         for place in 0..self.cores.len() {
             if self.due[place] > now {
                 continue;
@@ -216,7 +211,6 @@ impl<C: Core> Unit<C> {
             let core = &mut self.cores[place];
             let mut env = Env { kernels, shared: shared.reborrow(), port: &mut self.ports[place] };
             let before = core.finished().len();
-            has_ended |= before > 0;
             self.due[place] = loop {
                 let result = core.tick(now, &mut env);
                 let due = core.next_event(env.port);
@@ -225,18 +219,15 @@ impl<C: Core> Unit<C> {
                     return now;
                 }
                 if core.finished().len() > before {
-                    has_ended = true;
                     self.ended = Some(now);
                     break due;
                 }
                 if due >= until {
                     break due;
                 }
-                self.turn += u32::from(has_ended);
                 now = due;
             };
         }
-        self.turn += u32::from(has_ended);
         self.gate_free_at = self.gate_free_at.max(now + 1);
         now
     }
@@ -265,7 +256,7 @@ impl<C: Core> Unit<C> {
         let Self {
             first: _, cores, ports, gate, due, starts, gate_free_at, ended, paused: _, fault: _, has_run, ..
         } = self;
-        let Self { turn: _, ejected: _, sample_at: _, sample_every: _, samples: _, .. } = self;
+        let Self { ejected: _, sample_at: _, sample_every: _, samples: _, .. } = self;
         if !starts.is_empty() {
             return Err(Mismatch::new("a CTA is about to start"));
         }

@@ -3,8 +3,8 @@
 use config::GpuConfig;
 use energy::{Activity, Each};
 use gpu::{
-    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, Machine, MachineError, Period, StreamId, Table,
-    Value,
+    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, HostThreads, Machine, MachineError, Period,
+    StreamId, Table, Value,
 };
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
 use kit::{Cycle, NEVER};
@@ -76,9 +76,17 @@ impl CoreReport for TinyCounters {
 struct Work {
     shape: LaunchShape,
     cycles: Cycle,
+    /// CTAs take up to so many cycles more, each its own number.
+    spread: Cycle,
     requests: u32,
     /// Replies beyond those to its requests for which it waits: they never come.
     lost: u32,
+}
+
+impl Work {
+    fn cycles_of(&self, cta: Dim3) -> Cycle {
+        self.cycles + (u64::from(cta.x) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (self.spread + 1)
+    }
 }
 
 impl CoreKernel for Work {
@@ -100,8 +108,9 @@ struct Resident {
     awaited: u32,
 }
 
+/// A core that runs in step, or in windows.
 #[derive(Default)]
-struct Tiny {
+struct Tiny<const IN_STEP: bool = true> {
     number: u64,
     /// Cycles accounted for.
     cycles: Cycle,
@@ -110,14 +119,14 @@ struct Tiny {
     counters: TinyCounters,
 }
 
-impl Core for Tiny {
+impl<const IN_STEP: bool> Core for Tiny<IN_STEP> {
     type Kernel = Work;
-    /// Where each CTA ran.
+    /// Where each CTA ran, in the order of dispatch.
     type Shared = Vec<(u64, Dim3)>;
     type Counters = TinyCounters;
 
     const MOST_REQUESTS: usize = 1;
-    const IN_STEP: bool = true;
+    const IN_STEP: bool = IN_STEP;
 
     fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         self.settle(now + 1);
@@ -162,12 +171,16 @@ impl Core for Tiny {
         self.resident.len() + coming.count() < ROOM
     }
 
+    fn prepare_cta(&mut self, shared: &mut Self::Shared, _: KernelId, cta: Dim3) {
+        shared.push((self.number, cta));
+    }
+
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
         self.settle(now);
-        let Work { cycles, requests, lost, .. } = env.kernels[kernel.index()];
-        env.shared.alone().push((self.number, cta));
-        let awaited = requests + lost;
-        self.resident.push(Resident { kernel, cta, until: now + cycles - 1, unsent: requests, awaited });
+        let work = env.kernels[kernel.index()];
+        let Work { requests, lost, .. } = work;
+        let (until, awaited) = (now + work.cycles_of(cta) - 1, requests + lost);
+        self.resident.push(Resident { kernel, cta, until, unsent: requests, awaited });
     }
 
     fn finished(&mut self) -> &mut Vec<FinishedCta> {
@@ -223,7 +236,7 @@ fn gpu(cores: u32, cores_per_cluster: u32) -> GpuConfig {
     gpu
 }
 
-fn core(number: usize) -> Tiny {
+fn core<const IN_STEP: bool>(number: usize) -> Tiny<IN_STEP> {
     Tiny { number: number as u64, ..Tiny::default() }
 }
 
@@ -234,7 +247,7 @@ fn machine() -> Machine<Tiny> {
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {
     let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
     let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 };
-    Work { shape, cycles, requests, lost }
+    Work { shape, cycles, spread: 0, requests, lost }
 }
 
 /// Without requests every cycle is known: two cores hold two CTAs each, a core takes one CTA in a cycle, a
@@ -253,6 +266,56 @@ fn ctas_fill_the_cores_and_follow_each_other() {
     assert_eq!((counted.kernel_cycles(), counted.launch.cycles), (201, LATENCY));
     assert_eq!((counted.core.ctas, counted.core.busy), (6, 2 * 200));
     assert_eq!(counted.core.idle, 2, "idling within the launch latency is left out");
+}
+
+/// Rounds of `cores * ROOM` CTAs of `k` cycles each follow each other: core *c*'s place *p* gets its first CTA in cycle
+/// `LATENCY + 1 + p`, and each next one in the cycle after the end of the last.
+#[test]
+fn ctas_of_one_length_take_a_time_in_closed_form() {
+    for (cores, ctas, k) in [(1, 7, 1), (3, 6, 1), (3, 20, 2), (5, 64, 7), (16, 500, 30), (16, 512, 100), (16, 33, 400)]
+    {
+        let mut machine = Machine::new(&gpu(cores, 1), Vec::new(), (0..cores as usize).map(core::<false>));
+        machine.launch(work(ctas, k, 0, 0), StreamId(0));
+        machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+        // A place of a core is free again after `k` cycles, and a core takes one CTA in a cycle. CTAs of one cycle need
+        // one place.
+        let places = (ROOM as u64).min(k);
+        let of_core = u64::from(ctas.div_ceil(cores));
+        let (rounds, place) = ((of_core - 1) / places, (of_core - 1) % places);
+        let end = LATENCY + 1 + rounds * k + place + k;
+        assert_eq!(machine.take_ended().remove(0).end, end, "{ctas} CTAs of {k} cycles on {cores} cores");
+    }
+}
+
+/// CTAs go to cores in the order of ends, cycle by cycle, whatever the windows and the order of work in them.
+#[test]
+fn dispatch_in_windows_is_that_in_step() {
+    fn runs<const IN_STEP: bool>(gpu: &GpuConfig, works: &[Work], seed: u64) -> String {
+        let cores = gpu.sm_count as usize;
+        let mut machine = Machine::made_lazily(gpu, Vec::new(), cores, core::<IN_STEP>);
+        machine.set_threads(HostThreads::new(2).shuffled(seed));
+        for &work in works {
+            machine.launch(work, StreamId(0));
+        }
+        machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+        let mut ended = machine.take_ended();
+        ended.sort_by_key(|run| run.kernel);
+        let ended: Vec<_> =
+            ended.iter().map(|run| (run.start, run.ready, run.end, run.counters.core.clone())).collect();
+        format!("{ended:?} {:?}", machine.shared)
+    }
+    let varied = |ctas, cycles, spread| Work { spread, ..work(ctas, cycles, 0, 0) };
+    for (cores, per_cluster) in [(1, 1), (6, 1), (16, 1), (12, 2), (12, 3)] {
+        let gpu = gpu(cores, per_cluster);
+        for (cycles, spread) in [(1, 0), (1, 3), (2, 40), (5, 55), (20, 1), (39, 3), (60, 500), (500, 200)] {
+            let works = [varied(3, cycles, spread), varied(300, cycles, spread), varied(77, cycles + 3, spread)];
+            let in_step = runs::<true>(&gpu, &works, 1);
+            for seed in [1, 2] {
+                let in_windows = runs::<false>(&gpu, &works, seed);
+                assert_eq!(in_windows, in_step, "{cores} cores, {per_cluster} a cluster, {cycles} to +{spread} cycles");
+            }
+        }
+    }
 }
 
 /// A run in pieces of 7 cycles is the run as a whole.

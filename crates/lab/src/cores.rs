@@ -115,7 +115,9 @@ impl ForCore for Build<'_> {
         let (setup, spec) = (self.setup, self.codes.sms.clone());
         let width = spec.sm.issue.width as usize;
         self.assemble::<D, _>(config, |sm| Instruments {
-            auditor: setup.audit.then(|| Auditor::new(D::allowances(config))),
+            auditor: setup
+                .audit
+                .then(|| Auditor::new(D::allowances(config)).of_fences(setup.gpu.sm.issue.fences_wait_for)),
             profile: setup.profile.then(|| Profile::new(spec.schedulers() * width)),
             passages: setup.timeline.as_ref().and_then(|window| window.of_sm(sm)),
         })

@@ -10,6 +10,7 @@ use crate::wake_up::{Timers, WakeUp};
 use crate::warps::ctas::Ctas;
 use crate::warps::mask::WarpMask;
 use crate::warps::{PerWarp, Warps};
+use config::FenceWaits;
 use isa::WarpSlot;
 use kit::Cycle;
 use std::sync::Arc;
@@ -91,6 +92,15 @@ impl<M: WarpMask> State<M> {
     pub fn active_cycles(&self, until: Cycle) -> Cycle {
         let since = if self.warps.resident.is_empty() { 0 } else { until - self.counted_until };
         self.counters.active_cycles + since
+    }
+
+    /// Accesses of `warp` on their way that a fence waits for.
+    pub fn accesses_before_fence(&self, warp: WarpSlot) -> u32 {
+        let of_warps = match self.spec.sm.issue.fences_wait_for {
+            Some(FenceWaits::Registers) => &self.warps.loads,
+            _ => &self.warps.outstanding,
+        };
+        of_warps[warp.index()]
     }
 
     /// The part of latches, collectors and banks that `warp` uses.

@@ -523,6 +523,25 @@ fn fences_drop_what_l1_holds_as_the_description_says() {
     }
 }
 
+/// The store's acknowledgement takes a way through the memory system; a load's result is waited for either way.
+#[test]
+fn fences_wait_for_stores_as_the_description_says() {
+    use config::FenceWaits::{Accesses, Registers};
+    let after = |waits, before: Line| {
+        let lines = [before, fence(), add(3, &[4])];
+        let bench = Bench::new(&lines).gpu(|g| g.sm.issue.fences_wait_for = waits);
+        assert_eq!(bench.audit::<sm::InOrder>(&()).total(), 0);
+        let run = bench.run();
+        issue(&run, 0, 2) - issue(&run, 0, 1)
+    };
+    let (store, load) = (|| store(Space::Global, 0, 1, 4), || load(Space::Global, 1, 0, 4));
+    let waits = after(Some(Accesses), store());
+    assert!(waits > 100, "{waits} cycles");
+    assert_eq!(after(None, store()), waits);
+    assert_eq!(after(Some(Registers), store()), after(Some(Registers), add(1, &[2])));
+    assert_eq!(after(Some(Registers), load()), after(Some(Accesses), load()));
+}
+
 #[test]
 fn the_grid_limits_the_stride_of_local_memory_and_the_carve_out_where_the_description_says_so() {
     let layout = |by_grid: bool, ctas: u32| {

@@ -54,4 +54,4 @@ pub use oddities::Oddities;
 pub use program::UnknownOpcode;
 pub use sass::meaning::{Generation, class_of};
 pub use source::open_decompressed;
-pub use stream::{TraceShared, TraceStream};
+pub use stream::{GenericSpaces, TraceShared, TraceStream};

@@ -31,6 +31,8 @@ enum Ctas {
 /// State that all SMs share: the open traces of the launches, indexed by [`KernelId`].
 #[derive(Debug, Default)]
 pub struct TraceShared {
+    /// How generic addresses are sorted.
+    spaces: GenericSpaces,
     launches: Vec<Option<Launch>>,
     /// Error of a CTA that could not be read; the first warp that is stepped reports it.
     failed: Option<TraceError>,
@@ -40,6 +42,11 @@ impl TraceShared {
     /// Creates it without launches.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, with another rule for generic addresses.
+    pub fn with_spaces(self, spaces: GenericSpaces) -> Self {
+        Self { spaces, ..self }
     }
 
     /// Adds the next launch; launches of a machine are numbered in the same order.
@@ -105,6 +112,7 @@ struct Resident {
     /// The single CTA, otherwise.
     alone: Decoded,
     position: Dim3At,
+    spaces: GenericSpaces,
     shared_base: u64,
     local_base: u64,
     program: Option<Arc<isa::Program>>,
@@ -148,16 +156,34 @@ pub(crate) fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     &mut all[index]
 }
 
+/// The rule by which a generic address belongs to a state space (T4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GenericSpaces {
+    /// By windows of 16 MiB from the bases of shared and of local memory.
+    #[default]
+    Windows,
+    /// As Accel-Sim has it (`trace_driven.cc`): shared memory from its base to that of local memory, local memory
+    /// 16 KiB from its base. The bases of real traces are in the other order: then no address is shared.
+    Bases,
+}
+
+/// Local memory of a thread in Accel-Sim (`LOCAL_MEM_SIZE_MAX`).
+const ACCELSIM_LOCAL_BYTES: u64 = 16 << 10;
+
 /// Resolves a generic address of the first active lane (T4): state space, and start of its window.
-fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
+fn resolve(first: u64, spaces: GenericSpaces, shared_base: u64, local_base: u64) -> (Space, u64) {
     if shared_base == 0 || local_base == 0 {
         // Accel-Sim treats all as shared if the trace does not contain the windows.
         return (Space::Shared, 0);
     }
-    let within = |base: u64| first >= base && first - base < WINDOW_BYTES;
-    if within(shared_base) {
+    let (shared_bytes, local_bytes) = match spaces {
+        GenericSpaces::Windows => (WINDOW_BYTES, WINDOW_BYTES),
+        GenericSpaces::Bases => (local_base.saturating_sub(shared_base), ACCELSIM_LOCAL_BYTES),
+    };
+    let within = |base: u64, bytes: u64| first >= base && first - base < bytes;
+    if within(shared_base, shared_bytes) {
         (Space::Shared, shared_base)
-    } else if within(local_base) {
+    } else if within(local_base, local_bytes) {
         (Space::Local, local_base)
     } else {
         (Space::Global, 0)
@@ -174,6 +200,7 @@ impl WarpStream for TraceStream {
         if let Some(Some(Launch { trace, ctas })) = shared.launches.get_mut(kernel.index()) {
             let Header { shared_base, local_base, .. } = trace.header;
             (resident.shared_base, resident.local_base) = (shared_base, local_base);
+            resident.spaces = shared.spaces;
             match ctas {
                 Ctas::Kept(kept, dispatched) => {
                     resident.kept = Some(kept.clone());
@@ -270,7 +297,7 @@ impl Resident {
     fn move_to_window(&self, out: &mut DynInst) {
         if out.space == Space::Generic {
             let first = out.addresses[out.mask.trailing_zeros() as usize];
-            let (space, base) = resolve(first, self.shared_base, self.local_base);
+            let (space, base) = resolve(first, self.spaces, self.shared_base, self.local_base);
             out.space = space;
             out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
         }
@@ -299,5 +326,31 @@ impl Resident {
             thread: Dim3::new(0, 0, 0),
             lanes: 1,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generic_addresses_belong_to_spaces_by_windows_or_as_in_accelsim() {
+        use GenericSpaces::{Bases, Windows};
+        let (low, high) = (0x7fa7_7500_0000, 0x7fa8_0000_0000);
+        let space = |spaces, shared, local, at| resolve(at, spaces, shared, local);
+        for (at, shared, local, by_windows, by_bases) in [
+            // As tracers write them: shared memory above local memory.
+            (high + 8, high, low, (Space::Shared, high), (Space::Global, 0)),
+            (low + 8, high, low, (Space::Local, low), (Space::Local, low)),
+            (low + (16 << 10), high, low, (Space::Local, low), (Space::Global, 0)),
+            (low + (16 << 20), high, low, (Space::Global, 0), (Space::Global, 0)),
+            (low + 8, low, high, (Space::Shared, low), (Space::Shared, low)),
+            (high - 1, low, high, (Space::Global, 0), (Space::Shared, low)),
+            (low - 1, low, high, (Space::Global, 0), (Space::Global, 0)),
+            (low, 0, low, (Space::Shared, 0), (Space::Shared, 0)),
+        ] {
+            assert_eq!(space(Windows, shared, local, at), by_windows, "{at:x}");
+            assert_eq!(space(Bases, shared, local, at), by_bases, "{at:x}");
+        }
     }
 }

@@ -2,7 +2,10 @@
 
 use super::reader::Reader;
 use super::{cache, memory, timing};
-use crate::{BranchFetch, Clocks, Frontend, GpuConfig, HoldingAtomics, Issue, Launch, Operands, Sm, Unit, UnitConfig};
+use crate::{
+    BranchFetch, Clocks, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, Issue, Launch, Operands, Sm,
+    Unit, UnitConfig,
+};
 use std::collections::BTreeMap;
 
 /// Sources of what no option gives.
@@ -20,6 +23,11 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
         "sm.issue.atomics_hold_warp",
         "GPGPU-Sim 4 shader.cc: shd_warp_t::waiting, while an atomic on any memory is under way",
     ),
+    (
+        "sm.issue.fences_wait_for",
+        "GPGPU-Sim 4 shader.cc: warp_waiting_at_mem_barrier asks the scoreboard for pending writes of registers only",
+    ),
+    ("sm.trace_generic_spaces", "Accel-Sim trace_driven.cc: parse_from_trace_struct, cases OP_ST and OP_LD"),
     ("sm.frontend.instructions_per_fetch", "GPGPU-Sim 4 shader.cc: decode puts two instructions in the buffer"),
     ("sm.frontend.buffer_entries", "GPGPU-Sim 4 shader.h: IBUFFER_SIZE"),
     ("sm.frontend.branches", "GPGPU-Sim 4 shader.cc: execution-driven fetch goes on in sequence and is flushed"),
@@ -96,6 +104,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         max_registers_per_thread: if sm_version < 35 { 63 } else { 255 },
         residency_counts_grid: true,
         local_base_kib: LOCAL_BASE_KIB,
+        trace_generic_spaces: Some(GenericSpaces::Bases),
         max_shared_bytes_per_cta: reader.int("-gpgpu_shmem_per_block").min(shared.bytes),
         // GPGPU-Sim's occupancy knows neither.
         reserved_shared_bytes_per_cta: None,
@@ -154,6 +163,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
         dual_issue_needs_different_units: reader.flag("-gpgpu_dual_issue_diff_exec_units"),
         two_level_active_warps,
         atomics_hold_warp: HoldingAtomics::All,
+        fences_wait_for: Some(FenceWaits::Registers),
         ignore_predicates: None,
     }
 }

@@ -58,7 +58,11 @@ pub(super) fn run<'m>(
             "run the program itself, or a trace of our own format that was recorded with `warpwright trace --values`";
         return Err(no_values(&setup, path, remedy));
     }
-    let source = Source::AccelSim(TraceShared::new());
+    let spaces = match setup.gpu.sm.trace_generic_spaces {
+        Some(config::GenericSpaces::Bases) => trace::GenericSpaces::Bases,
+        _ => trace::GenericSpaces::Windows,
+    };
+    let source = Source::AccelSim(TraceShared::new().with_spaces(spaces));
     let machine = Build::new(&setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, &setup, Box::new(monitor));
     simulation.expected = Some(expected);

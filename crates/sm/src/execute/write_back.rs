@@ -3,7 +3,7 @@
 use crate::design::{CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
-use crate::inflight::InstId;
+use crate::inflight::{InstId, writes_registers};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Level, Observer, Seen};
 use crate::operands::OperandStage;
@@ -138,6 +138,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
             state.warps.at_copies.remove(warp);
             state.dirty.insert(warp);
         }
+        state.warps.loads[warp.index()] -= u32::from(writes_registers(mem.access));
         self.performed(warp)
     }
 
@@ -154,16 +155,17 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         let warps = &mut self.state.warps;
         let left = &mut warps.outstanding[warp.index()];
         *left -= 1;
-        if *left > 0 {
+        let (is_last, mut drops_l1) = (*left == 0, false);
+        if !is_last && !warps.at_fence.contains(warp) {
             return false;
         }
-        let mut drops_l1 = false;
-        if warps.at_fence.contains(warp) {
+        if warps.at_fence.contains(warp) && self.state.accesses_before_fence(warp) == 0 {
+            let warps = &mut self.state.warps;
             self.state.dirty.insert(warp);
             warps.at_fence.remove(warp);
             drops_l1 = warps.pass_fence(warp);
         }
-        if self.state.warps.exited.contains(warp) {
+        if is_last && self.state.warps.exited.contains(warp) {
             self.reborrow().retire_if_drained(warp);
         }
         drops_l1

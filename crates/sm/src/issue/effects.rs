@@ -96,6 +96,7 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
 
     /// `warp` issues a fence: it waits for accesses on their way.
     fn reach_fence(&mut self, warp: WarpSlot, control: Control) {
+        let waits = self.state.accesses_before_fence(warp) > 0;
         let warps = &mut self.state.warps;
         let invalidates = match self.state.spec.sm.l1d.fences_invalidate {
             InvalidatingFences::None => false,
@@ -105,7 +106,7 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         if invalidates {
             warps.invalidates.insert(warp);
         }
-        if warps.outstanding[warp.index()] > 0 {
+        if waits {
             warps.at_fence.insert(warp);
         } else if warps.pass_fence(warp) {
             self.memory.invalidate_l1();

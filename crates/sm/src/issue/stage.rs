@@ -7,7 +7,7 @@
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InFlight, InstId};
+use crate::inflight::{InFlight, InstId, writes_registers};
 use crate::issue::policy::{Head, IssuePolicy};
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
@@ -320,16 +320,17 @@ impl<D: CoreDesign> IssueStage<D> {
         let window = Window { slab, kernels: w.tick.kernels };
         let flight = window.flight(id);
         let (warp, pipe) = (flight.warp, flight.pipe);
-        let (has_effect, is_access) = (flight.has_effect, flight.mem.is_some());
+        let (has_effect, access) = (flight.has_effect, flight.mem.map(|mem| mem.access));
         // The scheduler looks again: at all its warps, as it does if one is dirty.
         *dirty |= turn.warps;
         warps.last_issued[warp.index()] = flight.pc;
         let lanes = counters.count_issue(&flight);
         class_counts.0[flight.class as usize] += 1;
         work_counts.0[flight.work as usize] += lanes;
-        if is_access {
+        if let Some(access) = access {
             // Until it has been performed, which fences wait for.
             warps.outstanding[warp.index()] += 1;
+            warps.loads[warp.index()] += u32::from(writes_registers(access));
         }
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
         self.policy.on_issue(flight);

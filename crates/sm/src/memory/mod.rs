@@ -16,7 +16,8 @@
 //! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
 //!   lacks an MSHR when one is free.
 //! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
-//!   for that; GPGPU-Sim's fences wait for register writes only.
+//!   for that unless [`config::Issue::fences_wait_for`] is `registers`, as in GPGPU-Sim. There a fence waits for
+//!   every pending write of a register, here for those of loads and atomics.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
 //! - D-LS5: reductions without a result get replies like atomics.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or

@@ -27,10 +27,11 @@ mod findings;
 pub use findings::{Example, Findings, Party, Violation};
 
 use crate::design::Allowances;
-use crate::inflight::{InFlight, InstId};
+use crate::inflight::{InFlight, InstId, writes_registers};
 use crate::observe::observer::{Observer, Seen};
 use crate::slab::Window;
 use crate::warps::mask::{MOST_WARPS, WarpMask};
+use config::FenceWaits;
 use isa::{Access, Control, CtaSlot, Dim3, KernelId, Pc, RegId, Space, WarpSlot};
 use kit::Cycle;
 use kit::bits::lanes;
@@ -98,7 +99,7 @@ struct WarpTables {
     unissued: Vec<InstId>,
     /// Accesses that have not entered the load/store unit, in program order.
     before_memory: Vec<InstId>,
-    /// Accesses that have issued and are not complete.
+    /// Accesses that have issued and are not complete, of those that fences wait for.
     outstanding: u32,
     /// A fence has issued with accesses outstanding.
     fenced: bool,
@@ -110,6 +111,7 @@ struct WarpTables {
 #[derive(Clone, Debug)]
 pub struct Auditor {
     allowed: Allowances,
+    fences: FenceWaits,
     warps: Vec<WarpTables>,
     /// The records of the instructions in flight, by [`InstId`].
     records: Vec<Record>,
@@ -122,7 +124,24 @@ impl Auditor {
     /// An auditor of a design that may do what is `allowed`.
     pub fn new(allowed: Allowances) -> Self {
         let warps = vec![WarpTables::default(); MOST_WARPS];
-        Self { allowed, warps, records: Vec::new(), ctas: Vec::new(), findings: Findings::default() }
+        Self {
+            allowed,
+            fences: FenceWaits::Accesses,
+            warps,
+            records: Vec::new(),
+            ctas: Vec::new(),
+            findings: Findings::default(),
+        }
+    }
+
+    /// The same on a GPU whose fences wait for `fences`.
+    pub fn of_fences(self, fences: Option<FenceWaits>) -> Self {
+        Self { fences: fences.unwrap_or(FenceWaits::Accesses), ..self }
+    }
+
+    /// Whether a fence waits for `inst`.
+    fn is_before_fence(&self, inst: &InFlight) -> bool {
+        inst.mem.is_some_and(|mem| self.fences == FenceWaits::Accesses || writes_registers(mem.access))
     }
 
     /// What has been found so far.
@@ -390,13 +409,14 @@ impl Observer for Auditor {
         if role.is_ordered {
             self.check_holds(now, seen);
         }
+        let counts = self.is_before_fence(inst);
         let tables = &mut self.warps[inst.warp.index()];
         match inst.control {
             Control::BarrierSync if inst.mask != 0 => tables.at_barrier = true,
             Control::Fence | Control::FenceCta => tables.fenced |= tables.outstanding > 0,
             _ => {}
         }
-        tables.outstanding += u32::from(inst.mem.is_some());
+        tables.outstanding += u32::from(counts);
     }
 
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {
@@ -449,13 +469,14 @@ impl Observer for Auditor {
         self.check(now, seen, "writes", |d| d.kind == Violation::War, has_read);
         self.check(now, seen, "writes", |d| d.kind == Violation::Waw, |_, _| false);
         let (inst, me) = (seen.inst(), Link::to(seen));
+        let counts = self.is_before_fence(inst);
         let tables = &mut self.warps[inst.warp.index()];
         for reg in seen.window.dsts(seen.id) {
             let writer = &mut tables.writers[reg.index()];
             *writer = writer.filter(|w| *w != me);
         }
         tables.in_flight -= 1;
-        tables.outstanding -= u32::from(inst.mem.is_some());
+        tables.outstanding -= u32::from(counts);
         tables.fenced &= tables.outstanding > 0;
         self.records[seen.id.index()].live = false;
         self.findings.instructions += 1;
@@ -467,5 +488,5 @@ impl Observer for Auditor {
 }
 
 kit::persist! {
-    struct Auditor { findings; skip allowed, warps, records, ctas }
+    struct Auditor { findings; skip allowed, fences, warps, records, ctas }
 }

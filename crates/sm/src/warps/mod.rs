@@ -97,6 +97,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
     pub outstanding: PerWarp<u32, M>,
+    /// Those of them that write registers.
+    pub loads: PerWarp<u32, M>,
     /// Atomics on their way that hold the warp.
     pub atomics: PerWarp<u16, M>,
     /// Look-ups that have missed in L1 since it started.
@@ -128,6 +130,7 @@ impl<M: WarpMask> Default for Warps<M> {
             last_issued: PerWarp::new(Pc(0)),
             in_pipeline: PerWarp::new(0),
             outstanding: PerWarp::new(0),
+            loads: PerWarp::new(0),
             atomics: PerWarp::new(0),
             l1_misses: PerWarp::new(0),
             arrivals: 0,
@@ -196,6 +199,6 @@ kit::persist! {
     struct [M: WarpMask] Warps<M> {
         resident, exited, decoded, at_barrier, at_fence, invalidates, at_copies, at_atomic, atomic_at_exchange,
         fence_at_exchange, exchanged, asleep, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
-        outstanding, atomics, l1_misses, arrivals
+        outstanding, loads, atomics, l1_misses, arrivals
     }
 }

@@ -21,6 +21,7 @@ pub fn gpu() -> GpuConfig {
     gpu.sm.perfect_instruction_and_constant_caches = true;
     gpu.sm.issue.scheduler = "lrr".into();
     gpu.sm.issue.atomics_hold_warp = config::HoldingAtomics::None;
+    gpu.sm.issue.fences_wait_for = None;
     gpu
 }
 
@@ -476,7 +477,8 @@ impl Bench {
 
     /// Which orders a design breaks.
     pub fn audit<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Findings {
-        let run = self.run_design::<P, _>(config, Auditor::new(P::allowances(config)));
+        let auditor = Auditor::new(P::allowances(config)).of_fences(self.gpu.sm.issue.fences_wait_for);
+        let run = self.run_design::<P, _>(config, auditor);
         assert!(!run.deadlocked, "{:?}", run.sm.describe_stalls(&run.kernels));
         let findings = run.sm.observer.findings();
         assert_eq!(findings.instructions, run.sm.counters().warp_instructions);
