@@ -42,7 +42,7 @@ fn mistakes_are_named_and_nothing_is_lost() {
     for (args, message) in [
         (traced.clone(), "is there already; overwrite it with --force"),
         ([&traced[..], &["--compress", "xz"]].concat(), "--compress is for Accel-Sim's format"),
-        (vec!["trace", at, "-o", at], "is a trace already"),
+        (vec!["trace", at, "-o", at], "is both an output and an input"),
         (vec!["trace", "vectorad", "-o", at], "vectoradd"),
     ] {
         let ran = run(&args);

@@ -502,21 +502,21 @@ impl Convergence {
     /// As [`Convergence::settle`], with `yielding` lanes among the active ones.
     fn settle_but(&mut self, yielding: LaneMask) {
         // Lanes that can meet do, before others continue without them.
-        let steps: [fn(&Self, Gathering, LaneMask) -> bool; 2] = [
-            |warp, gathering, come| warp.held_by(gathering) & !come == 0,
-            |warp, gathering, come| {
+        let steps: [fn(&Self, Gathering, LaneMask, LaneMask) -> bool; 2] = [
+            |warp, gathering, come, _| warp.held_by(gathering) & !come == 0,
+            |warp, gathering, come, yielding| {
                 let elsewhere = |g: &&Group| match g.waiting {
                     Waiting::Lanes(at) => at.is_required(),
                     waiting => waiting == Waiting::YieldedTurn,
                 };
-                let gone = warp.others.iter().filter(elsewhere).fold(0, |mask, g| mask | g.mask);
+                let gone = warp.others.iter().filter(elsewhere).fold(yielding, |mask, g| mask | g.mask);
                 !gathering.is_required() && warp.held_by(gathering) & !(come | gone) == 0
             },
         ];
         'settled: loop {
             for step in steps {
                 let complete = (0..self.others.len()).find(|&index| {
-                    self.meets(index).is_some_and(|(gathering, come, _)| step(self, gathering, come | yielding))
+                    self.meets(index).is_some_and(|(gathering, come, _)| step(self, gathering, come, yielding))
                 });
                 if let Some(index) = complete {
                     self.release(index);
@@ -748,6 +748,18 @@ mod tests {
         warp.meet(held).unwrap();
         assert_eq!((warp.pc(), warp.active()), (Some(4), !1), "all that spun have met");
         assert!(warp.cleared.is_empty());
+    }
+
+    #[test]
+    fn yielded_lanes_hold_those_at_warpsync() {
+        let mut warp = started(0);
+        warp.branch(!1, 8);
+        warp.meet(SYNC).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(1), 1));
+        warp.yield_turn();
+        assert_eq!((warp.pc(), warp.active()), (Some(2), 1), "no other can execute");
+        warp.meet(SYNC).unwrap();
+        assert_eq!(warp.others.len(), 1, "all have met");
     }
 
     #[test]

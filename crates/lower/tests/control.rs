@@ -228,3 +228,108 @@ fn carry_survives_divergence_and_special_registers_say_who_is_who() {
         assert_eq!(word, (thread % 32) + ((thread / 32) << 8) + (2 << 16) + (cta << 24), "thread {i}");
     }
 }
+
+/// A lock at word 64 that guards the sum at word 65.
+const LOCKED_SUM: &str = "add.u32 %r6, %i, 1;\n\
+     TAKE: atom.global.cas.b32 %r1, [%buf+256], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra TAKE;\n\
+     ld.volatile.global.u32 %r2, [%buf+260]; add.u32 %r2, %r2, %r6; st.volatile.global.u32 [%buf+260], %r2; membar.gl;\n\
+     atom.global.exch.b32 %r3, [%buf+256], 0;";
+
+#[test]
+fn lanes_of_one_warp_take_a_lock_in_turn() {
+    let again = "st.global.u32 [%at], %r6;";
+    let out = run_words(&kernel(&format!("{LOCKED_SUM}{again}")), 1, 64, &[0; 66]);
+    assert_eq!((out[64], out[65], out[63]), (0, 64 * 65 / 2, 64));
+    // Some lanes take it, and all meet after that.
+    let some = "and.b32 %r7, %i, 3; setp.eq.u32 %p2, %r7, 0; @%p2 bra ALL;\n";
+    let all = "ALL: shfl.sync.bfly.b32 %r4, %i, 1, 31, 0xffffffff; st.global.u32 [%at], %r4;";
+    let out = run_words(&kernel(&format!("{some}{LOCKED_SUM}{all}")), 1, 64, &[0; 66]);
+    let sum: u32 = (0..64).filter(|i| i % 4 != 0).map(|i| i + 1).sum();
+    assert_eq!((out[64], out[65]), (0, sum));
+    for (i, word) in (0..64).zip(out) {
+        assert_eq!(word, i ^ 1, "thread {i}");
+    }
+}
+
+#[test]
+fn a_lock_may_be_taken_in_a_function() {
+    let take = ".func take(.param .b64 at) { .reg .pred %p; .reg .b32 %r; .reg .b64 %d; ld.param.u64 %d, [at];\n\
+         TAKE: atom.global.cas.b32 %r, [%d], 0, 1; setp.ne.u32 %p, %r, 0; @%p bra TAKE; ret; }\n";
+    let body = "add.u64 %rd1, %buf, 256; and.b32 %r7, %i, 1; setp.eq.u32 %p2, %r7, 0; @%p2 bra END;\n\
+         { .param .b64 at; st.param.b64 [at], %rd1; call take, (at); }\n\
+         ld.volatile.global.u32 %r2, [%buf+260]; add.u32 %r2, %r2, %i; st.volatile.global.u32 [%buf+260], %r2; membar.gl;\n\
+         atom.global.exch.b32 %r3, [%buf+256], 0;\n\
+         END: st.global.u32 [%at], %r7;";
+    let out = run_words(&(take.to_owned() + &kernel(body)), 1, 64, &[0; 66]);
+    assert_eq!((out[64], out[65]), (0, 32 * 32));
+}
+
+#[test]
+fn a_lane_waits_for_another_of_its_warp() {
+    for (first, then) in [(31, 0), (0, 31), (5, 6)] {
+        let body = format!(
+            "setp.eq.u32 %p1, %i, {then}; @%p1 bra WAIT; setp.ne.u32 %p2, %i, {first}; @%p2 bra END;\n\
+             st.volatile.global.u32 [%buf+128], 7; bra END;\n\
+             WAIT: ld.volatile.global.u32 %r1, [%buf+128]; setp.eq.u32 %p3, %r1, 0; @%p3 bra WAIT;\n\
+             st.global.u32 [%buf+132], %r1;\n\
+             END: bar.warp.sync 0xffffffff; ld.volatile.global.u32 %r2, [%buf+132]; st.global.u32 [%at], %r2;"
+        );
+        let out = run_words(&kernel(&body), 1, 32, &[0; 34]);
+        assert_eq!(out, [7; 34], "{first} before {then}");
+    }
+}
+
+#[test]
+fn lanes_of_one_warp_reach_a_barrier_in_two_branches() {
+    let body = "mov.u32 %r1, s; shl.b32 %r2, %i, 2; add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %i, 40;\n\
+         @%p1 bra LOW; st.shared.u32 [%r1], 1000; barrier.sync 0; bra MEET;\n\
+         LOW: st.shared.u32 [%r1], %i; barrier.sync 0;\n\
+         MEET: mov.u32 %r3, s; xor.b32 %r4, %i, 63; shl.b32 %r4, %r4, 2; add.u32 %r3, %r3, %r4;\n\
+         ld.shared.u32 %r5, [%r3]; st.global.u32 [%at], %r5;";
+    let out = run_words(&(".shared .b32 s[64];\n".to_owned() + &kernel(body)), 1, 64, &[0; 64]);
+    for (i, word) in (0..64).zip(out) {
+        assert_eq!(word, if 63 - i < 40 { 63 - i } else { 1000 }, "thread {i}");
+    }
+}
+
+#[test]
+fn a_barrier_in_two_branches_counts_all_votes() {
+    let body = "setp.lt.u32 %p1, %i, 40; setp.gt.u32 %p2, %i, 10; @%p1 bra LOW;\n\
+         barrier.red.popc.u32 %r1, 0, %p2; bra MEET;\n\
+         LOW: barrier.red.popc.u32 %r1, 0, %p2; add.u32 %r1, %r1, 100;\n\
+         MEET: st.global.u32 [%at], %r1;";
+    for (i, word) in (0..64).zip(run_words(&kernel(body), 1, 64, &[0; 64])) {
+        assert_eq!(word, if i < 40 { 153 } else { 53 }, "thread {i}");
+    }
+}
+
+#[test]
+fn a_barrier_for_a_count_of_zero_waits_for_all() {
+    let body = "mov.u32 %r1, s; shl.b32 %r2, %i, 2; add.u32 %r1, %r1, %r2; st.shared.u32 [%r1], %i;\n\
+         ld.global.u32 %r6, [%buf]; barrier.sync 1, %r6; xor.b32 %r4, %i, 63; shl.b32 %r4, %r4, 2; mov.u32 %r3, s;\n\
+         add.u32 %r3, %r3, %r4; ld.shared.u32 %r5, [%r3]; barrier.sync 1, %r6; st.global.u32 [%at], %r5;";
+    let out = run_words(&(".shared .b32 s[64];\n".to_owned() + &kernel(body)), 1, 64, &[0; 64]);
+    assert_eq!(out, (0..64).rev().collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_vote_may_name_lanes_that_do_not_come() {
+    let body = "mov.u32 %r1, 0; setp.eq.u32 %p1, %i, 0; @%p1 bra END; setp.gt.u32 %p2, %i, 3;\n\
+         vote.sync.any.pred %p3, %p2, 0xffffffff; selp.u32 %r1, 1, 0, %p3;\n\
+         END: st.global.u32 [%at], %r1;";
+    for (i, word) in (0..32).zip(run_words(&kernel(body), 1, 32, &[0; 32])) {
+        assert_eq!(word, u32::from(i != 0), "thread {i}");
+    }
+}
+
+#[test]
+fn lanes_leave_a_loop_to_a_barrier_of_the_warp() {
+    // Each lane makes its own number of turns; those that are left vote in each.
+    let body = "and.b32 %r1, %i, 7; mov.u32 %r2, 0; mov.u32 %r3, 0xffffffff;\n\
+         TURN: setp.gt.u32 %p1, %r1, 0; vote.sync.ballot.b32 %r3, %p1, %r3; @!%p1 bra OUT;\n\
+         sub.u32 %r1, %r1, 1; vote.sync.ballot.b32 %r4, 1, %r3; popc.b32 %r4, %r4; add.u32 %r2, %r2, %r4; bra TURN;\n\
+         OUT: bar.warp.sync 0xffffffff; st.global.u32 [%at], %r2;";
+    for (i, word) in (0..32).zip(run_words(&kernel(body), 1, 32, &[0; 32])) {
+        assert_eq!(word, (0..i % 8).map(|turn| 32 - 4 * (turn + 1)).sum::<u32>(), "thread {i}");
+    }
+}

@@ -546,7 +546,7 @@ fn what_is_not_known_is_refused() {
 #[test]
 fn operands_for_timing() {
     let names = |sm: u8, word: Word| {
-        let kernel = lower::load_words("k", sm, &[word.0], 32).unwrap();
+        let kernel = lower::load_words("k", sm, &[word.0, words::EXIT], 32).unwrap();
         let program = &kernel.program;
         let inst = &program.insts()[0];
         let ids = |list: &[isa::RegId]| list.iter().map(|r| r.0).collect::<Vec<_>>();

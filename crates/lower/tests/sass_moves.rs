@@ -206,7 +206,7 @@ fn special_registers() {
     assert_eq!(s2r(2), [32 | 32 << 8 | 1 << 20; 32]);
     let s2ur = |number: u64| read(75, Word::new(0x1c3, 4).d(30).bits(72, 8, number)).2;
     assert_eq!((s2ur(37), s2ur(48), s2ur(33)), (0, exec::memory::SHARED_WINDOW as u32, 0));
-    let unknown = lower::load_words("words", 75, &[Word::new(0x119, 4).d(30).bits(72, 8, 51).0], 40);
+    let unknown = lower::load_words("words", 75, &[Word::new(0x119, 4).d(30).bits(72, 8, 51).0, words::EXIT], 40);
     assert!(unknown.is_err_and(|e| e[0].contains("special register")));
 }
 

@@ -206,7 +206,7 @@ pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -
     /// First register and number of registers.
     type Registers = (u8, u8);
     let (args, results): (&[Registers], &[Registers]) = match function {
-        RuntimeFunction::Printf => (&[(4, 2), (6, 2)], &[]),
+        RuntimeFunction::Printf => (&[(4, 2), (6, 2)], &[(4, 1)]),
         RuntimeFunction::AssertFail => (&[(4, 2), (6, 2), (8, 1), (10, 2), (12, 2)], &[]),
         RuntimeFunction::Malloc => (&[(4, 2)], &[(4, 2)]),
         RuntimeFunction::Free => (&[(4, 2)], &[]),

@@ -169,7 +169,10 @@ pub fn advice(gpu: &GpuConfig, shape: &LaunchShape) -> String {
         }
         Limiter::SharedMemory => {
             let with = |shared_bytes| LaunchShape { shared_bytes, ..*shape };
-            let fewer = with(sm.shared.bytes / (ctas_per_sm + 1));
+            // What a CTA takes is a multiple of the unit, of which the system has a part.
+            let share = sm.shared.bytes / (ctas_per_sm + 1);
+            let share = share - share % sm.shared_allocation_unit.unwrap_or(1);
+            let fewer = with(share.saturating_sub(sm.reserved_shared_bytes_per_cta.unwrap_or(0)));
             let have = number::bytes(shape.shared_bytes.into());
             let rest = if more(&fewer) {
                 format!("with {} or less, {} warps fit", number::bytes(fewer.shared_bytes.into()), warps(&fewer))
@@ -245,7 +248,7 @@ mod tests {
         assert_eq!(text(256, 80, 0), "Limited by registers: 80 a thread; with 64 or fewer, 32 warps fit.");
         assert_eq!(
             text(128, 32, 24 * 1024),
-            "Limited by shared memory: 24 KiB a CTA; with 21,845 B or less, 12 warps fit."
+            "Limited by shared memory: 24 KiB a CTA; with 21.25 KiB or less, 12 warps fit."
         );
         assert_eq!(text(32, 32, 0), "Limited by CTA slots: 16 of 32 threads each; with 64 threads, 32 warps fit.");
         assert_eq!(

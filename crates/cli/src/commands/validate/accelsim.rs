@@ -82,8 +82,8 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
     // The page is read, too, but only to be written again.
-    let outputs: Vec<&Path> = args.formats.files()?.into_iter().chain(args.page.as_deref()).collect();
-    output::check(outputs.iter().copied(), &args.read_of(&outputs))?;
+    let outputs: Vec<&Path> = args.formats.files()?.into_iter().collect();
+    output::check(outputs.iter().copied().chain(args.page.as_deref()), &args.read_of(&outputs))?;
     interrupt::install()?;
     // Each run is a process of its own, with a bound of its own on the time before its first cycle.
     preparation::end();
