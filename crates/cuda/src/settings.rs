@@ -17,6 +17,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// No report on standard error.
     pub quiet: bool,
+    /// A failure of a kernel or a launch makes the exit status of a program that succeeds otherwise 1.
+    pub strict: bool,
 }
 
 /// The variables, each with what it means: `warpwright exec --help` and the documentation list them.
@@ -32,6 +34,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_OUT", "folder for report.txt, report.json and power.csv"),
     ("WARPWRIGHT_JSON", "file for the report as JSON"),
     ("WARPWRIGHT_QUIET", "1: no report on standard error"),
+    ("WARPWRIGHT_STRICT", "1: the exit status is not 0 if a kernel was refused or faulted, or a launch failed"),
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_AUDIT", "1: checks each instruction against the program order of its warp"),
@@ -143,6 +146,7 @@ impl Settings {
             out: path("WARPWRIGHT_OUT"),
             json: path("WARPWRIGHT_JSON"),
             quiet: variables.flag("WARPWRIGHT_QUIET"),
+            strict: variables.flag("WARPWRIGHT_STRICT"),
         })
     }
 
@@ -151,7 +155,7 @@ impl Settings {
     pub fn from_environment(host: &dyn Host) -> Self {
         Self::read(&|name| std::env::var(name).ok()).unwrap_or_else(|problems| {
             host.message(&format!("{problems}\nno device is simulated"));
-            Self { devices: Vec::new(), out: None, json: None, quiet: true }
+            Self { devices: Vec::new(), out: None, json: None, quiet: true, strict: false }
         })
     }
 }
