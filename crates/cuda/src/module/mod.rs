@@ -99,7 +99,8 @@ impl Driver {
     /// There is no such file, or it is too long.
     pub fn read_file(&self, path: &str) -> Result<Vec<u8>> {
         let about = std::fs::metadata(path).map_err(|_| Error::FILE_NOT_FOUND)?;
-        let read = if about.is_file() { files::read_code(path).map_err(|e| e.to_string()) } else { Err("not a file".into()) };
+        let read =
+            if about.is_file() { files::read_code(path).map_err(|e| e.to_string()) } else { Err("not a file".into()) };
         read.map_err(|problem| {
             self.host.message(&format!("`{}` is not loaded: {problem}", excerpt(path)));
             Error::INVALID_IMAGE
