@@ -15,7 +15,7 @@ const MOST_FAILURES: usize = 1000;
 pub struct Failed {
     /// Kernels, and modules as a whole, that cannot run.
     pub refused: u64,
-    /// Kernels that ended with a fault or a deadlock.
+    /// Kernels that ended with a fault, a deadlock or at a bound on cycles.
     pub faulted: u64,
     /// Requests of launches that returned an error.
     pub launches: u64,

@@ -154,12 +154,11 @@ impl Driver {
         for index in 0..self.devices.len() {
             let Some(mut timeline) = self.devices[index].timeline.take() else { continue };
             // A function of the host program is not called any more.
-            match timeline.run(Until::AllDone, &*self.host) {
-                Ok(_) | Err(DeviceError::Interrupted) => {}
-                Err(problem) => {
-                    self.host.message(&problem.to_string());
-                    self.notes.faulted(problem.to_string());
-                }
+            if let Err(problem) = timeline.run(Until::AllDone, &*self.host)
+                && let Some(text) = failure(&problem)
+            {
+                self.host.message(&text);
+                self.notes.faulted(text);
             }
             self.notes.retire(index, &mut timeline);
         }
@@ -169,10 +168,9 @@ impl Driver {
     /// Notes a failure on a device: its contexts are broken. Returns the error code.
     pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
         let error = code_of(problem);
-        // The report says that it was interrupted.
-        if !matches!(problem, DeviceError::Interrupted) {
-            self.host.message(&problem.to_string());
-            self.notes.faulted(problem.to_string());
+        if let Some(text) = failure(problem) {
+            self.host.message(&text);
+            self.notes.faulted(text);
         }
         if let Some(timeline) = &mut self.devices[device].timeline {
             timeline.abandon();
@@ -203,6 +201,17 @@ impl Host for Nobody {
     fn unmap(&self, _: u64, _: u64) {}
     fn print(&self, _: &str) {}
     fn message(&self, _: &str) {}
+}
+
+/// A failure on the device in words; `None` if the program or the user ends the simulation, as the report says.
+fn failure(problem: &DeviceError) -> Option<String> {
+    match problem {
+        DeviceError::Interrupted if kit::stop::requested() => None,
+        DeviceError::Interrupted => {
+            Some("the simulation ended at the bound of --max-cycles before its kernels".to_owned())
+        }
+        problem => Some(problem.to_string()),
+    }
 }
 
 /// The error code of a failure on the device.

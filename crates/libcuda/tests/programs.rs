@@ -343,6 +343,17 @@ fn programs_end_at_many_moments() {
     end_at_random(first..first + 600);
 }
 
+/// A kernel that the bound on cycles stops counts as one that faulted.
+#[test]
+fn a_kernel_that_a_bound_stops_has_failed() {
+    let place = Place::new();
+    let Some(program) = place.compile("runtime", 12) else { return };
+    let mut command = place.command(&program);
+    let output = command.env("WARPWRIGHT_MAX_CYCLES", "100").output().expect("it runs");
+    assert_ne!(output.status.code(), Some(0));
+    assert_eq!(place.report()["failed"]["faulted"], 1);
+}
+
 /// With `--strict` a fault that the program ignores makes its exit status 1; a status of its own stays.
 #[test]
 fn ignored_faults_are_counted_and_may_be_strict() {
