@@ -5,6 +5,38 @@ use crate::timeline::{Moved, Timeline, Untimed};
 use lab::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// Most failures that the report has in words.
+const MOST_FAILURES: usize = 1000;
+
+/// How many kernels and launches failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// Kernels, and modules as a whole, that cannot run.
+    pub refused: u64,
+    /// Kernels that ended with a fault, a deadlock or at a bound on cycles.
+    pub faulted: u64,
+    /// Requests of launches that returned an error.
+    pub launches: u64,
+}
+
+impl Failed {
+    /// Whether anything failed.
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self { refused, faulted, launches } = self;
+        let counted = |count, one: &str, several: &str| format!("{count} {}", if count == 1 { one } else { several });
+        let refused = counted(refused, "kernel or module was refused", "kernels or modules were refused");
+        let faulted = counted(faulted, "kernel faulted", "kernels faulted");
+        write!(f, "{refused}, {faulted}, {}", counted(launches, "launch failed", "launches failed"))
+    }
+}
 
 /// What the report has beside the figures of the devices.
 #[derive(Debug, Default)]
@@ -12,8 +44,10 @@ use std::collections::BTreeMap;
 pub struct Notes {
     /// Calls of functions that are not supported, by name, with their number.
     pub unsupported: BTreeMap<&'static str, u64>,
-    /// Failures of kernels and modules.
-    pub failures: Vec<String>,
+    /// Failures of kernels and modules, the first thousand.
+    failures: Vec<String>,
+    /// All of them, and failed launches.
+    pub failed: Failed,
     /// Devices whose use has ended.
     retired: Vec<DeviceReport>,
 }
@@ -62,8 +96,9 @@ pub struct ProgramReport {
     pub program: String,
     /// Calls of functions that are not supported, by name, with their number.
     pub unsupported: BTreeMap<&'static str, u64>,
-    /// Failures of kernels and modules.
+    /// Failures of kernels and modules, the first thousand.
     pub failures: Vec<String>,
+    pub failed: Failed,
     pub devices: Vec<DeviceReport>,
 }
 
@@ -88,6 +123,24 @@ impl ProgramReport {
 }
 
 impl Notes {
+    /// Notes a kernel or module that cannot run.
+    pub(crate) fn refused(&mut self, text: String) {
+        self.failed.refused += 1;
+        self.note(text);
+    }
+
+    /// Notes a kernel that failed.
+    pub(crate) fn faulted(&mut self, text: String) {
+        self.failed.faulted += 1;
+        self.note(text);
+    }
+
+    fn note(&mut self, text: String) {
+        if self.failures.len() < MOST_FAILURES {
+            self.failures.push(text);
+        }
+    }
+
     /// Keeps the figures of a device that is not used any more.
     pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline) {
         self.retired.push(of_device(device, timeline));
@@ -95,8 +148,8 @@ impl Notes {
 
     /// The report of the program.
     pub(crate) fn report(self) -> ProgramReport {
-        let Self { unsupported, failures, retired } = self;
-        ProgramReport { program: program(), unsupported, failures, devices: retired }
+        let Self { unsupported, failures, failed, retired } = self;
+        ProgramReport { program: program(), unsupported, failures, failed, devices: retired }
     }
 }
 

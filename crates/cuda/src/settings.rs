@@ -18,6 +18,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// No report on standard error.
     pub quiet: bool,
+    /// A failure of a kernel or a launch makes the exit status of a program that succeeds otherwise 1.
+    pub strict: bool,
 }
 
 /// The variables, each with what it means: `warpwright exec --help` and the documentation list them.
@@ -36,6 +38,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WARPWRIGHT_OUT", "folder for report.txt, report.json and power.csv"),
     ("WARPWRIGHT_JSON", "file for the report as JSON"),
     ("WARPWRIGHT_QUIET", "1: no report on standard error"),
+    ("WARPWRIGHT_STRICT", "1: the exit status is not 0 if a kernel was refused or faulted, or a launch failed"),
     ("WARPWRIGHT_MAX_CYCLES", "core cycles after which nothing is simulated any more"),
     ("WARPWRIGHT_LIVELOCK_CYCLES", "core cycles after which warps that only repeat themselves are a fault; 0: never"),
     ("WARPWRIGHT_THREADS", "host threads of the simulation"),
@@ -153,6 +156,7 @@ impl Settings {
             out: path("WARPWRIGHT_OUT"),
             json: path("WARPWRIGHT_JSON"),
             quiet: variables.flag("WARPWRIGHT_QUIET"),
+            strict: variables.flag("WARPWRIGHT_STRICT"),
         })
     }
 
@@ -166,7 +170,7 @@ impl Settings {
         };
         read.unwrap_or_else(|problems| {
             host.message(&format!("{problems}\nno device is simulated"));
-            Self { devices: Vec::new(), out: None, json: None, quiet: true }
+            Self { devices: Vec::new(), out: None, json: None, quiet: true, strict: false }
         })
     }
 }

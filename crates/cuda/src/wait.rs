@@ -112,11 +112,23 @@ impl Driver {
         let ran = self.timeline(device).map(|timeline| timeline.run(until, &*host));
         self.host = host;
         match ran? {
+            Ok(Ran::Done) if self.has_failed(wait) => Err(Error::INVALID_VALUE),
             Ok(Ran::Done) => Ok(Step::Done),
             Ok(Ran::Call(op, call)) => Ok(Step::Call(device, op, call)),
             Ok(Ran::Elsewhere) => Ok(Step::Elsewhere),
             Ok(Ran::Stuck) => Err(self.fail(device, &DeviceError::Deadlock("operations wait for each other".into()))),
             Err(problem) => Err(self.fail(device, &problem)),
+        }
+    }
+
+    /// Whether a copy that a wait includes could not reach memory of the program. Each wait learns it once.
+    fn has_failed(&mut self, wait: Wait) -> bool {
+        let (Wait::Op(device, _) | Wait::Query(device, _) | Wait::Device(device)) = wait else { return false };
+        let Some(timeline) = &mut self.devices[device].timeline else { return false };
+        match wait {
+            Wait::Device(_) => timeline.any_failed(),
+            Wait::Op(_, op) | Wait::Query(_, op) => timeline.take_failed(op),
+            _ => false,
         }
     }
 
@@ -142,9 +154,11 @@ impl Driver {
         for index in 0..self.devices.len() {
             let Some(mut timeline) = self.devices[index].timeline.take() else { continue };
             // A function of the host program is not called any more.
-            if let Err(problem) = timeline.run(Until::AllDone, &*self.host) {
-                self.host.message(&problem.to_string());
-                self.notes.failures.push(problem.to_string());
+            if let Err(problem) = timeline.run(Until::AllDone, &*self.host)
+                && let Some(text) = failure(&problem)
+            {
+                self.host.message(&text);
+                self.notes.faulted(text);
             }
             self.notes.retire(index, &mut timeline);
         }
@@ -154,8 +168,10 @@ impl Driver {
     /// Notes a failure on a device: its contexts are broken. Returns the error code.
     pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
         let error = code_of(problem);
-        self.host.message(&problem.to_string());
-        self.notes.failures.push(problem.to_string());
+        if let Some(text) = failure(problem) {
+            self.host.message(&text);
+            self.notes.faulted(text);
+        }
         if let Some(timeline) = &mut self.devices[device].timeline {
             timeline.abandon();
         }
@@ -185,6 +201,17 @@ impl Host for Nobody {
     fn unmap(&self, _: u64, _: u64) {}
     fn print(&self, _: &str) {}
     fn message(&self, _: &str) {}
+}
+
+/// A failure on the device in words; `None` if the program or the user ends the simulation, as the report says.
+fn failure(problem: &DeviceError) -> Option<String> {
+    match problem {
+        DeviceError::Interrupted if kit::stop::requested() => None,
+        DeviceError::Interrupted => {
+            Some("the simulation ended at the bound of --max-cycles before its kernels".to_owned())
+        }
+        problem => Some(problem.to_string()),
+    }
 }
 
 /// The error code of a failure on the device.

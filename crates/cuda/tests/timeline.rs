@@ -273,3 +273,24 @@ fn a_call_that_another_thread_makes_is_no_deadlock() {
     assert_eq!(program.driver.wait(wait), Ok(Step::Done));
     assert_eq!(program.numbers(out, 1), [9]);
 }
+
+/// Memory of the program that is missing fails what waits for a copy, once, and not the device.
+#[test]
+fn a_copy_to_missing_memory_is_an_error_of_its_waits() {
+    let mut program = Program::new();
+    let (memory, stream) = (program.alloc(256), program.stream());
+    // There is memory at both ends, and none between.
+    let hole = program.fake.put(&[0; 16]);
+    let end = program.fake.put(&[0; 16]) + 16;
+    let wait = program.copy_out(hole, memory, end - hole, stream).unwrap();
+    assert_eq!(program.finish(wait), Err(Error::INVALID_VALUE));
+    program.synchronise();
+    // Work that was requested after the copy, before its end.
+    program.copy_out(hole, memory, end - hole, stream).unwrap();
+    program.spin(memory, 10, stream);
+    let wait = program.driver.stream_wait(stream, false).unwrap();
+    assert_eq!(program.finish(wait), Err(Error::INVALID_VALUE));
+    assert_eq!(program.finish(Wait::Device(0)), Err(Error::INVALID_VALUE));
+    program.synchronise();
+    assert!(program.fake.messages().iter().any(|text| text.contains("host memory")));
+}

@@ -1,6 +1,6 @@
 //! What every function does: the lock, errors, waiting.
 
-use crate::process::message;
+use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
 use crate::{exit, global, wait};
 use driver::{Driver, Error, Result, Wait};
@@ -10,13 +10,13 @@ use std::sync::Once;
 /// Runs `body` with the driver, which the first call makes.
 pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
     static FIRST: Once = Once::new();
-    if !global::is_own_process() {
-        return Err(Error::NOT_INITIALIZED);
-    }
+    global::claim()?;
     FIRST.call_once(|| {
         global::create();
         exit::begin();
-        wait::watch();
+        if wait::watch() {
+            listen();
+        }
     });
     global::with(body)
 }
@@ -47,8 +47,9 @@ pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Re
     })
 }
 
-/// Runs `body`; no panic leaves the library.
+/// Runs `body`; no panic leaves the library, and no thread ends in it.
 pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
+    let _uncancelled = Uncancelled::new();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => error.code(),

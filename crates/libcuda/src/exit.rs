@@ -1,62 +1,116 @@
 //! The end of a program: the report, Ctrl-C.
+//!
+//! A program may end while other threads are in calls, of which one simulates with the driver's lock. The end of the
+//! program asks it to stop. No wait for other threads is unbounded.
 
-use crate::global::{is_own_process, lock};
-use crate::process::{self, message};
+use crate::global::{self, is_own_process, lock_within};
+use crate::process::{self, INTERRUPTED, message};
 use crate::text;
 use driver::Settings;
 use driver::report::ProgramReport;
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
 use std::io::Write as _;
+use std::panic::catch_unwind;
 use std::path::Path;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
-/// Exit status of a program that the user has interrupted.
-const INTERRUPTED: i32 = 130;
+/// Time in which calls of other threads end by themselves if they do not simulate for long.
+const SHORT_CALL: Duration = Duration::from_millis(100);
 
-static FINISHED: AtomicBool = AtomicBool::new(false);
+/// Time that calls of other threads, and the report, have to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Exit status of a program with failures, with `--strict`: that of other commands whose runs failed.
+const FAILED: i32 = 1;
+
+/// How far the end of the program is: it has not begun, a thread writes the report, the report is written.
+static STAGE: AtomicU8 = AtomicU8::new(RUNS);
+const RUNS: u8 = 0;
+const ENDS: u8 = 1;
+const ENDED: u8 = 2;
+
+thread_local! {
+    /// Whether the thread writes the report.
+    static IS_WRITER: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Prepares for the end of the program.
 pub fn begin() {
     process::at_exit(at_exit);
-    process::listen();
 }
 
-extern "C" fn at_exit() {
-    if is_own_process() {
-        let _ = std::panic::catch_unwind(conclude);
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    if !is_own_process() {
+        return;
+    }
+    conclude(status);
+    if process::asked_to_stop() {
+        process::leave(INTERRUPTED);
     }
 }
 
-/// Whether the program has ended for the driver: nothing is simulated any more.
-pub fn is_finished() -> bool {
-    FINISHED.load(Ordering::Relaxed)
+/// Writes the report of a program that ends with `status`, once. Returns when it is written, or cannot be written in
+/// time.
+fn conclude(status: c_int) {
+    if STAGE.compare_exchange(RUNS, ENDS, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        let _ = catch_unwind(|| write_report(status));
+        STAGE.store(ENDED, Ordering::Release);
+        return;
+    }
+    // Another thread writes it, or this one does and was interrupted by a signal.
+    let start = Instant::now();
+    while STAGE.load(Ordering::Acquire) == ENDS && !IS_WRITER.get() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
-/// Writes the report, once. Returns when it is written.
-fn conclude() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(write_report);
-}
-
-fn write_report() {
-    FINISHED.store(true, Ordering::Relaxed);
-    let Some(mut driver) = lock().and_then(|mut driver| driver.take()) else { return };
+fn write_report(status: c_int) {
+    IS_WRITER.set(true);
+    global::end();
+    let held = lock_within(SHORT_CALL).or_else(|| {
+        kit::stop::request();
+        lock_within(PATIENCE)
+    });
+    let Some(mut held) = held else {
+        message("the program ends within a call of CUDA that does not end: there is no report");
+        return;
+    };
+    let Some(mut driver) = held.take() else { return };
+    drop(held);
     let settings = driver.settings.clone();
     let report = driver.finish();
     // What kernels have printed last.
     drop(driver);
-    if !report.devices.is_empty() || !report.unsupported.is_empty() {
+    if !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any() {
         write(&settings, &report);
+    }
+    if settings.strict && report.failed.any() && status & 0xff == 0 {
+        message(&format!("{}: with --strict the exit status is {FAILED}", report.failed));
+        process::end_with(FAILED);
     }
 }
 
 /// Ends the process with a report if the user has asked for that.
 pub fn leave_if_asked() {
     if process::asked_to_stop() {
-        kit::stop::request();
-        conclude();
+        conclude(INTERRUPTED);
         process::leave(INTERRUPTED);
     }
+}
+
+/// As [`leave_if_asked`], in bounded time: other threads, or the streams of the C library, may keep the process from
+/// ending.
+pub fn leave_soon_if_asked() {
+    if !process::asked_to_stop() {
+        return;
+    }
+    let leaving = std::thread::Builder::new().name(process::THREAD_NAME.into()).spawn(leave_if_asked);
+    if leaving.is_ok() {
+        std::thread::sleep(PATIENCE);
+    }
+    process::leave_at_once(INTERRUPTED);
 }
 
 fn write(settings: &Settings, report: &ProgramReport) {

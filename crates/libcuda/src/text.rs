@@ -23,6 +23,7 @@ pub fn render(report: &ProgramReport) -> String {
     }
     let commit = COMMIT.map_or_else(String::new, |commit| format!(" ({commit})"));
     sections.push(program(&format!("{}{commit}", env!("CARGO_PKG_VERSION"))));
+    sections.push(failed(report));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
@@ -33,6 +34,15 @@ fn failures(report: &ProgramReport) -> String {
     }
     let lines = report.failures.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}\n"));
     format!("{}\n{}", styled(WARNING, "Failures"), lines.collect::<String>())
+}
+
+/// How many kernels and launches failed, in every report.
+fn failed(report: &ProgramReport) -> String {
+    if report.failed.any() {
+        format!("{}\n", styled(WARNING, report.failed))
+    } else {
+        "No kernel was refused or faulted, and no launch failed\n".to_owned()
+    }
 }
 
 fn unsupported(report: &ProgramReport) -> String {

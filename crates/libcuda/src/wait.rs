@@ -1,6 +1,6 @@
 //! Waiting for the device. Functions of the program are called meanwhile, without the lock.
 
-use crate::global::{calls, try_lock, with};
+use crate::global::{calls, has_ended, lock_within, with};
 use crate::{exit, process};
 use driver::{Result, Step, Wait};
 use std::time::Duration;
@@ -42,35 +42,45 @@ pub fn proceed(wait: Wait) -> Result<bool> {
     }
 }
 
-/// Time between two looks of the watching thread.
+/// Time between two looks of a watching thread.
 const WATCH_EVERY: Duration = Duration::from_millis(20);
 
-/// Starts the thread that watches the program. Without it, Ctrl-C and functions of the program that nobody waits for do
-/// nothing.
-pub fn watch() {
-    let _ = std::thread::Builder::new().name("warpwright".into()).spawn(watch_program);
+/// Looks for requests to end between two looks for the program's threads.
+const LOOKS: u32 = 10;
+
+/// Threads that watch the program.
+const WATCHERS: [fn(); 2] = [watch_requests, watch_functions];
+
+/// Starts the threads that watch the program. Without them Ctrl-C, and functions of the program that nobody waits for, do
+/// nothing. Returns whether they run.
+pub fn watch() -> bool {
+    let start = |watcher| std::thread::Builder::new().name(process::THREAD_NAME.into()).spawn(watcher).is_ok();
+    WATCHERS.into_iter().all(start)
 }
 
-/// Ends the process when the user asks for it; simulates if a function of the program waits to be called
-/// and the program does not call the driver, which may be because it waits for that function.
-fn watch_program() {
-    let mut seen = 0;
-    loop {
+/// Ends the process when the user asks for it, or when all of the program's threads have ended.
+fn watch_requests() {
+    for look in 1_u32.. {
         std::thread::sleep(WATCH_EVERY);
-        if exit::is_finished() {
-            return;
+        exit::leave_soon_if_asked();
+        if look.is_multiple_of(LOOKS) && process::is_left_to(WATCHERS.len()) {
+            process::exit();
         }
-        if process::asked_to_stop() {
-            // A simulation that runs ends soon, and its thread the process.
-            kit::stop::request();
-        }
-        exit::leave_if_asked();
+    }
+}
+
+/// Simulates if a function of the program waits to be called and the program does not call the driver, which may be
+/// because it waits for that function.
+fn watch_functions() {
+    let mut seen = 0;
+    while !has_ended() {
+        std::thread::sleep(WATCH_EVERY);
         let made = calls();
         if made != seen {
             seen = made;
             continue;
         }
-        let waiting = try_lock().and_then(|driver| driver.as_ref()?.device_with_calls());
+        let waiting = lock_within(Duration::ZERO).and_then(|driver| driver.as_ref()?.device_with_calls());
         if let Some(device) = waiting {
             let _ = proceed(Wait::Device(device));
             seen = calls();

@@ -2,8 +2,11 @@
 
 use lab::{Job, Setup};
 use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
@@ -231,7 +234,7 @@ fn interrupt(place: &Place, mut command: Command, signal: &str) {
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it runs");
     let mut line = [0; 9];
     std::io::Read::read_exact(&mut child.stdout.as_mut().expect("piped"), &mut line).expect("it has launched");
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(100));
     let status = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
     assert!(status.success());
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
@@ -255,6 +258,124 @@ fn signals_to_the_launcher_reach_the_program() {
     let mut command = Command::new(launcher);
     command.args(["exec", "--out"]).arg(place.path().join("out")).arg("--").arg(program);
     interrupt(&place, command, "-TERM");
+}
+
+#[test]
+fn hostile_arguments_are_errors_and_children_have_no_driver() {
+    done("hostile", 0, &[]);
+}
+
+/// A program that has not ended after this is taken to hang.
+const MOST_SECONDS: u64 = 20;
+
+/// Runs `ends.c`; returns how it ended, and what it printed to standard error.
+fn end(place: &Place, program: &Path, args: &[&str]) -> (ExitStatus, String) {
+    let stderr = std::fs::File::create(place.path().join("stderr")).expect("a file");
+    let mut child = place.command(program).args(args).stderr(stderr).spawn().expect("it runs");
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is a child") {
+            break status;
+        }
+        if start.elapsed() > Duration::from_secs(MOST_SECONDS) {
+            child.kill().expect("it is killed");
+            panic!("{args:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let said = std::fs::read_to_string(place.path().join("stderr")).expect("text");
+    assert!(!said.contains("defect") && !said.contains("panicked"), "{args:?}: {said}");
+    (status, said)
+}
+
+/// Ways of ending, with exit status or signal, and whether there is a report if another thread waits for a kernel.
+const ENDS: [(&str, Result<i32, i32>, bool); 13] = [
+    ("exit", Ok(11), true),
+    ("_exit", Ok(12), false),
+    ("quick_exit", Ok(13), false),
+    ("return", Ok(14), true),
+    ("cancel", Ok(15), true),
+    ("fork", Ok(16), true),
+    ("handler", Ok(21), true),
+    ("stream", Ok(22), true),
+    ("abort", Err(libc::SIGABRT), false),
+    ("kill", Err(libc::SIGKILL), false),
+    ("TERM", Ok(130), true),
+    ("INT", Ok(130), true),
+    // The last thread of the program ends.
+    ("none", Ok(0), true),
+];
+
+#[test]
+fn programs_end_whatever_their_threads_wait_for() {
+    let place = Place::new();
+    let Some(program) = place.compile("ends", 12) else { return };
+    for (way, wanted, has_report) in ENDS {
+        let report = place.path().join("out/report.json");
+        let _ = std::fs::remove_file(&report);
+        let (status, said) = end(&place, &program, &[way]);
+        assert_eq!(status.code().ok_or(status.signal().unwrap_or(0)), wanted, "{way}: {said}");
+        assert_eq!(report.exists(), has_report, "{way}: {said}");
+    }
+}
+
+/// Ends programs at moments and in ways that follow from seeds.
+fn end_at_random(seeds: Range<u64>) {
+    let place = Place::new();
+    let Some(program) = place.compile("ends", 12) else { return };
+    for seed in seeds {
+        let (way, wanted, _) = ENDS[seed as usize % (ENDS.len() - 1)];
+        let (status, said) = end(&place, &program, &[way, &seed.to_string()]);
+        assert_eq!(status.code().ok_or(status.signal().unwrap_or(0)), wanted, "{way} {seed}: {said}");
+    }
+}
+
+#[test]
+fn programs_end_at_any_moment() {
+    end_at_random(0..24);
+}
+
+/// As [`programs_end_at_any_moment`], for some minutes: `WARPWRIGHT_SEED` is the first seed.
+#[test]
+#[ignore = "takes some minutes"]
+fn programs_end_at_many_moments() {
+    let first = std::env::var("WARPWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1000);
+    end_at_random(first..first + 600);
+}
+
+/// A kernel that the bound on cycles stops counts as one that faulted.
+#[test]
+fn a_kernel_that_a_bound_stops_has_failed() {
+    let place = Place::new();
+    let Some(program) = place.compile("runtime", 12) else { return };
+    let mut command = place.command(&program);
+    let output = command.env("WARPWRIGHT_MAX_CYCLES", "100").output().expect("it runs");
+    assert_ne!(output.status.code(), Some(0));
+    assert_eq!(place.report()["failed"]["faulted"], 1);
+}
+
+/// With `--strict` a fault that the program ignores makes its exit status 1; a status of its own stays.
+#[test]
+fn ignored_faults_are_counted_and_may_be_strict() {
+    let place = Place::new();
+    let (Some(faults), Some(output)) = (place.compile("faults", 12), place.compile("output", 12)) else { return };
+    let run = |program, args: &[&str], strict| {
+        let mut command = place.command(program);
+        command.args(args).env("WARPWRIGHT_STRICT", strict).env("WARPWRIGHT_QUIET", "0");
+        let output = command.output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = run(&faults, &["0"], "0");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.ends_with("0 kernels or modules were refused, 1 kernel faulted, 0 launches failed\n"), "{said}");
+    assert_eq!(place.report()["failed"]["faulted"], 1);
+    let (status, said) = run(&faults, &["0"], "1");
+    assert_eq!(status, Some(1), "{said}");
+    for strict in ["0", "1"] {
+        let (status, said) = run(&output, &[], strict);
+        assert_eq!(status, Some(7), "{said}");
+        assert!(said.ends_with("No kernel was refused or faulted, and no launch failed\n"), "{said}");
+    }
 }
 
 #[test]

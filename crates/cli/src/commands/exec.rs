@@ -75,6 +75,9 @@ pub struct Args {
     checkpoint: Option<String>,
     #[arg(long, hide = true, value_name = "FILE")]
     resume: Option<PathBuf>,
+    /// Make the exit status 1 if a kernel was refused or faulted, or a launch failed, and the program's own status is 0
+    #[arg(long)]
+    strict: bool,
     /// No report on standard error
     #[arg(short, long)]
     quiet: bool,
@@ -208,6 +211,7 @@ fn environment(args: &Args) -> Result<Vec<(&'static str, OsString)>, Failure> {
     add("WARPWRIGHT_POWER_INTERVAL", args.power_interval.map(|number| number.to_string().into()));
     add("WARPWRIGHT_AUDIT", args.audit.then(|| "1".into()));
     add("WARPWRIGHT_CHECK_MEMORY", args.check_memory.then(|| "1".into()));
+    add("WARPWRIGHT_STRICT", args.strict.then(|| "1".into()));
     add("WARPWRIGHT_QUIET", args.quiet.then(|| "1".into()));
     add("WARPWRIGHT_OUT", path(&args.out)?);
     add("WARPWRIGHT_JSON", path(&args.json)?);

@@ -145,7 +145,18 @@ pub fn exec() -> Value {
                     &count("Number of calls of the function.", "calls"),
                 ),
             ),
-            ("failures", list("Failures of kernels and modules.", &text("A failure."))),
+            ("failures", list("Failures of kernels and modules, at most the first thousand.", &text("A failure."))),
+            (
+                "failed",
+                object(
+                    "Numbers of failures.",
+                    [
+                        ("refused", count("Kernels, and modules as a whole, that cannot run.", "failures")),
+                        ("faulted", count("Kernels that ended with a fault, a deadlock or at a bound.", "kernels")),
+                        ("launches", count("Requests of launches that returned an error.", "launches")),
+                    ],
+                ),
+            ),
             ("devices", list("Devices that the program used.", &device)),
         ],
     )

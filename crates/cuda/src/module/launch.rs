@@ -116,6 +116,12 @@ impl Driver {
     /// # Errors
     /// As [`Driver::prepare`], or it is not a stream of the function's device.
     pub fn launch(&mut self, request: &Request) -> Result<()> {
+        let launched = self.try_to_launch(request);
+        self.notes.failed.launches += u64::from(launched.is_err());
+        launched
+    }
+
+    fn try_to_launch(&mut self, request: &Request) -> Result<()> {
         let device = self.stream_device(request.stream)?;
         if self.functions.get(request.function)?.device != device {
             return Err(Error::INVALID_CONTEXT);

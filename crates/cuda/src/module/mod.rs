@@ -12,6 +12,7 @@ pub use objects::{Function, Linker, Log, Logs, Module, OldLaunch, USUAL_SHARED_B
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::{PAGE_BYTES, read_text};
+use kit::{files, text::excerpt};
 use linker::linked_contents;
 use sass::fatbin::{self, Kind};
 use std::borrow::Cow;
@@ -45,7 +46,12 @@ impl Driver {
     pub fn read_image(&self, address: u64) -> Result<Vec<u8>> {
         let magic = self.host_u32(address)?;
         let bytes = match magic {
-            WRAPPER_MAGIC => return self.read_image(self.host_u64(address + 8)?),
+            WRAPPER_MAGIC => {
+                let wrapped = self.host_u64(address + 8)?;
+                // A wrapper in a wrapper may be the same one.
+                let is_wrapper = self.host_u32(wrapped)? == WRAPPER_MAGIC;
+                return if is_wrapper { Err(Error::INVALID_IMAGE) } else { self.read_image(wrapped) };
+            }
             fatbin::MAGIC => {
                 let header = u64::from(self.host_u32(address + 4)? >> 16);
                 header.checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
@@ -85,6 +91,20 @@ impl Driver {
             }
         }
         Ok(end)
+    }
+
+    /// The contents of a file of code that the program names. What is not a file, such as a device or a pipe, may not end.
+    ///
+    /// # Errors
+    /// There is no such file, or it is too long.
+    pub fn read_file(&self, path: &str) -> Result<Vec<u8>> {
+        let about = std::fs::metadata(path).map_err(|_| Error::FILE_NOT_FOUND)?;
+        let read =
+            if about.is_file() { files::read_code(path).map_err(|e| e.to_string()) } else { Err("not a file".into()) };
+        read.map_err(|problem| {
+            self.host.message(&format!("`{}` is not loaded: {problem}", excerpt(path)));
+            Error::INVALID_IMAGE
+        })
     }
 
     /// Loads a module from an image.
@@ -152,6 +172,7 @@ impl Driver {
         loaded.map_err(|problem| {
             self.last_problem = problem.to_string();
             self.host.message(&self.last_problem);
+            self.notes.refused(self.last_problem.clone());
             match (problem, code) {
                 (DeviceError::Module(_), ModuleCode::Ptx(_) | ModuleCode::BundledPtx(_)) => Error::INVALID_PTX,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
@@ -229,7 +250,7 @@ impl Driver {
         let Some(kernel) = kernel else {
             let Some(why) = refused else { return Err(Error::NOT_FOUND) };
             self.host.message(&format!("kernel `{name}` cannot run:\n{why}"));
-            self.notes.failures.push(format!("kernel `{name}` cannot run: {why}"));
+            self.notes.refused(format!("kernel `{name}` cannot run: {why}"));
             return Err(Error::NOT_SUPPORTED);
         };
         let function = self.functions.add(Function::new(handle, device, kernel));

@@ -35,6 +35,8 @@ struct Op {
     launch: u32,
     /// Operations before it that have not ended.
     waits_for: usize,
+    /// An operation before it failed.
+    failed: bool,
     /// Operations that wait for it.
     holds: Vec<OpId>,
     /// Lower numbers go first.
@@ -88,6 +90,8 @@ pub enum Ran {
 enum Begun {
     /// It has ended.
     Ended,
+    /// It has ended without having done what it should.
+    Failed,
     /// It ends later.
     Continues,
     /// It ends when the host has made this call.
@@ -146,7 +150,13 @@ pub struct Timeline {
     idle: u64,
     moved: [Moved; Direction::COUNT],
     untimed: BTreeMap<String, Untimed>,
+    /// Operations that ended after a copy that could not reach memory of the program, and whether a wait for the device
+    /// has learnt it. Those that nobody asks about are dropped, the oldest first.
+    failed: BTreeMap<OpId, bool>,
 }
+
+/// Maximum number of failed operations that are kept.
+const MOST_FAILED: usize = 4096;
 
 impl Timeline {
     /// A device on which nothing was requested, whose cores hold `most_launched` kernels at once, and whose operations
@@ -174,6 +184,7 @@ impl Timeline {
             idle: 0,
             moved: [Moved::default(); Direction::COUNT],
             untimed: BTreeMap::new(),
+            failed: BTreeMap::new(),
         }
     }
 
@@ -215,7 +226,7 @@ impl Timeline {
             self.calls.insert(id);
         }
         let launch = if matches!(work, Work::Launch(_)) { self.device.number_launch() } else { 0 };
-        self.ops.insert(id, Op { work, launch, waits_for, holds: Vec::new(), priority });
+        self.ops.insert(id, Op { work, launch, waits_for, failed: false, holds: Vec::new(), priority });
         id
     }
 
@@ -227,6 +238,16 @@ impl Timeline {
     /// Whether an operation has ended.
     pub fn is_done(&self, op: OpId) -> bool {
         !self.ops.contains_key(&op)
+    }
+
+    /// Whether an operation that has ended failed, or one before it; says so once.
+    pub fn take_failed(&mut self, op: OpId) -> bool {
+        self.failed.remove(&op).is_some()
+    }
+
+    /// Whether any operation failed since this was last asked.
+    pub fn any_failed(&mut self) -> bool {
+        self.failed.values_mut().fold(false, |any, learnt| any | !std::mem::replace(learnt, true))
     }
 
     /// Operations that have not ended.
@@ -321,7 +342,8 @@ impl Timeline {
                 work => self.begin(op, work, host)?,
             };
             match begun {
-                Begun::Ended => self.end(op),
+                Begun::Ended => self.end(op, false),
+                Begun::Failed => self.end(op, true),
                 Begun::Continues => {}
                 Begun::Call(call) => return Ok(Some((op, call))),
             }
@@ -369,7 +391,8 @@ impl Timeline {
                     self.transfer(op, way, copy.bytes(), work);
                     return Ok(Begun::Continues);
                 }
-                None => self.carry_out(&work, host)?,
+                None if !self.carry_out(&work, host)? => return Ok(Begun::Failed),
+                None => {}
             },
             Work::Fill(fill) => {
                 self.transfer(op, Direction::Within, fill.width * fill.height, work);
@@ -458,7 +481,7 @@ impl Timeline {
         let met: Vec<OpId> = self.value_waits.iter().filter(|(_, wait)| is_met(wait)).map(|(&op, _)| op).collect();
         for op in &met {
             self.value_waits.remove(op);
-            self.end(*op);
+            self.end(*op, false);
         }
         !met.is_empty()
     }
@@ -489,7 +512,7 @@ impl Timeline {
                     self.workspaces.extend(workspace);
                     self.changed = true;
                     match self.device.extra_cycles(launch) {
-                        0 => self.end(op),
+                        0 => self.end(op, false),
                         more => _ = self.executed.insert((self.now() + more, op)),
                     }
                 }
@@ -498,12 +521,12 @@ impl Timeline {
         let now = self.now();
         while let Some(&(_, op)) = self.executed.first().filter(|(end, _)| *end <= now) {
             self.executed.pop_first();
-            self.end(op);
+            self.end(op, false);
         }
         while let Some(first) = self.transfers.first_entry().filter(|first| first.key().0 <= now) {
             let ((_, op), work) = first.remove_entry();
-            self.carry_out(&work, host)?;
-            self.end(op);
+            let done = self.carry_out(&work, host)?;
+            self.end(op, !done);
         }
         Ok(true)
     }
@@ -511,14 +534,23 @@ impl Timeline {
     /// The host has made a call.
     pub fn called(&mut self, op: OpId) {
         self.calling.remove(&op);
-        self.end(op);
+        self.end(op, false);
     }
 
-    fn end(&mut self, id: OpId) {
+    /// Ends an operation. That it `failed` is passed on to those that wait for it.
+    fn end(&mut self, id: OpId, failed: bool) {
         let Some(op) = self.ops.remove(&id) else { return };
+        let failed = failed || op.failed;
+        if failed {
+            self.failed.insert(id, false);
+            if self.failed.len() > MOST_FAILED {
+                self.failed.pop_first();
+            }
+        }
         for next in op.holds {
             if let Some(waiting) = self.ops.get_mut(&next) {
                 waiting.waits_for -= 1;
+                waiting.failed |= failed;
                 if waiting.waits_for == 0 {
                     self.ready.insert((waiting.priority, next));
                 }

@@ -48,17 +48,18 @@ impl Timeline {
         }
     }
 
-    /// Moves the bytes of a copy or fill.
-    pub(super) fn carry_out(&mut self, work: &Work, host: &dyn Host) -> Result<(), DeviceError> {
+    /// Moves the bytes of a copy or fill. Returns false if memory of the program cannot be read or written: that is an
+    /// error of the call, not one of the device.
+    pub(super) fn carry_out(&mut self, work: &Work, host: &dyn Host) -> Result<bool, DeviceError> {
         self.bring_in_for(work, host);
         match work {
             Work::Copy(copy) => self.copy(copy, host),
-            Work::Fill(fill) => self.fill(fill),
-            _ => Ok(()),
+            Work::Fill(fill) => self.fill(fill).map(|()| true),
+            _ => Ok(true),
         }
     }
 
-    fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<(), DeviceError> {
+    fn copy(&mut self, copy: &Copy, host: &dyn Host) -> Result<bool, DeviceError> {
         for (from, to, bytes) in copy.spans() {
             if let (At::Device(source), At::Device(target)) = (&copy.from.at, &copy.to.at) {
                 self.device.memory().copy(source + from, target + to, bytes).map_err(|error| other(&error))?;
@@ -68,28 +69,33 @@ impl Timeline {
             let mut done = 0;
             while done < bytes {
                 let now = (bytes - done).min(MOST_PIECE_BYTES);
-                let piece = self.read(&copy.from.at, from + done, now, host)?;
-                self.write(&copy.to.at, to + done, &piece, host)?;
+                let Some(piece) = self.read(&copy.from.at, from + done, now, host)? else { return Ok(false) };
+                if !self.write(&copy.to.at, to + done, &piece, host)? {
+                    return Ok(false);
+                }
                 done += now;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Vec<u8>, DeviceError> {
+    fn read(&mut self, at: &At, offset: u64, bytes: u64, host: &dyn Host) -> Result<Option<Vec<u8>>, DeviceError> {
         let mut piece = vec![0; bytes as usize];
         match at {
             At::Device(address) | At::Locked(address) => {
                 self.device.memory().read(address + offset, &mut piece).map_err(|error| other(&error))?
             }
             At::Host(address) if host.read(address + offset, &mut piece) => {}
-            At::Host(address) => return Err(unmapped("read", address + offset)),
+            At::Host(address) => {
+                unreached("read", address + offset, bytes, host);
+                return Ok(None);
+            }
             At::Data(data) => piece.copy_from_slice(&data[offset as usize..][..bytes as usize]),
         }
-        Ok(piece)
+        Ok(Some(piece))
     }
 
-    pub(super) fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<(), DeviceError> {
+    pub(super) fn write(&mut self, at: &At, offset: u64, piece: &[u8], host: &dyn Host) -> Result<bool, DeviceError> {
         match at {
             At::Device(address) => {
                 self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
@@ -99,10 +105,13 @@ impl Timeline {
                 self.device.memory().write(address + offset, piece).map_err(|error| other(&error))?;
             }
             At::Host(address) if host.write(address + offset, piece) => {}
-            At::Host(address) => return Err(unmapped("written", address + offset)),
+            At::Host(address) => {
+                unreached("written", address + offset, piece.len() as u64, host);
+                return Ok(false);
+            }
             At::Data(_) => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     fn fill(&mut self, fill: &Fill) -> Result<(), DeviceError> {
@@ -121,8 +130,8 @@ impl Timeline {
     }
 }
 
-fn unmapped(done: &str, address: u64) -> DeviceError {
-    DeviceError::Other(format!("host memory at {address:#x} cannot be {done}"))
+fn unreached(done: &str, address: u64, bytes: u64, host: &dyn Host) {
+    host.message(&format!("a copy fails: {bytes} bytes of host memory at {address:#x} cannot all be {done}"));
 }
 
 /// Data that is kept for a copy.

@@ -7,7 +7,7 @@ mod table;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::address::{Address, Plain};
@@ -23,8 +23,8 @@ type Finder = fn(&CStr) -> Address;
 
 static FINDER: OnceLock<Finder> = OnceLock::new();
 static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
-/// This process is the child of one that had initialised the driver.
-static FORKED: AtomicBool = AtomicBool::new(false);
+/// The process that has initialised the driver; 0: none.
+static OWNER: AtomicI32 = AtomicI32::new(0);
 
 /// Uses the functions that `find` returns in place of those of `libcuda.so.1`. False if a driver
 /// is in use. For tests.
@@ -56,19 +56,21 @@ fn start() -> Result<Driver> {
     };
     let driver = Driver::bind(find);
     driver.cuInit(0)?;
-    // SAFETY: the handler only stores to an atomic.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    OWNER.store(process(), Ordering::Relaxed);
     Ok(driver)
+}
+
+/// This process, by number. A child has another one, whatever call has made it.
+fn process() -> i32 {
+    // SAFETY: it has no conditions.
+    unsafe { libc::getpid() }
 }
 
 /// Whether this process is a child that may use nothing of its parent's: a lock may be held here by
 /// a thread that the child does not have.
 pub fn is_forked() -> bool {
-    FORKED.load(Ordering::Relaxed)
-}
-
-extern "C" fn in_child() {
-    FORKED.store(true, Ordering::Relaxed);
+    let owner = OWNER.load(Ordering::Relaxed);
+    owner != 0 && owner != process()
 }
 
 /// The handle of `libcuda.so.1`, which stays loaded.

@@ -54,7 +54,7 @@ api! {
         link: u64, kind: u32, path: u64, _count: u32, _options: u64, _values: u64,
     ) = cuLinkAddFile |driver| {
         let path = get_text(driver, path)?;
-        let input = std::fs::read(&path).map_err(|_| Error::FILE_NOT_FOUND)?;
+        let input = driver.read_file(&path)?;
         driver.link_add(link, kind, &path, input)
     }
 

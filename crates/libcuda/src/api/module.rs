@@ -6,7 +6,7 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_text, put, put_if, put_new};
 use crate::wait::finish;
-use driver::{Driver, Error, Result, Wait};
+use driver::{Driver, Result, Wait};
 
 /// Loads with options of compilation: their number, numbers and values.
 fn load(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {
@@ -18,7 +18,7 @@ fn load(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) 
 
 fn load_file(driver: &mut Driver, handle: u64, path: u64) -> Result<()> {
     let path = get_text(driver, path)?;
-    let image = std::fs::read(path).map_err(|_| Error::FILE_NOT_FOUND)?;
+    let image = driver.read_file(&path)?;
     put_new(driver, handle, |driver| driver.load(&image))
 }
 

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(text(256, 80, 0), "Limited by registers: 80 a thread; with 64 or fewer, 32 warps fit.");
         assert_eq!(
             text(128, 32, 24 * 1024),
-            "Limited by shared memory: 24 KiB a CTA; with 21.25 KiB or less, 12 warps fit."
+            "Limited by shared memory: 24 KiB a CTA; with 21,760 B or less, 12 warps fit."
         );
         assert_eq!(text(32, 32, 0), "Limited by CTA slots: 16 of 32 threads each; with 64 threads, 32 warps fit.");
         assert_eq!(
