@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::render::style;
 use crate::version;
 use serde::Serialize;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,11 @@ pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
 pub fn check<'a>(outputs: impl IntoIterator<Item = &'a Path>, inputs: &[PathBuf]) -> Result<(), Failure> {
     let outputs: Vec<PathBuf> = outputs.into_iter().map(Path::to_owned).collect();
     kit::output::check(&outputs, inputs).map_err(Failure::bad_input)
+}
+
+/// A value as a shell reads it.
+pub fn quoted(value: &OsStr) -> String {
+    format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
 }
 
 /// Prints text to standard error, which keeps it out of redirected output.
@@ -96,6 +102,11 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_reads_any_value() {
+        assert_eq!(quoted(OsStr::new("it's $HOME")), r"'it'\''s $HOME'");
+    }
 
     #[test]
     fn cells_are_quoted_where_they_must_be() {

@@ -294,6 +294,8 @@ fn descriptions() -> [Raw; 3] {
         "sm.issue.fences_wait_for=accesses",
         "sm.issue.ignore_predicates=false",
         "sm.trace_generic_spaces=windows",
+        "sm.reserved_shared_bytes_per_cta=1024",
+        "sm.shared_allocation_unit=128",
         "sm.shared.bytes_per_cycle=64",
         "sm.shared.atomic_lane_cycles=2",
         "sm.l1d.bank_hash=true",

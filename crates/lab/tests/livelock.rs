@@ -58,12 +58,20 @@ fn livelock(body: &str, ctas: u32, threads: u32, parts: &[&str]) -> String {
 const LONG_LOOP: &str = "mov.u32 %r1, 20000;\nC:\nadd.u32 %r2, %r2, %r1;\nsub.u32 %r1, %r1, 1;\n\
                          setp.ne.u32 %q1, %r1, 0;\n@%q1 bra C;";
 
+/// Takes the lock at the first word.
+const TAKE: &str = "L:\natom.global.cas.b32 %r1, [%p], 0, 1;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\n";
+
 #[test]
 fn a_lock_that_a_lane_of_the_same_warp_holds() {
-    // The lane that has it waits at the end of the loop for those that want it.
-    let body = "L:\natom.global.cas.b32 %r1, [%p], 0, 1;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\n\
-                ld.global.u32 %r2, [%p+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%p+4], %r2;\n\
-                atom.global.exch.b32 %r1, [%p], 0;";
+    let give_back = "ld.global.u32 %r2, [%p+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%p+4], %r2;\nmembar.gl;\n\
+                     atom.global.exch.b32 %r1, [%p], 0;";
+    let words = run(&format!("{TAKE}{give_back}"), 2, 64).unwrap();
+    assert_eq!(words[..2], [0, 128]);
+}
+
+#[test]
+fn a_lock_that_is_never_given_back() {
+    let body = TAKE;
     let parts = [
         "atom.global.cas.b32",
         "(test.ptx:14)",

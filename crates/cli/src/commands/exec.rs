@@ -10,7 +10,7 @@ use crate::program;
 use clap::builder::PossibleValuesParser;
 use kit::output::MadeFolders;
 use lab::{OutOfBounds, Time};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> Outcome {
     let unset: Vec<&str> = ours.filter(|name| !is_given(name)).collect();
     if args.print_environment {
         let unset = unset.iter().map(|name| format!("unset {name}\n"));
-        let set = environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value)));
+        let set = environment.iter().map(|(name, value)| format!("export {name}={}\n", output::quoted(value)));
         output::print(&unset.chain(set).collect::<String>())?;
         if let Some(folder) = libraries.keep() {
             output::remark(&format!("warpwright: `{}` stays until you remove it\n", folder.display()));
@@ -242,19 +242,4 @@ fn text(path: &Path) -> Result<String, Failure> {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|e| Failure::bad_input(format!("`{}`: {e}", path.display())))
-}
-
-/// A value as a shell reads it.
-pub fn quoted(value: &OsStr) -> String {
-    format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_any_value() {
-        assert_eq!(quoted(OsStr::new("it's $HOME")), r"'it'\''s $HOME'");
-    }
 }

@@ -3,7 +3,6 @@
 //! A checkpoint has the words of the command that left it, so that `warpwright run --resume FILE` is enough to continue:
 //! the words given are added to those, and options among them replace the former ones.
 
-use super::exec;
 use crate::failure::Failure;
 use crate::{output, version};
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
@@ -186,7 +185,7 @@ fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -
 /// Refuses a launch file that a checkpoint names and that writes files.
 pub fn check_outputs(job: &Job, resume: &Options, words: &[OsString]) -> Result<(), Failure> {
     let Some(file) = job.outputs().into_iter().next() else { return Ok(()) };
-    let words: Vec<String> = words.iter().map(|word| exec::quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| output::quoted(word)).collect();
     let (checkpoint, command) = (resume.resume.as_deref().unwrap_or(Path::new("")).display(), words.join(" "));
     Err(Failure::bad_input(format!(
         "the launch file that the checkpoint `{checkpoint}` names writes `{}`; outputs are not taken from a checkpoint\n  hint: name the launch file: `warpwright {command}`",

@@ -51,7 +51,9 @@ impl Bench {
         let module = device.load_module(&ModuleSource { name: "microbenchmark", code })?;
         // Of PTX few enough for a full CTA on every GPU; machine code says how many it has.
         let registers = match code {
-            ModuleCode::Ptx(_) | ModuleCode::BundledPtx(_) => ThreadRegisters::Given(if setup.gpu.sm_version < 30 { 20 } else { 32 }),
+            ModuleCode::Ptx(_) | ModuleCode::BundledPtx(_) => {
+                ThreadRegisters::Given(if setup.gpu.sm_version < 30 { 20 } else { 32 })
+            }
             ModuleCode::Binary(_) => ThreadRegisters::Estimated,
         };
         Ok(Self { device, module, registers })
