@@ -19,9 +19,12 @@ pub fn install() -> Result<(), Failure> {
             kit::output::discard_unfinished();
             std::process::exit(Exit::Interrupted.status().into());
         }
-        let report = if preparation::is_over() { "; the report of what is known follows" } else { "" };
-        let _ = writeln!(std::io::stderr(), "\nStopping{report}. Ctrl-C again leaves at once.");
-        leave_unless_noticed();
+        // In threads of their own, so that the next Ctrl-C is heard at once, even if standard error takes no text.
+        std::thread::spawn(|| {
+            let report = if preparation::is_over() { "; the report of what is known follows" } else { "" };
+            let _ = writeln!(std::io::stderr(), "\nStopping{report}. Ctrl-C again leaves at once.");
+        });
+        std::thread::spawn(leave_unless_noticed);
     })
     .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))?;
     preparation::begin()

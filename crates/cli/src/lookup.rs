@@ -18,7 +18,9 @@ pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failur
         // A problem of a whole file, such as an empty one, has no place.
         let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
         let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
-        Failure::bad_input(format!("{file}{error}"))
+        let several = name_or_path.to_str().filter(|name| name.contains(',') && !name_or_path.exists());
+        let several = several.map_or("", |_| "\n  hint: one GPU here; `warpwright compare --gpus A,B` takes several");
+        Failure::bad_input(format!("{file}{error}{several}"))
     })
 }
 
@@ -76,6 +78,56 @@ pub fn scheduler(name: &str) -> Result<(), Failure> {
 /// The failure of a `name` that is none of the `known` ones.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
     Failure::bad_input(suggest::unknown(what, name, known))
+}
+
+/// Checks that a list has no empty entry and nothing twice.
+pub fn distinct<T: AsRef<std::ffi::OsStr>>(option: &str, list: &[T]) -> Result<(), Failure> {
+    for (at, one) in list.iter().map(AsRef::as_ref).enumerate() {
+        let shown = excerpt(&one.to_string_lossy());
+        if one.is_empty() {
+            let what = if list.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
+            return Err(Failure::bad_input(format!("{option}: {what}")));
+        }
+        if list[..at].iter().any(|earlier| earlier.as_ref() == one) {
+            return Err(Failure::bad_input(format!("{option}: `{shown}` is given twice; give it once")));
+        }
+    }
+    Ok(())
+}
+
+/// What a word is that is no workload, if it is something else.
+fn other_meaning(name: &str) -> Option<String> {
+    let of = |what: &str, option: &str| {
+        format!("`{name}` is a {what}, not a workload; several are listed with commas: {option} A,{name}")
+    };
+    let is_gpu = config::builtin().iter().any(|gpu| gpu.name == name);
+    match () {
+        () if name.is_empty() => None,
+        () if lab::check_core(name).is_ok() => Some(of("core design", "--cores")),
+        () if lab::check_scheduler(name).is_ok() => Some(of("warp scheduler", "--schedulers")),
+        () if is_gpu => Some(of("GPU", "--gpus")),
+        () => None,
+    }
+}
+
+/// What a file is that is no launch file, by its name, and what to do with it.
+pub fn not_runnable(path: &Path) -> Option<&'static str> {
+    let end = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match &end[..] {
+        "cu" | "cuh" => {
+            "is CUDA C++. Compile it: `nvcc -arch=sm_75 -cubin -lineinfo` or `nvcc -ptx` makes a module for a launch file, `nvcc -cudart shared` a program; without CUDA, clang (`clang -S --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib`) or NVRTC (`pip install nvidia-cuda-nvrtc-cu12`) makes PTX"
+        }
+        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => "is C or C++ of the host: compile it to a program and run that",
+        "json" => "is JSON, such as a report: what runs is a workload, a launch file (.toml), a trace or a program",
+        "csv" | "html" | "svg" => {
+            "is an output, not an input: what runs is a workload, a launch file (.toml), a trace or a program"
+        }
+        "py" | "ipynb" | "sh" | "js" => {
+            "is a script: `warpwright exec -- INTERPRETER SCRIPT` runs one, such as `warpwright exec -- python script.py`"
+        }
+        "cuobjdump" | "sass" => "is text of machine code: what runs is the cubin itself, from a launch file",
+        _ => return None,
+    })
 }
 
 /// `name=value` of a parameter.
@@ -255,9 +307,12 @@ pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
         Ok((bundled, params)) => workload(bundled, params, input),
         Err(_) if lab::is_trace(named) => trace(named, input),
         Err(_) if looks_like_a_path(named) => launch_file(named, input),
-        Err(unknown) => Err(Failure::bad_input(format!(
-            "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
-        ))),
+        Err(unknown) => Err(Failure::bad_input(match other_meaning(name) {
+            Some(meaning) => meaning,
+            None => format!(
+                "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
+            ),
+        })),
     }
 }
 
@@ -339,6 +394,8 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
                 .filter(|stem| stem.len() >= 3)
                 .and_then(|stem| suggest::nearest(stem, suite::ALL.iter().map(|w| w.name)));
             let near = near.map_or(String::new(), |n| format!("; did you mean the bundled workload `{n}`?"));
+            let end = path.extension().and_then(|end| end.to_str()).filter(|end| ["json", "csv"].contains(end));
+            let near = end.map_or(near, |end| format!("; to write results to it: `--{end}={name}`"));
             return refuse(format!("the launch file cannot be read: {e}{near}"));
         }
         Ok(meta) if meta.is_dir() => {
@@ -359,6 +416,9 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     }
     if name.contains(".tar") || name.ends_with(".tgz") {
         return refuse("is an archive; unpack it, then give the folder of a trace in it".into());
+    }
+    if let Some(why) = not_runnable(path) {
+        return refuse(why.to_owned());
     }
     if path.extension().is_some_and(|e| e == "ptx") {
         return refuse(

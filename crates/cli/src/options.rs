@@ -17,10 +17,10 @@ pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Machine {
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description [default: the launch file's, else rtx2060s]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, alias = "gpus", value_name = "NAME|FILE")]
     pub gpu: Option<PathBuf>,
     /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "schedulers", value_name = "NAME")]
     pub scheduler: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Bounds {
 /// When a run ends early, and what is checked meanwhile.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Checks {
-    /// End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles
+    /// End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::render::style;
 use crate::version;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Prints text, which may hold colours, to standard output. Colours are dropped where the output
 /// is not a terminal or `NO_COLOR` is set.
 pub fn print(text: &str) -> Result<(), Failure> {
-    written(write_flushed(&mut anstream::stdout().lock(), text))
+    written(write_flushed(&mut anstream::stdout().lock(), &shown(text)))
 }
 
 /// `rows` as CSV: a header, then a record for each; quoted as RFC 4180 has it, lines end in a line feed. Rows are flat
@@ -22,7 +23,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Failure> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(Failure::failed)?;
-    writer.into_inner().map_err(Failure::failed)
+    let table = writer.into_inner().map_err(Failure::failed)?;
+    Ok(match String::from_utf8(table) {
+        Ok(text) => kit::text::visible(&text).into_owned().into_bytes(),
+        Err(other) => other.into_bytes(),
+    })
 }
 
 /// Writes bytes to `file`, or to standard output if there is none.
@@ -54,10 +59,54 @@ pub fn quoted(value: &OsStr) -> String {
     format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
 }
 
+/// Text for a terminal: what is invisible in names becomes U+FFFD; colours stay.
+fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return kit::text::visible(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in text.split('\u{1b}').enumerate() {
+        // What follows an escape is a style of ours, of a few numbers without the one that conceals, or no style at all.
+        let style = part.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(|(numbers, _)| {
+            numbers.split(';').all(|number| number.parse::<u8>().is_ok_and(|number| number <= 107 && number != 8))
+        });
+        match style {
+            _ if at == 0 => out += &kit::text::visible(part),
+            Some((numbers, rest)) => {
+                out += &format!("\u{1b}[{numbers}m");
+                out += &kit::text::visible(rest);
+            }
+            None => {
+                out.push('\u{fffd}');
+                out += &kit::text::visible(part);
+            }
+        }
+    }
+    out.into()
+}
+
+/// JSON whose texts have escapes in place of what is invisible in them. Outside texts JSON is ASCII.
+fn escaped_json(json: Vec<u8>) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(&json) else { return json };
+    let is_bad = |c: char| kit::text::is_invisible(c) && c != '\n';
+    if !text.chars().any(is_bad) {
+        return json;
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_bad(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
 /// Prints text to standard error, which keeps it out of redirected output.
 pub fn remark(text: &str) {
     // A closed standard error leaves no place for the message.
-    let _ = write_flushed(&mut anstream::stderr().lock(), text);
+    let _ = write_flushed(&mut anstream::stderr().lock(), &shown(text));
 }
 
 /// Prints an error to standard error.
@@ -87,7 +136,7 @@ pub fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let signed = Signed { value, commit: version::COMMIT };
     let mut text = serde_json::to_vec_pretty(&signed).map_err(Failure::failed)?;
     text.push(b'\n');
-    Ok(text)
+    Ok(escaped_json(text))
 }
 
 fn written(result: io::Result<()>) -> Result<(), Failure> {
@@ -102,6 +151,26 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Control characters, those that set the direction of text, and others that are not seen.
+    const BAD: &str = "a\u{202e}b\u{200b}c\0\u{7f}\r\u{9b}31m\u{1b}]0;x\u{7}\u{1b}[8mhidden\u{1b}[2J\u{e0041}";
+
+    fn is_clean(text: &str) -> bool {
+        !text.chars().any(|c| kit::text::is_invisible(c) && c != '\n')
+    }
+
+    #[test]
+    fn nothing_invisible_reaches_a_terminal_a_table_or_json() {
+        let text = shown(&style::styled(style::BAD, BAD)).into_owned();
+        assert!(text.starts_with("\u{1b}[") && text.ends_with("\u{1b}[0m"), "{text:?}");
+        assert!(is_clean(anstream::adapter::strip_str(&text).to_string().as_str()), "{text:?}");
+        assert_eq!(text.matches('\u{1b}').count(), style::styled(style::BAD, "").matches('\u{1b}').count(), "{text:?}");
+        assert!(is_clean(&String::from_utf8(csv([[BAD]]).unwrap()).unwrap()));
+        let document = String::from_utf8(json(&std::collections::BTreeMap::from([(BAD, BAD)])).unwrap()).unwrap();
+        assert!(is_clean(&document), "{document:?}");
+        let back: serde_json::Value = serde_json::from_str(&document).unwrap();
+        assert_eq!(back[BAD], BAD);
+    }
 
     #[test]
     fn a_shell_reads_any_value() {

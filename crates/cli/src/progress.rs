@@ -115,7 +115,7 @@ fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
 fn name(kernel: &str) -> String {
     const MOST: usize = 24;
     let more = if kernel.chars().nth(MOST).is_some() { "…" } else { "" };
-    kernel.chars().take(MOST).collect::<String>() + more
+    kit::text::visible(&kernel.chars().take(MOST).collect::<String>()).into_owned() + more
 }
 
 /// Seconds left in a run of which `share` is done after `run`, with CTAs of equal length.

@@ -32,6 +32,7 @@ pub fn of(given: &[&str]) -> Result<Vec<Vec<String>>, Failure> {
                 Failure::bad_input(format!("`--vary {text}`: expected KEY=A,B, such as sm.issue.schedulers=1,2,4"))
             })?;
         let values = at_commas(values);
+        lookup::distinct(&format!("--vary {key}"), &values)?;
         check_size(1, (out.len() as u64).saturating_mul(values.len() as u64))?;
         out = out
             .iter()

@@ -146,7 +146,6 @@ fn usage() {
     fails(2, &[], &["Usage"]);
     fails(2, &["rum", "matmul"], &["rum", "run"]);
     fails(2, &["run"], &["WORKLOAD"]);
-    fails(2, &["run", "matmul", "--gpus", "v100"], &["--gpu"]);
     fails(2, &["run", "matmul", "--seed", "minus one"], &["--seed", "minus one"]);
     fails(2, &["run", "matmul", "--time", "some"], &["--time", "`some` chooses nothing", "kernels=3,7..9"]);
     fails(2, &["run", "matmul", "--time", "kernels=9..7"], &["the last is before the first"]);
@@ -205,6 +204,42 @@ fn values() {
     fails(2, &["run", "matmul", "--set", "sm.max_warps=0"], &["sm.max_warps", "0"]);
     fails(2, &["run", "matmul", "--set", "sm.max_warps=many"], &["sm.max_warps", "many"]);
     fails(2, &["compare", "matmul", "--vary", "sm.issue.schedulers=1,0"], &["sm.issue.schedulers", "0"]);
+}
+
+#[test]
+fn files_of_other_kinds_are_named() {
+    let folder = Folder::new();
+    for (name, text, what) in [
+        ("k.cu", "__global__ void k(float* a) { a[threadIdx.x] += 1; }", &["is CUDA C++", "nvcc", "clang"][..]),
+        ("r.json", "{\"a\": [1,\n2]}", &["is JSON"]),
+        ("s.py", "import os\nprint(1)\n", &["is a script", "exec -- python"]),
+        ("t.csv", "a,b\n1,2\n", &["is an output"]),
+        ("h.cpp", "int main() {}\n", &["compile it"]),
+    ] {
+        let path = folder.write(name, text);
+        for command in ["run", "inspect"] {
+            fails(2, &[command, &path], what);
+            assert_eq!(common::run(&[command, &path]).stderr.lines().count(), 1, "{command} {name}");
+        }
+    }
+}
+
+#[test]
+fn messages_of_launches_say_it_once() {
+    let folder = Folder::new();
+    let said = |launch: &Launch, parts: &[&str]| {
+        let path = folder.launch(launch);
+        fails(2, &["run", &path], parts);
+        let text = common::run(&["run", &path]).stderr;
+        assert_eq!(text.matches("kernel `saxpy`").count(), 1, "{text}");
+    };
+    said(&Launch { block: "[64, 32]", ..GOOD }, &["2048"]);
+    said(&Launch { args: r#"2.0, "x", "y""#, ..GOOD }, &["takes 4"]);
+    let path = folder.write(
+        "shared.toml",
+        &fs::read_to_string(folder.launch(&GOOD)).unwrap().replace("grid = 4", "grid = 4\nshared = 1024"),
+    );
+    fails(2, &["run", &path], &["did you mean `shared_bytes`?"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod memory_checks;
 mod outputs;
 mod pages;
 mod schema;
+mod selectors;
 mod tables;
 mod trace_export;
 mod traces;

@@ -417,13 +417,23 @@ fn unknown(path: &str) -> Problem {
     }
     match nearest(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
-        None => problem.hint("docs/gpus.md lists the keys"),
+        None => problem.hint(lists(path)),
     }
+}
+
+/// Where the keys of the table of `path` are listed, or all.
+fn lists(path: &str) -> String {
+    let tables = path.match_indices('.').rev().map(|(at, _)| &path[..at]);
+    let is_table =
+        |table: &&str| schema::paths().any(|(p, _)| p.strip_prefix(*table).is_some_and(|rest| rest.starts_with('.')));
+    let table = tables.into_iter().find(is_table).map_or_else(String::new, |table| format!(" {table}"));
+    format!("`warpwright list settings{table}` lists the keys")
 }
 
 /// The cache whose capacity `path` would be: `sm.l1d.cache` of `sm.l1d.bytes`.
 fn cache_of_capacity(path: &str) -> Option<&'static str> {
-    let part = path.strip_suffix(".bytes")?;
+    const CAPACITY: [&str; 6] = ["bytes", "size", "capacity", "size_bytes", "kib", "size_kib"];
+    let (part, _) = path.rsplit_once('.').filter(|(_, last)| CAPACITY.contains(last))?;
     schema::CACHES.into_iter().find(|cache| *cache == part || cache.strip_suffix(".cache") == Some(part))
 }
 

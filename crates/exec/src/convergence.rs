@@ -117,6 +117,9 @@ struct Cleared {
     passed: LaneMask,
 }
 
+/// Whether lanes at a gathering can continue. Arguments: those that have come, and those that yield now.
+type IsComplete = fn(&Convergence, Gathering, LaneMask, LaneMask) -> bool;
+
 /// Every group waits for lanes that will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
@@ -502,7 +505,7 @@ impl Convergence {
     /// As [`Convergence::settle`], with `yielding` lanes among the active ones.
     fn settle_but(&mut self, yielding: LaneMask) {
         // Lanes that can meet do, before others continue without them.
-        let steps: [fn(&Self, Gathering, LaneMask, LaneMask) -> bool; 2] = [
+        let steps: [IsComplete; 2] = [
             |warp, gathering, come, _| warp.held_by(gathering) & !come == 0,
             |warp, gathering, come, yielding| {
                 let elsewhere = |g: &&Group| match g.waiting {

@@ -36,6 +36,53 @@ enum Waiting {
     Done,
 }
 
+/// What watches a functional run, and may stop it. A closure sees the executed instructions only.
+pub trait Observer {
+    /// Called for each executed instruction, with the lanes that were live before it.
+    fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()>;
+
+    /// Called when each warp of a CTA has had its turn.
+    fn look(&mut self, _round: Round<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<F: FnMut(LaneMask, &DynInst) -> ControlFlow<()>> Observer for F {
+    fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()> {
+        self(live, out)
+    }
+}
+
+/// A CTA between two turns of its warps.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the names of some fields say it all")]
+pub struct Round<'a> {
+    pub state: &'a mut DeviceState,
+    pub stream: &'a mut LiveStream,
+    /// Number of the CTA in the grid.
+    pub cta: u64,
+    pub warps: &'a [WarpSlot],
+    /// Warp instructions of the run so far.
+    pub executed: u64,
+    /// Turns that each warp has had.
+    pub turns: &'a [u32],
+    /// Threads that have arrived at barriers that are not complete.
+    pub arrived: u64,
+    waiting: &'a [Waiting],
+}
+
+impl Round<'_> {
+    /// Whether `warp` waits at a barrier.
+    pub fn is_waiting(&self, warp: WarpSlot) -> bool {
+        matches!(self.waiting[warp.index()], Waiting::Barrier { .. })
+    }
+
+    /// Whether all threads of `warp` have exited.
+    pub fn is_done(&self, warp: WarpSlot) -> bool {
+        self.waiting[warp.index()] == Waiting::Done
+    }
+}
+
 /// Runs `launch` to its end.
 ///
 /// # Errors
@@ -53,14 +100,15 @@ pub fn run_observed(
     launch: &Launch,
     mut observe: impl FnMut(LaneMask, &DynInst),
 ) -> Result<FunctionalStats, Box<Fault>> {
-    let ran = run_ctas(state, launch, 0..launch.grid.volume(), |live, out| {
+    let mut see = |live: LaneMask, out: &DynInst| {
         observe(live, out);
         ControlFlow::Continue(())
-    });
+    };
+    let ran = run_ctas(state, launch, 0..launch.grid.volume(), &mut see);
     ran.map(|stats| stats.expect("nothing stops it"))
 }
 
-/// As [`run_observed`], of the CTAs with these numbers only. `None` if `observe` has stopped it.
+/// As [`run_observed`], of the CTAs with these numbers only. `None` if `observer` has stopped it.
 ///
 /// # Errors
 /// As of [`run`].
@@ -68,12 +116,12 @@ pub fn run_ctas(
     state: &mut DeviceState,
     launch: &Launch,
     mut ctas: Range<u64>,
-    mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+    observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
     let mut stats = FunctionalStats::default();
-    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
+    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, observer));
     state.take_back_launch(id);
     match result {
         Ok(()) => Ok(Some(stats)),
@@ -100,7 +148,7 @@ fn run_cta(
     (id, launch): (KernelId, &Launch),
     cta: u64,
     stats: &mut FunctionalStats,
-    observe: &mut impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+    observer: &mut impl Observer,
 ) -> Result<(), Ended> {
     let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
     stream.prepare_cta(state, id, launch.grid.position(cta));
@@ -108,13 +156,29 @@ fn run_cta(
     let mut waiting = vec![Waiting::No; warps.len()];
     let mut barriers = [0_u32; crate::warp::BARRIERS];
     let mut out = DynInst::default();
+    let mut turns = vec![0; warps.len()];
     loop {
         let mut progress = false;
         for &warp in &warps {
             if waiting[warp.index()] == Waiting::No {
                 progress = true;
-                waiting[warp.index()] = turn(state, stream, warp, stats, (&mut barriers, &mut *observe), &mut out)?;
+                turns[warp.index()] += 1;
+                let mut see = |live: LaneMask, out: &DynInst| observer.see(live, out);
+                waiting[warp.index()] = turn(state, stream, warp, stats, (&mut barriers, &mut see), &mut out)?;
             }
+        }
+        let round = Round {
+            state: &mut *state,
+            stream: &mut *stream,
+            cta,
+            warps: &warps,
+            executed: stats.warp_instructions,
+            turns: &turns,
+            arrived: barriers.iter().copied().map(u64::from).sum(),
+            waiting: &waiting,
+        };
+        if observer.look(round).is_break() {
+            return Err(Ended::Stopped);
         }
         if waiting.iter().all(|w| *w == Waiting::Done) {
             break;

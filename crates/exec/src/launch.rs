@@ -63,6 +63,17 @@ impl Arg {
     }
 }
 
+impl LaunchError {
+    /// The message without the name of the kernel at its begin.
+    pub fn problem(&self) -> String {
+        let text = self.to_string();
+        let (Self::Shape { kernel, .. } | Self::ArgumentCount { kernel, .. } | Self::ArgumentSize { kernel, .. }) =
+            self;
+        let rest = text.strip_prefix(&format!("kernel `{kernel}`"));
+        rest.map_or(text.clone(), |rest| rest.trim_start_matches([':', ' ']).to_owned())
+    }
+}
+
 /// The reason why a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the names say it")]

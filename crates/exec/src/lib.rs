@@ -48,7 +48,7 @@ mod uses;
 pub mod video;
 mod warp;
 
-pub use functional::{FunctionalStats, run, run_ctas, run_observed};
+pub use functional::{FunctionalStats, Observer, Round, run, run_ctas, run_observed};
 pub use heap::DEFAULT_HEAP_BYTES;
 pub use image::{ImageError, ImageReference};
 pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};

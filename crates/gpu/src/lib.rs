@@ -30,3 +30,4 @@ pub use run::{Deadlock, KernelRun, MachineError, Progress, View};
 pub use scaling::{Prediction, Scaling};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
 pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};
+pub use watchdog::Watchdog;

@@ -112,9 +112,11 @@ impl LoopStep {
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Livelock {
     /// When it was found.
-    pub cycle: Cycle,
-    /// The last cycle after which nothing changed.
+    pub at: Cycle,
+    /// When something changed last.
     pub since: Cycle,
+    /// Unit of both: `cycle`, or `warp instruction` of what is executed without time.
+    pub unit: &'static str,
     pub warps: Vec<SpinningWarp>,
 }
 
@@ -123,13 +125,13 @@ const NAMED_WARPS: usize = 4;
 
 impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cycle, since, warps } = self;
+        let Self { at, since, unit, warps } = self;
         let (count, does) =
             (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
         write!(
             f,
-            "livelock at cycle {cycle}: {count} {does} without end; memory and output have not changed for {} cycles",
-            cycle - since
+            "livelock at {unit} {at}: {count} {does} without end; memory and output have not changed for {}",
+            kit::text::counted(at - since, unit)
         )?;
         let mut named: Vec<&SpinningWarp> = Vec::new();
         for warp in warps {

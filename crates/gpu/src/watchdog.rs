@@ -54,9 +54,10 @@ impl Memory {
     }
 }
 
-/// Looks for livelocks. See the [module](self).
+/// Looks for livelocks: warps that repeat themselves indefinitely and change nothing. The time is in cycles; where
+/// nothing has time, in executed instructions.
 #[derive(Clone, Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     patience: Cycle,
     /// Since when nothing has changed.
     since: Cycle,
@@ -74,30 +75,61 @@ impl Watchdog {
     }
 
     /// Whether nothing is going to happen any more, by the `cores`, each with its number. `expects`: something outside the cores is going to.
-    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[(usize, &C)], shared: &mut C::Shared, expects: bool) -> bool {
-        if now < self.next_look {
+    pub(crate) fn look<C: Core>(
+        &mut self,
+        now: Cycle,
+        cores: &[(usize, &C)],
+        shared: &mut C::Shared,
+        expects: bool,
+    ) -> bool {
+        if !self.is_due(now) {
             return false;
         }
-        self.next_look = now + (self.patience / LOOKS).max(1);
         let ctas = cores.iter().map(|(_, core)| core.cta_events()).sum();
         // Every core knows what they share.
         let Some((_, core)) = cores.first() else { return false };
-        if expects || ctas != self.ctas || core.has_changed(shared) {
-            (self.since, self.ctas) = (now, ctas);
-            self.warps.clear();
+        if expects || self.is_new(ctas) || core.has_changed(shared) {
+            self.begin(now, ctas);
             core.watch_changes(shared);
             return false;
         }
+        let of_core = |&(number, core): &(usize, &C)| {
+            core.pulses().into_iter().map(move |(warp, pulse)| ((number, warp.0), pulse)).collect::<Vec<_>>()
+        };
+        self.repeats(now, cores.iter().flat_map(of_core))
+    }
+
+    /// Whether it is time for the next look.
+    pub fn is_due(&mut self, now: Cycle) -> bool {
+        let is_due = now >= self.next_look;
+        if is_due {
+            self.next_look = now + (self.patience / LOOKS).max(1);
+        }
+        is_due
+    }
+
+    /// Whether `ctas`, a number for the CTAs that have begun and ended, is another than at [`Watchdog::begin`].
+    pub fn is_new(&self, ctas: u64) -> bool {
+        ctas != self.ctas
+    }
+
+    /// Something has changed: from `now` on it is watched anew.
+    pub fn begin(&mut self, now: Cycle, ctas: u64) {
+        (self.since, self.ctas) = (now, ctas);
+        self.warps.clear();
+    }
+
+    /// Whether all warps repeat themselves, by their `pulses`, each with the core and the warp slot. Nothing that warps
+    /// share has changed since [`Watchdog::begin`].
+    pub fn repeats(&mut self, now: Cycle, pulses: impl Iterator<Item = ((usize, u16), Pulse)>) -> bool {
         if now - self.since < self.patience {
             return false;
         }
         let mut all = true;
-        for &(number, core) in cores {
-            for (warp, pulse) in core.pulses() {
-                let memory = self.warps.entry((number, warp.0)).or_default();
-                memory.note(pulse);
-                all &= memory.repeats;
-            }
+        for (place, pulse) in pulses {
+            let memory = self.warps.entry(place).or_default();
+            memory.note(pulse);
+            all &= memory.repeats;
         }
         all
     }
@@ -109,7 +141,7 @@ impl Watchdog {
 
     /// The livelock that has been found.
     pub fn report(&self, now: Cycle, warps: Vec<SpinningWarp>) -> Livelock {
-        Livelock { cycle: now, since: self.since, warps }
+        Livelock { at: now, since: self.since, unit: "cycle", warps }
     }
 }
 

@@ -27,10 +27,21 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
+/// The only one of `known` that begins or ends with `name` as a whole word: `shared_bytes` for `shared`.
+fn with_part<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    const BETWEEN: [char; 3] = ['_', '.', '-'];
+    let has = |known: &&&str| {
+        known.strip_prefix(name).is_some_and(|rest| rest.starts_with(BETWEEN))
+            || known.strip_suffix(name).is_some_and(|rest| rest.ends_with(BETWEEN))
+    };
+    let mut found = known.iter().filter(has).filter(|_| name.len() > 2);
+    found.next().copied().filter(|_| found.next().is_none())
+}
+
 /// The end of a sentence such as "there is no X": the probable name, or all names.
 pub fn among(name: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    match nearest(name, names.iter().copied()) {
+    match nearest(name, names.iter().copied()).or_else(|| with_part(name, &names)) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if names.is_empty() => "; there are none".to_owned(),
         None if names.len() == 1 => format!("; there is {}", names[0]),
@@ -71,6 +82,9 @@ mod tests {
         assert_eq!(among("matmlu", &["matmul"]), "; did you mean `matmul`?");
         assert_eq!(among("bfs", &["nn", "lud"]), "; there are nn, lud");
         assert_eq!(among("bfs", &["lud"]), "; there is lud");
+        assert_eq!(among("shared", &["grid", "shared_bytes"]), "; did you mean `shared_bytes`?");
+        assert_eq!(among("bytes", &["grid", "shared_bytes"]), "; did you mean `shared_bytes`?");
+        assert_eq!(among("shared", &["shared_bytes", "shared_words"]), "; there are shared_bytes, shared_words");
         assert_eq!(among("bfs", &[""; 0]), "; there are none");
         assert_eq!(unknown("workload", "bsf", &["bfs"]), "there is no workload `bsf`; did you mean `bfs`?");
     }

@@ -46,8 +46,28 @@ pub fn excerpt_bytes(bytes: &[u8]) -> String {
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST_EXCERPT + 4)]))
 }
 
+/// Whether a character of a name changes how the text around it is read, or is not seen: control characters, those that
+/// set the direction of text (UAX #9), other format characters (Unicode's category Cf), line and paragraph separators,
+/// and noncharacters.
+pub fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}'
+            | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{fffe}' | '\u{ffff}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// `text` with `'\u{fffd}'` in place of what is [invisible](is_invisible), except line feeds and tabs.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_invisible(c) && !matches!(c, '\n' | '\t');
+    if text.chars().any(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }
+}
+
 fn shortened(text: &str, most: usize) -> String {
-    let printable = |c: char| if c.is_control() { '?' } else { c };
+    let printable = |c: char| if is_invisible(c) { '?' } else { c };
     let mut out: String = text.chars().take(most).map(printable).collect();
     if text.chars().nth(most).is_some() {
         out.push('…');
@@ -74,7 +94,7 @@ pub fn pointed(line: &str, at: usize, bytes: usize) -> Pointed {
     let from = line[..at].char_indices().rev().take(reach).last().map_or(at, |(i, _)| i);
     let shown = &line[from..];
     let to = shown.char_indices().nth(MOST_LINE).map_or(line.len(), |(i, _)| from + i);
-    let printable = |c: char| if c.is_control() && c != '\t' { '?' } else { c };
+    let printable = |c: char| if is_invisible(c) && c != '\t' { '?' } else { c };
     let (left, right) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
     let blanks = line[from..at].chars().map(|c| if c == '\t' { '\t' } else { ' ' });
     let marked = line[at..floor(line, at.saturating_add(bytes)).clamp(at, to)].chars().count().max(1);
@@ -154,6 +174,14 @@ mod tests {
         assert_eq!(excerpt(&long).chars().count(), MOST_EXCERPT + 1);
         assert_eq!(excerpt_bytes(long.as_bytes()), excerpt(&long));
         assert_eq!(excerpt_bytes(&[0xff; 3]), "\u{fffd}\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn what_is_invisible_is_replaced() {
+        assert_eq!(visible("a\tb\nc é 漢 😀"), "a\tb\nc é 漢 😀");
+        let bad = "\r\u{1b}\0\u{7f}\u{9b}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{ad}\u{e0041}\u{ffff}";
+        assert_eq!(visible(bad), "\u{fffd}".repeat(bad.chars().count()));
+        assert_eq!(excerpt("a\u{202e}b"), "a?b");
     }
 
     #[test]

@@ -4,4 +4,5 @@
 
 mod counters;
 mod imports;
+mod links;
 mod persist;

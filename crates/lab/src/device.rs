@@ -191,7 +191,7 @@ impl<'m> SimulatedDevice<'m> {
         std::mem::take(&mut self.state().output)
     }
 
-    fn setup(&self) -> &Setup {
+    pub(crate) fn setup(&self) -> &Setup {
         self.simulation.setup()
     }
 
@@ -233,7 +233,7 @@ impl<'m> SimulatedDevice<'m> {
             }
             ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
         };
-        let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
+        let loaded = loaded.map_err(|e| DeviceError::Module(format!("{e}{}", gpus_for(&e.only_for))))?;
         self.state().load(&loaded.module).map_err(other)?;
         self.next_slot = loaded.next_slot(slot);
         self.modules.push(loaded);
@@ -305,6 +305,16 @@ impl<'m> SimulatedDevice<'m> {
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
     }
+}
+
+/// The GPUs that run machine code of one of `architectures`, as the end of a message.
+fn gpus_for(architectures: &[u32]) -> String {
+    let runs = |name: &&str| {
+        let gpu = config::load(name);
+        gpu.is_ok_and(|gpu| architectures.iter().any(|&sm| isa::runs_on(sm, gpu.sm_version)))
+    };
+    let names: Vec<&str> = config::hardware().filter(|_| !architectures.is_empty()).filter(runs).collect();
+    if names.is_empty() { String::new() } else { format!("\n  hint: it runs on {}", names.join(", ")) }
 }
 
 fn timing_of(code: Form) -> Timing {
@@ -452,7 +462,7 @@ impl Device for SimulatedDevice<'_> {
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
         let live =
-            live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
+            live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.problem() })?;
         let number = self.number_launch();
         if self.may_execute(number, live.kernel.name()) {
             self.run_to(0)?;

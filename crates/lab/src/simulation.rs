@@ -411,7 +411,12 @@ impl<'m> Simulation<'m> {
         &self.reports
     }
 
-    /// Whether the monitor or the limit on cycles ended a run.
+    /// The run ends early: what is known is its report.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+    }
+
+    /// Whether the monitor or a limit ended the run.
     pub fn interrupted(&self) -> bool {
         self.interrupted
     }

@@ -1,7 +1,8 @@
-//! Warps that execute indefinitely and change nothing are found; programs that progress are not stopped.
+//! Warps that execute indefinitely and change nothing are found, in time and without; programs that progress are not
+//! stopped.
 
 use isa::Dim3;
-use lab::{Setup, SimulatedDevice};
+use lab::{Setup, SimulatedDevice, Time};
 use std::num::NonZeroU64;
 use workloads::{ArgBytes, Device, DeviceError, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
@@ -10,7 +11,7 @@ const PATIENCE: u64 = 20_000;
 
 /// Runs a kernel `k(u64 p)` on one SM's worth of threads; `%i` is the thread's number in its CTA, `%c` the
 /// CTA's. Gives the first words of the buffer that it gets, which are 0 before.
-fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result<Vec<u32>, DeviceError> {
+fn run_as(time: Time, body: &str, ctas: u32, threads: u32, audit: bool) -> Result<Vec<u32>, DeviceError> {
     let text = format!(
         ".version 6.4\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %i, %c, %r<9>;\n.reg .b64 %p, %d<4>;\n.reg .pred %q<4>;\n.shared .align 4 .b8 s[64];\n\
@@ -20,7 +21,8 @@ fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result
         max_cycles: Some(3_000_000),
         livelock_cycles: NonZeroU64::new(PATIENCE),
         audit,
-        ..Setup::new(config::load(gpu).unwrap())
+        time,
+        ..Setup::new(config::load("rtx2060s").unwrap())
     };
     let mut device = SimulatedDevice::new(&setup)?;
     let module = device.load_module(&ModuleSource { name: "test.ptx", code: ModuleCode::Ptx(&text) })?;
@@ -41,17 +43,27 @@ fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result
     Ok(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
 }
 
-fn run(body: &str, ctas: u32, threads: u32) -> Result<Vec<u32>, DeviceError> {
-    run_on("rtx2060s", body, ctas, threads, false)
+/// The same in time and without.
+fn run(body: &str, ctas: u32, threads: u32) -> [Result<Vec<u32>, DeviceError>; 2] {
+    [Time::All, Time::None].map(|time| run_as(time, body, ctas, threads, false))
 }
 
-/// The report of a livelock, which must have all `parts`.
-fn livelock(body: &str, ctas: u32, threads: u32, parts: &[&str]) -> String {
-    let message = run(body, ctas, threads).expect_err("it never ends").to_string();
-    for part in ["livelock", "`k`"].iter().chain(parts) {
-        assert!(message.contains(part), "no {part} in:\n{message}");
+/// The words that both leave.
+fn words(body: &str, ctas: u32, threads: u32) -> Vec<u32> {
+    let [timed, untimed] = run(body, ctas, threads).map(|words| words.unwrap_or_else(|e| panic!("{e}")));
+    assert_eq!(timed, untimed);
+    timed
+}
+
+/// The reports of a livelock in time and without, which must have all `parts`.
+fn livelock(body: &str, ctas: u32, threads: u32, parts: &[&str]) -> [String; 2] {
+    let messages = run(body, ctas, threads).map(|words| words.expect_err("it never ends").to_string());
+    for (message, unit) in messages.iter().zip(["livelock at cycle", "livelock at warp instruction"]) {
+        for part in [unit, "`k`"].iter().chain(parts) {
+            assert!(message.contains(part), "no {part} in:\n{message}");
+        }
     }
-    message
+    messages
 }
 
 /// About 250,000 cycles of a loop that changes nothing but registers.
@@ -65,8 +77,9 @@ const TAKE: &str = "L:\natom.global.cas.b32 %r1, [%p], 0, 1;\nsetp.ne.u32 %q1, %
 fn a_lock_that_a_lane_of_the_same_warp_holds() {
     let give_back = "ld.global.u32 %r2, [%p+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%p+4], %r2;\nmembar.gl;\n\
                      atom.global.exch.b32 %r1, [%p], 0;";
-    let words = run(&format!("{TAKE}{give_back}"), 2, 64).unwrap();
-    assert_eq!(words[..2], [0, 128]);
+    for words in run(&format!("{TAKE}{give_back}"), 2, 64) {
+        assert_eq!(words.unwrap()[..2], [0, 128]);
+    }
 }
 
 #[test]
@@ -79,9 +92,11 @@ fn a_lock_that_is_never_given_back() {
         "lanes 0xfffffffe",
         "repeats 3 instructions",
     ];
-    let message = livelock(body, 1, 32, &parts);
-    assert!(message.starts_with("livelock at cycle"), "{message}");
-    livelock(body, 2, 64, &["4 warps repeat themselves", "… and so do"]);
+    livelock(body, 1, 32, &parts);
+    let [timed, untimed] = livelock(body, 2, 64, &["… and so do"]);
+    assert!(timed.contains("4 warps repeat themselves") && !timed.contains("hint"), "{timed}");
+    // The second CTA never begins.
+    assert!(untimed.contains("2 warps repeat themselves") && untimed.contains("--time"), "{untimed}");
 }
 
 #[test]
@@ -91,8 +106,8 @@ fn a_flag_that_nobody_sets() {
     // Other warps wait at a barrier for the one that polls.
     let others = format!("setp.ge.u32 %q2, %i, 32;\n@%q2 bra D;\n{poll}\nD:\nbar.sync 0;");
     livelock(&others, 1, 96, &["waits at a barrier", "`bar.sync 0;`", "ld.volatile.global.u32"]);
-    // The same under an auditor, and on an SM of more than 64 warps' slots.
-    let message = run_on("rtx2060s", poll, 1, 32, true).unwrap_err().to_string();
+    // The same under an auditor.
+    let message = run_as(Time::All, poll, 1, 32, true).unwrap_err().to_string();
     assert!(message.contains("livelock"), "{message}");
 }
 
@@ -107,7 +122,7 @@ fn a_flag_that_goes_round_through_shared_memory_and_barriers() {
 
 #[test]
 fn a_long_loop_goes_on() {
-    let words = run(&format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64).unwrap();
+    let words = words(&format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64);
     assert_eq!(words[0], 20000 * 20001 / 2);
 }
 
@@ -124,7 +139,7 @@ fn polling_goes_on_while_another_warp_computes() {
         let body = format!(
             "{of_producer}\n@!%q2 bra L;\n{first}\nmov.u32 %r5, 7;\nst.volatile.global.u32 [%p], %r5;\nret;\n{consume}"
         );
-        assert_eq!(run(&body, ctas, threads).unwrap()[..2], [7, 7]);
+        assert_eq!(words(&body, ctas, threads)[..2], [7, 7]);
     }
 }
 
@@ -133,12 +148,25 @@ fn waiting_for_the_time_goes_on() {
     // Nothing of the time is left in a register when the loop comes round.
     let body = "mov.u64 %d1, %clock64;\nadd.u64 %d1, %d1, 300000;\nL:\nmov.u64 %d2, %clock64;\n\
                 setp.lt.u64 %q1, %d2, %d1;\nmov.u64 %d2, 0;\n@%q1 bra L;\nmov.u32 %r1, 5;\nst.global.u32 [%p], %r1;";
-    assert_eq!(run(body, 1, 32).unwrap()[0], 5);
+    assert_eq!(words(body, 1, 32)[0], 5);
 }
 
 #[test]
 fn a_change_that_is_taken_back_is_no_livelock_to_the_watchdog() {
     // It never ends, but nothing that looks at states now and then could tell: the limit on cycles does.
     let body = "L:\natom.global.add.u32 %r1, [%p], 1;\natom.global.add.u32 %r1, [%p], -1;\nbra L;";
-    assert!(matches!(run(body, 1, 32), Err(DeviceError::Interrupted)));
+    assert!(run(body, 1, 32).iter().all(|ended| matches!(ended, Err(DeviceError::Interrupted))));
+}
+
+#[test]
+fn a_cta_that_waits_for_a_later_one_ends_in_time() {
+    let body = "setp.ne.u32 %q2, %c, 0;\n@%q2 bra S;\nL:\nld.volatile.global.u32 %r1, [%p];\n\
+                setp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;\nret;\nS:\nmov.u32 %r2, 9;\nst.volatile.global.u32 [%p], %r2;";
+    let [timed, untimed] = run(body, 2, 32);
+    assert_eq!(timed.unwrap()[0], 9);
+    let message = untimed.unwrap_err().to_string();
+    assert!(message.contains("livelock") && message.contains("wait for later ones"), "{message}");
+    // What is tried out first is undone and timed.
+    let representative: Time = "representative".parse().unwrap();
+    assert_eq!(run_as(representative, body, 2, 32, false).unwrap()[0], 9);
 }

@@ -182,3 +182,29 @@ fn traces_leave_out_what_is_not_timed() {
         assert_eq!(all.kernels, full.kernels, "{name}");
     }
 }
+
+#[test]
+fn a_choice_that_names_nothing_is_known() {
+    for (time, unmatched) in [
+        ("kernels=nosuch", &["nosuch"][..]),
+        ("kernels=99", &["99"]),
+        ("kernels=0,7..9,vectorad,vectoradd", &["7..9", "vectorad"]),
+        ("ctas=5000..6000", &["ctas=5000..6000"]),
+        ("kernels=0", &[]),
+        ("ctas=0..9999", &[]),
+        ("none", &[]),
+    ] {
+        let report = simulate(&setup(Form::Ptx, time), &job("vectoradd"));
+        let found = sampling(&report);
+        assert_eq!(found.unmatched, unmatched, "{time}");
+        let remarks = report.remarks.iter().filter(|remark| remark.contains("names no launch")).count();
+        assert_eq!(remarks, unmatched.len(), "{time}: {:?}", report.remarks);
+        for part in unmatched {
+            let message = found.names_nothing(part);
+            assert!(
+                message.contains(part) && message.contains("launch 0") && message.contains("vectoradd"),
+                "{message}"
+            );
+        }
+    }
+}

@@ -60,17 +60,19 @@ pub struct LoadError {
     pub diagnostics: Diagnostics,
     /// The same, formatted.
     pub text: String,
+    /// Architectures of the machine code, if it runs on others only.
+    pub only_for: Vec<u32>,
 }
 
 impl LoadError {
     /// An error in a file that is not text.
     pub(crate) fn of_binary(text: String) -> Self {
-        Self { diagnostics: Diagnostics::default(), text }
+        Self { diagnostics: Diagnostics::default(), text, only_for: Vec::new() }
     }
 
     pub(crate) fn new(diagnostics: Diagnostics, source: &SourceText) -> Box<Self> {
         let text = diagnostics.render(source, Severity::Error).trim_end().to_owned();
-        Box::new(Self { diagnostics, text })
+        Box::new(Self { diagnostics, text, only_for: Vec::new() })
     }
 }
 

@@ -39,7 +39,8 @@ const GROUPS: &[(&str, RGBColor, &[Component])] = {
 /// The picture cannot be drawn.
 pub fn svg(series: &PowerSeries, title: &str) -> Result<String, String> {
     let mut out = String::new();
-    draw(series, title, SVGBackend::with_string(&mut out, SIZE)).map_err(|e| e.to_string())?;
+    let title = title.replace(kit::text::is_invisible, "\u{fffd}");
+    draw(series, &title, SVGBackend::with_string(&mut out, SIZE)).map_err(|e| e.to_string())?;
     Ok(out)
 }
 
@@ -134,5 +135,13 @@ mod tests {
         assert!((columns.last().unwrap().end - 2500.0).abs() < 1e-6);
         assert!((columns[0].watts[0] - v100.constant_watts).abs() < 1e-9);
         assert!(svg(&series, "nothing").unwrap().starts_with("<svg"));
+        // Any title leaves well-formed XML with the title in it.
+        for title in ["a<b>&amp;\"'", "]]>", "\0\u{1b}[1m", "\u{202e}\u{2066}x\u{ffff}\u{fffe}", "\r\n\t", "😀é"] {
+            let picture = svg(&series, title).unwrap();
+            let document = roxmltree::Document::parse(&picture).unwrap_or_else(|e| panic!("{title:?}: {e}"));
+            let shown = title.replace(kit::text::is_invisible, "\u{fffd}");
+            let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
+            assert!(texts.contains(&shown.trim()), "{title:?}: {texts:?}");
+        }
     }
 }

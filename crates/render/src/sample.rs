@@ -165,6 +165,7 @@ pub fn sampled_report() -> Report {
             from_other_groups: false,
         }],
         kernels,
+        unmatched: Vec::new(),
     });
     report
 }

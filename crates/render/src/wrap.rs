@@ -1,9 +1,24 @@
 //! Lines that fit a terminal.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// Columns that every terminal has.
 pub const WIDTH: usize = 80;
 
-/// The words of `text` in lines of at most [`WIDTH`] characters, the first after `first`, the others
+/// Maximum length of a line of words.
+static MOST: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// From now on lines of words have at most `columns` characters; `None`: a paragraph is a line.
+pub fn set_columns(columns: Option<usize>) {
+    MOST.store(columns.unwrap_or(usize::MAX), Ordering::Relaxed);
+}
+
+/// Whether a paragraph is a line.
+pub fn is_unbounded() -> bool {
+    MOST.load(Ordering::Relaxed) == usize::MAX
+}
+
+/// The words of `text` in lines of at most [`WIDTH`] characters, or as [`set_columns`] has it, the first after `first`, the others
 /// after `rest`. A word that is longer has a line of its own.
 pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
     filled(text.split_whitespace(), first, rest)
@@ -20,10 +35,11 @@ pub fn width(text: &str) -> usize {
 }
 
 fn filled<'a>(words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {
+    let most = MOST.load(Ordering::Relaxed);
     let (mut lines, mut line, mut is_empty) = (String::new(), first.to_owned(), true);
     for word in words {
         let blank = usize::from(!is_empty);
-        if !is_empty && width(&line) + blank + width(word) > WIDTH {
+        if !is_empty && width(&line) + blank + width(word) > most {
             lines += &format!("{line}\n");
             line = rest.to_owned();
         } else if !is_empty {

@@ -141,7 +141,7 @@ impl<R: Runs> Device for Host<R> {
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)
-            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
+            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.problem() })?;
         self.runs.run(&live)
     }
     fn synchronize(&mut self) -> Result<(), DeviceError> {

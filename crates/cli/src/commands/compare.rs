@@ -104,6 +104,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Runs everything; returns the results and the exit status.
 pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
+    check_lists(args)?;
     let (columns, mut setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let host = args.output.jobs.host();
     setups.iter_mut().for_each(|setup| setup.threads = host.clone());
@@ -119,6 +120,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
     let cells = run_all(&runs, host.total(), args.output.results.quiet);
+    check_time(&cells)?;
     let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus, &cores)).collect();
     let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let comparison = if args.kernels.is_empty() { comparison } else { comparison.by_kernel(&args.kernels) };
@@ -128,6 +130,33 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
         () => Exit::Success,
     };
     Ok((comparison, exit))
+}
+
+/// Checks that lists have each thing once.
+fn check_lists(args: &Args) -> Result<(), Failure> {
+    lookup::distinct("workload", &args.workloads)?;
+    lookup::distinct("--gpus", &args.gpus)?;
+    lookup::distinct("--cores", &variations::whole_names(&args.cores))?;
+    lookup::distinct("--schedulers", &variations::whole_names(&args.schedulers))?;
+    lookup::distinct("--kernels", &args.kernels)?;
+    let shown = args.output.show.iter().filter_map(clap::ValueEnum::to_possible_value);
+    lookup::distinct("--show", &shown.map(|value| value.get_name().to_owned()).collect::<Vec<_>>())
+}
+
+/// Whether `--time` names launches of some workload.
+fn check_time(cells: &[Cell]) -> Result<(), Failure> {
+    let reports: Vec<_> = cells.iter().filter_map(Cell::complete).collect();
+    if reports.len() < cells.len() {
+        return Ok(());
+    }
+    let samplings: Vec<_> = reports.iter().filter_map(|report| report.sampling.as_ref()).collect();
+    let nowhere = |part: &&String| samplings.iter().all(|sampling| sampling.unmatched.contains(part));
+    let Some((first, part)) = samplings.first().and_then(|first| Some((first, first.unmatched.iter().find(nowhere)?)))
+    else {
+        return Ok(());
+    };
+    let others = if cells.len() > 1 { "; the others do not have it either" } else { "" };
+    Err(Failure::bad_input(format!("--time: {}{others}", first.names_nothing(part))))
 }
 
 /// Checks that what is written can be, and is not what is read.

@@ -96,6 +96,9 @@ pub fn run(args: &Args) -> Outcome {
         return self::on_fabric(args, &name, &content);
     }
     if !kit::files::is_machine_code(&content) {
+        if let Some(why) = lookup::not_runnable(&args.file).filter(|_| !content.starts_with(b".version")) {
+            return Err(wrong(why.to_owned()));
+        }
         if args.code || args.source || args.sm.is_some() {
             return Err(wrong("it is not machine code, which --sm, --code and --source are about".to_owned()));
         }

@@ -6,11 +6,13 @@ use crate::options::Formats;
 use crate::render::lists::{
     self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
+use crate::render::wrap;
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
-use lab::Setup;
 use lab::core_cost::{CoreArea, CoreCost};
+use lab::{Setup, StatInfo};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use workloads::{Size, suggest};
 
@@ -65,7 +67,15 @@ enum Topic {
 /// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &lookup::gpu_files(&args.gpu))?;
+    lookup::distinct("list", &args.names)?;
     let lists = lists(args)?;
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n: &usize| n > 0);
+    match columns {
+        Some(columns) => wrap::set_columns(Some(columns)),
+        // A row is a line for other programs.
+        None if !std::io::stdout().is_terminal() => wrap::set_columns(None),
+        None => {}
+    }
     if args.formats.as_text() {
         output::print(&lists::render(&lists, args.topic.is_some()))?;
     }
@@ -91,7 +101,7 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
             .then(|| picked(workloads(!pick.is_empty()), pick, |w| w.name))
             .transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
-        stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
+        stats: wanted(Topic::Stats).then(|| picked_statistics(pick)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
     })
 }
@@ -212,6 +222,27 @@ fn figures() -> Vec<Named> {
 
 fn setting(path: &str, key: &config::schema::Key) -> Setting {
     Setting { key: path.into(), unit: key.unit, values: key.kind.describe(), description: key.doc }
+}
+
+/// Statistics by their names, or as reports shorten them: a part of a dotted name, or words.
+fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
+    let every = simulator::schema();
+    let mut chosen = vec![pick.is_empty(); every.len()];
+    for name in pick {
+        let word = name.trim().to_lowercase().replace([' ', '-'], "_");
+        let parts = |info: &StatInfo| {
+            let dotted = format!(".{}.", info.name.to_lowercase());
+            dotted.contains(&format!(".{word}."))
+        };
+        let words = |info: &StatInfo| info.name.to_lowercase().replace('.', "_").contains(&word) && word.len() > 2;
+        let rules: [&dyn Fn(&StatInfo) -> bool; 3] = [&|info| info.name == *name, &parts, &words];
+        let Some(rule) = rules.into_iter().find(|rule| every.iter().any(rule)) else {
+            let known: Vec<&str> = every.iter().map(|info| &*info.name).collect();
+            return Err(lookup::unknown("statistic", name, &known));
+        };
+        every.iter().zip(&mut chosen).for_each(|(info, chosen)| *chosen |= rule(info));
+    }
+    Ok(every.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(info, _)| info).collect())
 }
 
 /// Settings by their names: as in the list, or as `--set` takes them (`sm.l1d.cache.ways` is

@@ -101,6 +101,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 impl Choice {
     /// Checks that every pattern means something.
     fn check(&self) -> Result<(), Failure> {
+        lookup::distinct("--only", &self.only)?;
         let names: Vec<&str> = quantities().iter().map(|q| q.name.as_str()).collect();
         match self.only.iter().find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
             Some(pattern) => Err(lookup::unknown("quantity", pattern, &names)),
@@ -198,9 +199,16 @@ fn measured(
     choice.check()?;
     let names: Vec<PathBuf> =
         if gpu == Path::new("all") { config::hardware().map(PathBuf::from).collect() } else { vec![gpu.to_owned()] };
+    if names.len() > 1 && results.as_text() {
+        // It takes a second or two for each.
+        output::remark(&format!("{} GPUs are measured one after the other; for one: name it\n", names.len()));
+    }
     let mut documents = Vec::new();
-    for name in names {
-        let document = document(&name, set, choice, jobs)?;
+    for (at, name) in names.iter().enumerate() {
+        if names.len() > 1 && results.as_text() {
+            output::remark(&format!("{} of {}: {}\n", at + 1, names.len(), name.display()));
+        }
+        let document = document(name, set, choice, jobs)?;
         if results.as_text() {
             output::print(&render(&document))?;
         }

@@ -21,7 +21,7 @@ mod validate;
 
 use crate::failure::Exit;
 use crate::{interrupt, output, version};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -98,7 +98,7 @@ pub fn main() -> ExitCode {
     }
     let command = match parsed {
         Ok(line) => line.command,
-        Err(said) => return usage(&said),
+        Err(said) => return usage(&said, &words),
     };
     let outcome = match command {
         Command::Run(args) => run::run(&args, &words[1..], is_completed),
@@ -130,11 +130,11 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints help or the version, or what is wrong with the command line.
-fn usage(said: &clap::Error) -> ExitCode {
+fn usage(said: &clap::Error, words: &[OsString]) -> ExitCode {
     let text = said.render();
     if said.use_stderr() {
         // The command line may be very long, and is repeated.
-        output::remark(&kit::text::bounded(&text.ansi().to_string()));
+        output::remark(&kit::text::bounded(&in_plain_words(&text.ansi().to_string(), said, words)));
         return Exit::BadInput.into();
     }
     match output::print(&text.ansi().to_string()) {
@@ -144,6 +144,35 @@ fn usage(said: &clap::Error) -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// The standard library's words for numbers that cannot be read, and ours.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "expected one whole number, such as 1000"),
+    ("cannot parse integer from empty string", "expected one whole number, such as 1000"),
+    ("number would be zero for non-zero type", "expected a whole number of at least 1"),
+    ("number too large to fit in target type", "the number is too large"),
+    ("number too small to fit in target type", "the number is too small"),
+];
+
+/// The text of a mistake in the command line, with what to write instead.
+fn in_plain_words(text: &str, said: &clap::Error, words: &[OsString]) -> String {
+    let mut text = NUMBERS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    let value = match said.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(value)) if said.kind() == ErrorKind::UnknownArgument => value,
+        _ => return text,
+    };
+    // Options with an optional value take it after an equals sign only.
+    let before = words.windows(2).find(|pair| pair[1].as_os_str() == value.as_str()).map(|pair| pair[0].as_os_str());
+    if let Some(option) = before.filter(|option| *option == "--json" || *option == "--csv") {
+        let option = option.to_string_lossy();
+        text = text.replacen(
+            "\n\n",
+            &format!("\n\n  tip: to write to a file: `{option}={}`\n\n", kit::text::excerpt(value)),
+            1,
+        );
+    }
+    text
 }
 
 #[cfg(test)]

@@ -61,9 +61,9 @@ pub struct Args {
     #[command(flatten)]
     machine: Machine,
     /// Core design (`warpwright list cores`)
-    #[arg(long, value_name = "NAME", default_value = "inorder")]
+    #[arg(long, alias = "cores", value_name = "NAME", default_value = "inorder")]
     core: String,
-    /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. 0 turns this off
+    /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
     #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
     /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
@@ -174,7 +174,7 @@ struct Timeline {
     #[arg(long, value_name = "FIRST..LAST", value_parser = warps)]
     warps: Option<u128>,
     /// Kernels that the timeline or a profile shows: those with NAME in their names [default: all]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     kernel: Option<String>,
 }
 
@@ -201,13 +201,8 @@ impl Args {
     /// No kernel of the name asked for ran.
     pub fn kernels_of(&self, counted: &Profile) -> Result<Profile, Failure> {
         let Some(kernel) = &self.timeline.kernel else { return Ok(counted.clone()) };
-        let chosen = counted.of_kernels(kernel);
-        if chosen.kernels.is_empty() {
-            let known: Vec<&str> = counted.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-            let which = suggest::among(kernel, &known);
-            return Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")));
-        }
-        Ok(chosen)
+        self.timeline.check_kernel(counted.kernels.iter().map(|kernel| &kernel.name[..]))?;
+        Ok(counted.of_kernels(kernel))
     }
 }
 
@@ -217,6 +212,32 @@ impl Timeline {
         let (sms, warps) = (self.sm.clone(), self.warps.unwrap_or(u128::MAX));
         let window = TimelineWindow { cycles, sms, warps, kernel: self.kernel.clone() };
         (wanted || self.timeline.is_some()).then_some(window)
+    }
+
+    /// Whether the SMs and the warp slots are some of `gpu`.
+    fn check_places(&self, gpu: &GpuConfig) -> Result<(), Failure> {
+        lookup::distinct("--sm", &self.sm.iter().map(u16::to_string).collect::<Vec<_>>())?;
+        let (name, sms, slots) = (&gpu.name, gpu.sm_count, gpu.sm.max_warps);
+        if let Some(sm) = self.sm.iter().find(|sm| u32::from(**sm) >= sms) {
+            return Err(Failure::bad_input(format!("--sm {sm}: {name} has SMs 0 to {}", sms - 1)));
+        }
+        match self.warps.map(u128::trailing_zeros) {
+            Some(first) if first >= slots => {
+                let last = slots - 1;
+                Err(Failure::bad_input(format!("--warps from {first} on: an SM of {name} has warp slots 0 to {last}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the kernels asked for are among those that ran.
+    fn check_kernel<'a>(&self, ran: impl Iterator<Item = &'a str> + Clone) -> Result<(), Failure> {
+        let Some(kernel) = self.kernel.as_deref().filter(|kernel| !ran.clone().any(|name| name.contains(kernel)))
+        else {
+            return Ok(());
+        };
+        let which = suggest::among(kernel, &ran.collect::<Vec<_>>());
+        Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")))
     }
 
     /// Whether the run has come to the cycles asked for.
@@ -364,15 +385,7 @@ fn run_kept(args: &Args, observed: Observed, kept: Kept<'_>, text: Text<'_>) -> 
     let gpu = lookup::gpu_of(args.machine.gpu.as_deref(), &[&args.workload], &args.input)?;
     let timeline = args.timeline.window(observed.timeline);
     let setup = Setup { profile: observed.profile, timeline, ..setup(args, &gpu)? };
-    if let Some(sm) =
-        setup.timeline.iter().flat_map(|window| &window.sms).find(|sm| u32::from(**sm) >= setup.gpu.sm_count)
-    {
-        return Err(Failure::bad_input(format!(
-            "--sm {sm}: {} has SMs 0 to {}",
-            setup.gpu.name,
-            setup.gpu.sm_count - 1
-        )));
-    }
+    args.timeline.check_places(&setup.gpu)?;
     let job = lookup::job(&args.workload, &args.input)?;
     let sampled = args.energy.sample.as_ref().and_then(|words| words.get(1));
     let energy = [args.energy.power.as_ref(), args.energy.power_plot.as_ref(), sampled];
@@ -402,6 +415,7 @@ fn run_kept(args: &Args, observed: Observed, kept: Kept<'_>, text: Text<'_>) -> 
             let shown = show(&args.output, observed, &report, || text(&report, false));
             save(args, &setup, &report)?;
             shown?;
+            check_choices(args, &report)?;
             Ok(exit(&report))
         }
         Err(mut error) => {
@@ -416,6 +430,17 @@ fn run_kept(args: &Args, observed: Observed, kept: Kept<'_>, text: Text<'_>) -> 
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
     }
+}
+
+/// Whether what the options name was in the run.
+fn check_choices(args: &Args, report: &Report) -> Result<(), Failure> {
+    if report.interrupted {
+        return Ok(());
+    }
+    if let Some((sampling, part)) = report.sampling.as_ref().and_then(|all| Some((all, all.unmatched.first()?))) {
+        return Err(Failure::bad_input(format!("--time: {}", sampling.names_nothing(part))));
+    }
+    args.timeline.check_kernel(report.by_kernel.iter().map(|kernel| &kernel.name[..]))
 }
 
 /// Writes the files asked for, beside JSON.

@@ -6,7 +6,7 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
-use super::wrap::{WIDTH, wrapped, wrapped_list};
+use super::wrap::{WIDTH, is_unbounded, wrapped, wrapped_list};
 use crate::on_fabric::OnFabric;
 use config::Kind;
 use energy::Hardware;
@@ -583,6 +583,9 @@ fn settings(list: &[Setting]) -> String {
     let row = |s: &Setting| {
         let unit = if s.unit.is_empty() { String::new() } else { format!(" [{}]", s.unit) };
         let meaning = wrapped(&format!("{}{unit}", s.description), &format!("  {}: ", styled(HEADING, &s.key)), "    ");
+        if is_unbounded() {
+            return format!("{} {}\n", meaning.trim_end(), styled(FAINT, format!("({})", s.values)));
+        }
         let values = wrapped(&s.values, "      ", "      ");
         meaning + &values.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect::<String>()
     };

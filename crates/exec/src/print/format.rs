@@ -263,11 +263,11 @@ fn decimal(x: f64, precision: usize) -> (String, i32) {
 mod tests {
     use super::*;
 
-    struct Given(std::vec::IntoIter<u64>);
+    struct Given<'a>(std::slice::Iter<'a, u64>);
 
-    impl Arguments for Given {
+    impl Arguments for Given<'_> {
         fn next(&mut self, _: u64) -> u64 {
-            self.0.next().unwrap_or(0)
+            self.0.next().copied().unwrap_or(0)
         }
 
         fn string(&self, address: u64) -> Option<String> {
@@ -328,7 +328,7 @@ mod tests {
         ];
         for &(format, arguments, wanted) in rows {
             let mut out = String::new();
-            let count = write(format, &mut Given(arguments.to_vec().into_iter()), &mut out);
+            let count = write(format, &mut Given(arguments.iter()), &mut out);
             assert_eq!(out, wanted, "{format}");
             assert_eq!(count as usize, arguments.len(), "{format}");
         }
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn widths_are_bounded() {
         let mut out = String::new();
-        write("%999999999999999999999d%.99999999f", &mut Given(vec![1, 1].into_iter()), &mut out);
+        write("%999999999999999999999d%.99999999f", &mut Given([1, 1].iter()), &mut out);
         assert_eq!(out.len(), 2 * MOST_CHARACTERS + 2);
     }
 }

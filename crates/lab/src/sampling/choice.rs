@@ -23,6 +23,28 @@ pub enum Which {
     Name(String),
 }
 
+impl Which {
+    /// Whether it has the launch `number` of the kernel `name`. Both names may be mangled.
+    pub(super) fn has(&self, number: u32, name: &str) -> bool {
+        match self {
+            Self::Numbers(numbers) => numbers.contains(&number),
+            Self::Name(wanted) => {
+                wanted == name || exec::plain_name(name) == Some(wanted) || exec::plain_name(wanted) == Some(name)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Numbers(numbers) if numbers.start() == numbers.end() => write!(f, "{}", numbers.start()),
+            Self::Numbers(numbers) => write!(f, "{}..{}", numbers.start(), numbers.end()),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
 /// What of a run is simulated in time. The rest is executed without time; of a trace, it is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Time {
@@ -104,13 +126,9 @@ impl Time {
 
     /// Whether the choice, which is by launch, has the launch `number` of the kernel `name` (mangled or not).
     pub fn includes(&self, number: u32, name: &str) -> bool {
-        let has = |which: &Which| match which {
-            Which::Numbers(numbers) => numbers.contains(&number),
-            Which::Name(wanted) => wanted == name || exec::plain_name(name) == Some(wanted),
-        };
         match self {
             Self::None => false,
-            Self::Kernels(all) => all.iter().any(has),
+            Self::Kernels(all) => all.iter().any(|which| which.has(number, name)),
             Self::All | Self::Ctas(_) | Self::Representative(_) => true,
         }
     }
@@ -122,12 +140,8 @@ impl fmt::Display for Time {
             Self::All => f.write_str("all"),
             Self::None => f.write_str("none"),
             Self::Kernels(all) => {
-                let one = |which: &Which| match which {
-                    Which::Numbers(numbers) if numbers.start() == numbers.end() => numbers.start().to_string(),
-                    Which::Numbers(numbers) => format!("{}..{}", numbers.start(), numbers.end()),
-                    Which::Name(name) => name.clone(),
-                };
-                write!(f, "kernels={}", all.iter().map(one).collect::<Vec<_>>().join(","))
+                let all: Vec<String> = all.iter().map(Which::to_string).collect();
+                write!(f, "kernels={}", all.join(","))
             }
             Self::Ctas(ctas) => write!(f, "ctas={}..{}", ctas.start, ctas.end - 1),
             Self::Representative(like) => write!(f, "representative:tolerance={}", like.tolerance),

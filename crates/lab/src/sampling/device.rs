@@ -5,25 +5,15 @@
 //! undo log. If it is to be timed, everything that it has changed is undone, and it is simulated.
 
 use super::began::{Began, Rest};
-use super::work::{Stopped, Tally, Work};
+use super::bounds::{Bounded, End};
+use super::work::{Tally, Work};
 use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
-use exec::{DeviceState, FunctionalStats, Launch};
-use isa::KernelId;
+use exec::{FunctionalStats, Launch};
+use isa::{DynInst, KernelId};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 use workloads::DeviceError;
-
-/// Executes CTAs of a launch, counted.
-fn execute(state: &mut DeviceState, launch: &Launch, ctas: Range<u64>) -> Result<FunctionalStats, DeviceError> {
-    let mut steps = 0_u64;
-    let ran = exec::run_ctas(state, launch, ctas, |_, _| {
-        steps += 1;
-        let is_over = steps.is_multiple_of(1 << 16) && kit::stop::requested();
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    ran.map_err(DeviceError::Fault)?.ok_or(DeviceError::Interrupted)
-}
 
 /// What came of a launch that was executed first.
 enum Tried {
@@ -32,16 +22,8 @@ enum Tried {
     Failed,
 }
 
-/// Executes a launch to see what it does.
-fn try_out(state: &mut DeviceState, launch: &Launch) -> Result<Tried, DeviceError> {
-    let mut tally = Tally::new(&launch.kernel.program);
-    let ran = exec::run_ctas(state, launch, 0..launch.grid.volume(), |_, out| tally.see(out));
-    match (ran, tally.stopped) {
-        (Ok(Some(stats)), _) => Ok(Tried::Did(tally.work(&stats), stats)),
-        (_, Some(Stopped::Interrupted)) => Err(DeviceError::Interrupted),
-        (Ok(None) | Err(_), _) => Ok(Tried::Failed),
-    }
-}
+/// What to do about a livelock of a launch that is executed without time.
+const LIVELOCK_HINT: &str = "without time CTAs are executed one after another; a kernel whose CTAs wait for later ones must be timed, as with --time kernels=NAME";
 
 impl SimulatedDevice<'_> {
     /// Whether not all launches are simulated in time.
@@ -109,7 +91,7 @@ impl SimulatedDevice<'_> {
                 }
                 let slots = slots(&self.simulation.setup().gpu, &shape);
                 self.sampler().add_part(number, &name, &shape, part.clone(), slots);
-                let before = execute(self.state(), launch, 0..part.start)?;
+                let before = self.execute(launch, 0..part.start)?;
                 self.sampler().add_rest(number, before.warp_instructions);
                 Ok(Began::ToQueue)
             }
@@ -126,9 +108,42 @@ impl SimulatedDevice<'_> {
         }
     }
 
+    /// Executes CTAs of a launch, counted.
+    fn execute(&mut self, launch: &Launch, ctas: Range<u64>) -> Result<FunctionalStats, DeviceError> {
+        let before = self.sampler().executed;
+        let mut bounded = Bounded::new(self.setup(), launch, before, |_| ControlFlow::Continue(()));
+        let ran = exec::run_ctas(self.state(), launch, ctas, &mut bounded);
+        self.sampler().executed += bounded.executed;
+        let ended = ran.map_err(DeviceError::Fault)?;
+        ended.ok_or_else(|| match bounded.end {
+            Some(End::Livelock(livelock)) => DeviceError::Deadlock(format!("{livelock}\n  hint: {LIVELOCK_HINT}")),
+            _ => self.interrupted_without_time(),
+        })
+    }
+
+    fn interrupted_without_time(&mut self) -> DeviceError {
+        self.simulation.interrupt();
+        DeviceError::Interrupted
+    }
+
+    /// Executes a launch to see what it does.
+    fn try_out(&mut self, launch: &Launch) -> Result<Tried, DeviceError> {
+        let before = self.sampler().executed;
+        let mut tally = Tally::new(&launch.kernel.program);
+        let mut bounded = Bounded::new(self.setup(), launch, before, |out: &DynInst| tally.see(out));
+        let ran = exec::run_ctas(self.state(), launch, 0..launch.grid.volume(), &mut bounded);
+        let (end, executed) = (bounded.end, bounded.executed);
+        self.sampler().executed += executed;
+        match (ran, end) {
+            (Ok(Some(stats)), _) => Ok(Tried::Did(tally.work(&stats), stats)),
+            (_, Some(End::Interrupted)) => Err(self.interrupted_without_time()),
+            (Ok(None) | Err(_), _) => Ok(Tried::Failed),
+        }
+    }
+
     fn execute_whole(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
         self.sampler().add_untimed(number, name, &launch.shape(), How::Functional);
-        let stats = execute(self.state(), launch, 0..launch.grid.volume())?;
+        let stats = self.execute(launch, 0..launch.grid.volume())?;
         let work = Work {
             amount: stats.warp_instructions,
             thread_instructions: Some(stats.thread_instructions),
@@ -149,9 +164,8 @@ impl SimulatedDevice<'_> {
 
     /// Executes the launch, and undoes that if it is to be timed.
     fn begin_tried(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
-        let state = self.state();
-        let undo = state.begin_undo();
-        let tried = try_out(state, launch);
+        let undo = self.state().begin_undo();
+        let tried = self.try_out(launch);
         let Ok(Tried::Did(work, stats)) = tried else {
             self.state().undo(undo);
             tried?;
@@ -183,7 +197,7 @@ impl SimulatedDevice<'_> {
         for id in ended {
             if let Some(Rest { launch, number, ctas }) = self.rests.remove(id) {
                 let started = Instant::now();
-                let stats = execute(self.state(), &launch, ctas)?;
+                let stats = self.execute(&launch, ctas)?;
                 self.simulation.add_host_time(started.elapsed());
                 self.sampler().add_rest(number, stats.warp_instructions);
                 self.sampler().end_part(number);

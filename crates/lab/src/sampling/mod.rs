@@ -9,8 +9,10 @@
 //! | `part` | cycles of launches of which some CTAs were timed |
 //! | `report` | the section of the report |
 //! | `began`, `device` | launches of a device |
+//! | `bounds` | when the execution of a launch without time is ended |
 
 pub(crate) mod began;
+mod bounds;
 mod choice;
 mod device;
 mod estimate;
@@ -78,6 +80,8 @@ pub(crate) struct Sampler {
     /// What readers of the report must know.
     remarks: Vec<String>,
     core_hz: f64,
+    /// Warp instructions that were executed without time.
+    executed: u64,
 }
 
 impl Sampler {
@@ -91,6 +95,7 @@ impl Sampler {
             endless: BTreeSet::new(),
             remarks: Vec::new(),
             core_hz,
+            executed: 0,
         };
         (!choice.is_all()).then(|| Box::new(sampler()))
     }
@@ -335,6 +340,20 @@ impl Sampler {
             seconds: total_cycles / self.core_hz,
             groups: self.group_reports(&strata, &rates, &borrowed),
             kernels,
+            unmatched: self.unmatched(),
+        }
+    }
+
+    /// Parts of the choice that name no launch.
+    fn unmatched(&self) -> Vec<String> {
+        let launches = || self.launches.iter().map(|(&number, member)| (number, &member.key));
+        match &self.choice {
+            Time::Kernels(all) => {
+                let names_none = |which: &&Which| !launches().any(|(number, key)| which.has(number, &key.name));
+                all.iter().filter(names_none).map(Which::to_string).collect()
+            }
+            Time::Ctas(ctas) if launches().all(|(_, key)| key.ctas() <= ctas.start) => vec![self.choice.to_string()],
+            _ => Vec::new(),
         }
     }
 
@@ -380,6 +399,7 @@ impl Sampler {
             self.choice
         )];
         remarks.extend(self.remarks.iter().cloned());
+        remarks.extend(self.unmatched().iter().map(|part| format!("--time: `{part}` names no launch of this run")));
         remarks
     }
 }

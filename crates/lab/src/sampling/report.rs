@@ -110,4 +110,24 @@ pub struct Sampling {
     pub groups: Vec<GroupSample>,
     /// Every launch.
     pub kernels: Vec<LaunchSample>,
+    /// Parts of the choice that name no launch.
+    #[serde(skip)]
+    pub unmatched: Vec<String>,
+}
+
+impl Sampling {
+    /// That a part of the choice names no launch, and what there is.
+    pub fn names_nothing(&self, part: &str) -> String {
+        let mut names: Vec<&str> = self.kernels.iter().map(|launch| &launch.name[..]).collect();
+        let last = names.len().saturating_sub(1);
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() {
+            return format!("`{part}` names nothing: the run has no launch");
+        }
+        let launches = if last == 0 { "launch 0".to_owned() } else { format!("launches 0 to {last}") };
+        let kernels = if names.len() == 1 { "kernel" } else { "kernels" };
+        let which = kit::suggest::among(part, &names);
+        format!("`{part}` names nothing: the run has {launches}, of {} {kernels}{which}", names.len())
+    }
 }

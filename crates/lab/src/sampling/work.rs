@@ -8,9 +8,6 @@ use std::ops::ControlFlow;
 /// time, because CTAs of it wait for later ones.
 const MOST_WITHOUT_EXIT: u64 = 1 << 26;
 
-/// Warp instructions between two looks at whether the user has ended the run.
-const PER_LOOK: u64 = 1 << 16;
-
 /// The work of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Work {
@@ -60,15 +57,6 @@ impl Work {
     }
 }
 
-/// Why the execution of a launch without time was ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopped {
-    /// The user has ended the run.
-    Interrupted,
-    /// It seems not to end.
-    Endless,
-}
-
 /// Counts the instructions of a launch.
 pub(crate) struct Tally<'a> {
     program: &'a Program,
@@ -77,16 +65,15 @@ pub(crate) struct Tally<'a> {
     instructions: u64,
     /// Instructions at the last exit of a thread.
     exit_at: u64,
-    pub stopped: Option<Stopped>,
 }
 
 impl<'a> Tally<'a> {
     pub fn new(program: &'a Program) -> Self {
         let by_pc = vec![0; program.insts().len()];
-        Self { program, by_pc, sectors: 0, instructions: 0, exit_at: 0, stopped: None }
+        Self { program, by_pc, sectors: 0, instructions: 0, exit_at: 0 }
     }
 
-    /// Counts an executed instruction.
+    /// Counts an executed instruction. `Break`: the launch seems not to end.
     pub fn see(&mut self, out: &DynInst) -> ControlFlow<()> {
         self.by_pc[out.pc.index()] += 1;
         self.instructions += 1;
@@ -97,15 +84,8 @@ impl<'a> Tally<'a> {
         if inst.control == Control::Exit {
             self.exit_at = self.instructions;
         }
-        if self.instructions.is_multiple_of(PER_LOOK) {
-            let is_endless = self.instructions - self.exit_at > MOST_WITHOUT_EXIT;
-            self.stopped = match () {
-                () if kit::stop::requested() => Some(Stopped::Interrupted),
-                () if is_endless => Some(Stopped::Endless),
-                () => None,
-            };
-        }
-        if self.stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_endless = self.instructions - self.exit_at > MOST_WITHOUT_EXIT;
+        if is_endless { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// The work of the launch, which has ended.

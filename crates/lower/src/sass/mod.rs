@@ -82,7 +82,8 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
         let sm = u32::from(Cubin::parse(file).map_err(|e| fail(e.to_string()))?.sm);
         if !options.any_architecture && !isa::runs_on(sm, sm_version) {
             let hint = "choose another GPU, or allow any architecture (--any-architecture)";
-            return Err(fail(format!("it is machine code for sm_{sm}, which an sm_{sm_version} does not run; {hint}")));
+            let problem = format!("it is machine code for sm_{sm}, which an sm_{sm_version} does not run; {hint}");
+            return Err(Box::new(LoadError { only_for: vec![sm], ..*fail(problem) }));
         }
         return load_cubin(name, file, options);
     }
@@ -94,7 +95,9 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
             containers.iter().flatten().map(|e| format!("{} for sm_{}", e.kind, e.sm)).collect();
         known.dedup();
         let known = if known.is_empty() { "no code for any GPU".to_owned() } else { known.join(", ") };
-        return Err(fail(format!("nothing in it runs on sm_{sm_version}; it holds {known}")));
+        let only_for = containers.iter().flatten().map(|e| e.sm).collect();
+        let problem = format!("nothing in it runs on sm_{sm_version}; it holds {known}");
+        return Err(Box::new(LoadError { only_for, ..*fail(problem) }));
     }
     let mut all = Loaded::default();
     let mut slot = options.slot;

@@ -9,7 +9,9 @@ use crate::names::Opcode;
 use crate::types::Type;
 
 /// Instructions, their type, the modifier that they imply, and the first version that requires it.
-const IMPLIED: &[(&[&str], Type, &str, (u32, u32))] = &[
+type Implied = (&'static [&'static str], Type, &'static str, (u32, u32));
+
+const IMPLIED: &[Implied] = &[
     (&["div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"], Type::F32, "approx", (1, 4)),
     (&["rsqrt"], Type::F64, "approx", (1, 4)),
     (&["div", "sqrt", "mad"], Type::F64, "rn", (1, 4)),

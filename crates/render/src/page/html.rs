@@ -3,7 +3,8 @@
 use crate::table::Align;
 use std::fmt::Write as _;
 
-/// Text as the content of an element or the value of an attribute. Characters that XML excludes become U+FFFD.
+/// Text as the content of an element or the value of an attribute. What XML excludes and what is
+/// [invisible](kit::text::is_invisible) becomes U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -14,7 +15,7 @@ pub fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' => out.push(c),
-            '\0'..'\u{20}' | '\u{7f}'..'\u{a0}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if kit::text::is_invisible(c) => out.push('\u{fffd}'),
             _ => out.push(c),
         }
     }
@@ -139,11 +140,33 @@ pub fn pairs(rows: &[(&str, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roxmltree::Document;
+
+    /// Every character that may be in a name, in texts of a few: each is well-formed XML as an element's content and as an
+    /// attribute's value, and reads as it was or as U+FFFD.
+    #[test]
+    fn any_text_is_well_formed() {
+        let all: Vec<char> = ('\0'..=char::MAX)
+            .step_by(1)
+            .filter(|&c| c < '\u{3000}' || (c as u32).is_multiple_of(97) || kit::text::is_invisible(c))
+            .collect();
+        for some in all.chunks(64) {
+            let text: String = some.iter().collect();
+            let page = format!("<p title=\"{0}\">{0}</p>", escaped(&text));
+            let document = Document::parse(&page).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+            let shown = kit::text::visible(&text).into_owned();
+            assert_eq!(document.root_element().text(), Some(&*shown));
+            // Attributes have blanks in place of line feeds and tabs.
+            assert_eq!(document.root_element().attribute("title"), Some(&*shown.replace(['\n', '\t'], " ")));
+        }
+    }
 
     #[test]
     fn text_of_users_is_escaped() {
         assert_eq!(escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
         assert_eq!(escaped("\u{1b}[1m\0\u{ffff}é\n"), "\u{fffd}[1m\u{fffd}\u{fffd}é\n");
+        let bidi = "a\u{202e}b\u{2066}c\u{200b}d\u{feff}\r\u{9b}\u{fffe}";
+        assert_eq!(escaped(bidi), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}\u{fffd}\u{fffd}\u{fffd}");
         let mut table = Table::new([("<h>", Align::Name), ("n", Align::Right)]);
         table.row(["<script>".into(), Cell::number("1,234", Some(1234.0))]);
         let html = table.render();

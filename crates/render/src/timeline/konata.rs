@@ -66,7 +66,7 @@ fn begin(out: &mut String, id: u32, sm: u16, passage: &Passage) -> Result<(), Er
     writeln!(out)
 }
 
-/// Text without what separates fields and commands.
+/// Text without what separates fields and commands, or is not seen.
 fn plain(text: &str) -> String {
-    text.replace(['\t', '\n', '\r'], " ")
+    text.replace(kit::text::is_invisible, " ")
 }

@@ -1,0 +1,156 @@
+//! Each option and argument that selects something refuses what names nothing, nothing, and a thing twice, and says what
+//! there is.
+
+use crate::common;
+use std::collections::BTreeSet;
+
+/// A run of a moment: one launch of `vectoradd` on 4 CTAs.
+const RUN: [&str; 3] = ["vectoradd", "--param", "n=1000"];
+
+/// A command line, and what the message has.
+const REFUSED: &[(&[&str], &[&str])] = &[
+    // What of a run is timed.
+    (&["run", "RUN", "--time", "kernels=nosuch"], &["--time: `nosuch` names nothing", "there is vectoradd"]),
+    (&["run", "RUN", "--time", "kernels=vectorad"], &["did you mean `vectoradd`?"]),
+    (&["run", "RUN", "--time", "kernels=99"], &["`99` names nothing: the run has launch 0"]),
+    (&["run", "RUN", "--time", "kernels=0,7..9"], &["`7..9` names nothing"]),
+    (&["run", "RUN", "--time", "kernels=9..7"], &["the last is before the first"]),
+    (&["run", "RUN", "--time", "kernels="], &["names no launch"]),
+    (&["run", "RUN", "--time", "ctas=500..600"], &["`ctas=500..600` names nothing"]),
+    (&["run", "RUN", "--time", "ctas=5..3"], &["the last is before the first"]),
+    (&["run", "RUN", "--time", "some"], &["chooses nothing", "representative"]),
+    (&["compare", "RUN", "--time", "kernels=nosuch"], &["--time: `nosuch` names nothing"]),
+    // What a timeline or a profile shows.
+    (&["timeline", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
+    (&["profile", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
+    (&["run", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
+    (&["timeline", "RUN", "--kernel", ""], &["a value is required for '--kernel"]),
+    (&["timeline", "RUN", "--warps", "90..95"], &["--warps from 90 on", "warp slots 0 to 31"]),
+    (&["run", "RUN", "--warps", "90..95"], &["--warps from 90 on", "warp slots 0 to 31"]),
+    (&["timeline", "RUN", "--warps", "7..3"], &["the first before the last"]),
+    (&["timeline", "RUN", "--sm", "99"], &["--sm 99: rtx2060s has SMs 0 to 33"]),
+    (&["run", "RUN", "--sm", "99"], &["--sm 99: rtx2060s has SMs 0 to 33"]),
+    (&["timeline", "RUN", "--sm", "0,0"], &["--sm: `0` is given twice"]),
+    (&["timeline", "RUN", "--sm", ""], &["expected one whole number"]),
+    (&["timeline", "RUN", "--cycles", "900000..900001"], &["--cycles 900000..900001: the run took"]),
+    (&["timeline", "RUN", "--cycles", "9..7"], &["before the last"]),
+    (&["profile", "RUN", "--show", "zz"], &["possible values: instructions, lines"]),
+    (&["profile", "RUN", "--order", "zz"], &["possible values: slots, awaited"]),
+    // Machines.
+    (&["run", "RUN", "--gpu", "zz"], &["`zz`", "rtx2060s"]),
+    (&["run", "RUN", "--gpus", "v100,a100"], &["compare --gpus A,B"]),
+    (&["run", "RUN", "--core", "zz"], &["there is no core design `zz`", "inorder"]),
+    (&["run", "RUN", "--scheduler", "zz"], &["there is no warp scheduler `zz`", "gto"]),
+    (&["run", "RUN", "--set", "zz=1"], &["`zz` is not a key", "list settings"]),
+    (&["run", "RUN", "--set", "sm.l1d.size=64KiB"], &["sm.l1d.cache.sets"]),
+    (&["run", "RUN", "--set", "sm.l1d.zzzzzzzzz=1"], &["`warpwright list settings sm.l1d`"]),
+    (&["run", "RUN", "--energy-model", "zz", "--energy"], &["zz", "v100"]),
+    (&["run", "RUN", "--param", "zz=1"], &["zz", "n"]),
+    // Columns and rows of a comparison.
+    (&["compare", "vectoradd", "vectoradd"], &["workload: `vectoradd` is given twice"]),
+    (&["compare", "zz"], &["there is no workload `zz`"]),
+    (&["compare", "RUN", "--gpus", "v100,v100"], &["--gpus: `v100` is given twice"]),
+    (&["compare", "RUN", "--gpus", "v100,zz"], &["`zz`"]),
+    (&["compare", "RUN", "--cores", "ghost,ghost"], &["--cores: `ghost` is given twice"]),
+    (&["compare", "RUN", "--cores", "inorder,"], &["--cores: a name is missing at a comma"]),
+    (&["compare", "RUN", "--cores", ""], &["--cores: no name is given"]),
+    (&["compare", "RUN", "--cores", "zz"], &["there is no core design `zz`"]),
+    (&["compare", "RUN", "--over", "zz"], &["there is no core design `zz`"]),
+    (&["compare", "RUN", "--schedulers", "gto,gto"], &["--schedulers: `gto` is given twice"]),
+    (&["compare", "RUN", "--schedulers", ""], &["--schedulers: no name is given"]),
+    (&["compare", "RUN", "--schedulers", "zz"], &["there is no warp scheduler `zz`"]),
+    (&["compare", "RUN", "--kernels", ""], &["--kernels: no name is given"]),
+    (&["compare", "RUN", "--kernels", "a,a"], &["--kernels: `a` is given twice"]),
+    (&["compare", "RUN", "--show", "cycles,cycles"], &["--show: `cycles` is given twice"]),
+    (&["compare", "RUN", "--show", "zz"], &["possible values: cycles"]),
+    (&["compare", "RUN", "--vary", "sm_count=1,1"], &["--vary sm_count: `1` is given twice"]),
+    (&["compare", "RUN", "--vary", "sm_count=1,"], &["--vary sm_count: a name is missing at a comma"]),
+    (&["compare", "RUN", "--vary", "sm_count="], &["expected KEY=A,B"]),
+    (&["compare", "RUN", "--vary", "sm_count=1,2", "--vary", "sm_count=2,3"], &["`sm_count` is set twice"]),
+    (&["compare", "RUN", "--vary", "core.zz=1,2"], &["none of the cores has this parameter"]),
+    (&["compare", "vectoradd", "ghost", "--cores", "inorder"], &["`ghost` is a core design", "--cores A,ghost"]),
+    (&["compare", "vectoradd", "lrr", "--schedulers", "gto"], &["`lrr` is a warp scheduler", "--schedulers A,lrr"]),
+    (&["compare", "vectoradd", "v100", "--gpus", "a100"], &["`v100` is a GPU", "--gpus A,v100"]),
+    // Lists and the rest.
+    (&["list", "zz"], &["possible values: gpus, cores"]),
+    (&["list", "gpus", "zz"], &["there is no `zz`"]),
+    (&["list", "gpus", "v100", "v100"], &["`v100` is given twice"]),
+    (&["list", "gpus", ""], &["no name is given"]),
+    (&["list", "cores", "zz"], &["there is no `zz`"]),
+    (&["list", "schedulers", "zz"], &["there is no `zz`"]),
+    (&["list", "workloads", "zz"], &["there is no `zz`"]),
+    (&["list", "figures", "zz"], &["there is no `zz`"]),
+    (&["list", "stats", "zz"], &["there is no statistic `zz`"]),
+    (&["list", "settings", "zz"], &["there is no setting `zz`"]),
+    (&["reproduce", "zz"], &["there is no experiment `zz`"]),
+    (&["microbench", "v100", "--only", "zz"], &["there is no quantity `zz`"]),
+    (&["microbench", "v100", "--only", "l1*,l1*"], &["--only: `l1*` is given twice"]),
+    (&["validate", "zz"], &["zz"]),
+    (&["schema", "zz"], &["zz"]),
+    // Numbers.
+    (&["run", "RUN", "--seed", "1,2,3"], &["'--seed <NUMBER>': expected one whole number"]),
+    (&["run", "RUN", "--threads", "many"], &["'--threads <NUMBER>': expected one whole number"]),
+    (&["run", "RUN", "--threads", "0"], &["'--threads <NUMBER>': expected a whole number of at least 1"]),
+    (&["run", "RUN", "--max-cycles", "99999999999999999999999"], &["the number is too large"]),
+    (&["run", "RUN", "--json", "out.json"], &["`--json=out.json`"]),
+    (&["run", "RUN", "--csv", "out.csv"], &["`--csv=out.csv`"]),
+    (&["run", "--json", "out.json"], &["`--json=out.json`"]),
+    (&["compare", "vectoradd", "--json", "out.json"], &["`--json=out.json`"]),
+];
+
+#[test]
+fn what_names_nothing_is_refused_with_what_there_is() {
+    let mut problems = Vec::new();
+    for (words, mentions) in REFUSED {
+        let words: Vec<&str> =
+            words.iter().flat_map(|&word| if word == "RUN" { RUN.to_vec() } else { vec![word] }).collect();
+        let ran = common::run(&words);
+        let is_named = mentions.iter().all(|part| ran.stderr.contains(part));
+        if ran.status != 2 || !is_named || ran.stderr.contains("panicked") {
+            problems.push(format!("{words:?}, status {}: {}", ran.status, ran.stderr));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn what_names_something_is_taken() {
+    for words in [
+        &["run", "RUN", "--time", "kernels=0,vectoradd", "--gpus", "v100", "--cores", "ghost", "--schedulers", "lrr"][..],
+        &["run", "RUN", "--time", "ctas=0..9999"],
+        &["timeline", "RUN", "--kernel", "vector", "--warps", "0..99"],
+        &["compare", "RUN", "--gpu", "v100", "--core", "inorder,ghost", "--scheduler", "lrr"],
+        // A kernel of one of the workloads.
+        &["compare", "vectoradd", "nn", "--time", "kernels=vectoradd"],
+    ] {
+        let words = words.iter().flat_map(|&word| if word == "RUN" { RUN.to_vec() } else { vec![word] });
+        common::succeed(&words.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn every_statistic_that_a_report_prints_is_listed() {
+    let report = common::succeed(&["run", "RUN", "--stats", "all"].map(|w| if w == "RUN" { "vectoradd" } else { w }));
+    let is_name = |word: &&str| word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || "_.".contains(c));
+    let names: BTreeSet<&str> = report.split_whitespace().filter(is_name).collect();
+    assert!(names.len() > 50 && names.contains("memory_pipe_full"), "{names:?}");
+    let words: Vec<&str> = ["list", "stats"].into_iter().chain(names.iter().copied()).collect();
+    common::succeed(&words);
+    let one = common::succeed(&["list", "stats", "memory_pipe_full"]);
+    assert!(one.contains("slots.memory_pipe_full") || one.contains("memory_pipe_full"), "{one}");
+    assert_eq!(common::succeed(&["list", "stats", "memory pipe full"]), one);
+}
+
+#[test]
+fn lists_have_a_line_for_a_row_in_pipes() {
+    let lines = |columns: Option<&str>| {
+        let mut command = common::command(&["list", "stats"]);
+        columns.map(|columns| command.env("COLUMNS", columns));
+        common::from(command.output().unwrap()).stdout
+    };
+    let text = lines(None);
+    let row = text.lines().find(|line| line.starts_with("  cycles ")).unwrap();
+    assert!(row.contains("counts once. [core cycles]"), "{row}");
+    let most = lines(Some("100")).lines().map(|line| line.chars().count()).max();
+    assert!(most.is_some_and(|most| (81..=100).contains(&most)), "{most:?}");
+}

@@ -1,0 +1,109 @@
+//! When the execution of a launch without time is ended: at the limit of the run, at a livelock, or by the user.
+//!
+//! The limits are those of timed runs, with warp instructions in place of cycles. CTAs are executed one after another:
+//! one that waits for a later one is a livelock here.
+
+use crate::setup::Setup;
+use exec::{Launch, Observer, Round};
+use gpu::{Livelock, LoopStep, Pulse, SpinningWarp, Watchdog};
+use isa::{DynInst, Pc, StepContext, WarpSlot, WarpStream};
+use kit::LaneMask;
+use std::ops::ControlFlow;
+
+/// Why an execution was ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// By the user, or by the limit of the run.
+    Interrupted,
+    Livelock(Livelock),
+}
+
+/// Ends the execution of a launch where it must be. What `S` sees can end it, too.
+pub(super) struct Bounded<'a, S> {
+    launch: &'a Launch,
+    /// Warp instructions that it may have.
+    most: u64,
+    watchdog: Option<Watchdog>,
+    /// Why it was ended, if not by `sees`.
+    pub end: Option<End>,
+    /// Warp instructions so far.
+    pub executed: u64,
+    pub sees: S,
+}
+
+impl<'a, S: FnMut(&DynInst) -> ControlFlow<()>> Bounded<'a, S> {
+    /// Within the limits of `setup`, for a launch before which `executed` warp instructions were executed.
+    pub fn new(setup: &Setup, launch: &'a Launch, executed: u64, sees: S) -> Self {
+        let most = setup.max_cycles.map_or(u64::MAX, |most| most.saturating_sub(executed));
+        let watchdog = setup.livelock_cycles.map(|patience| Watchdog::new(patience.get()));
+        Self { launch, most, watchdog, end: None, executed: 0, sees }
+    }
+
+    /// The livelock of the CTA, if it is in one.
+    fn livelock(&mut self, round: &mut Round<'_>) -> Option<Livelock> {
+        let now = round.executed;
+        let watchdog = self.watchdog.as_mut()?;
+        if !watchdog.is_due(now) {
+            return None;
+        }
+        if watchdog.is_new(round.cta) || round.stream.has_changed(round.state) {
+            watchdog.begin(now, round.cta);
+            round.stream.watch_changes(round.state);
+            return None;
+        }
+        let left: Vec<WarpSlot> = round.warps.iter().copied().filter(|&warp| !round.is_done(warp)).collect();
+        let pulse = |warp: WarpSlot| Pulse {
+            digest: round.stream.digest(warp),
+            executed: round.turns[warp.index()],
+            at_barrier: round.is_waiting(warp),
+            arrivals: round.arrived,
+        };
+        if !watchdog.repeats(now, left.iter().map(|&warp| ((0, warp.0), pulse(warp)))) {
+            return None;
+        }
+        let blocked: Vec<bool> = left.iter().map(|&warp| watchdog.is_blocked(0, warp)).collect();
+        let warps = left.iter().zip(blocked).map(|(&warp, blocked)| spinning(self.launch, round, warp, blocked));
+        let warps = warps.collect();
+        Some(Livelock { unit: "warp instruction", ..watchdog.report(now, warps) })
+    }
+}
+
+/// What `warp` does in a livelock.
+fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: bool) -> SpinningWarp {
+    let program = &launch.kernel.program;
+    let mut spinning = SpinningWarp {
+        sm: 0,
+        warp,
+        kernel: program.name.clone(),
+        cta: launch.grid.position(round.cta),
+        index_in_cta: warp.0,
+        lanes: 0,
+        steps: Vec::new(),
+        blocked,
+    };
+    if blocked {
+        // The program counter is after the barrier.
+        let after = round.stream.next_pc(warp).unwrap_or_default();
+        spinning.steps.push(LoopStep::new(program, Pc(after.0.saturating_sub(1))));
+    } else {
+        let context = StepContext { now: round.executed, sm: 0 };
+        spinning.follow(&mut *round.stream, &mut *round.state, program, context);
+    }
+    spinning
+}
+
+impl<S: FnMut(&DynInst) -> ControlFlow<()>> Observer for Bounded<'_, S> {
+    fn see(&mut self, _: LaneMask, out: &DynInst) -> ControlFlow<()> {
+        (self.sees)(out)
+    }
+
+    fn look(&mut self, mut round: Round<'_>) -> ControlFlow<()> {
+        self.executed = round.executed;
+        self.end = if kit::stop::requested() || round.executed >= self.most {
+            Some(End::Interrupted)
+        } else {
+            self.livelock(&mut round).map(End::Livelock)
+        };
+        if self.end.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
