@@ -233,7 +233,7 @@ fn messages_of_launches_say_it_once() {
         let text = common::run(&["run", &path]).stderr;
         assert_eq!(text.matches("kernel `saxpy`").count(), 1, "{text}");
     };
-    said(&Launch { block: "[64, 32]", ..GOOD }, &["2048"]);
+    said(&Launch { block: "[64, 32]", ..GOOD }, &["(64,32,1)"]);
     said(&Launch { args: r#"2.0, "x", "y""#, ..GOOD }, &["takes 4"]);
     let path = folder.write(
         "shared.toml",

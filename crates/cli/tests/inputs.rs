@@ -285,7 +285,10 @@ fn comparisons_have_a_greatest_size() {
     let (one, two) = (format!("sm_count={}", many(1000)), format!("l2.latency_cycles={}", many(1000)));
     refused(&["compare", "vectoradd", "--vary", &one, "--vary", &two], &["1000000 columns", "1024 at most"]);
     let thousand = format!("launch.kernel_latency_cycles={}", many(1000));
-    let workloads = vec!["vectoradd"; 70];
+    // One file by many names.
+    let saxpy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/launch/");
+    let workloads: Vec<String> = (0..70).map(|i| format!("{saxpy}{}saxpy.toml", "./".repeat(i))).collect();
+    let workloads: Vec<&str> = workloads.iter().map(String::as_str).collect();
     refused(&[&["compare"], &workloads[..], &["--vary", &thousand]].concat(), &["70 workloads", "65536 runs at most"]);
 }
 

@@ -176,7 +176,7 @@ impl Raw {
             Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
         })?;
         let (key, text) = (key.trim(), text.trim());
-        if let Some(cache) = cache_of_capacity(key) {
+        if let Some(cache) = cache_of_capacity(key, &["bytes"]) {
             return self.set_capacity(cache, key, text, &spot);
         }
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
@@ -411,7 +411,8 @@ fn file_of(name: &str) -> String {
 fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
-    if let Some(cache) = cache_of_capacity(path) {
+    let names = ["bytes", "size", "capacity", "size_bytes", "kib", "size_kib"];
+    if let Some(cache) = cache_of_capacity(path, &names) {
         let parts = ["sets", "ways", "line_bytes"].map(|part| format!("`{cache}.{part}`")).join(" x ");
         return problem.hint(format!("a cache has {parts} bytes: set one of these"));
     }
@@ -430,10 +431,9 @@ fn lists(path: &str) -> String {
     format!("`warpwright list settings{table}` lists the keys")
 }
 
-/// The cache whose capacity `path` would be: `sm.l1d.cache` of `sm.l1d.bytes`.
-fn cache_of_capacity(path: &str) -> Option<&'static str> {
-    const CAPACITY: [&str; 6] = ["bytes", "size", "capacity", "size_bytes", "kib", "size_kib"];
-    let (part, _) = path.rsplit_once('.').filter(|(_, last)| CAPACITY.contains(last))?;
+/// The cache whose capacity `path` would be, under one of `names`: `sm.l1d.cache` of `sm.l1d.bytes`.
+fn cache_of_capacity(path: &str, names: &[&str]) -> Option<&'static str> {
+    let (part, _) = path.rsplit_once('.').filter(|(_, last)| names.contains(last))?;
     schema::CACHES.into_iter().find(|cache| *cache == part || cache.strip_suffix(".cache") == Some(part))
 }
 
