@@ -29,6 +29,11 @@ const FOR: &[(&str, &[&str])] = &[
 /// Caches have the same keys, so that some of them have less to say in a cache that only reads.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("launch.max_concurrent_kernels", "kernels of a trace and of a program that are in several streams"),
+    (
+        "sm.shared_allocation_unit",
+        "shared memory limits no kernel here (`the_shared_memory_of_the_system_counts` in `sm`)",
+    ),
+    ("sm.trace_generic_spaces", "the trace has no generic access (`generic_addresses_belong_to_spaces_…` in `trace`)"),
     ("sm.frontend.icache.index", "code of these kernels is in lines that follow each other"),
     ("sm.frontend.icache.mshr_entries", "warps of a kernel wait for the same line"),
     ("sm.frontend.icache.miss_queue", "as above"),
