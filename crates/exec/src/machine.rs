@@ -129,8 +129,10 @@ fn execute_steer(
             warp.groups.gather(Gathering { place, lanes: mask }, target);
         }
         Steer::Meet(place, b) => {
-            let lanes = file.column(b)[first];
-            warp.groups.meet(Gathering { place, lanes }).map_err(at_stuck)?;
+            // Lanes that a `WARPSYNC` has brought together may hold different lanes.
+            let held = file.column(b);
+            let all = lanes(active).fold(active, |all, lane| all | held[lane]);
+            warp.groups.meet(Gathering { place, lanes: all }).map_err(at_stuck)?;
         }
         Steer::Leave(place, b, p) => {
             let mask = mask & file.pred(p);
