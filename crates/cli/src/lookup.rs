@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode, Setup};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use workloads::launchfile::{LaunchFile, ModuleOverride, Overrides};
 use workloads::{Form, Workload, WorkloadError, suggest, suite};
@@ -82,13 +83,14 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
 
 /// Checks that a list has no empty entry and nothing twice.
 pub fn distinct<T: AsRef<std::ffi::OsStr>>(option: &str, list: &[T]) -> Result<(), Failure> {
-    for (at, one) in list.iter().map(AsRef::as_ref).enumerate() {
+    let mut seen = BTreeSet::new();
+    for one in list.iter().map(AsRef::as_ref) {
         let shown = excerpt(&one.to_string_lossy());
         if one.is_empty() {
             let what = if list.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
             return Err(Failure::bad_input(format!("{option}: {what}")));
         }
-        if list[..at].iter().any(|earlier| earlier.as_ref() == one) {
+        if !seen.insert(one) {
             return Err(Failure::bad_input(format!("{option}: `{shown}` is given twice; give it once")));
         }
     }

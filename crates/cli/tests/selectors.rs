@@ -42,7 +42,7 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&["run", "RUN", "--core", "zz"], &["there is no core design `zz`", "inorder"]),
     (&["run", "RUN", "--scheduler", "zz"], &["there is no warp scheduler `zz`", "gto"]),
     (&["run", "RUN", "--set", "zz=1"], &["`zz` is not a key", "list settings"]),
-    (&["run", "RUN", "--set", "sm.l1d.size=64KiB"], &["sm.l1d.cache.sets"]),
+    (&["run", "RUN", "--set", "sm.l1d.size=64KiB"], &["did you mean `sm.l1d.bytes`?"]),
     (&["run", "RUN", "--set", "sm.l1d.zzzzzzzzz=1"], &["`warpwright list settings sm.l1d`"]),
     (&["run", "RUN", "--energy-model", "zz", "--energy"], &["zz", "v100"]),
     (&["run", "RUN", "--param", "zz=1"], &["zz", "n"]),

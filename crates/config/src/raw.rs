@@ -176,7 +176,7 @@ impl Raw {
             Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
         })?;
         let (key, text) = (key.trim(), text.trim());
-        if let Some(cache) = cache_of_capacity(key, &["bytes"]) {
+        if let Some(cache) = cache_of_capacity(key) {
             return self.set_capacity(cache, key, text, &spot);
         }
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
@@ -411,10 +411,15 @@ fn file_of(name: &str) -> String {
 fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
-    let names = ["bytes", "size", "capacity", "size_bytes", "kib", "size_kib"];
-    if let Some(cache) = cache_of_capacity(path, &names) {
+    if let Some(cache) = cache_of_capacity(path) {
         let parts = ["sets", "ways", "line_bytes"].map(|part| format!("`{cache}.{part}`")).join(" x ");
         return problem.hint(format!("a cache has {parts} bytes: set one of these"));
+    }
+    // Other words for the capacity of a cache.
+    let (table, last) = path.rsplit_once('.').unwrap_or_default();
+    let capacity = format!("{table}.bytes");
+    if ["size", "capacity", "size_bytes", "kib", "size_kib"].contains(&last) && cache_of_capacity(&capacity).is_some() {
+        return problem.hint(format!("did you mean `{capacity}`?"));
     }
     match nearest(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
@@ -431,9 +436,9 @@ fn lists(path: &str) -> String {
     format!("`warpwright list settings{table}` lists the keys")
 }
 
-/// The cache whose capacity `path` would be, under one of `names`: `sm.l1d.cache` of `sm.l1d.bytes`.
-fn cache_of_capacity(path: &str, names: &[&str]) -> Option<&'static str> {
-    let (part, _) = path.rsplit_once('.').filter(|(_, last)| names.contains(last))?;
+/// The cache whose capacity `path` would be: `sm.l1d.cache` of `sm.l1d.bytes`.
+fn cache_of_capacity(path: &str) -> Option<&'static str> {
+    let part = path.strip_suffix(".bytes")?;
     schema::CACHES.into_iter().find(|cache| *cache == part || cache.strip_suffix(".cache") == Some(part))
 }
 
