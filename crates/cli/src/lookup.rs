@@ -97,7 +97,7 @@ pub fn distinct<T: AsRef<std::ffi::OsStr>>(option: &str, list: &[T]) -> Result<(
     Ok(())
 }
 
-/// What a word is that is no workload, if it is something else.
+/// The kind of a word that does not name a workload, if it is known.
 fn other_meaning(name: &str) -> Option<String> {
     let of = |what: &str, option: &str| {
         format!("`{name}` is a {what}, not a workload; several are listed with commas: {option} A,{name}")
@@ -112,7 +112,7 @@ fn other_meaning(name: &str) -> Option<String> {
     }
 }
 
-/// What a file is that is no launch file, by its name, and what to do with it.
+/// The kind of a file that is not a launch file, by its name, and what to do with it.
 pub fn not_runnable(path: &Path) -> Option<&'static str> {
     let end = path.extension()?.to_str()?.to_ascii_lowercase();
     Some(match &end[..] {

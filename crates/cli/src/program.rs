@@ -121,7 +121,7 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     })
 }
 
-/// What is no file, in words.
+/// The kind of something that is not a regular file, in words.
 fn kind_of(found: &Metadata) -> &'static str {
     if found.is_dir() { "a folder" } else { "a device, a pipe or a socket" }
 }

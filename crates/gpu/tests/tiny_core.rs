@@ -76,7 +76,7 @@ impl CoreReport for TinyCounters {
 struct Work {
     shape: LaunchShape,
     cycles: Cycle,
-    /// CTAs take up to so many cycles more, each its own number.
+    /// Maximum number of cycles that a CTA takes longer; it differs between CTAs.
     spread: Cycle,
     requests: u32,
     /// Replies beyond those to its requests for which it waits: they never come.
