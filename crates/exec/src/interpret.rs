@@ -376,7 +376,8 @@ pub(crate) fn execute_rarely(
         _ if let Some(members) = op.waits_for()
             && warp.stack.is_apart() =>
         {
-            let named = by_members(file!(warp, &env.launch.constants, mask).column(members), mask);
+            let named: Vec<_> =
+                shuffle::by_members(file!(warp, &env.launch.constants, mask).column(members), mask).collect();
             if !meet(warp, &named, out)? {
                 out.mask = 0;
                 return Ok(());
@@ -680,18 +681,6 @@ fn join_reduction(
         reduction.add(votes, mask);
         warp.pending.push(PendingReduction { barrier: id as u8, op, d, mask });
     }
-}
-
-/// Groups the lanes of `mask` by the lanes that they name.
-pub(crate) fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
-    let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
-    for lane in lanes(mask) {
-        match groups.iter_mut().find(|group| group.1 == column[lane]) {
-            Some(group) => group.0 |= 1 << lane,
-            None => groups.push((1 << lane, column[lane])),
-        }
-    }
-    groups
 }
 
 /// Copies from global to shared memory at once: the earliest legal time for an asynchronous copy.

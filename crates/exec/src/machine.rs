@@ -2,12 +2,13 @@
 
 use crate::convergence::{Convergence, Gathering, Stuck};
 use crate::fault::{Outcome, Stop, Trap};
-use crate::interpret::{Environment, arrive, by_members, operate, stuck};
+use crate::interpret::{Environment, arrive, operate, stuck};
 use crate::kernel::{Callee, Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::machine_code::POINTERS;
 use crate::op::Op;
 use crate::runtime;
+use crate::shuffle::by_members;
 use crate::steer::Steer;
 use crate::warp::{Rest, Warp};
 use isa::{DynInst, FaultKind};
@@ -129,9 +130,12 @@ fn execute_steer(
             warp.groups.gather(Gathering { place, lanes: mask }, target);
         }
         Steer::Meet(place, b) => {
-            // Lanes that a `WARPSYNC` has brought together may hold different lanes.
-            let held = file.column(b);
-            let all = lanes(active).fold(active, |all, lane| all | held[lane]);
+            let mut all = active;
+            if warp.groups.is_apart() {
+                // Lanes that a `WARPSYNC` has brought together may hold different lanes.
+                let held = file.column(b);
+                all |= lanes(active).fold(0, |all, lane| all | held[lane]);
+            }
             warp.groups.meet(Gathering { place, lanes: all }).map_err(at_stuck)?;
         }
         Steer::Leave(place, b, p) => {
@@ -148,12 +152,12 @@ fn execute_steer(
             warp.groups.advance();
         }
         Steer::WarpSync(r, exclusive) => {
-            let members = by_members(file.column(r), active);
+            let members: Vec<_> = by_members(file.column(r), active).collect();
             warp.groups.sync(Gathering::WARPSYNC, &members, exclusive).map_err(at_stuck)?;
         }
         Steer::Collective(lanes, back, target) => {
             file.write(back, &[target; WARP_LANES]);
-            let members = by_members(file.column(lanes), active);
+            let members: Vec<_> = by_members(file.column(lanes), active).collect();
             warp.groups.sync(Gathering::COLLECTIVE, &members, true).map_err(at_stuck)?;
         }
         Steer::Yield => warp.groups.yield_turn(),
@@ -214,7 +218,7 @@ fn abandon(place: u8, b: Reg, file: &mut Lanes<'_>, groups: &mut Convergence) {
         return;
     }
     let (gone, held) = (file.mask, *file.column(b));
-    for (_, lanes) in by_members(&held, gone).into_iter().filter(|group| group.1 & !gone != 0) {
+    for (_, lanes) in by_members(&held, gone).filter(|group| group.1 & !gone != 0) {
         file.mask = lanes & !gone;
         file.write(b, &held.map(|other| if other == lanes { lanes & !gone } else { other }));
         groups.abandon(Gathering { place, lanes }, gone);

@@ -1,6 +1,6 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`.
 
-use crate::lanes::{Lanes, Pred, Reg};
+use crate::lanes::{Column, Lanes, Pred, Reg};
 use crate::operand::Destination;
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -79,25 +79,24 @@ fn vote(kind: Vote, holds: LaneMask, members: LaneMask) -> LaneMask {
     if truth { !0 } else { 0 }
 }
 
-/// The executing lanes by member mask: the lanes that name the same members, and the members that execute.
+/// The lanes of `mask` by the lanes that they name in `members`: those that name the same ones, and these.
 /// Lanes of one warp may name different masks in one instruction.
-fn groups(file: &Lanes<'_>, members: Reg) -> impl Iterator<Item = (LaneMask, LaneMask)> + use<> {
-    let (column, mask) = (*file.column(members), file.mask);
-    let mut left = mask;
+pub(crate) fn by_members(members: &Column, mask: LaneMask) -> impl Iterator<Item = (LaneMask, LaneMask)> + use<> {
+    let (members, mut left) = (*members, mask);
     std::iter::from_fn(move || {
-        let named = column[lanes(left).next()?];
-        let same = lanes(left).fold(0, |m, lane| m | LaneMask::from(column[lane] == named) << lane);
+        let named = members[lanes(left).next()?];
+        let same = lanes(left).fold(0, |m, lane| m | LaneMask::from(members[lane] == named) << lane);
         left &= !same;
-        Some((same, named & mask))
+        Some((same, named))
     })
 }
 
 /// Runs `f` on each group of lanes, `file.mask`, with its members.
 fn by_group(file: &mut Lanes<'_>, members: Reg, mut f: impl FnMut(&mut Lanes<'_>, LaneMask)) {
     let mask = file.mask;
-    for (same, members) in groups(file, members) {
+    for (same, members) in by_members(file.column(members), mask) {
         file.mask = same;
-        f(file, members);
+        f(file, members & mask);
     }
     file.mask = mask;
 }

@@ -310,12 +310,11 @@ impl<F> SimtStack<F> {
         if self.top.mask == 0 {
             self.next_entry()?;
         }
-        Ok(self.top.mask & here.mask != 0 && self.top.pc == here.pc && self.take_met())
-    }
-
-    /// Whether the top entry executes: it has met the lanes that it waits for, or waits for none.
-    fn take_met(&mut self) -> bool {
-        std::mem::replace(&mut self.top.waiting, Waiting::Turn).is_ready()
+        let executes = self.top.mask & here.mask != 0 && self.top.pc == here.pc;
+        if executes {
+            self.top.waiting = Waiting::Turn;
+        }
+        Ok(executes)
     }
 
     /// The active lanes arrive at CTA barrier `number`. If no other entry can execute, the warp arrives with
@@ -365,10 +364,12 @@ impl<F> SimtStack<F> {
             return Err(Overflow);
         }
         if pc != reconverge {
+            // That its lanes have met holds for its present instruction only.
+            self.top.waiting = Waiting::Turn;
             if self.top.mask != 0 {
                 self.below.push(self.top);
             }
-            self.top = Entry { pc, reconverge, mask, waiting: Waiting::Turn, ..self.top };
+            self.top = Entry { pc, reconverge, mask, ..self.top };
         }
         Ok(())
     }
@@ -678,6 +679,21 @@ mod tests {
         assert_eq!(at(&stack), (Some(11), !0));
         stack.branch(!0, 20, 20).unwrap();
         assert_eq!((at(&stack), stack.height()), ((Some(20), !0), 1));
+    }
+
+    #[test]
+    fn that_lanes_have_met_is_for_one_instruction() {
+        let mut stack = parted();
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
+        // Lanes 0 to 15 have met the others, which exit.
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true));
+        stack.exit(0xffff_0000);
+        assert_eq!((at(&stack), stack.is_apart()), ((Some(10), 0xffff), true));
+        // They branch without executing the instruction for which they met.
+        assert_eq!(stack.top.waiting, Waiting::Met);
+        stack.branch(0xff, 12, 15).unwrap();
+        assert!(stack.below.iter().all(|entry| entry.waiting == Waiting::Turn));
+        assert_eq!(stack.meet(&[(0xff, 0xffff)]), Ok(false), "the others are at 11");
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl KernelBuilder<'_> {
         let polling = self.polling_branches((start, end));
         for (i, pending) in self.code[start as usize..end as usize].iter_mut().enumerate() {
             if let Op::Branch { polls, .. } = &mut pending.op {
-                *polls = polling.contains(&(start + i as u32));
+                *polls = polling.contains(i);
             }
             if let Op::Branch { reconverge, .. } | Op::BranchTable { reconverge, .. } = &mut pending.op {
                 *reconverge = meets[graph.block_of(i as u32)].map_or(NOWHERE, |pc| pc + start);
@@ -244,24 +244,31 @@ impl KernelBuilder<'_> {
         live
     }
 
-    /// Backward branches of loops that may wait for other lanes. As ptxas has it: a loop with a volatile, relaxed
-    /// or acquiring load, or an atomic whose result is used. Here also a loop with a call, of any function, if the module has such an instruction.
-    fn polling_branches(&self, (start, end): (u32, u32)) -> Vec<u32> {
+    /// Backward branches of loops that may wait for other lanes. As ptxas has it: a loop with a volatile, relaxed or
+    /// acquiring load, or an atomic whose result is used. A call counts as one if any function has one.
+    fn polling_branches(&self, (start, end): (u32, u32)) -> kit::BitSet {
         let polls = |line: &Line| {
-            let mem = mem_access(&line.op, line.cache);
             let is_strong = |cache| matches!(cache, CacheOp::Volatile | CacheOp::L2);
-            mem.is_some_and(|m| m.access == Access::Atomic || m.access == Access::Load && is_strong(m.cache))
+            mem_access(&line.op, line.cache)
+                .is_some_and(|m| m.access == Access::Atomic || m.access == Access::Load && is_strong(m.cache))
         };
-        let backward = |&at: &u32| matches!(self.code[at as usize].op, Op::Branch { target, .. } if (start..=at).contains(&target));
-        let calls = || self.code.iter().any(polls);
-        (start..end)
-            .filter(backward)
-            .filter(|&at| {
-                let Op::Branch { target, .. } = self.code[at as usize].op else { return false };
-                let body = &self.code[target as usize..at as usize];
-                body.iter().any(polls) || body.iter().any(|line| matches!(line.op, Op::Call(_))) && calls()
-            })
-            .collect()
+        let calls_poll = self.code.iter().any(polls);
+        let mut branches = kit::BitSet::new((end - start) as usize);
+        // The last instruction that may poll.
+        let mut last = None;
+        for at in start..end {
+            let line = &self.code[at as usize];
+            if polls(line) || calls_poll && matches!(line.op, Op::Call(_)) {
+                last = Some(at);
+            }
+            if let Op::Branch { target, .. } = line.op
+                && (start..=at).contains(&target)
+                && last.is_some_and(|last| target <= last)
+            {
+                branches.insert((at - start) as usize);
+            }
+        }
+        branches
     }
 
     fn flow(&self, pending: &Line, start: u32) -> Flow {
