@@ -355,7 +355,7 @@ pub(crate) fn execute_rarely(
             let first = mask.trailing_zeros() as usize;
             let (id, threads) = (file.column(*id)[first], threads.map(|r| file.column(r)[first]));
             if warp.stack.is_apart() && mask == warp.stack.active() {
-                let meets = *aligned || meet(warp, &[(mask, !0)], out)?;
+                let meets = *aligned || meet(warp, &[(mask, !0)], out)?.is_some();
                 let Some(others) = meets.then(|| warp.stack.reach_cta_barrier(id)).flatten() else {
                     out.mask = 0;
                     return Ok(());
@@ -378,16 +378,16 @@ pub(crate) fn execute_rarely(
         {
             let named: Vec<_> =
                 shuffle::by_members(file!(warp, &env.launch.constants, mask).column(members), mask).collect();
-            if !meet(warp, &named, out)? {
+            let Some(executing) = meet(warp, &named, out)? else {
                 out.mask = 0;
                 return Ok(());
-            }
-            out.active = warp.stack.active();
+            };
+            out.active = executing;
             let Guarded { guard, .. } = &kernel.code[out.pc.index()];
             let mask = file!(warp, &env.launch.constants, out.active).pred(*guard) & out.active;
             out.mask = mask;
             operate_rarely(op, warp, kernel, mask, env, out)?;
-            warp.stack.advance();
+            warp.stack.advance_met();
         }
         _ => match operate_rarely(op, warp, kernel, mask, env, out) {
             Ok(()) => warp.stack.advance(),
@@ -653,9 +653,9 @@ pub(crate) fn arrive(
     Ok(())
 }
 
-/// The active lanes of `warp` are at an instruction that waits for the lanes that they name. Returns whether it is
-/// executed now.
-fn meet(warp: &mut Warp, named: &[(LaneMask, LaneMask)], out: &DynInst) -> Result<bool, Stop> {
+/// The active lanes of `warp` are at an instruction that waits for the lanes that they name. Returns the lanes that
+/// execute it now, if active ones do.
+fn meet(warp: &mut Warp, named: &[(LaneMask, LaneMask)], out: &DynInst) -> Result<Option<LaneMask>, Stop> {
     warp.stack.meet(named).map_err(|Stuck| stuck(out.active))
 }
 

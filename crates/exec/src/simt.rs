@@ -15,8 +15,8 @@
 //!   beside the join. They meet the others at the reconvergence point around it.
 //! - A backward branch of a *polling* loop takes the place of `YIELD`: one with a volatile load or an atomic
 //!   whose result is used, as ptxas chooses loops. Other loops do not give up their turn.
-//! - Lanes that meet at one instruction that names them execute it together, in the innermost region that
-//!   contains all of them.
+//! - Lanes that meet at one instruction that names them execute it together. Those of one call continue
+//!   together, in the innermost region that contains all of them.
 //!
 //! The executor uses this type only through its methods, as it does [`crate::convergence`].
 
@@ -292,15 +292,16 @@ impl<F> SimtStack<F> {
     }
 
     /// The active lanes are at an instruction that waits for lanes. `named` divides those that execute it by the
-    /// lanes that they name. Returns whether active lanes execute it now; the others wait.
+    /// lanes that they name. Returns the lanes that execute it now, if active ones do: these, and lanes of other calls
+    /// that have met there. The others wait.
     ///
     /// # Errors
     /// [`Stuck`].
-    pub fn meet(&mut self, named: &[(LaneMask, LaneMask)]) -> Result<bool, Stuck> {
+    pub fn meet(&mut self, named: &[(LaneMask, LaneMask)]) -> Result<Option<LaneMask>, Stuck> {
         let here = self.top;
         self.top.waiting = Waiting::Turn;
-        if here.waiting == Waiting::Met || self.below.is_empty() {
-            return Ok(true);
+        if here.waiting == Waiting::Met {
+            return Ok(Some(self.executing()));
         }
         for &(mask, all) in named.iter().filter(|(_, all)| all & self.live & !here.mask != 0) {
             let mask = if named.len() == 1 { here.mask } else { mask };
@@ -314,7 +315,30 @@ impl<F> SimtStack<F> {
         if executes {
             self.top.waiting = Waiting::Turn;
         }
-        Ok(executes)
+        Ok(executes.then(|| self.executing()))
+    }
+
+    /// The active lanes, and those of other calls that have met at their instruction.
+    fn executing(&self) -> LaneMask {
+        self.met_elsewhere().into_iter().fold(self.top.mask, |mask, at| mask | self.below[at].mask)
+    }
+
+    /// Entries of other calls whose lanes have met at the instruction of the active ones, the uppermost first.
+    fn met_elsewhere(&self) -> Vec<usize> {
+        let has_met = |&at: &usize| (self.below[at].pc, self.below[at].waiting) == (self.top.pc, Waiting::Met);
+        self.leaves().into_iter().filter(has_met).collect()
+    }
+
+    /// As [`SimtStack::advance`], for all lanes that have executed an instruction at which they met.
+    pub fn advance_met(&mut self) {
+        for at in self.met_elsewhere() {
+            let entry = &mut self.below[at];
+            (entry.pc, entry.waiting) = (entry.pc + 1, Waiting::Turn);
+            if entry.has_arrived() {
+                self.below.remove(at);
+            }
+        }
+        self.advance();
     }
 
     /// The active lanes arrive at CTA barrier `number`. If no other entry can execute, the warp arrives with
@@ -670,12 +694,12 @@ mod tests {
     #[test]
     fn lanes_meet_at_an_instruction_that_names_them() {
         let mut stack = parted();
-        assert_eq!(stack.meet(&[(0xffff, 0xffff)]), Ok(true), "they are together");
+        assert_eq!(stack.meet(&[(0xffff, 0xffff)]), Ok(Some(0xffff)), "they are together");
         stack.advance();
-        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(None));
         assert_eq!(at(&stack), (Some(1), 0xffff_0000));
         stack.branch(0xffff_0000, 11, 20).unwrap();
-        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true), "all are at 11 now");
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(Some(!0)), "all are at 11 now");
         assert_eq!(at(&stack), (Some(11), !0));
         stack.branch(!0, 20, 20).unwrap();
         assert_eq!((at(&stack), stack.height()), ((Some(20), !0), 1));
@@ -684,25 +708,42 @@ mod tests {
     #[test]
     fn that_lanes_have_met_is_for_one_instruction() {
         let mut stack = parted();
-        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(None));
         // Lanes 0 to 15 have met the others, which exit.
-        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(Some(0xffff_0000)));
         stack.exit(0xffff_0000);
         assert_eq!((at(&stack), stack.is_apart()), ((Some(10), 0xffff), true));
         // They branch without executing the instruction for which they met.
         assert_eq!(stack.top.waiting, Waiting::Met);
         stack.branch(0xff, 12, 15).unwrap();
         assert!(stack.below.iter().all(|entry| entry.waiting == Waiting::Turn));
-        assert_eq!(stack.meet(&[(0xff, 0xffff)]), Ok(false), "the others are at 11");
+        assert_eq!(stack.meet(&[(0xff, 0xffff)]), Ok(None), "the others are at 11");
+    }
+
+    #[test]
+    fn lanes_of_different_calls_meet() {
+        let mut stack = parted();
+        stack.call(0xffff, 100, 7).unwrap();
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(None));
+        stack.call(0xffff_0000, 100, 8).unwrap();
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(Some(!0)), "all lanes execute it");
+        stack.advance_met();
+        assert_eq!((at(&stack), stack.frame()), ((Some(101), 0xffff_0000), Some(&8)));
+        stack.ret(0xffff_0000);
+        assert_eq!((at(&stack), stack.frame()), ((Some(101), 0xffff), Some(&7)), "it is executed once");
+        stack.ret(0xffff);
+        assert_eq!((at(&stack), stack.frame()), ((Some(2), 0xffff_0000), None));
+        stack.branch(0xffff_0000, 20, 20).unwrap();
+        assert_eq!((at(&stack), stack.frame()), ((Some(11), 0xffff), None));
     }
 
     #[test]
     fn lanes_at_different_instructions_meet_and_continue_there() {
         let mut stack = parted();
-        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(false));
-        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(true));
+        assert_eq!(stack.meet(&[(0xffff, !0)]), Ok(None));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(Some(0xffff_0000)));
         stack.branch(0xffff_0000, 20, 20).unwrap();
-        assert_eq!((at(&stack), stack.meet(&[(0xffff, !0)])), ((Some(10), 0xffff), Ok(true)));
+        assert_eq!((at(&stack), stack.meet(&[(0xffff, !0)])), ((Some(10), 0xffff), Ok(Some(0xffff))));
         stack.branch(0xffff, 20, 20).unwrap();
         assert_eq!((at(&stack), stack.height()), ((Some(20), !0), 1));
     }
@@ -713,25 +754,25 @@ mod tests {
         // Lanes 0 to 15 are at the join, 20; the others name them at 1.
         stack.branch(0xffff, 20, 20).unwrap();
         assert_eq!(at(&stack), (Some(1), 0xffff_0000));
-        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0)]), Ok(None));
         assert_eq!(at(&stack), (Some(20), 0xffff));
         stack.exit(0xffff);
-        assert_eq!((at(&stack), stack.meet(&[(0xffff_0000, !0)])), ((Some(1), 0xffff_0000), Ok(true)));
+        assert_eq!((at(&stack), stack.meet(&[(0xffff_0000, !0)])), ((Some(1), 0xffff_0000), Ok(Some(0xffff_0000))));
     }
 
     #[test]
     fn lanes_of_one_instruction_that_name_different_lanes_wait_separately() {
         let mut stack = parted();
-        assert_eq!(stack.meet(&[(0xff, 0xff), (0xff00, !0xff)]), Ok(true));
+        assert_eq!(stack.meet(&[(0xff, 0xff), (0xff00, !0xff)]), Ok(Some(0xff)));
         assert_eq!(at(&stack), (Some(10), 0xff), "these have all that they name");
         stack.exit(0xff);
-        assert_eq!(stack.meet(&[(0xffff_0000, !0xff)]), Ok(true));
+        assert_eq!(stack.meet(&[(0xffff_0000, !0xff)]), Ok(Some(0xffff_0000)));
     }
 
     #[test]
     fn waiting_for_lanes_that_wait_for_others_is_noticed() {
         let mut stack = parted();
-        assert_eq!(stack.meet(&[(0xffff, 0xff_ffff)]), Ok(false));
+        assert_eq!(stack.meet(&[(0xffff, 0xff_ffff)]), Ok(None));
         assert_eq!(stack.meet(&[(0xffff_0000, 0xffff_ff00)]), Err(Stuck));
     }
 

@@ -333,3 +333,16 @@ fn lanes_leave_a_loop_to_a_barrier_of_the_warp() {
         assert_eq!(word, (0..i % 8).map(|turn| 32 - 4 * (turn + 1)).sum::<u32>(), "thread {i}");
     }
 }
+
+#[test]
+fn lanes_meet_in_a_function_that_they_have_called_apart() {
+    // Lanes pass the lock one by one, and call a function that votes.
+    let function = ".func (.param .b32 result) count(.param .b32 n) { .reg .pred %p; .reg .b32 %r<4>; ld.param.u32 %r1, [n];\n\
+         and.b32 %r2, %r1, 1; setp.eq.u32 %p, %r2, 0; vote.sync.ballot.b32 %r3, %p, 0xffffffff;\n\
+         st.param.b32 [result+0], %r3; ret; }\n";
+    let call = "{ .param .b32 arg; .param .b32 back; st.param.b32 [arg+0], %i;\n\
+         call.uni (back), count, (arg); ld.param.b32 %r5, [back+0]; }\n st.global.u32 [%at], %r5;";
+    let out = run_words(&(function.to_owned() + &kernel(&format!("{LOCKED_SUM}{call}"))), 1, 64, &[0; 66]);
+    assert_eq!((out[64], out[65]), (0, 64 * 65 / 2));
+    assert_eq!(out[..64], [0x5555_5555; 64]);
+}
