@@ -428,12 +428,21 @@ class Kernel:
         r, x = self.random, self.fresh("x")
         take, leave = f"atomicCAS(&cells[{LOCK_CELL}], 0u, 1u)", f"atomicExch(&cells[{LOCK_CELL}], 0u);"
         do = f"*(volatile u32 *)&cells[{LOCKED_CELL}] += {x}; __threadfence();"
+        taking = self.fresh("take")
         form = r.choice([
+            f"{taking}(cells); {do} {leave}",
             f"while ({take} != 0) PAUSE;\n  {do} {leave}",
             f"for (;;) {{ if ({take} == 0) {{ {do} {leave} break; }} PAUSE; }}",
             f"bool done = false; while (!done) {{ if ({take} == 0) {{ {do} {leave} done = true; }} else PAUSE; }}",
         ])
-        return leaf(f"{{ u32 {x} = {self.any_leaf('u32')};\n  {form} }}")
+        meet = ""
+        if taking in form:
+            # After such a call, ptxas 11.8 for sm_70 and sm_75 expects all lanes of the warp in a ballot.
+            self.functions.append(leaf(f"FUNC void {taking}(u32 *cells) {{ while ({take} != 0) PAUSE; }}"))
+        elif whole and self.block % 32 == 0:
+            # Lanes that have passed the lock apart meet.
+            meet = f" {r.choice(self.scope['u32'])} ^= __ballot_sync({FULL}, {self.condition()});"
+        return leaf(f"{{ u32 {x} = {self.any_leaf('u32')};\n  {form} }}{meet}")
 
     def make_flag(self, depth, whole):
         """A lane waits for another of its warp."""
