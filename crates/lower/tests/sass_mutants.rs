@@ -202,3 +202,41 @@ fn jumps_beyond_the_code_fault() {
     // Reached by an indirect jump only, so that nothing is known before.
     assert!(!execute(words(&[mov(0x10), ret, EXIT, NOP]).unwrap(), 10), "it runs past the end");
 }
+
+/// A cubin whose first section of code has `bytes` bytes, if given, and the size of that section before.
+fn with_text_of(file: &[u8], bytes: Option<u64>) -> (Vec<u8>, u64) {
+    let word = |at: usize, n: usize| file[at..at + n].iter().rev().fold(0, |word, &byte| word << 8 | usize::from(byte));
+    let (sections, entry, count) = (word(0x28, 8), word(0x3a, 2), word(0x3c, 2));
+    let names = word(sections + word(0x3e, 2) * entry + 0x18, 8);
+    let is_text = |at: &usize| file[names + word(*at, 4)..].starts_with(b".text.");
+    let size = (0..count).map(|n| sections + n * entry).find(is_text).unwrap() + 0x20;
+    let mut changed = file.to_vec();
+    if let Some(bytes) = bytes {
+        changed[size..size + 8].copy_from_slice(&bytes.to_le_bytes());
+    }
+    (changed, word(size, 8) as u64)
+}
+
+#[test]
+fn code_of_every_shorter_length_is_refused() {
+    for (name, folder) in [("vectoradd", "sm_75"), ("vectoradd", "sm_90"), ("reduction", "sm_86"), ("bfs", "sm_80")] {
+        let path = cubins().into_iter().find(|path| path.ends_with(format!("{folder}/{name}.cubin"))).unwrap();
+        let file = fs::read(path).unwrap();
+        let (_, size) = with_text_of(&file, None);
+        let load = |bytes| load_cubin("cut", &with_text_of(&file, Some(bytes)).0, LowerOptions::default());
+        let (mut refused, mut loads) = (0, false);
+        for bytes in (0..=size).step_by(16) {
+            let case = format!("{bytes} of {size} bytes of {folder}/{name}");
+            assert!(bytes == size || load(bytes + 8).is_err(), "{case} and half an instruction");
+            let loaded = load(bytes).unwrap_or_else(|e| panic!("{case}: {e}"));
+            // What compilers put after the last instruction that is reached may be missing.
+            loads |= loaded.rejected.is_empty();
+            assert_eq!(loaded.rejected.is_empty(), loads, "{case}");
+            refused += u32::from(!loads);
+            let why = ["neither ends nor jumps", "has no instructions", "outside the code"];
+            let said = loaded.rejected.iter().all(|r| why.iter().any(|why| r.error.text.contains(why)));
+            assert!(said, "{case}: {:?}", loaded.rejected.iter().map(|r| &r.error.text).collect::<Vec<_>>());
+        }
+        assert!(loads && refused > 10, "{refused} lengths of {folder}/{name} are refused");
+    }
+}
