@@ -38,7 +38,8 @@
 //! 3. Inferred: that lanes at `WARPSYNC` do not hold those at `BSYNC` (from where ptxas omits `BREAK`), and
 //!    the rule on deadlock (from the guarantee of progress for each thread).
 //! 4. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
-//!    use one barrier register for different gatherings at the same time.
+//!    use one barrier register for different gatherings at the same time, in different calls of a recursive
+//!    function for example. Lanes that meet by `WARPSYNC` may hold different lanes; at `BSYNC` they wait for all.
 //! 5. Lanes that set a barrier anew (`BSSY`, or `BMOV.CLEAR` without a destination) before they have met there
 //!    leave the gathering that it held. Compilers use one barrier again where lanes branch out of its region.
 //! 6. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
@@ -244,7 +245,10 @@ impl Convergence {
     /// Lanes `gone`, all of them active, will not arrive at `gathering`.
     pub fn abandon(&mut self, gathering: Gathering, gone: LaneMask) {
         let mut waited = false;
-        self.leave_cleared(gone, |cleared| cleared == gathering);
+        if let Some(cleared) = self.cleared.iter_mut().find(|c| c.gathering == gathering) {
+            cleared.gathering.lanes &= !gone;
+            self.forget_cleared();
+        }
         for group in self.others.iter_mut().filter(|g| g.waiting == Waiting::Lanes(gathering)) {
             group.waiting = Waiting::Lanes(Gathering { lanes: gathering.lanes & !gone, ..gathering });
             waited = true;
@@ -252,14 +256,6 @@ impl Convergence {
         if waited {
             self.settle();
         }
-    }
-
-    /// Lanes `gone` will not arrive at the cleared barriers that `f` selects.
-    fn leave_cleared(&mut self, gone: LaneMask, f: impl Fn(Gathering) -> bool) {
-        for cleared in self.cleared.iter_mut().filter(|c| f(c.gathering)) {
-            cleared.gathering.lanes &= !gone;
-        }
-        self.forget_cleared();
     }
 
     /// Forgets the cleared barriers that no lane will reach.
@@ -341,20 +337,10 @@ impl Convergence {
         self.next_group()
     }
 
-    /// Lanes `gone`, all of them active, will not arrive at the gathering at `place`. Advances the active
-    /// lanes.
-    pub fn leave(&mut self, place: u8, gone: LaneMask) {
-        self.pc += 1;
-        for group in &mut self.others {
-            if let Waiting::Lanes(gathering) = &mut group.waiting
-                && gathering.place == place
-            {
-                gathering.lanes &= !gone;
-            }
-        }
-        self.leave_cleared(gone, |cleared| cleared.place == place);
-        self.end_innermost(place, gone);
-        self.settle();
+    /// Lanes `gone`, all of them active, leave the region of `gathering`, at which they will not arrive.
+    pub fn leave(&mut self, gathering: Gathering, gone: LaneMask) {
+        self.end_innermost(gathering.place, gone);
+        self.abandon(gathering, gone);
     }
 
     /// Lanes `mask`, all of them active, exit; the other active lanes advance.
@@ -571,7 +557,7 @@ mod tests {
         assert_eq!(warp.reconvergence(), Some(15));
         warp.meet(inner).unwrap();
         assert_eq!((warp.active(), warp.reconvergence()), (0xc, Some(15)));
-        warp.leave(1, 0xc);
+        warp.leave(inner, 0xc);
         assert_eq!((warp.active(), warp.reconvergence()), (0xc, Some(20)), "they have left the inner one");
         warp.exit(0xc).unwrap();
         assert_eq!((warp.pc(), warp.reconvergence()), (Some(15), Some(20)), "the inner one is over");
@@ -623,6 +609,22 @@ mod tests {
     }
 
     #[test]
+    fn a_break_in_an_inner_call_does_not_release_those_of_the_outer_one() {
+        let mut warp = started(0);
+        // Lanes 0 to 3 wait at the barrier of the outer call; the others break out of the same one in an inner call.
+        warp.gather(ALL, 10);
+        warp.branch(0xf, 9);
+        warp.meet(ALL).unwrap();
+        let inner = Gathering { place: 0, lanes: !0xf };
+        warp.gather(inner, 20);
+        warp.leave(inner, 0xf0);
+        assert_eq!(warp.others.len(), 1);
+        assert_eq!(warp.others[0].waiting, Waiting::Lanes(ALL));
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.active(), warp.others.len()), (!0xf, 1), "two places");
+    }
+
+    #[test]
     fn an_exit_or_a_break_releases_those_that_wait() {
         let mut warp = started(0);
         warp.branch(0xf, 10);
@@ -632,7 +634,7 @@ mod tests {
         let mut warp = started(0);
         warp.branch(0xf, 10);
         warp.meet(ALL).unwrap();
-        warp.leave(0, !0xf);
+        warp.leave(ALL, !0xf);
         warp.yield_turn();
         assert_eq!((warp.pc(), warp.active()), (Some(11), 0xf));
     }

@@ -139,12 +139,13 @@ fn execute_steer(
             warp.groups.meet(Gathering { place, lanes: all }).map_err(at_stuck)?;
         }
         Steer::Leave(place, b, p) => {
-            let mask = mask & file.pred(p);
-            let gathering = lanes(mask).next().map_or(0, |lane| file.column(b)[lane]);
-            let left = file.column(b).map(|lanes| lanes & !mask);
-            file.mask = gathering;
-            file.write(b, &left);
-            warp.groups.leave(place, mask);
+            for (gone, all) in by_members(file.column(b), mask & file.pred(p)) {
+                let left = file.column(b).map(|held| if held == all { all & !gone } else { held });
+                file.mask = all;
+                file.write(b, &left);
+                warp.groups.leave(Gathering { place, lanes: all }, gone);
+            }
+            warp.groups.advance();
         }
         Steer::Clear(place, b) => {
             abandon(place, b, &mut file, &mut warp.groups);
