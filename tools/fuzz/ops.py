@@ -87,10 +87,17 @@ call("bits", "brevll", "u64", "u64", "__brevll(a)", "reverse(a, 64)")
 call("bits", "byte_perm", "u32", "u32 u32 u32", "__byte_perm(a, b, c)", "prmt(a, b, c & 0x7777)")
 for name, left, clamp in [("l", 1, 0), ("r", 0, 0), ("lc", 1, 1), ("rc", 0, 1)]:
     call("bits", f"funnel_{name}", "u32", "u32 u32 u32", f"__funnelshift_{name}(a, b, c)", f"funnel(a, b, c, {left}, {clamp})")
-call("mul", "mulhi", "u32", "u32 u32", "__umulhi(a, b)", "((u64)a * b) >> 32")
-call("mul", "smulhi", "u32", "u32 u32", "__mulhi(a, b)", "(u64)((i64)(i32)a * (i32)b) >> 32")
-call("mul", "mul64hi", "u64", "u64 u64", "__umul64hi(a, b)", "((u128)a * b) >> 64")
-call("mul", "smul64hi", "u64", "u64 u64", "__mul64hi(a, b)", "(u128)((i128)(i64)a * (i64)b) >> 64")
+# ptxas 11.8 makes `mul.hi(a, b) - c` a multiplication with -c as the addend and takes the carry of that, which is wrong
+# for c = 0: %tid.y, which is 0, hides from it what is subtracted from.
+for name, op, t, value in [
+    ("mulhi", "mul.hi.u32", "u32", "((u64)a * b) >> 32"),
+    ("smulhi", "mul.hi.s32", "u32", "(u64)((i64)(i32)a * (i32)b) >> 32"),
+    ("mul64hi", "mul.hi.u64", "u64", "((u128)a * b) >> 64"),
+    ("smul64hi", "mul.hi.s64", "u64", "(u128)((i128)(i64)a * (i64)b) >> 64"),
+]:
+    b = f"b{t[1:]}"
+    zero = "mov.u32 y, %tid.y; cvt.u64.u32 z, y;" if t == "u64" else "mov.u32 z, %tid.y;"
+    ptx("mul", name, t, f"{t} {t}", f"{{ .reg .b32 y; .reg .{b} z; {op} $d, $a, $b; {zero} xor.{b} $d, $d, z; }}", value)
 call("mul", "mul24", "u32", "u32 u32", "__umul24(a, b)", "(a & 0xffffff) * (b & 0xffffff)")
 # CUDA's compiler takes the product for a signed one without overflow, so that __mul24(a, a) is never negative to it.
 call("mul", "smul24", "u32", "u32 u32", "hidden(__mul24(a, b))", "(u32)((i64)((i32)(a << 8) >> 8) * ((i32)(b << 8) >> 8))")

@@ -6,6 +6,7 @@
 //!
 //! # Rules
 //! The same rules hold for PTX ([`crate::simt`]), where a reconvergence point takes the place of `BSYNC`.
+//! `lower/tests/turns.rs` draws each of them, for both.
 //!
 //! | state of a lane | holds those at `BSYNC` | holds those at `WARPSYNC` that name it | leaves the state |
 //! | --- | --- | --- | --- |

@@ -24,12 +24,12 @@ use workloads::device::{Device, LaunchRequest, ModuleCode, ModuleSource, ThreadR
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
 /// Warp instructions after which a kernel is taken to run indefinitely.
-const MAX_INSTRUCTIONS: u64 = 5_000_000;
+const MAX_INSTRUCTIONS: u64 = 20_000_000;
 /// Bytes of a thread's stack where machine code does not bound it: the recursive functions here go four deep, and
 /// some have arrays.
 const STACK_BYTES: u32 = 8192;
 /// Cycles after which a kernel is taken to run indefinitely.
-const MAX_CYCLES: u64 = 3_000_000;
+const MAX_CYCLES: u64 = 12_000_000;
 
 /// A kernel and what it must leave.
 pub struct Case {
