@@ -55,7 +55,7 @@ choices! {
     FenceWaits {
         /// All accesses of the warp, stores until they are acknowledged.
         Accesses = "accesses",
-        /// Accesses of the warp that write registers (GPGPU-Sim).
+        /// Instructions of the warp that write registers, arithmetic too (GPGPU-Sim).
         Registers = "registers",
     }
 
@@ -95,7 +95,7 @@ choices! {
         None = "none",
         /// Fences of device or wider scope.
         Device = "device",
-        /// All fences, those between the threads of a CTA too.
+        /// All fences, those between the threads of a CTA too, unless nothing has used L1 since the last one (GPGPU-Sim).
         All = "all",
     }
 
@@ -159,8 +159,10 @@ choices! {
 
     /// How an address chooses its set.
     IndexFunction {
-        /// Address bits.
+        /// The line's number modulo the number of sets.
         Linear = "linear",
+        /// The bits of the line's number that the number of sets less one has (GPGPU-Sim): without a power of two of sets, some are never used.
+        Masked = "masked",
         /// Exclusive-or with upper bits.
         Xor = "xor",
         /// The hash found in Fermi's L1.
@@ -580,7 +582,7 @@ keys! {
         /// Lines are filled by 32-byte sectors.
         sectored: bool = Bool, "";
         /// Number of sets.
-        sets: u32 = Pow2(1, 65_536), "sets";
+        sets: u32 = Int(1, 65_536), "sets";
         /// Bytes of a line.
         line_bytes: u32 = Pow2(32, 128), "bytes";
         /// Lines of a set.

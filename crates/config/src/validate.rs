@@ -252,6 +252,9 @@ fn cache(path: &str, cache: &Cache, found: &mut Vec<Problem>) {
         IndexFunction::Fermi if ![32, 64].contains(&cache.sets) => {
             wrong("sets", format!("is {}; Fermi's hash is defined for 32 and 64 sets", cache.sets));
         }
+        IndexFunction::Xor | IndexFunction::IPoly if !cache.sets.is_power_of_two() => {
+            wrong("sets", format!("is {}; this index function needs a power of two", cache.sets));
+        }
         IndexFunction::IPoly if cache.sets > 4096 => {
             wrong("sets", format!("is {}; the polynomial hash is defined for up to 4096 sets", cache.sets));
         }

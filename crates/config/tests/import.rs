@@ -210,8 +210,59 @@ fn a_gpu_without_l1_sends_global_memory_to_l2() {
 }
 
 #[test]
+fn sets_are_masked_where_they_are_not_a_power_of_two() {
+    let l1 = |index| with("-gpgpu_cache:dl1", &format!("-gpgpu_cache:dl1 S:3:128:64,L:T:m:L:{index},A:256:32,16:0,32"));
+    let fixed = |text: String| text.replace("-gpgpu_adaptive_cache_config 1", "");
+    let cache = import_accelsim(&fixed(l1("L")), SMALL_TRACE).unwrap().config.sm.l1d.cache;
+    assert_eq!((cache.sets, cache.index), (3, config::IndexFunction::Masked));
+    for hash in ["P", "X"] {
+        let error = import_accelsim(&fixed(l1(hash)), SMALL_TRACE).unwrap_err().to_string();
+        assert!(error.contains("(from -gpgpu_cache:dl1) is 3; this index function needs a power of two"), "{error}");
+    }
+}
+
+/// The same bits by `dramid`, by `D`, and by the number of a mask.
+#[test]
+fn channels_of_the_address_map() {
+    let option = "-gpgpu_mem_addr_mapping";
+    let map_of =
+        |text: &str| import_accelsim(text, SMALL_TRACE).map(|i| (i.config.dram.address_map, i.config.dram.channel_bit));
+    let linear = with("-gpgpu_memory_partition_indexing", "-gpgpu_memory_partition_indexing 0");
+    let mapped = |map: &str| linear.replace(linear.lines().find(|l| l.starts_with(option)).unwrap(), map);
+    let by_bit = map_of(&mapped(&format!("{option} dramid@8;RRRRRRRR.RRRRRBBB.CCCCBCCS.SSSS"))).unwrap();
+    let by_letter = map_of(&mapped(&format!("{option} RRRRRRRR.RRRRRBBB.CCCDCBCC.SSSSS"))).unwrap();
+    assert_eq!(by_bit.1, 8);
+    assert_eq!(by_letter, ("RRRRRRRR.RRRRRBBB.CCCCBCC.SSSSS".into(), 9));
+
+    let timing = linear.replace("nbk=16", "nbk=4").replace(linear.lines().find(|l| l.starts_with(option)).unwrap(), "");
+    for (number, map, channel_bit) in [
+        (0, "RRRRRRRRRRRRRRCCCBBCCCCCCCC", 10),
+        (1, "RRRRRRRRRRRRRRBBCCCCCCCCCCC", 13),
+        (3, "RRRRRRRRRRRRRRRBBCCCCCCCCCCC", 11),
+        (15, "RRRRRRRRRRRRRRBBCCCCCCCCCCC", 15),
+    ] {
+        let text = format!("{timing}\n-gpgpu_mem_address_mask {number}\n");
+        assert_eq!(map_of(&text).unwrap(), (map.to_string(), channel_bit), "{number}");
+    }
+    assert_eq!(map_of(&timing).unwrap().1, 10, "GPGPU-Sim's default");
+
+    for (map, part) in [
+        ("RRRRRRRR.RRRRRBBB.CDCDCBCC.SSSSS", "neighbouring D"),
+        ("RRRRRRRR.RRRRRBBB.CCCDDBCC.SSSSS", "neighbouring D"),
+        ("dramid@8;RRRRRRRR.RRRRRBBB.CCCDCBCC.SSSSS", "neighbouring D"),
+        ("RRRRRRRR.RRRRRBBB.CCCXCBCC.SSSSS", "neighbouring D"),
+    ] {
+        let error = map_of(&mapped(&format!("{option} {map}"))).unwrap_err().to_string();
+        assert!(error.contains(part), "{map}: {error}");
+    }
+    let hashed = mapped(&format!("{option} RRRRRRRR.RRRRRBBB.CCCDCBCC.SSSSS"))
+        .replace("-gpgpu_memory_partition_indexing 0", "-gpgpu_memory_partition_indexing 2");
+    assert!(map_of(&hashed).unwrap_err().to_string().contains("not hashed"));
+}
+
+#[test]
 fn what_is_wrong_is_reported_with_its_line_and_all_at_once() {
-    let broken = "-gpgpu_n_clusters many\n-gpgpu_clock_domains 1:2:3\n-gpgpu_cache:dl2 S:64\n-gpgpu_n_mem\n";
+    let broken = "-gpgpu_n_clusters many\n-gpgpu_clock_domains 1:2:3\n-gpgpu_cache:dl2 S:64\n-gpgpu_n_mem\n-gpgpu_mem_addr_mapping dramid\n";
     let error = import_accelsim(broken, "stray").unwrap_err().to_string();
     for expected in [
         "gpgpusim.config:1:1: `-gpgpu_n_clusters` cannot be `many`",
@@ -219,7 +270,7 @@ fn what_is_wrong_is_reported_with_its_line_and_all_at_once() {
         "gpgpusim.config:3:1: `-gpgpu_cache:dl2` cannot be `S:64`",
         "gpgpusim.config:4:1: `-gpgpu_n_mem` has no value",
         "trace.config:1:1: `stray` belongs to no option",
-        "`-gpgpu_mem_addr_mapping` cannot be ``",
+        "`-gpgpu_mem_addr_mapping` cannot be `dramid`",
     ] {
         assert!(error.contains(expected), "{expected}\nnot in\n{error}");
     }

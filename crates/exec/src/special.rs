@@ -35,7 +35,7 @@ pub enum Special {
     ClockHi,
     /// Cycle counter; two columns.
     Clock64,
-    /// Time in nanoseconds, two columns: the cycle counter at a nominal clock of 1 GHz.
+    /// Time in nanoseconds, two columns: the cycle counter at the core clock.
     GlobalTimer,
     /// Low word of the time.
     GlobalTimerLo,

@@ -20,11 +20,13 @@ pub struct GpuFacts {
     pub sm_warps: u32,
     /// A CTA gets shared memory in multiples of this many bytes.
     pub shared_unit: u32,
+    /// Core clock, in kHz, not 0: `%globaltimer` is in nanoseconds, `%clock64` in cycles.
+    pub core_khz: u32,
 }
 
 impl Default for GpuFacts {
     fn default() -> Self {
-        Self { sm_count: 1, sm_warps: 32, shared_unit: 128 }
+        Self { sm_count: 1, sm_warps: 32, shared_unit: 128, core_khz: 1_000_000 }
     }
 }
 

@@ -17,6 +17,11 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// The present cycle as a time.
+    fn nanoseconds(&self) -> u64 {
+        (u128::from(self.context.now) * 1_000_000 / u128::from(self.gpu.core_khz)) as u64
+    }
+
     /// Value of `special` in `lane`; the warp knows the positions in the CTA.
     #[inline]
     pub fn value(&self, special: Special, lane: usize) -> u64 {
@@ -45,9 +50,12 @@ impl Surroundings<'_> {
             LanemaskLe => lt | eq,
             LanemaskGe => !lt,
             LanemaskGt => !(lt | eq),
-            Clock | GlobalTimerLo => self.context.now as u32,
-            ClockHi | GlobalTimerHi => (self.context.now >> 32) as u32,
-            Clock64 | GlobalTimer => return self.context.now,
+            Clock => self.context.now as u32,
+            ClockHi => (self.context.now >> 32) as u32,
+            Clock64 => return self.context.now,
+            GlobalTimerLo => self.nanoseconds() as u32,
+            GlobalTimerHi => (self.nanoseconds() >> 32) as u32,
+            GlobalTimer => return self.nanoseconds(),
             DynamicSmemSize => launch.dynamic_shared,
             TotalSmemSize => launch.kernel.static_shared + launch.dynamic_shared,
             WorkspaceHi => (launch.workspace >> 32) as u32,

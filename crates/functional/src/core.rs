@@ -57,11 +57,6 @@ impl CoreKernel for FunctionalKernel {
     fn shape(&self) -> &LaunchShape {
         &self.shape
     }
-
-    /// Not through the memory system.
-    fn reads_textures(&self) -> bool {
-        false
-    }
 }
 
 /// A set of warps.

@@ -83,8 +83,6 @@ pub struct FinishedCta {
 pub trait CoreKernel: Send + Sync {
     /// Grid, block, registers, shared memory.
     fn shape(&self) -> &LaunchShape;
-    /// Whether it may read textures.
-    fn reads_textures(&self) -> bool;
 }
 
 /// One of a machine's cores, in time steps of a core cycle.

@@ -23,8 +23,8 @@
 //! What a unit without work costs is left out, which changes nothing: it is not looked at until a CTA or a reply comes,
 //! and its cores need not have been made ([`Machine::made_lazily`]).
 //!
-//! Cores that run in step ([`Core::IN_STEP`]), textures (which skip the latency path) and an L2 without a latency have
-//! windows of one cycle, one part after the other.
+//! Cores that run in step ([`Core::IN_STEP`]) and an L2 without a latency have windows of one cycle, one part after the
+//! other.
 
 use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport};
 use crate::crew::{Crew, HostThreads, Work};
@@ -316,9 +316,6 @@ impl<C: Core> Machine<C> {
         match ctas {
             Some(ctas) => self.control.dispatcher.launch_ctas(id, stream, kernel.shape(), ctas),
             None => self.control.dispatcher.launch(id, stream, kernel.shape()),
-        }
-        if kernel.reads_textures() {
-            self.control.window = 1;
         }
         self.kernels.push(kernel);
         self.control.streams.push(stream);

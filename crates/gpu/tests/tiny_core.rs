@@ -93,10 +93,6 @@ impl CoreKernel for Work {
     fn shape(&self) -> &LaunchShape {
         &self.shape
     }
-
-    fn reads_textures(&self) -> bool {
-        false
-    }
 }
 
 struct Resident {

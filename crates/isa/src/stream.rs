@@ -136,7 +136,7 @@ pub struct OperandValues {
 /// State of the simulated machine that a live stream may read while it executes an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct StepContext {
-    /// The present cycle, as `clock` and `globaltimer` read it.
+    /// The present cycle, as `%clock` reads it.
     pub now: Cycle,
     /// Number of the SM, as `%smid` reads it.
     pub sm: u16,

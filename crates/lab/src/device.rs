@@ -105,6 +105,7 @@ impl<'m> SimulatedDevice<'m> {
             sm_count: setup.gpu.sm_count,
             sm_warps: sm.max_warps,
             shared_unit: sm.shared_allocation_unit.unwrap_or(1),
+            core_khz: (setup.gpu.clocks.core_mhz * 1000.0).round().max(1.0) as u32,
         };
         let mut state = DeviceState::new(MEMORY_BYTES, facts);
         state.check(setup.out_of_bounds, setup.check_memory);

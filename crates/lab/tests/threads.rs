@@ -56,6 +56,14 @@ fn synchronisation_between_ctas_is_the_same_on_any_number_of_threads() {
     }
 }
 
+/// Textures with a cache of their own, and in L1.
+#[test]
+fn textures_are_the_same_on_any_number_of_threads() {
+    for gpu in ["gtx480", "accel-sim/gtx480", "v100"] {
+        check(&setup(gpu, "inorder", "imagefilter"), &workload("imagefilter"), &[2, 8]);
+    }
+}
+
 #[test]
 fn designs_are_the_same_on_any_number_of_threads() {
     for (core, _) in CORES.iter().filter(|(core, _)| lab::is_sm(core)) {

@@ -13,9 +13,10 @@
 //! in L1, in that cycle.
 
 use config::{GpuConfig, Unit};
-use isa::OpClass;
-use lab::Setup;
+use isa::{Dim3, OpClass};
 use lab::microbench::{self, Chase, Steady, Work, kernels};
+use lab::{Setup, SimulatedDevice};
+use workloads::{ArgBytes, Device, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
 const GPUS: [&str; 4] = ["accel-sim/gtx480", "accel-sim/v100", "accel-sim/rtx2060s", "accel-sim/rtx3070"];
 
@@ -340,4 +341,46 @@ fn a_run_is_the_same_twice() {
         bench.run(Work { ctas: 4, threads: 64, trips: 9, ..Work::default() }).unwrap()
     };
     assert_eq!(run(), run());
+}
+
+/// `%globaltimer` is `%clock64` as a time, under designs that run ahead of what issues too.
+#[test]
+fn the_timer_is_the_clock_in_nanoseconds() {
+    let text = ".version 6.4\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+                .reg .b32 %r<9>;\n.reg .b64 %p, %d<9>;\n.reg .pred %q;\nld.param.u64 %p, [p];\nmov.u32 %r1, 500;\n\
+                mov.u64 %d1, %clock64;\nmov.u64 %d2, %globaltimer;\nL:\nadd.u32 %r2, %r2, %r1;\n\
+                sub.u32 %r1, %r1, 1;\nsetp.ne.u32 %q, %r1, 0;\n@%q bra L;\nmov.u64 %d3, %clock64;\n\
+                mov.u64 %d4, %globaltimer;\nsub.u64 %d3, %d3, %d1;\nsub.u64 %d4, %d4, %d2;\nadd.u32 %r1, %r1, %r2;\n\
+                st.global.u64 [%p], %d3;\nst.global.u64 [%p+8], %d4;\nst.global.u32 [%p+16], %r1;\nret;\n}\n";
+    for core in ["inorder", "ideal", "loog", "functional"] {
+        for (core_mhz, nanoseconds) in [(500.0, 2.0), (1250.0, 0.8)] {
+            let mut gpu = config::load("rtx2060s").unwrap();
+            gpu.clocks.core_mhz = core_mhz;
+            let mut device = SimulatedDevice::new(&Setup { core: core.into(), ..Setup::new(gpu) }).unwrap();
+            let module = device.load_module(&ModuleSource { name: "timer.ptx", code: ModuleCode::Ptx(text) }).unwrap();
+            let buffer = device.alloc("times", 64).unwrap();
+            let one = Dim3::new(1, 1, 1);
+            let args = &[ArgBytes::from(buffer)];
+            let (dynamic_shared_bytes, registers) = (0, ThreadRegisters::Given(16));
+            let request = LaunchRequest {
+                module,
+                kernel: "k",
+                grid: one,
+                block: one,
+                dynamic_shared_bytes,
+                args,
+                registers,
+                stream: 0,
+            };
+            device.launch(&request).unwrap();
+            let mut bytes = [0; 16];
+            device.read(buffer, 0, &mut bytes).unwrap();
+            let [cycles, time] = [0, 1].map(|i| u64::from_le_bytes(bytes.as_chunks::<8>().0[i]) as f64);
+            assert!(cycles > 400.0, "{core}: {cycles} cycles");
+            assert!(
+                (time - nanoseconds * cycles).abs() <= 30.0,
+                "{core} at {core_mhz} MHz: {time} ns, {cycles} cycles"
+            );
+        }
+    }
 }

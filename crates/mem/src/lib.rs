@@ -48,7 +48,8 @@
 //!   reserves nothing; in GPGPU-Sim the new line would wait indefinitely.
 //! - D9. A write-back of sectors that are not neighbours is one request per run of neighbours.
 //! - D10. Lines of equal age are replaced in the order of their use within a cycle.
-//! - D11. The texture cache is a cache like the others, without fragment queue and reorder buffer.
+//! - D11. The texture cache is a cache like the others, without fragment queue and reorder buffer,
+//!   and its misses take the latency path of a slice, which they skip in GPGPU-Sim.
 //! - D12. A dirty line that is replaced at a fill (local data in an L1 that allocates on fill) is written
 //!   back; GPGPU-Sim loses it.
 //! - D13. Queues too short for one request are taken as just long enough: a miss queue holds three,

@@ -1,6 +1,6 @@
 //! Packets in flight, by number.
 
-use crate::{Request, RequestKind};
+use crate::Request;
 use kit::Cycle;
 
 /// A request in the memory system.
@@ -13,14 +13,6 @@ pub(crate) struct Packet {
     pub parts_left: u8,
     /// Cycle of the request.
     pub since: Cycle,
-}
-
-impl Packet {
-    /// Whether it is looked up at once, without the slice's latency path.
-    #[inline]
-    pub fn skips_path(&self) -> bool {
-        self.request.kind == RequestKind::Texture
-    }
 }
 
 /// A packet that comes to a slice's latency path.

@@ -14,7 +14,6 @@
 //! ([`MemorySystem::begin_window`]): the request side and each partition by itself, on any threads, and then the
 //! reply crossbar. Only a full input buffer of the reply crossbar would hold up a partition: where one may become
 //! full within the window, partitions and crossbar are simulated together, cycle by cycle, with the same result.
-//! Textures skip the paths: with them both sides are at the same cycle ([`MemorySystem::run_both`]).
 //!
 //! The SMs of a cluster share one crossbar port each way. Requests enter it in the order of their
 //! cycles; of one cycle, first those of the SM whose turn it is, which moves by one SM per cycle.

@@ -95,8 +95,4 @@ impl CoreKernel for SgmfKernel {
     fn shape(&self) -> &LaunchShape {
         &self.shape
     }
-
-    fn reads_textures(&self) -> bool {
-        false
-    }
 }

@@ -107,7 +107,6 @@ fn shared_memory_is_kept_by_cta_and_barriers_end_regions() {
     };
     let params = [base as u32, (base >> 32) as u32];
     let kernel = SgmfKernel::of_graph(&made, shape, &params, &bench.config, &bench.timing).expect("it fits");
-    assert!(!kernel.reads_textures());
     bench.run(kernel, 3).expect("it ends");
     let expected: Vec<u32> = (0..3).flat_map(|cta| (0..THREADS).rev().map(move |t| 100 * cta + t)).collect();
     assert_eq!(bench.words(base, 3 * THREADS as usize), expected);

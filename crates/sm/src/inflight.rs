@@ -20,12 +20,6 @@ impl RecordId {
     pub(crate) const SHARED: Self = Self(0);
 }
 
-/// Whether an access has a result in registers.
-#[inline]
-pub(crate) const fn writes_registers(access: Access) -> bool {
-    matches!(access, Access::Load | Access::Atomic)
-}
-
 /// What stages need to know of an instruction in flight: a line of the host's caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]

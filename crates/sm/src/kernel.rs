@@ -6,7 +6,7 @@ use crate::spec::{CoreSpec, Pipe};
 use crate::warps::occupancy::{Occupancy, occupancy};
 use config::{OpTiming, Unit};
 use gpu::CoreKernel;
-use isa::{LaunchShape, OpClass, Pc, Program, RegId, Space};
+use isa::{LaunchShape, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
@@ -93,10 +93,6 @@ pub struct ResidentKernel {
 impl CoreKernel for ResidentKernel {
     fn shape(&self) -> &LaunchShape {
         &self.shape
-    }
-
-    fn reads_textures(&self) -> bool {
-        self.code.program.insts().iter().any(|i| i.mem.is_some_and(|m| m.space == Space::Texture))
     }
 }
 

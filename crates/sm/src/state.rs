@@ -94,10 +94,10 @@ impl<M: WarpMask> State<M> {
         self.counters.active_cycles + since
     }
 
-    /// Accesses of `warp` on their way that a fence waits for.
-    pub fn accesses_before_fence(&self, warp: WarpSlot) -> u32 {
+    /// What is under way of `warp` that a fence waits for.
+    pub fn before_fence(&self, warp: WarpSlot) -> u32 {
         let of_warps = match self.spec.sm.issue.fences_wait_for {
-            Some(FenceWaits::Registers) => &self.warps.loads,
+            Some(FenceWaits::Registers) => &self.warps.writers,
             _ => &self.warps.outstanding,
         };
         of_warps[warp.index()]

@@ -523,7 +523,8 @@ fn fences_drop_what_l1_holds_as_the_description_says() {
     }
 }
 
-/// The store's acknowledgement takes a way through the memory system; a load's result is waited for either way.
+/// The store's acknowledgement takes a way through the memory system; a load's result is waited for either way, that
+/// of arithmetic only with the registers.
 #[test]
 fn fences_wait_for_stores_as_the_description_says() {
     use config::FenceWaits::{Accesses, Registers};
@@ -538,7 +539,9 @@ fn fences_wait_for_stores_as_the_description_says() {
     let waits = after(Some(Accesses), store());
     assert!(waits > 100, "{waits} cycles");
     assert_eq!(after(None, store()), waits);
-    assert_eq!(after(Some(Registers), store()), after(Some(Registers), add(1, &[2])));
+    assert_eq!(after(Some(Registers), store()), after(Some(Accesses), add(1, &[2])));
+    let waits = after(Some(Registers), add(1, &[2]));
+    assert!((4..100).contains(&waits), "{waits} cycles");
     assert_eq!(after(Some(Registers), load()), after(Some(Accesses), load()));
 }
 

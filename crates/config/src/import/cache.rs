@@ -86,7 +86,8 @@ fn parse_cache(text: &str) -> Result<Parsed, &'static str> {
     };
     let letter = letters.next();
     let index = match letter {
-        None | Some("L") => IndexFunction::Linear,
+        None | Some("L") if sets.is_power_of_two() => IndexFunction::Linear,
+        None | Some("L") => IndexFunction::Masked,
         Some("H") => IndexFunction::Fermi,
         Some("P") => IndexFunction::IPoly,
         Some("X" | "C") => IndexFunction::Xor,

@@ -228,20 +228,66 @@ fn technology(burst_length: u32, data_rate: u32) -> &'static str {
     }
 }
 
-/// `dramid@8;0000RRRR.…`: the channel's lowest bit, and the map of the bits that remain.
+/// The map of an address to DRAM without the channel's bits, and the lowest of these: `dramid@8;0000RRRR.…`, a map in
+/// which they are `D`, or one of GPGPU-Sim's own.
 fn address_map(reader: &mut Reader) -> (String, u32) {
     let name = "-gpgpu_mem_addr_mapping";
+    if !reader.is_given(name) {
+        return map_by_number(reader);
+    }
+    reader.ignored("-gpgpu_mem_address_mask", "chooses a mapping for files without -gpgpu_mem_addr_mapping");
     let text = reader.text(name);
-    let parsed = text.split_once(';').and_then(|(channel, map)| {
-        let bit = channel.trim().strip_prefix("dramid@")?.trim().parse().ok()?;
-        let map: String = map.chars().filter(|c| !c.is_whitespace()).collect();
-        let known = map.chars().all(|c| "RBCS0.|".contains(c.to_ascii_uppercase()));
-        known.then(|| (map.to_ascii_uppercase().replace('|', ""), bit))
-    });
+    let (channel, map) = text.split_once(';').unwrap_or(("", &text));
+    let map: String = map.chars().filter(|c| !c.is_whitespace() && *c != '|').collect();
+    let map = map.to_ascii_uppercase();
+    let known = map.chars().all(|c| "DRBCS0.".contains(c));
+    let bit = channel.trim().strip_prefix("dramid@").and_then(|bit| bit.trim().parse().ok());
+    let parsed = match bit {
+        Some(bit) if known && !map.contains('D') => Some((map, bit)),
+        None if known && channel.is_empty() => without_channel(reader, &map),
+        _ => None,
+    };
     parsed.unwrap_or_else(|| {
-        reader.malformed(name, "dramid@<lowest bit of the channel>;<bits as R, B, C, S or 0, most significant first>");
+        reader.malformed(
+            name,
+            "dramid@<lowest bit of the channel>;<bits as R, B, C, S or 0, most significant first>, or such bits with \
+             neighbouring D for a channel that is a power of two and not hashed",
+        );
         (String::new(), 0)
     })
+}
+
+/// `map` without its `D`, and the lowest bit that had one, if they number the channels as a run of bits that nothing
+/// hashes: GPGPU-Sim's hashes then begin at another bit.
+fn without_channel(reader: &mut Reader, map: &str) -> Option<(String, u32)> {
+    let channels = reader.int("-gpgpu_n_mem");
+    let bits: Vec<char> = map.chars().rev().filter(|c| *c != '.').collect();
+    let low = bits.iter().position(|c| *c == 'D')?;
+    let run = bits[low..].iter().take_while(|c| **c == 'D').count();
+    let all = bits.iter().filter(|c| **c == 'D').count();
+    let numbers_channels = channels.is_power_of_two() && channels.ilog2() as usize == run && run == all;
+    let is_hashed = reader.int("-gpgpu_memory_partition_indexing") != 0;
+    (numbers_channels && !is_hashed).then(|| (map.replace('D', ""), low as u32))
+}
+
+/// The map that `-gpgpu_mem_address_mask` chooses (`linear_to_raw_address_translation::init`).
+fn map_by_number(reader: &mut Reader) -> (String, u32) {
+    let name = "-gpgpu_mem_address_mask";
+    let number = reader.int(name);
+    let channel_bit = match number {
+        0 => 10,
+        1 => 13,
+        2 | 3 => 11,
+        5 | 6 | 14..=16 => number,
+        106 | 160 => 6,
+        _ => {
+            reader.malformed(name, "0 to 3, 5, 6, 14 to 16, 106 or 160");
+            return (String::new(), 0);
+        }
+    };
+    let rows = if number == 3 { 15 } else { 14 };
+    let low = if matches!(number, 0 | 160) { "CCCBBCCCCCCCC" } else { "BBCCCCCCCCCCC" };
+    (format!("{}{low}", "R".repeat(rows)), channel_bit)
 }
 
 /// Named parts (`nbk=16:CCD=4:…`) or, as in old files, fourteen numbers in order.

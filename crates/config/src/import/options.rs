@@ -227,7 +227,7 @@ rows! {
     "-dram_write_queue_size", "32:28:16", To("dram.write_queue");
     "-dram_elimnate_rw_turnaround", "0", Fixed("0", "no turnaround between reads and writes", "tCDLR and tWL are kept");
     "-gpgpu_mem_addr_mapping", "", To("dram.address_map dram.channel_bit");
-    "-gpgpu_mem_address_mask", "0", Ignored("chooses a mapping for files without -gpgpu_mem_addr_mapping");
+    "-gpgpu_mem_address_mask", "0", To("dram.address_map dram.channel_bit");
     "-gpgpu_mem_addr_test", "0", Ignored("is a self-test of the simulator");
 
     // Everything that is not the GPU.

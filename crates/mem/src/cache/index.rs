@@ -19,6 +19,7 @@ enum Function {
     /// One set: nothing to choose.
     Only,
     Linear,
+    Masked,
     Xor,
     Fermi,
     IPoly(IPoly),
@@ -28,13 +29,14 @@ impl SetIndex {
     /// For `sets` sets of lines of `1 << line_shift` bytes. Hashes need a power of two of sets,
     /// Fermi's 32 or 64, IPOLY's at most 4096; other numbers are indexed linearly.
     pub fn new(function: IndexFunction, sets: u32, line_shift: u32) -> Self {
+        let is_power = sets.is_power_of_two();
         let function = match function {
             _ if sets <= 1 => Function::Only,
-            IndexFunction::Xor if sets.is_power_of_two() => Function::Xor,
+            IndexFunction::Xor if is_power => Function::Xor,
             IndexFunction::Fermi if sets == 32 || sets == 64 => Function::Fermi,
-            IndexFunction::IPoly if sets.is_power_of_two() && sets <= IPoly::MAX_POSITIONS => {
-                Function::IPoly(IPoly::new(sets))
-            }
+            IndexFunction::IPoly if is_power && sets <= IPoly::MAX_POSITIONS => Function::IPoly(IPoly::new(sets)),
+            IndexFunction::Linear if is_power => Function::Masked,
+            IndexFunction::Masked => Function::Masked,
             _ => Function::Linear,
         };
         Self { sets, line_shift, function, within_slice: None }
@@ -54,7 +56,7 @@ impl SetIndex {
         let upper = || line >> self.sets.trailing_zeros();
         match &self.function {
             Function::Only => 0,
-            Function::Linear if self.sets.is_power_of_two() => low(),
+            Function::Masked => low(),
             Function::Linear => (line % u64::from(self.sets)) as u32,
             Function::Xor => low() ^ (upper() & u64::from(self.sets - 1)) as u32,
             Function::IPoly(hash) => hash.hash(upper(), low()),
@@ -81,6 +83,8 @@ mod tests {
         let at = |function, sets, address| SetIndex::new(function, sets, 7).of(address);
         assert_eq!(at(IndexFunction::Linear, 64, 0x1234_5680), 0x2d);
         assert_eq!(at(IndexFunction::Linear, 48, 128 * 100), 4);
+        assert_eq!(at(IndexFunction::Masked, 48, 128 * 0x35), 0x25, "48 - 1 lacks bit 4");
+        assert_eq!(at(IndexFunction::Masked, 64, 128 * 0x75), 0x35);
         assert_eq!(at(IndexFunction::Xor, 16, 128 * 0x35), 0x5 ^ 0x3);
         // Bits 13 to 15, 17 and 19 set and nothing else: only the upper part.
         assert_eq!(at(IndexFunction::Fermi, 32, 0xa_e000), 0b11111);

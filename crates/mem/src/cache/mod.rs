@@ -146,6 +146,11 @@ kit::counters! {
 }
 
 impl CacheCounters {
+    /// Requests that it has taken.
+    pub const fn accesses(&self) -> u64 {
+        self.reads_served() + self.reads_missed() + self.writes_served() + self.write_misses
+    }
+
     /// Reads that cause no fetch: their data were there or under way.
     pub const fn reads_served(&self) -> u64 {
         self.read_hits + self.read_merges

@@ -85,14 +85,13 @@ impl Partition {
     /// The packets in the second stage of `from` come to the latency path of slice number `s`.
     /// [`Partition::look_ahead`] must follow.
     pub fn receive(&mut self, s: usize, from: &mut StagedQueue<Delivery>, topology: &Topology) {
-        let Self { packets, slices, active, path_ends, .. } = self;
+        let Self { packets, slices, path_ends, .. } = self;
         let slice = &mut slices[s];
         if let Some(first) = from.first_ready() {
             *path_ends = (*path_ends).min(first.at + topology.rop_latency);
         }
         from.take_ready(|Delivery { at, packet }| {
             slice.receive(at + topology.rop_latency, packets.insert(*packet), packet);
-            *active |= u64::from(packet.skips_path()) << s;
         });
     }
 

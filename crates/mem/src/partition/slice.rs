@@ -117,15 +117,11 @@ impl Slice {
         (std::mem::replace(&mut self.room, room) != room).then_some(room)
     }
 
-    /// The parts of a packet enter the slice's path, which they leave in L2 cycle `due`. Those of textures skip it.
+    /// The parts of a packet enter the slice's path, which they leave in L2 cycle `due`.
     #[inline]
     pub fn receive(&mut self, due: u64, id: PacketId, packet: &Packet) {
         for part in (0..u32::from(packet.parts_left)).map(|n| Part::new(id, n)) {
-            if packet.skips_path() {
-                self.from_crossbar.push_ready((due, part));
-            } else {
-                self.from_crossbar.push((due, part));
-            }
+            self.from_crossbar.push((due, part));
         }
     }
 

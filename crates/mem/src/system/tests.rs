@@ -78,17 +78,16 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
         for line in 0..512 {
             let address = 128 * line;
             let upper = 2 * system.system.topology.map.slice_of(address) as usize >= slices;
-            for (sm, kind, path) in [
-                (0, RequestKind::Read, near),
-                (ports.len() / 2 - 1, RequestKind::Read, near),
-                (ports.len() / 2, RequestKind::Read, near),
-                // A texture is looked up in the cycle in which it comes.
-                (ports.len() - 1, RequestKind::Texture, near - 1 - u64::from(config.l2.latency_cycles)),
+            for (sm, kind) in [
+                (0, RequestKind::Read),
+                (ports.len() / 2 - 1, RequestKind::Read),
+                (ports.len() / 2, RequestKind::Read),
+                (ports.len() - 1, RequestKind::Texture),
             ] {
                 ports[sm].outbox.push_back((at, request(kind, address, 7)));
                 let answers = drain(&mut system, &mut ports);
                 let far = upper != (sm >= ports.len() / 2);
-                assert_eq!(answers[0].1 - at, path + if far { 57 } else { 0 }, "{gpu}: SM {sm}, line {line}");
+                assert_eq!(answers[0].1 - at, near + if far { 57 } else { 0 }, "{gpu}: SM {sm}, line {line}");
                 seen[usize::from(far)] += 1;
                 at += 1000;
             }
@@ -541,10 +540,9 @@ proptest! {
     /// Windows change no cycle and no counter, as long as no queue between SMs and crossbar is full, whether partitions
     /// are simulated by themselves or in step with the reply crossbar.
     #[test]
-    fn windows_change_nothing(mut config in drawn_gpu(), mut traffic in traffic(4)) {
+    fn windows_change_nothing(mut config in drawn_gpu(), traffic in traffic(4)) {
         config.interconnect.input_buffer_packets = 512;
         config.interconnect.output_buffer_packets = 512;
-        traffic.requests.retain(|r| r.2.kind != RequestKind::Texture);
         prop_assert!(MemorySystem::new(&config).window() > 5);
         let step = outcome(&config, &traffic, true, false);
         for exhaustive in [false, true] {

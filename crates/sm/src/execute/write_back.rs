@@ -3,7 +3,7 @@
 use crate::design::{CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
-use crate::inflight::{InstId, writes_registers};
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Level, Observer, Seen};
 use crate::operands::OperandStage;
@@ -42,8 +42,7 @@ impl Units {
         for &id in self.ending(ending) {
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            let drops_l1 = wb.end(id, contended);
-            debug_assert!(!drops_l1, "only accesses to memory complete a fence");
+            wb.end(id, contended);
         }
     }
 }
@@ -88,7 +87,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     /// `id`, which comes from a unit, writes its results and is complete: see [`Self::complete`]. `contended`: the memory
     /// unit has a result to write as well.
     #[inline(always)]
-    fn end(&mut self, id: InstId, contended: bool) -> bool {
+    fn end(&mut self, id: InstId, contended: bool) {
         let Self { tick, state, operands, .. } = self;
         let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
         state.counters.register_writes += register_writes(flight);
@@ -96,7 +95,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         if contended || banks.any_read_waits() {
             banks.write(flight.warp, flight.banks().writes);
         }
-        self.complete(id)
+        self.complete(id);
     }
 
     /// Writes the results of `id`, which comes from the memory stage, if their banks are free.
@@ -111,16 +110,16 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         free
     }
 
-    /// `id` is complete: its results are there, or it has none and has done its work. Whether a fence is
-    /// passed with that which drops the contents of L1.
+    /// `id` is complete: its results are there, or it has none and has done its work.
     #[inline(always)]
-    pub fn complete(&mut self, id: InstId) -> bool {
+    pub fn complete(&mut self, id: InstId) {
         let Self { tick, state, policy, operands } = self;
         state.wake_up.moved();
         let window = state.window(tick.kernels);
         let flight = window.flight(id);
         policy.on_writeback(flight);
-        let (warp, mem, group, record) = (flight.warp, flight.mem, flight.group, flight.record);
+        let (warp, mem, group, record, writes) =
+            (flight.warp, flight.mem, flight.group, flight.record, flight.dsts > 0);
         operands.written_back(policy, &state.slab, id, state.partition_of(warp));
         tick.observer.written_back(tick.now, Seen { id, window });
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
@@ -128,18 +127,20 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         }
         state.slab.release(id, record);
         state.warps.in_pipeline[warp.index()] -= 1;
+        state.warps.writers[warp.index()] -= u32::from(writes);
         let Some(mem) = mem else {
-            if state.warps.exited.contains(warp) {
+            if state.warps.at_fence.contains(warp) {
+                self.reborrow().pass_fence(warp);
+            } else if state.warps.exited.contains(warp) {
                 self.reborrow().retire_if_drained(warp);
             }
-            return false;
+            return;
         };
         if mem.access == Access::AsyncCopy && state.copies.performed(warp, group) {
             state.warps.at_copies.remove(warp);
             state.dirty.insert(warp);
         }
-        state.warps.loads[warp.index()] -= u32::from(writes_registers(mem.access));
-        self.performed(warp)
+        self.performed(warp);
     }
 
     /// The data of a transaction of `id` have come from `level`.
@@ -149,26 +150,27 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         self.tick.observer.served(self.tick.now, Seen { id, window }, level);
     }
 
-    /// A memory access of `warp` has been performed. Whether the contents of L1 go with that.
+    /// A memory access of `warp` has been performed.
     #[inline(always)]
-    pub(crate) fn performed(&mut self, warp: WarpSlot) -> bool {
+    pub(crate) fn performed(&mut self, warp: WarpSlot) {
         let warps = &mut self.state.warps;
         let left = &mut warps.outstanding[warp.index()];
         *left -= 1;
-        let (is_last, mut drops_l1) = (*left == 0, false);
-        if !is_last && !warps.at_fence.contains(warp) {
-            return false;
-        }
-        if warps.at_fence.contains(warp) && self.state.accesses_before_fence(warp) == 0 {
-            let warps = &mut self.state.warps;
-            self.state.dirty.insert(warp);
-            warps.at_fence.remove(warp);
-            drops_l1 = warps.pass_fence(warp);
+        let is_last = *left == 0;
+        if warps.at_fence.contains(warp) {
+            self.reborrow().pass_fence(warp);
         }
         if is_last && self.state.warps.exited.contains(warp) {
             self.reborrow().retire_if_drained(warp);
         }
-        drops_l1
+    }
+
+    /// The fence at which `warp` waits is passed, if nothing is left that it waits for.
+    fn pass_fence(&mut self, warp: WarpSlot) {
+        if self.state.before_fence(warp) == 0 {
+            self.state.dirty.insert(warp);
+            self.state.warps.pass_fence(warp);
+        }
     }
 
     /// If nothing of `warp` is left, its slot is free, and with its last warp the CTA's.

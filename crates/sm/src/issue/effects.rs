@@ -4,7 +4,6 @@
 use super::stage::IssueWires;
 use crate::design::{CoreDesign, MaskOf};
 use crate::inflight::InstId;
-use crate::memory::MemoryStage;
 use crate::observe::observer::Observer;
 use crate::wake_up::Timer;
 use crate::warps::mask::WarpMask;
@@ -94,9 +93,9 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         MaskOf::<D>::NONE
     }
 
-    /// `warp` issues a fence: it waits for accesses on their way.
+    /// `warp` issues a fence: it waits for what is under way.
     fn reach_fence(&mut self, warp: WarpSlot, control: Control) {
-        let waits = self.state.accesses_before_fence(warp) > 0;
+        let waits = self.state.before_fence(warp) > 0;
         let warps = &mut self.state.warps;
         let invalidates = match self.state.spec.sm.l1d.fences_invalidate {
             InvalidatingFences::None => false,
@@ -108,8 +107,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         }
         if waits {
             warps.at_fence.insert(warp);
-        } else if warps.pass_fence(warp) {
-            self.memory.invalidate_l1();
+        } else {
+            warps.pass_fence(warp);
         }
     }
 

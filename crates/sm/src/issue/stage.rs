@@ -7,10 +7,11 @@
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InFlight, InstId, writes_registers};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::{Head, IssuePolicy};
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
+use crate::memory::MemoryStage;
 use crate::observe::counters::SmCounters;
 use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::{SlotAccount, Stall};
@@ -160,6 +161,10 @@ impl<D: CoreDesign> IssueStage<D> {
             considered = Some(few);
             ready &= few;
         }
+        let dropping = w.state.warps.drops_l1 & mine;
+        if !dropping.is_empty() {
+            self.drop_l1(w, place, considered.unwrap_or(mine) & dropping, ready);
+        }
         if ready.is_empty() {
             let considered = considered.unwrap_or_else(|| w.state.warps.live() & mine);
             return self.note_stall(w, turn, considered);
@@ -171,6 +176,28 @@ impl<D: CoreDesign> IssueStage<D> {
         let pipe = self.issue_one(w, turn, turn.slot.into(), id);
         if self.width > 1 {
             self.issue_more(&mut w.reborrow(), turn, warp, pipe);
+        }
+    }
+
+    /// L1 drops its contents for those of `dropping` at which scheduler number `place` looks, of which warps `ready`
+    /// may issue: it stops at the first of these.
+    #[cold]
+    #[inline(never)]
+    fn drop_l1<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        place: usize,
+        dropping: MaskOf<D>,
+        ready: MaskOf<D>,
+    ) {
+        for warp in dropping.iter() {
+            let among = ready | MaskOf::<D>::of(warp);
+            let view = self.view(&w.state.warps, self.turns[place].warps);
+            if ready.is_empty() || self.schedulers[place].first(among, &view) == warp {
+                w.state.warps.drops_l1.remove(warp);
+                w.state.wake_up.moved();
+                w.memory.invalidate_l1();
+            }
         }
     }
 
@@ -320,18 +347,16 @@ impl<D: CoreDesign> IssueStage<D> {
         let window = Window { slab, kernels: w.tick.kernels };
         let flight = window.flight(id);
         let (warp, pipe) = (flight.warp, flight.pipe);
-        let (has_effect, access) = (flight.has_effect, flight.mem.map(|mem| mem.access));
+        let has_effect = flight.has_effect;
         // The scheduler looks again: at all its warps, as it does if one is dirty.
         *dirty |= turn.warps;
         warps.last_issued[warp.index()] = flight.pc;
         let lanes = counters.count_issue(&flight);
         class_counts.0[flight.class as usize] += 1;
         work_counts.0[flight.work as usize] += lanes;
-        if let Some(access) = access {
-            // Until it has been performed, which fences wait for.
-            warps.outstanding[warp.index()] += 1;
-            warps.loads[warp.index()] += u32::from(writes_registers(access));
-        }
+        // Until it is complete or has been performed, which fences wait for.
+        warps.writers[warp.index()] += u32::from(flight.dsts > 0);
+        warps.outstanding[warp.index()] += u32::from(flight.mem.is_some());
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
         self.policy.on_issue(flight);
         w.tick.observer.issued(w.tick.now, slot, Seen { id, window });

@@ -8,7 +8,7 @@ use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Level, Observer};
 use crate::state::State;
 use crate::warps::mask::WarpMask;
-use config::{L1Data, LookUpOrder};
+use config::{InvalidatingFences, L1Data, LookUpOrder};
 use isa::{Access, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each};
 use kit::{Counters, Cycle, NEVER, Ring};
@@ -30,6 +30,10 @@ pub struct L1 {
     shape: config::Cache,
     /// What it did in former shapes.
     former: CacheCounters,
+    /// Accesses that it had taken when its contents were dropped.
+    dropped_at: u64,
+    /// As GPGPU-Sim, it keeps what has come since, if it has taken no access.
+    keeps_unused: bool,
     queues: Box<[LookUps]>,
     /// Banks whose queues are not empty, and those whose queues are full.
     waiting: u64,
@@ -56,13 +60,11 @@ struct LookUps {
     accesses: Ring<(Cycle, Request)>,
 }
 
-/// Banks whose front access has failed: for want of an MSHR, for another reason, or so before the cache has changed
-/// within a cycle (a fence has dropped its contents).
+/// Banks whose front access has failed: for want of an MSHR, or for another reason.
 #[derive(Clone, Copy, Debug, Default)]
 struct Failures {
     without_mshr: Failed,
     refused: Failed,
-    refused_before: u64,
 }
 
 /// Banks whose front access has failed for reasons of one kind. All fail again as long as the last of them does.
@@ -86,7 +88,7 @@ impl Failed {
 impl Failures {
     #[inline(always)]
     fn banks(&self) -> u64 {
-        self.without_mshr.banks | self.refused.banks | self.refused_before
+        self.without_mshr.banks | self.refused.banks
     }
 
     /// The banks whose front access would fail again.
@@ -99,14 +101,8 @@ impl Failures {
     fn note(&mut self, bank: usize, reason: FailReason, cache: &Cache) {
         self.forget(bank);
         let failure = cache.failure(reason);
-        // One that waits for anything but an MSHR may succeed at any change.
-        let failed = if failure.waits_for_mshr() {
-            &mut self.without_mshr
-        } else {
-            self.refused_before |= self.refused.banks & !self.refused.fail_again(cache);
-            self.refused.banks &= !self.refused_before;
-            &mut self.refused
-        };
+        // One that waits for anything but an MSHR may succeed at any change. There is none while banks look up.
+        let failed = if failure.waits_for_mshr() { &mut self.without_mshr } else { &mut self.refused };
         *failed = Failed { banks: failed.banks | 1 << bank, last: Some(failure) };
     }
 
@@ -116,7 +112,6 @@ impl Failures {
         let others = !(1 << bank);
         self.without_mshr.banks &= others;
         self.refused.banks &= others;
-        self.refused_before &= others;
     }
 }
 
@@ -159,6 +154,8 @@ impl L1 {
             cache: Cache::with_dirty_limit(&shape, config.write_ratio_percent),
             shape,
             former: CacheCounters::default(),
+            dropped_at: 0,
+            keeps_unused: config.fences_invalidate == InvalidatingFences::All,
             queues: (0..config.banks).map(|_| queue()).collect(),
             waiting: 0,
             full: 0,
@@ -192,12 +189,22 @@ impl L1 {
         self.full |= u64::from(queue.accesses.len() as Cycle == self.latency) << bank;
     }
 
+    /// Drops its contents but for what is under way.
+    pub fn invalidate(&mut self) {
+        let accesses = self.cache.counters().accesses();
+        if self.dropped_at != accesses || !self.keeps_unused {
+            self.cache.invalidate();
+        }
+        self.dropped_at = accesses;
+    }
+
     /// Gives the idle cache another size, if `shape` differs. Its contents are lost.
     pub fn reshape(&mut self, config: &L1Data, shape: &config::Cache) {
         if self.shape != *shape {
             self.former.add(self.cache.counters());
             self.cache = Cache::with_dirty_limit(shape, config.write_ratio_percent);
             self.shape = shape.clone();
+            self.dropped_at = 0;
             self.failures = Failures::default();
         }
     }
@@ -218,9 +225,10 @@ impl L1 {
             let shape = shapes.get(shape).ok_or_else(|| archive.wrong("no shape of L1"))?;
             self.reshape(config, shape);
         }
-        let Self { cache, shape: _, former, queues, waiting, full, next_due, failures, .. } = self;
+        let Self { cache, shape: _, former, dropped_at, queues, waiting, full, next_due, failures, .. } = self;
         cache.persist(archive)?;
         former.persist(archive)?;
+        dropped_at.persist(archive)?;
         each(queues, archive)?;
         waiting.persist(archive)?;
         full.persist(archive)?;
@@ -398,37 +406,32 @@ impl LoadStoreUnit {
         while banks != 0 {
             let bank = banks.trailing_zeros() as usize;
             banks &= banks - 1;
-            let is_complete = self.look_up_bank(wb, bank);
+            self.look_up_bank(wb, bank);
             let Some(l1) = &self.l1 else { return };
             self.may_send |= l1.cache.peek_miss().is_some();
-            if is_complete {
-                // It may have completed a fence, which drops the contents of L1: those after it that had failed may
-                // succeed.
-                let failed = l1.failures.banks() & u64::MAX << bank << 1;
-                banks = (banks | failed) & !l1.failures.fail_again(&l1.cache);
-            } else if banks & l1.failures.without_mshr.banks != 0 {
+            if banks & l1.failures.without_mshr.banks != 0 {
                 // It may have got the last MSHR.
                 banks &= !l1.failures.without_mshr.fail_again(&l1.cache);
             }
         }
     }
 
-    /// The same for one bank. Whether an access is complete with that.
+    /// The same for one bank.
     #[inline(always)]
-    fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) -> bool {
+    fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) {
         let now = wb.tick.now;
-        let Some(l1) = &mut self.l1 else { return false };
+        let Some(l1) = &mut self.l1 else { return };
         let queue = &mut l1.queues[bank];
         if queue.due > now {
             l1.next_due = l1.next_due.min(queue.due);
-            return false;
+            return;
         }
         let (_, request) = queue.accesses.front().expect("a waiting bank has accesses");
         let access = l1.cache.access(now, request);
         let (kind, token) = (request.kind, request.token);
         if let CacheOutcome::Fail(reason) = access.outcome {
             l1.failures.note(bank, reason, &l1.cache);
-            return false;
+            return;
         }
         if access.outcome == CacheOutcome::Miss {
             let state = &mut *wb.state;
@@ -448,16 +451,15 @@ impl LoadStoreUnit {
         }
         wb.state.wake_up.moved();
         if access.answer != Answer::Now {
-            return false;
+            return;
         }
         if kind == RequestKind::Write {
-            self.performed(wb, WarpSlot(token as u16));
+            wb.performed(WarpSlot(token as u16));
         } else {
             let id = InstId(token as u16);
             wb.served(id, Level::L1);
             self.access_returned(wb, id);
         }
-        true
     }
 
     /// A load of which L1 has received data; acknowledgements of writes are taken on the way.
@@ -467,7 +469,7 @@ impl LoadStoreUnit {
                 continue;
             }
             if waiter.kind == RequestKind::Write {
-                self.performed(wb, WarpSlot(waiter.token as u16));
+                wb.performed(WarpSlot(waiter.token as u16));
                 wb.state.wake_up.moved();
                 continue;
             }
@@ -481,6 +483,35 @@ impl LoadStoreUnit {
 
 kit::persist! {
     struct LookUps { due, accesses }
-    struct Failures { without_mshr, refused, refused_before }
+    struct Failures { without_mshr, refused }
     struct Failed { banks, last }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in GPGPU-Sim, a fence drops nothing if no access has come since the last one, though data have.
+    #[test]
+    fn contents_that_no_access_has_followed_are_kept_where_all_fences_invalidate() {
+        for (fences_invalidate, keeps) in [(InvalidatingFences::All, true), (InvalidatingFences::Device, false)] {
+            let gpu = config::load("accel-sim/v100").unwrap();
+            let mut l1 =
+                L1::new(&L1Data { fences_invalidate, shared_carveouts_bytes: Vec::new(), ..gpu.sm.l1d }).unwrap();
+            let read = |l1: &mut L1| {
+                let (address, bytes, kind) = (0x1000, 32, RequestKind::Read);
+                let request = Request { address, bytes, kind, local: false, byte_mask: 0, token: 0, from_dram: false };
+                l1.cache.access(0, &request).outcome
+            };
+            let fetch = |l1: &mut L1| l1.cache.pop_miss().map(|miss| l1.cache.fill(0, miss.token));
+            assert_eq!(read(&mut l1), CacheOutcome::Miss);
+            l1.invalidate();
+            fetch(&mut l1).unwrap();
+            l1.invalidate();
+            let again = read(&mut l1);
+            assert_eq!(again == CacheOutcome::Hit, keeps, "{fences_invalidate:?}: {again:?}");
+            l1.invalidate();
+            assert_ne!(read(&mut l1), CacheOutcome::Hit, "there was an access");
+        }
+    }
 }

@@ -16,8 +16,7 @@
 //! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
 //!   lacks an MSHR when one is free.
 //! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
-//!   for that unless [`config::Issue::fences_wait_for`] is `registers`, as in GPGPU-Sim. There a fence waits for
-//!   every pending write of a register, here for those of loads and atomics.
+//!   for that unless [`config::Issue::fences_wait_for`] is `registers`, as in GPGPU-Sim.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
 //! - D-LS5: reductions without a result get replies like atomics.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
@@ -306,7 +305,7 @@ impl MemoryStage for LoadStoreUnit {
 
     fn invalidate_l1(&mut self) {
         if let Some(l1) = &mut self.l1 {
-            l1.cache.invalidate();
+            l1.invalidate();
             self.may_send = true;
         }
     }
@@ -370,8 +369,8 @@ impl LoadStoreUnit {
                 // Most instructions are completed here, without the call.
                 let flight = wb.state.slab.get_mut(id);
                 flight.pending -= 1;
-                if flight.pending == 0 && wb.complete(id) {
-                    self.invalidate_l1();
+                if flight.pending == 0 {
+                    wb.complete(id);
                 }
                 wb.state.wake_up.moved();
             } else {
@@ -428,23 +427,7 @@ impl LoadStoreUnit {
         let flight = wb.state.slab.get_mut(id);
         flight.pending -= 1;
         if flight.pending == 0 {
-            self.complete(&mut wb.reborrow(), id);
-        }
-    }
-
-    /// Completes `id`, and drops the contents of L1 if a fence says so.
-    #[inline(never)]
-    fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
-        if wb.complete(id) {
-            self.invalidate_l1();
-        }
-    }
-
-    /// A memory access of `warp` has been performed.
-    #[inline(always)]
-    fn performed<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, warp: WarpSlot) {
-        if wb.performed(warp) {
-            self.invalidate_l1();
+            wb.complete(id);
         }
     }
 
@@ -488,7 +471,7 @@ impl LoadStoreUnit {
         };
         match reply.kind {
             RequestKind::Write => {
-                self.performed(wb, WarpSlot(reply.token as u16));
+                wb.performed(WarpSlot(reply.token as u16));
                 now
             }
             RequestKind::Instruction => {
@@ -554,7 +537,7 @@ impl LoadStoreUnit {
         wb.state.wake_up.moved();
         wb.state.counters.memory_stall_cycles += now - accepted_at - 1;
         if may_be_complete && wb.state.slab.get(id).pending == 0 {
-            self.complete(&mut wb.reborrow(), id);
+            wb.complete(id);
         }
     }
 

@@ -27,7 +27,7 @@ mod findings;
 pub use findings::{Example, Findings, Party, Violation};
 
 use crate::design::Allowances;
-use crate::inflight::{InFlight, InstId, writes_registers};
+use crate::inflight::{InFlight, InstId};
 use crate::observe::observer::{Observer, Seen};
 use crate::slab::Window;
 use crate::warps::mask::{MOST_WARPS, WarpMask};
@@ -99,9 +99,9 @@ struct WarpTables {
     unissued: Vec<InstId>,
     /// Accesses that have not entered the load/store unit, in program order.
     before_memory: Vec<InstId>,
-    /// Accesses that have issued and are not complete, of those that fences wait for.
+    /// Instructions that have issued and are not complete, of those that fences wait for.
     outstanding: u32,
-    /// A fence has issued with accesses outstanding.
+    /// A fence has issued with such instructions outstanding.
     fenced: bool,
     /// A barrier has issued and not released the warp.
     at_barrier: bool,
@@ -141,7 +141,10 @@ impl Auditor {
 
     /// Whether a fence waits for `inst`.
     fn is_before_fence(&self, inst: &InFlight) -> bool {
-        inst.mem.is_some_and(|mem| self.fences == FenceWaits::Accesses || writes_registers(mem.access))
+        match self.fences {
+            FenceWaits::Accesses => inst.mem.is_some(),
+            FenceWaits::Registers => inst.dsts > 0,
+        }
     }
 
     /// What has been found so far.

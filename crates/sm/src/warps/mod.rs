@@ -67,8 +67,10 @@ pub struct Warps<M: WarpMask = u64> {
     pub at_barrier: M,
     /// Waits at a fence.
     pub at_fence: M,
-    /// The fence that it waits at, or has issued, drops the contents of L1.
+    /// The fence that it waits at drops the contents of L1.
     pub invalidates: M,
+    /// It has passed such a fence: L1 drops its contents when the warp's scheduler looks at it, as in GPGPU-Sim.
+    pub drops_l1: M,
     /// Waits for asynchronous copies.
     pub at_copies: M,
     /// Waits for atomics (only where they hold the warp).
@@ -97,8 +99,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
     pub outstanding: PerWarp<u32, M>,
-    /// Those of them that write registers.
-    pub loads: PerWarp<u32, M>,
+    /// Instructions issued and not complete that write registers.
+    pub writers: PerWarp<u32, M>,
     /// Atomics on their way that hold the warp.
     pub atomics: PerWarp<u16, M>,
     /// Look-ups that have missed in L1 since it started.
@@ -116,6 +118,7 @@ impl<M: WarpMask> Default for Warps<M> {
             at_barrier: M::NONE,
             at_fence: M::NONE,
             invalidates: M::NONE,
+            drops_l1: M::NONE,
             at_copies: M::NONE,
             at_atomic: M::NONE,
             atomic_at_exchange: M::NONE,
@@ -130,7 +133,7 @@ impl<M: WarpMask> Default for Warps<M> {
             last_issued: PerWarp::new(Pc(0)),
             in_pipeline: PerWarp::new(0),
             outstanding: PerWarp::new(0),
-            loads: PerWarp::new(0),
+            writers: PerWarp::new(0),
             atomics: PerWarp::new(0),
             l1_misses: PerWarp::new(0),
             arrivals: 0,
@@ -157,11 +160,13 @@ impl<M: WarpMask> Warps<M> {
         self.resident & !self.exited
     }
 
-    /// The fence of `warp` is complete. Whether it drops the contents of L1.
-    pub fn pass_fence(&mut self, warp: WarpSlot) -> bool {
-        let invalidates = self.invalidates.contains(warp);
-        self.invalidates.remove(warp);
-        invalidates
+    /// The fence of `warp` is complete.
+    pub fn pass_fence(&mut self, warp: WarpSlot) {
+        self.at_fence.remove(warp);
+        if self.invalidates.contains(warp) {
+            self.invalidates.remove(warp);
+            self.drops_l1.insert(warp);
+        }
     }
 
     /// Puts a warp into a free slot.
@@ -197,8 +202,8 @@ impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
 
 kit::persist! {
     struct [M: WarpMask] Warps<M> {
-        resident, exited, decoded, at_barrier, at_fence, invalidates, at_copies, at_atomic, atomic_at_exchange,
+        resident, exited, decoded, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_atomic, atomic_at_exchange,
         fence_at_exchange, exchanged, asleep, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
-        outstanding, loads, atomics, l1_misses, arrivals
+        outstanding, writers, atomics, l1_misses, arrivals
     }
 }

@@ -94,6 +94,11 @@ macro_rules! schedulers {
                 match self { $(Self::$variant(s) => s.considered(view),)* }
             }
 
+            /// The one of `warps` that it would choose if they could issue.
+            pub fn first(&mut self, warps: M, view: &View<'_, M>) -> WarpSlot {
+                match self { $(Self::$variant(s) => s.choose(warps, view),)* }
+            }
+
             /// Chooses one of `ready`, which issues: see [`WarpScheduler::choose`].
             #[inline(always)]
             pub fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {

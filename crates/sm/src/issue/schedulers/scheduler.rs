@@ -75,7 +75,7 @@ pub trait WarpScheduler<M: WarpMask>: Send {
         view.live
     }
 
-    /// Chooses one of `ready`, which is not empty: warps it looks at that can issue.
+    /// Chooses one of `ready`, which is not empty: warps it looks at that can issue. May be asked without an issue.
     fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot;
 
     /// The chosen warp has issued.
