@@ -144,7 +144,7 @@ impl Energy {
     /// Writes power over time to the files asked for.
     fn save(&self, report: &Report) -> Result<(), Failure> {
         if let Some(((_, path), samples)) = self.sample()?.zip(report.samples.as_ref()) {
-            output::save(path, samples.csv(report.power.as_ref()).as_bytes())?;
+            output::save_as(path, |out| samples.write_csv(report.power.as_ref(), out))?;
         }
         let Some(series) = &report.power else { return Ok(()) };
         if let Some(path) = &self.power {
