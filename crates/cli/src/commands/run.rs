@@ -350,12 +350,14 @@ pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString], is_
         resume::check_outputs(&lookup::job(&args.workload, &args.input)?, checkpoints, words)?;
     }
     let observed = Observed { profile: args.profile, ..Observed::default() };
-    run_kept(
-        args,
-        observed,
-        &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
-        &|report, failed| text(args, report, failed),
-    )
+    resume::guarded(checkpoints.resume.as_deref(), || {
+        run_kept(
+            args,
+            observed,
+            &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
+            &|report, failed| text(args, report, failed),
+        )
+    })
 }
 
 /// What is observed in a run beside what its options ask for.
