@@ -143,9 +143,10 @@ impl Formats {
         rows: impl FnOnce() -> Rows,
     ) -> Result<(), Failure> {
         if let Some(file) = &self.json {
-            output::give(file.as_deref(), &output::json(value)?)?;
+            output::give(file.as_deref(), |out| output::json(value, out))?;
         }
-        self.csv.as_ref().map_or(Ok(()), |file| output::give(file.as_deref(), &output::csv(rows())?))
+        let Some(file) = &self.csv else { return Ok(()) };
+        output::give(file.as_deref(), |out| output::csv(rows(), out))
     }
 }
 

@@ -31,8 +31,8 @@ pub struct RunRow<'a> {
 }
 
 /// The figures of a run: of the whole, then of each launch.
-pub fn of_run(report: &Report) -> Vec<RunRow<'_>> {
-    let of = |kernel: Option<&'_ KernelReport>, (statistic, unit, value)| RunRow {
+pub fn of_run(report: &Report) -> impl Iterator<Item = RunRow<'_>> {
+    let of = move |kernel: Option<&KernelReport>, (statistic, unit, value)| RunRow {
         workload: &report.workload,
         gpu: &report.gpu,
         core: &report.core,
@@ -47,12 +47,13 @@ pub fn of_run(report: &Report) -> Vec<RunRow<'_>> {
         unit,
         value,
     };
-    let total = statistics(&report.total).map(|figure| of(None, figure));
-    let launches = report.kernels.iter().flat_map(|kernel| {
-        let figures = launch(kernel).into_iter().chain(statistics(&kernel.statistics));
+    let total = statistics(&report.total).map(move |figure| of(None, figure));
+    let launches = report.kernels.iter().flat_map(move |kernel| {
+        let statistics = kernel.statistics.iter().map(|(info, value)| (&*info.name, info.unit, value));
+        let figures = launch(kernel).into_iter().chain(statistics);
         figures.map(move |figure| RunRow { kernel: &kernel.name, ..of(Some(kernel), figure) })
     });
-    total.chain(launches).collect()
+    total.chain(launches)
 }
 
 /// Name, unit and value of a figure.
@@ -388,14 +389,16 @@ mod tests {
     #[test]
     fn a_run_has_a_row_for_each_figure_of_the_whole_and_of_each_launch() {
         let report = sample::report();
-        let rows = of_run(&report);
+        let rows: Vec<RunRow<'_>> = of_run(&report).collect();
         let of = |launch: Option<u32>| rows.iter().filter(move |row| row.launch == launch);
         assert_eq!(of(None).count(), report.total.0.len());
         let launched = &report.kernels[0];
-        assert_eq!(of(Some(launched.launch)).count(), launched.statistics.0.len() + launch(launched).len());
+        assert_eq!(of(Some(launched.launch)).count(), launched.statistics.iter().count() + launch(launched).len());
         let cycles = rows.iter().find(|row| row.statistic == "cycles").unwrap();
         assert_eq!((cycles.unit, Some(cycles.value)), ("cycles", report.total.get("cycles")));
-        let text = String::from_utf8(csv(rows).unwrap()).unwrap();
+        let mut text = Vec::new();
+        csv(rows, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
         assert!(text.lines().all(|line| line.matches(',').count() >= 12), "{text}");
     }
 }

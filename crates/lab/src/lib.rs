@@ -7,7 +7,7 @@
 //!
 //! | module | role |
 //! | --- | --- |
-//! | `power`, `samples`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
+//! | `power`, `packed`, `samples`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | [`design_cost`], [`energy`], [`attribution`] | from counters to joules, of a run and of its instructions |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
@@ -46,6 +46,7 @@ mod meter;
 pub mod microbench;
 mod monitor;
 mod other_core;
+mod packed;
 mod power;
 pub mod profile;
 pub mod published;
@@ -75,6 +76,7 @@ pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, l
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use memory_checks::{MemoryChecks, MemoryFinding};
 pub use monitor::{Details, Monitor, Progress, Unattended};
+pub use packed::{PackedStats, Values};
 pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{

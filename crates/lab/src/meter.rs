@@ -72,8 +72,10 @@ impl Meter {
 
     /// Adds what was counted in the next interval.
     pub fn add_interval(&mut self, counted: &AnySnapshot) {
-        let stretch = self.stretch(counted);
-        self.stretches.push(stretch);
+        if self.interval.is_some() {
+            let stretch = self.stretch(counted);
+            self.stretches.push(stretch);
+        }
     }
 
     /// What was counted after the last interval.

@@ -1,6 +1,7 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
 use crate::memory_checks::MemoryChecks;
+use crate::packed::PackedStats;
 use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
@@ -68,7 +69,7 @@ pub struct KernelReport {
     /// Cycle of the launch: the launch latency begins.
     pub start_cycle: u64,
     /// Statistics; where kernels overlap, of the whole GPU while this one ran.
-    pub statistics: Stats,
+    pub statistics: PackedStats,
 }
 
 /// All launches of a kernel together.

@@ -1,10 +1,11 @@
 //! Statistics over time: those of each interval of a run.
 
+use crate::packed::Values;
 use crate::power::PowerSeries;
 use config::GpuConfig;
 use energy::Component;
 use gpu::{AnySnapshot, StatInfo, Value};
-use std::fmt::Write as _;
+use std::io::{Result, Write};
 use std::sync::Arc;
 
 /// Every statistic but those of energy, in intervals of equal length.
@@ -33,7 +34,7 @@ pub struct Sample {
     /// The core cycle after its last.
     pub end_cycle: u64,
     /// What was counted in it, by column.
-    pub values: Vec<Value>,
+    pub values: Values,
 }
 
 impl SampleSeries {
@@ -50,31 +51,34 @@ impl SampleSeries {
         self.rows.push(Sample { start_cycle, end_cycle: start_cycle + counted.cycles, values });
     }
 
-    /// As a table: a line for each interval, a column for each statistic, then watts by component if `power` has the
-    /// same intervals. What is not known of an interval is empty.
-    pub fn csv(&self, power: Option<&PowerSeries>) -> String {
+    /// Writes a table: a line for each interval, a column for each statistic, then watts by component if `power` has
+    /// the same intervals. What is not known of an interval is empty.
+    ///
+    /// # Errors
+    /// Those of `out`, which is written a line at a time.
+    pub fn write_csv(&self, power: Option<&PowerSeries>, out: &mut dyn Write) -> Result<()> {
         let power = power.filter(|power| power.intervals.len() == self.rows.len());
-        let mut out = "start_cycle,end_cycle".to_owned();
-        self.columns.iter().for_each(|info| out += &format!(",{}", info.name));
+        write!(out, "start_cycle,end_cycle")?;
+        self.columns.iter().try_for_each(|info| write!(out, ",{}", info.name))?;
         if power.is_some() {
-            Component::ALL.iter().for_each(|component| out += &format!(",power.{}", component.name()));
+            Component::ALL.iter().try_for_each(|component| write!(out, ",power.{}", component.name()))?;
         }
-        out.push('\n');
+        writeln!(out)?;
         for (at, Sample { start_cycle, end_cycle, values }) in self.rows.iter().enumerate() {
-            let _ = write!(out, "{start_cycle},{end_cycle}");
-            for value in values {
-                let _ = match value {
-                    Value::Count(n) => write!(out, ",{n}"),
-                    Value::Real(Some(x)) => write!(out, ",{x}"),
-                    Value::Real(None) => write!(out, ","),
-                };
+            write!(out, "{start_cycle},{end_cycle}")?;
+            for value in values.iter() {
+                match value {
+                    Value::Count(n) => write!(out, ",{n}")?,
+                    Value::Real(Some(x)) => write!(out, ",{x}")?,
+                    Value::Real(None) => write!(out, ",")?,
+                }
             }
             if let Some(power) = power {
                 let energy = &power.intervals[at].energy;
-                Component::ALL.iter().for_each(|&component| out += &format!(",{}", energy.watts(component)));
+                Component::ALL.iter().try_for_each(|&component| write!(out, ",{}", energy.watts(component)))?;
             }
-            out.push('\n');
+            writeln!(out)?;
         }
-        out
+        Ok(())
     }
 }

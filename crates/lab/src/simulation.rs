@@ -6,6 +6,7 @@ use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
+use crate::packed::PackedStats;
 use crate::profile::Profile;
 use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::samples::{Overview, SampleSeries};
@@ -92,6 +93,8 @@ pub(crate) struct Simulation<'m> {
     meter: Meter,
     /// Statistics over time, if they are requested.
     samples: Option<SampleSeries>,
+    /// Interval of the samples that the machine gives.
+    interval: Option<NonZeroU64>,
     /// Whether the machine keeps samples for an overview.
     overview: bool,
     /// Keeps the checkpoints of the run, if there are any.
@@ -113,6 +116,10 @@ impl From<MachineError> for Halt {
         Self::Machine(error)
     }
 }
+
+/// Samples that the machine holds before they become rows of a table, which take a tenth of the memory; more if there
+/// are more between two calls of the monitor.
+const MOST_HELD_SAMPLES: u64 = 256;
 
 /// Intervals of an overview: the shortest, in core cycles, and their maximum number.
 const OVERVIEW: (NonZeroU64, usize) = (NonZeroU64::new(512).unwrap(), 480);
@@ -150,6 +157,7 @@ impl<'m> Simulation<'m> {
             sources: SourcePlace::default(),
             last_asked: Instant::now(),
             samples: setup.sample_interval.map(|_| SampleSeries::default()),
+            interval,
             overview,
             keeper: None,
             sampler: Sampler::new(&setup.time, setup.gpu.clocks.core_mhz * 1e6),
@@ -281,20 +289,14 @@ impl<'m> Simulation<'m> {
             return self.step_again().map_err(Halt::Checkpoint);
         }
         let started = Instant::now();
-        let mut watcher = Watcher {
-            monitor: self.monitor.as_mut(),
-            launches: &self.launches,
-            kernels_done: self.ended as u32,
-            expected: self.expected,
-            ctas_ended: self.ctas_ended,
-            last: &mut self.last_asked,
-            max_cycles: self.setup.max_cycles,
-            gpu: &self.setup.gpu,
+        let (result, step) = loop {
+            let (result, intervals) = self.run_to_pause(limit);
+            match result {
+                Some(result) => break (result, Step { intervals, ended: self.machine.take_ended() }),
+                None => self.add_intervals(&intervals),
+            }
         };
-        let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
         self.host_time += started.elapsed();
-        let intervals = if self.overview { Vec::new() } else { self.machine.take_samples() };
-        let step = Step { intervals, ended: self.machine.take_ended() };
         let ended = self.add_step(&step);
         if let Err(error) = result {
             self.interrupted |= matches!(error, MachineError::Interrupted);
@@ -307,16 +309,41 @@ impl<'m> Simulation<'m> {
         Ok(ended)
     }
 
+    /// Runs the machine until there is something to tell, or until there may be many samples: `None`. Gives the samples
+    /// too, unless they are those of an overview.
+    fn run_to_pause(&mut self, limit: Cycle) -> (Option<Result<(), MachineError>>, Vec<AnySnapshot>) {
+        let held = self.interval.map(|interval| interval.get().saturating_mul(MOST_HELD_SAMPLES));
+        let mut watcher = Watcher {
+            pause_at: held.map_or(NEVER, |cycles| self.machine.now().saturating_add(cycles)),
+            paused: false,
+            monitor: self.monitor.as_mut(),
+            launches: &self.launches,
+            kernels_done: self.ended as u32,
+            expected: self.expected,
+            ctas_ended: self.ctas_ended,
+            last: &mut self.last_asked,
+            max_cycles: self.setup.max_cycles,
+            gpu: &self.setup.gpu,
+        };
+        let result = self.machine.run_to_next_end(limit, &mut |view| watcher.hear(view));
+        let result = if watcher.paused { None } else { Some(result) };
+        (result, if self.overview { Vec::new() } else { self.machine.take_samples() })
+    }
+
     /// Adds what a run to a kernel's end has brought to the figures; gives the kernels that have ended.
     fn add_step(&mut self, step: &Step<Box<dyn CoreReport>>) -> Vec<KernelId> {
-        for interval in &step.intervals {
+        self.add_intervals(&step.intervals);
+        step.ended.iter().for_each(|run| self.add_up(run));
+        step.ended.iter().map(|run| run.kernel).collect()
+    }
+
+    fn add_intervals(&mut self, intervals: &[AnySnapshot]) {
+        for interval in intervals {
             self.meter.add_interval(interval);
             if let Some(samples) = &mut self.samples {
                 samples.add(interval, &self.setup.gpu);
             }
         }
-        step.ended.iter().for_each(|run| self.add_up(run));
-        step.ended.iter().map(|run| run.kernel).collect()
     }
 
     /// Takes a checkpoint, if the run leaves any and it is time to.
@@ -367,7 +394,8 @@ impl<'m> Simulation<'m> {
         let gpu = &self.setup.gpu;
         let occupancy = sm::occupancy(&gpu.sm, shape);
         let energy = self.meter.of_kernel(&run.counters);
-        let mut report = KernelReport {
+        let statistics = run.counters.statistics(run.ready - run.start, gpu, energy.as_ref());
+        let report = KernelReport {
             launch: *number,
             name: name.clone(),
             stream: stream.0,
@@ -384,11 +412,8 @@ impl<'m> Simulation<'m> {
                 limiter: occupancy.limiter.name().to_owned(),
             },
             start_cycle: run.start,
-            statistics: run.counters.statistics(run.ready - run.start, gpu, energy.as_ref()),
+            statistics: PackedStats::sharing(&statistics, self.reports.first().map(|first| &first.statistics)),
         };
-        if let Some(first) = self.reports.first() {
-            report.statistics.share_descriptions(&first.statistics);
-        }
         self.ctas_ended += shape.ctas();
         self.cycles_ended = self.cycles_ended.max(run.end);
         self.ended += 1;
@@ -464,8 +489,8 @@ impl<'m> Simulation<'m> {
         self.machine.profile().map(|counted| Profile::of(&counted, &self.sources, energy.as_ref()))
     }
 
-    /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a
-    /// million of them are not copied.
+    /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels and the
+    /// samples with it: millions of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
         let seconds = time.as_secs_f64();
         if let Some(keeper) = self.keeper.as_mut().filter(|_| self.interrupted || kit::stop::requested()) {
@@ -476,7 +501,7 @@ impl<'m> Simulation<'m> {
         let timelines = self.machine.timelines(self.setup.gpu.sm.issue.width as usize);
         let rest = self.machine.since_sample();
         let power = self.meter.series(&rest);
-        let mut samples = self.samples.clone();
+        let mut samples = self.samples.as_mut().map(std::mem::take);
         if let Some(samples) = samples.as_mut().filter(|_| rest.cycles > 0) {
             samples.add(&rest, &self.setup.gpu);
         }
@@ -556,6 +581,9 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
 
 /// Calls the monitor at intervals and checks the limit on cycles.
 struct Watcher<'a> {
+    /// When the machine pauses, so that its samples are taken from it.
+    pause_at: Cycle,
+    paused: bool,
     monitor: &'a mut dyn Monitor,
     launches: &'a [Launched],
     kernels_done: u32,
@@ -572,9 +600,15 @@ impl Watcher<'_> {
         if self.max_cycles.is_some_and(|most| now.cycles >= most) {
             return ControlFlow::Break(());
         }
-        if self.last.elapsed() < PROGRESS_EVERY {
-            return ControlFlow::Continue(());
+        if self.last.elapsed() >= PROGRESS_EVERY {
+            self.tell(view, &now)?;
         }
+        self.paused = now.cycles >= self.pause_at;
+        if self.paused { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Calls the monitor.
+    fn tell(&mut self, view: &dyn View, now: &gpu::Progress) -> ControlFlow<()> {
         *self.last = Instant::now();
         let name = |id: KernelId| self.launches[id.index()].name.clone();
         self.monitor.progress(&Progress {

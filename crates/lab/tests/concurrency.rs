@@ -127,7 +127,7 @@ fn launches(all: &[(u32, u32)]) -> (Stats, Vec<(f64, Stats)>) {
     bench.device.synchronize().unwrap();
     let mut kernels = bench.device.kernel_reports().to_vec();
     kernels.sort_by_key(|k| k.launch);
-    let of = |k: &KernelReport| (k.start_cycle as f64, k.statistics.clone());
+    let of = |k: &KernelReport| (k.start_cycle as f64, k.statistics.unpacked());
     (bench.device.total_statistics(), kernels.iter().map(of).collect())
 }
 

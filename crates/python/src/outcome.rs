@@ -81,7 +81,11 @@ impl Outcome {
 
     /// Statistics over time as CSV, and power where it has the same intervals, if they were sampled.
     fn samples(&self) -> Option<String> {
-        self.report.samples.as_ref().map(|samples| samples.csv(self.report.power.as_ref()))
+        let samples = self.report.samples.as_ref()?;
+        let mut csv = Vec::new();
+        // Memory takes all bytes, and they are text.
+        samples.write_csv(self.report.power.as_ref(), &mut csv).ok()?;
+        String::from_utf8(csv).ok()
     }
 
     /// The timeline as a file of Konata or Perfetto, or as text.

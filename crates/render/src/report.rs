@@ -130,6 +130,7 @@ fn by_launch(report: &Report) -> String {
         ("IPC", Align::Right),
     ]);
     for kernel in &report.kernels {
+        let statistics = kernel.statistics.unpacked();
         table.row(&[
             kernel.launch.to_string(),
             kernel.name.clone(),
@@ -137,9 +138,9 @@ fn by_launch(report: &Report) -> String {
             kernel.block.to_string(),
             registers(kernel),
             number::bytes(kernel.shared_bytes.into()),
-            figure(&kernel.statistics, summary::CYCLES),
-            figure(&kernel.statistics, summary::WARP_INSTRUCTIONS),
-            figure(&kernel.statistics, summary::IPC),
+            figure(&statistics, summary::CYCLES),
+            figure(&statistics, summary::WARP_INSTRUCTIONS),
+            figure(&statistics, summary::IPC),
         ]);
     }
     format!("{}\n{}", styled(HEADING, "Kernels"), table.render())

@@ -76,7 +76,7 @@ fn kernel(launch: u32, register_source: RegisterSource) -> KernelReport {
             limiter: "warps".into(),
         },
         start_cycle: 0,
-        statistics: stats(1),
+        statistics: stats(1).into(),
     }
 }
 

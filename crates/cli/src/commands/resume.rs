@@ -5,10 +5,13 @@
 
 use crate::failure::Failure;
 use crate::{output, version};
+use kit::locks;
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
 use std::ffi::OsString;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Mutex;
 use std::time::Duration;
 
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -90,6 +93,28 @@ impl Options {
         });
         Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
     }
+}
+
+/// Does `run`, which continues from the checkpoint `from`, if it does from any.
+///
+/// The state in a file can be one that no run has, although its checksum is right. The machine's parts check what they
+/// hold where they use it: the first invariant that does not hold is an error of the file then.
+pub fn guarded<T>(from: Option<&Path>, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    static BROKEN: Mutex<String> = Mutex::new(String::new());
+    let Some(from) = from else { return run() };
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|info| *locks::own(&BROKEN) = info.to_string()));
+    let result = panic::catch_unwind(AssertUnwindSafe(run));
+    panic::set_hook(usual);
+    result.unwrap_or_else(|_| {
+        let broken = locks::own(&BROKEN).replace('\n', " ");
+        Err(Failure::bad_input(format!(
+            "`{}` cannot be continued: a run does not have the state in it ({})\n  hint: the file may be damaged; begin \
+             the run again, without --resume",
+            from.display(),
+            broken.trim_start_matches("panicked at ")
+        )))
+    })
 }
 
 /// The file of checkpoints if none is given.
@@ -275,6 +300,17 @@ mod tests {
             assert!(known, "{option} names a file: is it written?");
         }
         assert!(OUTPUTS.iter().all(|output| options.iter().any(|option| option == output)), "{options:?}");
+    }
+
+    #[test]
+    fn a_state_that_no_run_has_is_an_error_of_the_file() {
+        let lines = [7; 3];
+        let broken = guarded(Some(Path::new("a.checkpoint")), || Ok(lines[std::hint::black_box(5)]));
+        let error = broken.unwrap_err().message;
+        for part in ["`a.checkpoint` cannot be continued", "index is 5", "resume.rs:"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(guarded(Some(Path::new("a.checkpoint")), || Ok(3)).ok(), Some(3));
     }
 
     #[test]

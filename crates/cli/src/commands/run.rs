@@ -144,7 +144,7 @@ impl Energy {
     /// Writes power over time to the files asked for.
     fn save(&self, report: &Report) -> Result<(), Failure> {
         if let Some(((_, path), samples)) = self.sample()?.zip(report.samples.as_ref()) {
-            output::save(path, samples.csv(report.power.as_ref()).as_bytes())?;
+            output::save_as(path, |out| samples.write_csv(report.power.as_ref(), out))?;
         }
         let Some(series) = &report.power else { return Ok(()) };
         if let Some(path) = &self.power {
@@ -350,12 +350,14 @@ pub fn run(Command { run: args, checkpoints }: &Command, words: &[OsString], is_
         resume::check_outputs(&lookup::job(&args.workload, &args.input)?, checkpoints, words)?;
     }
     let observed = Observed { profile: args.profile, ..Observed::default() };
-    run_kept(
-        args,
-        observed,
-        &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
-        &|report, failed| text(args, report, failed),
-    )
+    resume::guarded(checkpoints.resume.as_deref(), || {
+        run_kept(
+            args,
+            observed,
+            &|setup| checkpoints.checkpoints((&args.workload, &setup.gpu.name, &setup.core), words),
+            &|report, failed| text(args, report, failed),
+        )
+    })
 }
 
 /// What is observed in a run beside what its options ask for.

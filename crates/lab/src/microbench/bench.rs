@@ -139,7 +139,7 @@ impl Bench {
             stream: 0,
         })?;
         self.device.synchronize()?;
-        Ok(self.device.kernel_reports().last().map(|r| r.statistics.clone()).unwrap_or_default())
+        Ok(self.device.kernel_reports().last().map(|r| r.statistics.unpacked()).unwrap_or_default())
     }
 
     /// The counts of one launch beyond those of another with fewer trips, when caches are warm.

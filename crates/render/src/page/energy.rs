@@ -55,7 +55,7 @@ fn bar<'a>(row: &Row<'_>) -> Option<Bar<'a>> {
     let total = row.stats.get(TOTAL).and_then(Value::number).filter(|total| *total > 0.0)?;
     let watts = row.stats.get(POWER).and_then(Value::number).map_or_else(|| ABSENT.to_owned(), number::real);
     let piece = |(name, colour, components): (&'static str, String, &[Component])| {
-        let joules: f64 = components.iter().map(|&c| of(row.stats, c)).sum();
+        let joules: f64 = components.iter().map(|&c| of(&row.stats, c)).sum();
         Piece {
             name: name.into(),
             colour: colour.into(),
@@ -79,7 +79,7 @@ fn components(rows: &[Row<'_>]) -> String {
     for row in rows {
         let total = row.stats.number(TOTAL);
         for &component in Component::ALL {
-            let used = of(row.stats, component);
+            let used = of(&row.stats, component);
             if used > 0.0 && total > 0.0 {
                 let share = used / total * 100.0;
                 let share = Cell::number(format!("{share:.2} %"), Some(share));

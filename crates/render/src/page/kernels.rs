@@ -3,6 +3,7 @@
 use crate::number;
 use crate::summary;
 use lab::{Report, Stats};
+use std::borrow::Cow;
 
 /// Maximum number of kernels that a page shows: those of most cycles.
 pub const MOST: usize = 40;
@@ -13,7 +14,7 @@ pub struct Row<'a> {
     /// Its name, and the number of its launches if these are several.
     pub label: String,
     /// What was counted.
-    pub stats: &'a Stats,
+    pub stats: Cow<'a, Stats>,
 }
 
 /// The kernels of most cycles, the longest first, and the number of those left out.
@@ -21,14 +22,14 @@ pub fn rows(report: &Report) -> (Vec<Row<'_>>, usize) {
     let mut rows: Vec<Row<'_>> = if report.by_kernel.is_empty() {
         let several = report.kernels.len() > 1;
         let label = |k: &lab::KernelReport| if several { format!("{} #{}", k.name, k.launch) } else { k.name.clone() };
-        report.kernels.iter().map(|k| Row { label: label(k), stats: &k.statistics }).collect()
+        report.kernels.iter().map(|k| Row { label: label(k), stats: Cow::Owned(k.statistics.unpacked()) }).collect()
     } else {
         let label = |k: &lab::KernelTotal| match k.launches {
             0 | 1 => k.name.clone(),
             n => format!("{} ({} launches)", k.name, number::count(n)),
         };
         let ended = report.by_kernel.iter().filter(|k| k.launches > 0);
-        ended.map(|k| Row { label: label(k), stats: &k.statistics }).collect()
+        ended.map(|k| Row { label: label(k), stats: Cow::Borrowed(&k.statistics) }).collect()
     };
     rows.sort_by(|a, b| b.stats.number(summary::CYCLES).total_cmp(&a.stats.number(summary::CYCLES)));
     let left_out = rows.len().saturating_sub(MOST);
@@ -40,7 +41,7 @@ pub fn rows(report: &Report) -> (Vec<Row<'_>>, usize) {
 pub fn rows_with_total(report: &Report) -> (Vec<Row<'_>>, usize) {
     let (mut rows, left_out) = rows(report);
     if rows.len() != 1 {
-        rows.insert(0, Row { label: "Whole run".into(), stats: &report.total });
+        rows.insert(0, Row { label: "Whole run".into(), stats: Cow::Borrowed(&report.total) });
     }
     (rows, left_out)
 }

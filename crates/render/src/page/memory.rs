@@ -166,7 +166,7 @@ fn traffic(rows: &[Row<'_>], gpu: &GpuConfig) -> String {
     for row in rows {
         let cycles = row.stats.number(summary::CYCLES);
         let mut cells = vec![Cell::from(row.label.clone())];
-        for level in levels(row.stats, gpu) {
+        for level in levels(&row.stats, gpu) {
             let rate = if cycles > 0.0 { level.bytes / cycles } else { 0.0 };
             let share = rate / level.peak * 100.0;
             let sign = if level.at_most { "≤ " } else { "" };
@@ -201,7 +201,7 @@ fn caches(rows: &[Row<'_>]) -> String {
             Cell::number(n.map_or_else(|| ABSENT.to_owned(), |n| number::count(n as u64)), n)
         };
         let rate = |(_, name): &(&str, &str)| {
-            Cell::number(percent(row.stats, name), row.stats.get(name).and_then(Value::number))
+            Cell::number(percent(&row.stats, name), row.stats.get(name).and_then(Value::number))
         };
         let cells = std::iter::once(Cell::from(row.label.clone()));
         table.row(cells.chain(COUNTS.iter().map(count)).chain(RATES.iter().map(rate)));

@@ -118,7 +118,7 @@ fn table(gpu: &GpuConfig, shapes: &[Shape<'_>]) -> String {
     for Shape { first, launches } in shapes {
         let need = Resources::of_cta(&gpu.sm, &launch(first));
         let sign = if first.register_source == RegisterSource::Estimated { "~" } else { "" };
-        let achieved = statistic(&first.statistics, summary::OCCUPANCY);
+        let achieved = statistic(&first.statistics.unpacked(), summary::OCCUPANCY);
         table.row([
             first.name.clone().into(),
             number::count(*launches).into(),

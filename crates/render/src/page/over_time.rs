@@ -50,7 +50,7 @@ impl<'a> Columns<'a> {
     /// What a statistic that counts comes to in each; `None` if there is none of this name.
     fn sums(&self, name: &str) -> Option<Vec<f64>> {
         let at = self.series.columns.iter().position(|info| info.name == name)?;
-        let sum = |group: &&[Sample]| group.iter().filter_map(|row| row.values[at].number()).sum();
+        let sum = |group: &&[Sample]| group.iter().filter_map(|row| row.values.at(at).number()).sum();
         Some(self.groups.iter().map(sum).collect())
     }
 
@@ -59,7 +59,7 @@ impl<'a> Columns<'a> {
         let at = self.series.columns.iter().position(|info| info.name == name)?;
         let cycles = |row: &Sample| (row.end_cycle - row.start_cycle) as f64;
         let mean = |group: &&[Sample]| {
-            let weighted: f64 = group.iter().filter_map(|row| Some(row.values[at].number()? * cycles(row))).sum();
+            let weighted: f64 = group.iter().filter_map(|row| Some(row.values.at(at).number()? * cycles(row))).sum();
             weighted / group.iter().map(cycles).sum::<f64>().max(1.0)
         };
         Some(self.groups.iter().map(mean).collect())

@@ -118,7 +118,7 @@ fn table(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64) -> String {
         let real = |x: Option<f64>| Cell::number(x.map_or_else(|| ABSENT.to_owned(), number::real), x);
         let mut cells =
             vec![(i + 1).to_string().into(), row.label.clone().into(), real(Some(rate)), percent(Some(rate / peak))];
-        for level in levels(row.stats, gpu) {
+        for level in levels(&row.stats, gpu) {
             let Against { intensity, share } = against(rate, n, &level, peak);
             cells.extend([real(intensity), percent(share)]);
         }
@@ -185,7 +185,7 @@ impl Axes {
 }
 
 fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> String {
-    let levels_of: Vec<[Level; 3]> = rows.iter().map(|row| levels(row.stats, gpu)).collect();
+    let levels_of: Vec<[Level; 3]> = rows.iter().map(|row| levels(&row.stats, gpu)).collect();
     let of = |row: &Row<'_>| (row.stats.number(summary::IPC), row.stats.number(summary::THREAD_INSTRUCTIONS));
     let points = rows.iter().zip(&levels_of).flat_map(|(row, levels)| {
         let (rate, n) = of(row);
@@ -304,7 +304,7 @@ pub fn finding(run: &Run<'_>) -> Option<String> {
     let row = rows.first()?;
     let (rate, n) = (row.stats.number(summary::IPC), row.stats.number(summary::THREAD_INSTRUCTIONS));
     let peak = issue_peak(run.gpu);
-    let of_levels = levels(row.stats, run.gpu);
+    let of_levels = levels(&row.stats, run.gpu);
     let roofs = of_levels.iter().filter_map(|level| Some((level.name, against(rate, n, level, peak).share?)));
     let (name, share) = std::iter::once(("issue", rate / peak)).chain(roofs).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let verdict = if share > 0.6 { "bound by it" } else { "bound by latency or too few warps rather than by a rate" };

@@ -86,7 +86,7 @@ pub fn section(report: &Report) -> Option<Section> {
         label: row.label.clone(),
         figure: format!("{} cycles", number::count(row.stats.number(summary::CYCLES) as u64)),
         length: 1.0,
-        pieces: pieces(row.stats),
+        pieces: pieces(&row.stats),
     };
     let bars: Vec<Bar<'_>> = rows.iter().map(bar).filter(|bar| !bar.pieces.is_empty()).collect();
     if bars.is_empty() {
@@ -98,9 +98,9 @@ pub fn section(report: &Report) -> Option<Section> {
     );
     let busy = |row: &Row<'_>| Bar {
         label: row.label.clone(),
-        figure: format!("{} SMs active", percent(row.stats)),
+        figure: format!("{} SMs active", percent(&row.stats)),
         length: 1.0,
-        pieces: pieces_of_busy_sms(row.stats),
+        pieces: pieces_of_busy_sms(&row.stats),
     };
     let busy: Vec<Bar<'_>> = rows.iter().map(busy).filter(|bar| !bar.pieces.is_empty()).collect();
     let groups = [("All slots".to_owned(), bars), ("Slots of SMs with warps: without idle".to_owned(), busy)];
@@ -127,7 +127,7 @@ fn table(rows: &[Row<'_>]) -> String {
     for row in rows {
         let all = row.stats.number(slots::ALL);
         let issued = [("issued", row.stats.number(slots::ISSUED))];
-        for (name, n) in issued.into_iter().chain(slots::stalls(row.stats)).filter(|_| all > 0.0) {
+        for (name, n) in issued.into_iter().chain(slots::stalls(&row.stats)).filter(|_| all > 0.0) {
             let share = n / all * 100.0;
             let cells = [Cell::from(row.label.clone()), spaced(name).into()];
             let amounts =

@@ -50,7 +50,7 @@ fn by_kernel(report: &Report) -> String {
     let mut table = Table::new(std::iter::once(("kernel", Align::Name)).chain(headings));
     let (rows, left_out) = kernels::rows(report);
     for row in &rows {
-        table.row(std::iter::once(row.label.clone().into()).chain(figures(row.stats)));
+        table.row(std::iter::once(row.label.clone().into()).chain(figures(&row.stats)));
     }
     let more = if left_out > 0 {
         note(&format!("The {MOST} of most cycles.{}", kernels::left_out(left_out)))
@@ -78,7 +78,7 @@ fn launches(report: &Report) -> String {
             kernel.block.to_string().into(),
             number::count(kernel.start_cycle).into(),
         ];
-        table.row(cells.into_iter().chain(figures(&kernel.statistics)));
+        table.row(cells.into_iter().chain(figures(&kernel.statistics.unpacked())));
     }
     table.render()
 }

@@ -8,7 +8,9 @@ use config::GpuConfig;
 use lab::attribution::InstructionEnergy;
 use lab::listing::TextLine;
 use lab::profile::{InstructionProfile, KernelProfile, Profile};
-use lab::{Interval, KernelReport, KernelTotal, Overview, PowerSeries, Report, Sample, SampleSeries, StatInfo, Value};
+use lab::{
+    Interval, KernelReport, KernelTotal, Overview, PowerSeries, Report, Sample, SampleSeries, StatInfo, Value, Values,
+};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::sync::Arc;
 
@@ -244,7 +246,9 @@ fn the_run_is_drawn_over_time() {
             Value::Count(2048 - n % 2048),
             Value::Count(32 * n),
             Value::Real((n > 3).then_some(50.0)),
-        ],
+        ]
+        .into_iter()
+        .collect(),
     };
     let samples = SampleSeries { columns: columns.to_vec(), rows: (0..5000).map(row).collect() };
     let report = Report { overview: Some(Overview { samples, power: None }), ..sample::report() };
@@ -264,7 +268,7 @@ fn idle_sms_do_not_hide_what_the_others_do() {
     let column = |name: &'static str| Arc::new(StatInfo { name: name.into(), unit: "", description: "".into() });
     let page_with = |idle: u64| {
         let columns = ["slots.all", "slots.issued", "slots.idle"].map(column).to_vec();
-        let values = [2048, 2048 - idle, idle].map(Value::Count).to_vec();
+        let values = [2048, 2048 - idle, idle].map(Value::Count).into_iter().collect::<Values>();
         let row = |n: u64| Sample { start_cycle: n * 512, end_cycle: (n + 1) * 512, values: values.clone() };
         let samples = SampleSeries { columns, rows: (0..5).map(row).collect() };
         page_of(&Report { overview: Some(Overview { samples, power: None }), ..sample::report() })

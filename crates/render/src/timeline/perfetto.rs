@@ -115,7 +115,7 @@ fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
         let Some(at) = column(series, statistic) else { return };
         for row in &series.rows {
             let cycles = (row.end_cycle - row.start_cycle).max(1) as f64;
-            let value = row.values[at].number().unwrap_or(0.0) * factor / cycles;
+            let value = row.values.at(at).number().unwrap_or(0.0) * factor / cycles;
             events.push(&point(GPU, row.start_cycle, (name, PER_CYCLE), value));
         }
         series.rows.last().into_iter().for_each(|row| events.push(&point(GPU, row.end_cycle, (name, PER_CYCLE), 0.0)));
@@ -130,7 +130,7 @@ fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
         }
     }
     if let Some(at) = column(series, summary::OCCUPANCY) {
-        let value = |row: &lab::Sample| row.values[at].number().unwrap_or(0.0);
+        let value = |row: &lab::Sample| row.values.at(at).number().unwrap_or(0.0);
         series.rows.iter().for_each(|row| events.push(&point(GPU, row.start_cycle, ("occupancy", "%"), value(row))));
     }
     let power = report.power.as_ref().or(overview.and_then(|overview| overview.power.as_ref()));
