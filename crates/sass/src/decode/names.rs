@@ -16,15 +16,22 @@ pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
     (0x9a7, 90, 90, "SYNCS.ARRIVE", ASYNC_BARRIER),
     (0x3ba, 90, 90, "UBLKCP", BULK_COPY),
     (0x5b4, 90, 90, "UTMALDG", TENSOR_COPY),
-    (0x844, 90, 90, "STSM", "store of matrices to shared memory"),
+    (0x582, 75, 90, "LDC", "a constant bank given by a uniform register"),
 ];
 
 /// What a value of a field means that decoding refuses; `None` if it is not known.
 pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
     Some(match (op, field, value) {
         ("HMMA", "shape", 3) => "HMMA.SP: multiplication of sparse matrices",
-        ("ATOMG" | "ATOM", "type", 4) => "an atomic access to 128 bits",
-        ("RED" | "REDG" | "ATOMG", "type", 11 | 14) => "an atomic access to a vector of floating-point numbers",
+        ("ATOMG" | "ATOM" | "ATOMS", "type", 4) => "an atomic access to 128 bits",
+        ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 1 | 2 | 5 | 10 | 11 | 13 | 14) => {
+            "an atomic access to a vector of floating-point numbers"
+        }
+        ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 12) => "an atomic access to f32 without flush to zero",
+        ("RED" | "REDG" | "ATOMG" | "ATOM", "operation", 2 | 4 | 10 | 12) => {
+            "a minimum or maximum of floating-point numbers in memory"
+        }
+        ("LD" | "LDG" | "LDS", "zd", 1) => "a load that gives inactive lanes zeros",
         _ => return None,
     })
 }
