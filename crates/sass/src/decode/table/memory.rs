@@ -736,11 +736,21 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[4],
-        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
-        &[P81, DST, at(U64)],
+        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[P81, DST, at(U32)],
         "p = the generic address, uniform register added, is in a space",
     )
     .sm(75, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        SassOp::QSpc,
+        0x1aa,
+        &[4],
+        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
+        &[P81, DST, at(U32)],
+        "p = the generic address, uniform register added, is in a space",
+    )
+    .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
         SassOp::QSpc,
