@@ -72,8 +72,9 @@ fn atomic_word(case: &Case, d: u64) -> Word {
     let word = if reduction { word.d(0).bits(87, 3, op) } else { word.bits(81, 3, PT) };
     match sm {
         80.. => {
-            let word = word.bits(77, 4, 7).bits(64, 6, DESCRIPTOR).bits(91, 1, 1);
-            word.bits(70, 2, if matches!(code, 0x1a2 | 0x1a3) { 3 } else { 2 })
+            let word = word.bits(77, 4, 7).bits(64, 6, DESCRIPTOR).bits(71, 1, 1).bits(91, 1, 1);
+            // Bases of 64 bits.
+            word.bits(if reduction { 90 } else { 70 }, 1, 1)
         }
         _ => word.bits(77, 2, 2).bits(79, 2, 2),
     }
@@ -265,7 +266,8 @@ fn increments_by_the_number_of_lanes() {
         bench.registers.general[2] = std::array::from_fn(|lane| if lane < 20 { 0 } else { 4 });
         bench.registers.predicates[0] = 0x00ff_ffff;
         let clear = [sts(RZ, 8, RZ, 4).0, sts(RZ, 12, RZ, 4).0];
-        let inc = Word::new(0x18c, 7).d(RZ).a(2).bits(64, 6, 6).bits(88, 4, 13).guard(0, false);
+        let inc = Word::new(0x18c, 7).d(RZ).a(2).bits(64, 6, 6).bits(91, 1, 1).guard(0, false);
+        let inc = inc.bits(87, 4, if sm < 90 { 10 } else { 11 });
         means("@P0 ATOMS.POPC.INC.32 RZ, [R2+UR6]", sm, inc);
         let read = [lds(sm, 4, RZ, 8, 4).0, lds(sm, 5, RZ, 12, 4).0];
         let result = bench.run(sm, &[clear[0], clear[1], inc.0, read[0], read[1]]);

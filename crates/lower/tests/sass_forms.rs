@@ -38,20 +38,25 @@ fn modules(name: &str) -> Vec<(String, Loaded)> {
     modules
 }
 
-/// Runs a kernel (out, in) and returns its first words of output.
+/// Runs a kernel (out, in) and returns a word of output for each thread.
 fn words(loaded: &Loaded, kernel: &str, input: &[u32]) -> Result<Vec<u32>, String> {
+    output(loaded, kernel, input, THREADS)
+}
+
+/// Runs a kernel (out, in) and returns the first `count` words of output.
+fn output(loaded: &Loaded, kernel: &str, input: &[u32], count: usize) -> Result<Vec<u32>, String> {
     let kernel = loaded.kernel(kernel).map_err(|e| e.to_string())?;
     let mut state = DeviceState::default();
     state.load(&loaded.module).unwrap();
     let bytes: Vec<u8> = input.iter().flat_map(|w| w.to_le_bytes()).collect();
     let buffer = state.memory.allocate("in", bytes.len() as u64).unwrap();
     state.memory.write(buffer, &bytes).unwrap();
-    let out = state.memory.allocate("out", 4 * THREADS as u64).unwrap();
+    let out = state.memory.allocate("out", 4 * count as u64).unwrap();
     let args = [Arg::Pointer(out), Arg::Pointer(buffer)];
     let block = Dim3::new(THREADS as u32, 1, 1);
     let launch = Launch::new(kernel.clone(), Dim3::new(1, 1, 1), block, 0, &args).map_err(|e| e.to_string())?;
     run(&mut state, &launch).map_err(|fault| fault.to_string())?;
-    let mut found = vec![0; 4 * THREADS];
+    let mut found = vec![0; 4 * count];
     state.memory.read(out, &mut found).unwrap();
     Ok(found.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
 }
@@ -404,6 +409,139 @@ fn atomics_of_floating_point_return_old_values() {
         values.into_iter().fold(0, |sum: u32, value| sum.wrapping_mul(31).wrapping_add(value))
     });
     check(&modules, "float_atomics", &numbers(), &expected);
+}
+
+/// Machine code leaves what PTX leaves, of `count` words.
+fn check_as_ptx(name: &str, kernel: &str, input: &[u32], count: usize) {
+    let modules = modules(name);
+    let (_, ptx) = modules.iter().find(|(label, _)| label.ends_with(".ptx")).unwrap();
+    let expected = output(ptx, kernel, input, count).unwrap();
+    assert!(expected.iter().any(|&word| word != expected[0]), "{name} {kernel}");
+    for (label, loaded) in &modules {
+        let found = output(loaded, kernel, input, count).unwrap_or_else(|e| panic!("{label} {kernel}: {e}"));
+        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_eq!(found, expected, "{label} {kernel}: word {at} is {found:#x}, not {expected:#x}");
+        }
+    }
+}
+
+/// Each operation and type of `atom` and `red` that CUDA 11.8 knows, in global, shared and generic memory: what
+/// memory holds after it (64 words of 64 bits), then the old values.
+#[test]
+fn every_atomic_operation_does_what_ptx_does() {
+    check_as_ptx("atomics", "every_atomic", &numbers(), 153 * 2 * 128);
+    check_as_ptx("atomics90", "every_atomic", &numbers(), 12 * 2 * 128);
+}
+
+/// `STSM`.
+#[test]
+fn matrices_are_stored_as_in_ptx() {
+    check_as_ptx("stmatrix", "matrices", &numbers(), THREADS);
+}
+
+/// `HMMA.884`.
+#[test]
+fn matrices_of_volta_are_multiplied_as_in_ptx() {
+    check_as_ptx("volta", "products", &numbers(), THREADS);
+}
+
+/// `UPLOP3.LUT` of sign bits.
+#[test]
+fn signs_of_uniform_registers() {
+    let input = numbers();
+    let mut expected = 0_u32;
+    for (a, b) in [(24, 24), (25, 24), (25, 25), (24, 25), (23, 24)] {
+        let (a, b) = ((64_u32 << a) as i32, ((64_u32 << b) as i32).wrapping_sub(64));
+        for result in [a.saturating_add(b), a.saturating_sub(b)] {
+            for index in [result as u32 >> 26, result as u32 & 63] {
+                expected = expected.wrapping_mul(31).wrapping_add(input[index as usize]);
+            }
+        }
+    }
+    let modules = modules("signs");
+    check(&modules, "uniform_signs", &input, &each(|_| expected));
+    let uses = |loaded: &Loaded| {
+        let program = &loaded.kernel("uniform_signs").unwrap().program;
+        (0..program.insts().len() as u32).any(|at| program.text(isa::Pc(at)).contains("UPLOP3"))
+    };
+    assert!(modules.iter().any(|(_, loaded)| uses(loaded)));
+}
+
+/// NaNs with a sign and a payload, quiet and signalling, through `neg`, `abs`, `min` and `max` (docs/sass.md).
+#[test]
+fn nans_of_signs_and_extremes() {
+    const NAN: u32 = 0x7fff_ffff;
+    let single = [0x7fc0_1234, 0xffc0_1234, 0x7f80_1234, 0xff80_1234, 0x3f80_0000, 0xbf80_0000, 0x7f80_0000, 1];
+    let double = single.map(|word: u32| match word & 0x7f80_0000 {
+        0x7f80_0000 => u64::from(word & 0x8000_0000) << 32 | 0x7ff << 52 | u64::from(word & 0x7f_ffff) << 29,
+        _ => f64::from(f32::from_bits(word)).to_bits(),
+    });
+    // Each value with each.
+    let pairs = |t: usize| (t % 8, t / 8);
+    let mut input = Vec::new();
+    for t in 0..THREADS {
+        let (a, b) = pairs(t);
+        input.extend([single[a], single[b]]);
+        for x in [double[a], double[b]] {
+            input.extend([x as u32, (x >> 32) as u32]);
+        }
+    }
+    let is_nan = |x: u32| f32::from_bits(x).is_nan();
+    let flushed = |x: u32| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
+    for (label, loaded) in modules("nans") {
+        let found = output(&loaded, "nans", &input, 14 * THREADS).unwrap_or_else(|e| panic!("{label}: {e}"));
+        let ptx = label.ends_with(".ptx");
+        for t in 0..THREADS {
+            let (a, b) = pairs(t);
+            let [a, b, x, y] = [single[a].into(), single[b].into(), double[a], double[b]];
+            let (single_a, single_b) = (a as u32, b as u32);
+            let sum = |value: u32| if is_nan(value) && !ptx { NAN } else { value };
+            let extreme = |least: bool| match (is_nan(single_a), is_nan(single_b)) {
+                (true, true) => NAN,
+                (true, false) => single_b,
+                (false, true) => single_a,
+                _ if (f32::from_bits(single_a) < f32::from_bits(single_b)) == least => single_a,
+                _ => single_b,
+            };
+            let (negative, positive) = (single_a ^ 1 << 31, single_a & !(1 << 31));
+            let words = [
+                sum(negative),
+                sum(flushed(negative)),
+                sum(positive),
+                sum(flushed(positive)),
+                extreme(true),
+                extreme(false),
+            ];
+            let context = || format!("{label}: {single_a:#x} and {single_b:#x}, {x:#x} and {y:#x}");
+            let own = &found[14 * t..14 * t + 14];
+            assert_eq!(
+                own[..6].iter().map(|w| format!("{w:#x}")).collect::<Vec<_>>(),
+                words.map(|w| format!("{w:#x}")),
+                "{}",
+                context()
+            );
+            let is_nan = |x: u64| f64::from_bits(x).is_nan();
+            const NAN_64: u64 = 0xfff8 << 48;
+            let sum = |value: u64| if is_nan(value) && !ptx { NAN_64 } else { value };
+            let extreme = |least: bool| match (is_nan(x), is_nan(y)) {
+                // The second operand, made quiet.
+                (true, true) if !ptx => y | 1 << 51,
+                (true, true) => NAN_64,
+                (true, false) => y,
+                (false, true) => x,
+                _ if (f64::from_bits(x) < f64::from_bits(y)) == least => x,
+                _ => y,
+            };
+            let expected = [sum(x ^ 1 << 63), sum(x & !(1 << 63)), extreme(true), extreme(false)];
+            let found: Vec<u64> = own[6..].chunks(2).map(|w| u64::from(w[1]) << 32 | u64::from(w[0])).collect();
+            assert_eq!(
+                found.iter().map(|w| format!("{w:#x}")).collect::<Vec<_>>(),
+                expected.map(|w| format!("{w:#x}")),
+                "{}",
+                context()
+            );
+        }
+    }
 }
 
 /// `DMMA` in its shapes of sm_90, `BMMA` of 128 bits.

@@ -104,7 +104,7 @@ pub fn ldg(sm: u8, d: u64, a: u64, offset: i64, size: usize) -> Word {
     if sm < 80 {
         word.bits(77, 2, 3).bits(79, 2, 1)
     } else {
-        word.bits(32, 6, DESCRIPTOR).bits(76, 1, 1).bits(91, 1, 1)
+        word.bits(32, 6, DESCRIPTOR).bits(76, 1, 1).bits(90, 2, 3)
     }
 }
 
@@ -114,7 +114,7 @@ pub fn stg(sm: u8, a: u64, offset: i64, data: u64, size: usize) -> Word {
     if sm < 80 {
         word.bits(77, 2, 3).bits(79, 2, 1)
     } else {
-        word.bits(64, 6, DESCRIPTOR).bits(76, 1, 1).bits(91, 1, 1)
+        word.bits(64, 6, DESCRIPTOR).bits(76, 1, 1).bits(90, 2, 3)
     }
 }
 
@@ -359,8 +359,8 @@ fn local_and_generic_memory() {
         st = st.bits(73, 3, 4).bits(84, 3, 1);
         let mut ld = Word::new(0x180, 4).d(13).a(4).bits(72, 1, 1).bits(73, 3, 4).pq(PT, 1);
         if has_descriptor {
-            st = st.bits(64, 6, DESCRIPTOR).bits(76, 1, 1).bits(91, 1, 1);
-            ld = ld.bits(32, 6, DESCRIPTOR).bits(76, 1, 1).bits(91, 1, 1);
+            st = st.bits(64, 6, DESCRIPTOR).bits(76, 1, 1).bits(90, 2, 3);
+            ld = ld.bits(32, 6, DESCRIPTOR).bits(76, 1, 1).bits(90, 2, 3);
             means("ST.E [R4.64], R12", sm, st);
             means("LD.E R13, [R4.64]", sm, ld);
         } else {

@@ -1,9 +1,9 @@
 //! Matrix multiplication by a warp, and moves of fragments.
 //!
-//! From sm_75 on the registers of `HMMA`, `IMMA`, `BMMA`, `DMMA` and `QMMA` are those of PTX's `mma` of the same
-//! shape, and `LDSM` and `MOVM` are `ldmatrix` and `movmatrix`: compilers translate them one to one.
+//! From sm_75 on the registers of other `HMMA`, `IMMA`, `BMMA`, `DMMA` and `QMMA` are those of PTX's `mma` of the same
+//! shape, and `LDSM`, `STSM` and `MOVM` are `ldmatrix`, `stmatrix` and `movmatrix`: compilers translate them one to one.
 //!
-//! `HMMA.884` of sm_70 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
+//! `HMMA.884` of sm_70 and sm_75 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
 //! single-precision accumulator, two with a half-precision one. Its factors are those of the whole
 //! multiplication; its accumulator is the pair of registers that the step computes. The steps divide the
 //! accumulator in the order of its registers (Raihan, Goli, Aamodt, "Modeling Deep Learning Accelerator
@@ -46,6 +46,13 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
             let d = b.destination(d, count)?;
             let trans = inst.modifier("layout") == Some(1);
             MatrixOp::LoadTiles { space: Space::Shared, address, d: in_turn(d, count.into()), trans }
+        }
+        (SassOp::StSm, &[SassOperand::Memory(place), x]) => {
+            let count = 1 << inst.modifier("count").unwrap_or(0);
+            let address = address(b, inst, Space::Shared, place)?;
+            let s = in_turn(b.columns(x, count)?, count.into());
+            let trans = inst.modifier("layout") == Some(1);
+            MatrixOp::StoreTiles { space: Space::Shared, address, s, trans }
         }
         (SassOp::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
         _ => return Ok(false),

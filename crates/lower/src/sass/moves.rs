@@ -33,7 +33,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         }
         SassOp::Lop3 | SassOp::ULop3 => logic(b, inst)?,
         SassOp::PLop3 | SassOp::UPLop3 => predicate_logic(b, inst)?,
-        SassOp::PLop3Sign => sign_logic(b, inst)?,
+        SassOp::PLop3Sign | SassOp::UPLop3Sign => sign_logic(b, inst)?,
         SassOp::Prmt | SassOp::UPrmt => permute(b, inst)?,
         SassOp::P2R => predicates_to_register(b, inst)?,
         SassOp::R2P => register_to_predicates(b, inst)?,
@@ -109,7 +109,7 @@ fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `PLOP3` of sign bits.
+/// `PLOP3` and `UPLOP3` of sign bits.
 fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let none = b.constant(0);

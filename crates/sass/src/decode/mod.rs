@@ -400,7 +400,6 @@ impl SassInst {
         // Scales exist since Turing.
         let scale = address.scale.filter(|_| self.sm >= 75).map_or(0, |field| field.get(self.word));
         let suffix = match address.width {
-            Width::Always64 => ".64",
             Width::Descriptor(bit) => {
                 if uniform.is_none() || self.bit(bit) {
                     ".64"

@@ -226,8 +226,6 @@ pub enum Width {
     Plain,
     /// `.64` or `.U32` by the bit, if there is a uniform register.
     Bit(u8),
-    /// Always `.64`.
-    Always64,
     /// `.64`, or `.U32` by the bit if a uniform register is added.
     Descriptor(u8),
 }

@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
         "call a + target",
     )
     .sm(90, 90),
-    row(SassOp::Lepc, 0x14e, &[1], &[], &[DST], "d = address of the instruction").sm(70, 89),
+    row(SassOp::Lepc, 0x14e, &[1], &[], &[DST], "d = address of the instruction"),
     row(SassOp::Lepc, 0x14e, &[4], &[], &[DST, slot(What::Target(DISTANCE_LEPC))], "d = address of the target")
         .sm(90, 90),
     call_absolute(&[4], &[P87_OPTIONAL, slot(What::TargetAbsolute(DISTANCE))]).sm(70, 89),

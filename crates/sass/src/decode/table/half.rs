@@ -287,7 +287,7 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, A_SIGNED, B_SIGNED, c(Style::Bits)],
         "a quarter of an 8x8x4 matrix multiplication by quad pairs",
     )
-    .sm(70, 70),
+    .sm(70, 75),
     row(
         SassOp::HMma,
         0x3c,

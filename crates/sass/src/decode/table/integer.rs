@@ -18,9 +18,9 @@ const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
 
 /// Registers of which only the sign is used.
 const ANY: Field = bits(9, 0);
-const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122));
-const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));
-const SIGN_C: Slot = slot(What::Shaped(64, Bits, ANY, &[".SIGN"], 124));
+pub(super) const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122));
+pub(super) const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));
+pub(super) const SIGN_C: Slot = slot(What::Shaped(64, Bits, ANY, &[".SIGN"], 124));
 
 const ISETP_MODS: &[Mod] = &[
     modifier("compare", bits(76, 3), COMPARE_INT),

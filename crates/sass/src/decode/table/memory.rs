@@ -2,7 +2,7 @@
 
 use super::parts::*;
 use crate::decode::op::SassOp;
-use crate::decode::row::{Address, Width, row};
+use crate::decode::row::{Address, Width, row, split};
 
 const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
 pub(super) const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
@@ -15,10 +15,55 @@ pub(super) const EVICT: Mod =
 /// Volta and Turing: order and scope in separate fields.
 const ORDER: Mod = modifier("order", bits(79, 2), &[".CONSTANT", "", ".STRONG", ".MMIO"]);
 pub(super) const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
-const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, RESERVED, ".STRONG", RESERVED]);
+const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", RESERVED]);
 pub(super) const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
 pub(super) const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
-/// Since Ampere: order and scope in one field.
+/// Since Ampere: order and scope in one field. Only loads can be constant.
+pub(super) const ORDER_80: Mod = modifier(
+    "order",
+    bits(77, 4),
+    &[
+        "",
+        ".CONSTANT.PRIVATE",
+        ".CONSTANT.CTA",
+        ".CONSTANT.CTA.PRIVATE",
+        ".CONSTANT",
+        ".STRONG.SM",
+        ".STRONG.GPU.PRIVATE",
+        ".STRONG.GPU",
+        ".MMIO.GPU",
+        ".CONSTANT.SM",
+        ".STRONG.SYS",
+        ".CONSTANT.SM.PRIVATE",
+        ".MMIO.SYS",
+        ".CONSTANT.VC",
+        ".CONSTANT.VC.PRIVATE",
+        ".CONSTANT.GPU",
+    ],
+);
+/// Asynchronous copies have names of their own.
+const ORDER_COPY: Mod = modifier(
+    "order",
+    bits(77, 4),
+    &[
+        "",
+        ".CONSTANT.PRIVATE",
+        ".CONSTANT.CTA",
+        ".CONSTANT.CTA.PRIVATE",
+        ".CONSTANT",
+        ".MMIO.CTA",
+        ".GPU.PRIVATE",
+        ".MMIO.CTA.PRIVATE",
+        ".MMIO.SM",
+        ".CONSTANT.SM",
+        ".MMIO.VC",
+        ".CONSTANT.SM.PRIVATE",
+        ".MMIO.GPU",
+        ".CONSTANT.VC",
+        ".CONSTANT.VC.PRIVATE",
+        ".CONSTANT.GPU",
+    ],
+);
 pub(super) const ORDER_STORE_80: Mod = modifier(
     "order",
     bits(77, 4),
@@ -27,37 +72,15 @@ pub(super) const ORDER_STORE_80: Mod = modifier(
         RESERVED,
         RESERVED,
         RESERVED,
-        RESERVED,
+        ".STRONG.SM.PRIVATE",
         ".STRONG.SM",
-        RESERVED,
+        ".STRONG.GPU.PRIVATE",
         ".STRONG.GPU",
         ".MMIO.GPU",
         RESERVED,
         ".STRONG.SYS",
         RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-    ],
-);
-pub(super) const ORDER_80: Mod = modifier(
-    "order",
-    bits(77, 4),
-    &[
-        "",
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        ".CONSTANT",
-        ".STRONG.SM",
-        RESERVED,
-        ".STRONG.GPU",
-        ".MMIO.GPU",
-        RESERVED,
-        ".STRONG.SYS",
-        RESERVED,
-        RESERVED,
+        ".MMIO.SYS",
         RESERVED,
         RESERVED,
         RESERVED,
@@ -95,17 +118,14 @@ const FLOAT_90: Mod = modifier(
 );
 /// Predicate of a load's second kind of access; omitted if it is PT.
 const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
-const ATOMIC: &[&str] = &[
-    ".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".SAFEADD", RESERVED, RESERVED, RESERVED,
-    RESERVED, RESERVED, RESERVED,
-];
-const ATOMIC_OP: Mod = modifier("operation", bits(87, 4), ATOMIC);
+const ATOMIC: &[&str] = &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".SAFEADD"];
+const ATOMIC_OP: Mod = modifier("operation", bits(87, 4), ATOMIC.split_at(9).0);
+const ATOMG_OP: Mod = modifier("operation", bits(87, 4), ATOMIC);
 const REDUCTION_OP: Mod =
     modifier("operation", bits(87, 3), &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"]);
 const ATOMIC_TYPE: Mod =
     modifier("type", bits(73, 3), &["", ".S32", ".64", ".F32.FTZ.RN", ".F16x2.RN", ".S64", ".F64.RN", RESERVED]);
-const CAS_TYPE: Mod =
-    modifier("type", bits(73, 3), &["", ".S32", ".64", RESERVED, RESERVED, ".S64", RESERVED, RESERVED]);
+const CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
 /// Ampere's fields are wider.
 const ATOMIC_TYPE_80: Mod = Mod { field: bits(73, 4), ..ATOMIC_TYPE };
 const CAS_TYPE_80: Mod = Mod { field: bits(73, 4), ..CAS_TYPE };
@@ -118,6 +138,20 @@ const TYPE_90: Mod = modifier(
     ],
 );
 
+/// Since Turing, a base of 64 bits (`wide`) with a uniform register: only in addresses of 64 bits.
+const fn base_width(wide: u8) -> Mod {
+    modifier("base width", split(72, 1, wide, 1), &["", "", RESERVED, ""]).show(on(91))
+}
+const BASE_WIDTH: Mod = base_width(90);
+const BASE_WIDTH_ATOMIC: Mod = base_width(70);
+/// A descriptor goes with a base of 64 bits.
+const fn descriptor(bit: u8, wide: u8) -> Mod {
+    modifier("descriptor", split(bit, 1, wide, 1), &["", RESERVED, "", ""]).show(on(91))
+}
+const DESCRIPTOR: Mod = descriptor(76, 90);
+const DESCRIPTOR_ATOMIC: Mod = descriptor(71, 70);
+const DESCRIPTOR_REDUCTION: Mod = descriptor(71, 90);
+
 const OFFSET: Field = bits(40, 24);
 const SCALE: Field = bits(78, 2);
 
@@ -128,21 +162,29 @@ const PLAIN: Address =
 /// Volta and Turing: generic addresses have offsets of 32 bits.
 const GENERIC: Address = Address { offset: bits(32, 32), ..PLAIN };
 const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90), ..PLAIN };
-const U64_ATOMIC: Address = Address { width: Width::Always64, ..U64 };
+/// Atomics have the bit of the width elsewhere.
+const U64_ATOMIC: Address = Address { width: Width::Bit(70), ..U64 };
 const U64: Address = Address { uniform: 64, ..U32 };
 /// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text omits.
 const D32: Address = Address { has_uniform: off(76), width: Width::Descriptor(90), ..PLAIN };
 const D64: Address = Address { uniform: 64, ..D32 };
-const D64_ATOMIC: Address = Address { has_uniform: off(71), width: Width::Always64, ..D64 };
+const D64_ATOMIC: Address = Address { has_uniform: off(71), width: Width::Descriptor(70), ..D64 };
+const D64_REDUCTION: Address = Address { has_uniform: off(71), ..D64 };
 /// `[R2.X4+UR4+0x10]`: shared memory.
 const S32: Address = Address { has_uniform: on(91), scale: Some(SCALE), ..PLAIN };
 const S64: Address = Address { uniform: 64, ..S32 };
 /// The same without a scale.
 const LDSM: Address = Address { scale: None, ..S32 };
+const STSM: Address = Address { uniform: 64, ..LDSM };
+/// Local memory: since Ampere, with bit 76 set the uniform register is a descriptor.
+const L32: Address = Address { has_uniform: Show::When(split(76, 1, 91, 1), 2), ..LDSM };
 
 const fn at(address: Address) -> Slot {
     slot(What::Address(address))
 }
+
+const MATRICES: Mod = modifier("layout", bits(78, 2), &[".16.M88", ".16.MT88", RESERVED, RESERVED]);
+const MATRIX_COUNT: Mod = modifier("count", bits(72, 2), &["", ".2", ".4", RESERVED]);
 
 const DATA: Slot = slot(What::Reg(32));
 const DATA_64: Slot = slot(What::Reg(64));
@@ -158,7 +200,8 @@ pub(super) const ROWS: &[Row] = &[
         &[PDST, DST, at(PLAIN)],
         "d = global memory",
     )
-    .sm(70, 70),
+    .sm(70, 70)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::LdG,
         0x181,
@@ -167,12 +210,13 @@ pub(super) const ROWS: &[Row] = &[
         &[PDST, DST, at(PLAIN), P64],
         "d = global memory",
     )
-    .sm(75, 75),
+    .sm(75, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::LdG,
         0x181,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[BASE_WIDTH, WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[PDST, DST, at(U32), P64],
         "d = global memory, uniform register added",
     )
@@ -182,7 +226,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::LdG,
         0x181,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
+        &[BASE_WIDTH, DESCRIPTOR, WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
         &[PDST, DST, at(D32), P64],
         "d = global memory, through a descriptor",
     )
@@ -196,12 +240,13 @@ pub(super) const ROWS: &[Row] = &[
         &[at(PLAIN), DATA],
         "global memory = b",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::StG,
         0x186,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
+        &[BASE_WIDTH, WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(U64), DATA],
         "global memory = b, uniform register added",
     )
@@ -211,7 +256,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::StG,
         0x186,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
+        &[BASE_WIDTH, DESCRIPTOR, WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
         &[at(D64), DATA],
         "global memory = b, through a descriptor",
     )
@@ -234,19 +279,37 @@ pub(super) const ROWS: &[Row] = &[
         &[SIZE],
         &[at(Address { has_uniform: Show::Never, ..S64 }), DATA],
         "shared memory = b",
-    ),
-    row(SassOp::StS, 0x188, &[4], &[SIZE], &[at(S64), DATA], "shared memory = b, uniform register added").sm(75, 90),
-    row(SassOp::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(LDSM)], "d = local memory"),
-    row(SassOp::StL, 0x187, &[1], &[EVICT, SIZE], &[at(PLAIN), DATA], "local memory = b"),
+    )
+    .fixed(UNIFORM_OFF),
+    row(SassOp::StS, 0x188, &[4], &[SIZE], &[at(S64), DATA], "shared memory = b, uniform register added")
+        .sm(75, 90)
+        .fixed(UNIFORM_ON),
+    row(SassOp::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(LDSM)], "d = local memory").sm(70, 75),
+    row(SassOp::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(L32)], "d = local memory").sm(80, 90),
+    row(SassOp::StL, 0x187, &[1], &[EVICT, SIZE], &[at(PLAIN), DATA], "local memory = b").fixed(UNIFORM_OFF),
+    row(SassOp::StL, 0x187, &[4], &[EVICT, SIZE], &[at(STSM), DATA], "local memory = b, uniform register added")
+        .sm(75, 75)
+        .fixed(UNIFORM_ON),
     row(
         SassOp::StL,
         0x187,
         &[4],
         &[EVICT, SIZE],
-        &[at(Address { uniform: 64, ..LDSM }), DATA],
+        &[at(Address { uniform: 64, ..L32 }), DATA],
         "local memory = b, uniform register added",
     )
-    .sm(75, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        SassOp::Ld,
+        0x180,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[P_ZD, DST, at(GENERIC)],
+        "d = generic memory",
+    )
+    .sm(70, 70)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::Ld,
         0x180,
@@ -255,13 +318,13 @@ pub(super) const ROWS: &[Row] = &[
         &[P_ZD, DST, at(GENERIC), P64],
         "d = generic memory",
     )
-    .sm(70, 75)
+    .sm(75, 75)
     .fixed(UNIFORM_OFF),
     row(
         SassOp::Ld,
         0x180,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
+        &[BASE_WIDTH, DESCRIPTOR, WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
         &[P_ZD, DST, at(D32), P64],
         "d = generic memory, through a descriptor",
     )
@@ -275,12 +338,13 @@ pub(super) const ROWS: &[Row] = &[
         &[at(GENERIC), DATA_64],
         "generic memory = b",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::St,
         0x185,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
+        &[BASE_WIDTH, DESCRIPTOR, WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
         &[at(D64), DATA],
         "generic memory = b, through a descriptor",
     )
@@ -304,23 +368,25 @@ pub(super) const ROWS: &[Row] = &[
         &[at(GENERIC), DATA_64],
         "generic memory = b",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_OFF),
     row(SassOp::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
         .fixed(UNIFORM_OFF),
     row(
         SassOp::AtomG,
         0x1a8,
         &[1],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
         &[P81, DST, at(PLAIN), DATA],
         "d = global memory; memory = memory op b",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::AtomG,
         0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[BASE_WIDTH_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
         &[P81, DST, at(U64_ATOMIC), DATA],
         "ATOMG, uniform register added",
     )
@@ -330,7 +396,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::AtomG,
         0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG through a descriptor",
     )
@@ -339,13 +405,33 @@ pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::AtomG,
         0x1a8,
+        &[1],
+        &[WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOMG without a descriptor",
+    )
+    .sm(80, 89)
+    .fixed(UNIFORM_OFF),
+    row(
+        SassOp::AtomG,
+        0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, TYPE_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG through a descriptor",
     )
     .sm(90, 90)
     .fixed(UNIFORM_ON),
+    row(
+        SassOp::AtomG,
+        0x1a8,
+        &[1],
+        &[WIDE_ADDRESS, ATOMG_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOMG without a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::AtomGCas,
         0x1a9,
@@ -354,7 +440,8 @@ pub(super) const ROWS: &[Row] = &[
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "d = global memory; memory = memory == b ? c : memory",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::AtomGCas,
         0x1a9,
@@ -363,7 +450,8 @@ pub(super) const ROWS: &[Row] = &[
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "d = global memory; memory = memory == b ? c : memory",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::Atom,
         0x18a,
@@ -372,12 +460,13 @@ pub(super) const ROWS: &[Row] = &[
         &[P81, DST, at(PLAIN), DATA],
         "d = generic memory; memory = memory op b",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::Atom,
         0x18a,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[BASE_WIDTH_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
         &[P81, DST, at(U64_ATOMIC), DATA],
         "ATOM, uniform register added",
     )
@@ -387,7 +476,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Atom,
         0x18a,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",
     )
@@ -396,22 +485,43 @@ pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::Atom,
         0x18a,
+        &[1],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOM without a descriptor",
+    )
+    .sm(80, 89)
+    .fixed(UNIFORM_OFF),
+    row(
+        SassOp::Atom,
+        0x18a,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",
     )
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
+        SassOp::Atom,
+        0x18a,
+        &[1],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOM without a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_OFF),
+    row(
         SassOp::AtomCas,
         0x18b,
         &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "compare and swap in generic memory",
     )
-    .sm(70, 75),
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::AtomCas,
         0x18b,
@@ -420,7 +530,8 @@ pub(super) const ROWS: &[Row] = &[
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "compare and swap in generic memory",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::Red,
         0x18e,
@@ -435,7 +546,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[BASE_WIDTH, WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
         &[at(U64), DATA],
         "RED, uniform register added",
     )
@@ -445,8 +556,8 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[at(D64_ATOMIC), DATA],
+        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
+        &[at(D64_REDUCTION), DATA],
         "RED through a descriptor",
     )
     .sm(80, 89)
@@ -455,8 +566,8 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::RedG,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[at(D64_ATOMIC), DATA],
+        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[at(D64_REDUCTION), DATA],
         "RED through a descriptor",
     )
     .sm(90, 90)
@@ -468,9 +579,11 @@ pub(super) const ROWS: &[Row] = &[
         &[ATOMIC_OP, ATOMS_TYPE],
         &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA],
         "d = shared memory; memory = memory op b",
-    ),
+    )
+    .fixed(UNIFORM_OFF),
     row(SassOp::AtomS, 0x18c, &[4], &[ATOMIC_OP, ATOMS_TYPE], &[DST, at(S64), DATA], "ATOMS, uniform register added")
-        .sm(75, 90),
+        .sm(75, 90)
+        .fixed(UNIFORM_ON),
     row(
         SassOp::AtomSPopcInc,
         0x18c,
@@ -479,8 +592,18 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
         "shared memory += number of active lanes at the address",
     )
-    .sm(80, 90)
-    .fixed(&[(bits(88, 3), 5)]),
+    .sm(80, 89)
+    .fixed(&[(bits(87, 4), 10)]),
+    row(
+        SassOp::AtomSPopcInc,
+        0x18c,
+        &[7],
+        &[modifier("type", bits(73, 3), &[".32"])],
+        &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
+        "shared memory += number of active lanes at the address",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(87, 4), 11)]),
     row(
         SassOp::AtomSCas,
         0x18d,
@@ -488,7 +611,8 @@ pub(super) const ROWS: &[Row] = &[
         &[ATOMS_CAS, ATOMS_CAS_TYPE],
         &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA, DATA_64],
         "compare and swap in shared memory",
-    ),
+    )
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::LdG,
         0x181,
@@ -497,7 +621,8 @@ pub(super) const ROWS: &[Row] = &[
         &[PDST, DST, at(PLAIN), P64],
         "d = global memory",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::StG,
         0x186,
@@ -506,7 +631,8 @@ pub(super) const ROWS: &[Row] = &[
         &[at(PLAIN), DATA],
         "global memory = b",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(UNIFORM_OFF),
     row(
         SassOp::Red,
         0x18e,
@@ -531,8 +657,8 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::RedG,
         0x1a6,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_REDUCTION, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
-        &[at(D64_ATOMIC), DATA],
+        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, FLOAT_REDUCTION, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[at(D64_REDUCTION), DATA],
         "RED of floating-point numbers",
     )
     .sm(90, 90)
@@ -541,27 +667,47 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::AtomG,
         0x1a3,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_RESULT],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG of floating-point numbers",
     )
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
+        SassOp::AtomG,
+        0x1a3,
+        &[1],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOMG of floating-point numbers, without a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_OFF),
+    row(
         SassOp::Atom,
         0x1a2,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_RESULT],
+        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM of floating-point numbers",
     )
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
+        SassOp::Atom,
+        0x1a2,
+        &[1],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[P81, DST, at(PLAIN), DATA],
+        "ATOM of floating-point numbers, without a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_OFF),
+    row(
         SassOp::St,
         0x185,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
+        &[BASE_WIDTH, WIDE_ADDRESS, EVICT, SIZE_70, ORDER_STORE, SCOPE, PRIVATE],
         &[at(U64), DATA],
         "generic memory = b, uniform register added",
     )
@@ -571,7 +717,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Ld,
         0x180,
         &[4],
-        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[BASE_WIDTH, WIDE_ADDRESS, EVICT, PREFETCH, SIZE_70, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[P_ZD, DST, at(U32), P64],
         "d = generic memory, uniform register added",
     )
@@ -590,11 +736,21 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[4],
-        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
-        &[P81, DST, at(U64)],
+        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[P81, DST, at(U32)],
         "p = the generic address, uniform register added, is in a space",
     )
     .sm(75, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        SassOp::QSpc,
+        0x1aa,
+        &[4],
+        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
+        &[P81, DST, at(U32)],
+        "p = the generic address, uniform register added, is in a space",
+    )
+    .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
         SassOp::QSpc,
@@ -616,8 +772,11 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(&[(bits(72, 4), 10)]),
     row(SassOp::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
-        .sm(80, 90)
+        .sm(80, 89)
         .fixed(&[(bits(72, 4), 4), (bits(87, 4), 9)]),
+    row(SassOp::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
+        .sm(90, 90)
+        .fixed(&[(bits(72, 4), 4), (bits(87, 4), 10)]),
     row(
         SassOp::LdGSts,
         0x1ae,
@@ -628,31 +787,23 @@ pub(super) const ROWS: &[Row] = &[
             EVICT,
             modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
             modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
-            ORDER_80,
-            flag("mmio", 80, &["", RESERVED]).show(Show::When(bits(77, 4), 8)),
             flag("zero fill", 82, &["", ".ZFILL"]),
+            ORDER_COPY,
+            descriptor(76, 70),
         ],
         &[
             at(Address { base: 16, offset: bits(44, 20), ..PLAIN }),
-            at(Address { offset: bits(32, 12), width: Width::Always64, ..D64 }),
+            at(Address { offset: bits(32, 12), width: Width::Descriptor(70), ..D64 }),
             P87_OPTIONAL,
         ],
         "shared memory = global memory, without waiting",
     )
     .sm(80, 90)
     .fixed(UNIFORM_ON),
-    row(
-        SassOp::LdSm,
-        0x3b,
-        &[4],
-        &[
-            modifier("layout", bits(78, 2), &[".16.M88", ".16.MT88", RESERVED, RESERVED]),
-            modifier("count", bits(72, 2), &["", ".2", ".4", RESERVED]),
-        ],
-        &[DST, at(LDSM)],
-        "d = 8x8 matrices from shared memory",
-    )
-    .sm(75, 90),
+    row(SassOp::StSm, 0x44, &[4], &[MATRICES, MATRIX_COUNT], &[at(STSM), DATA], "8x8 matrices in shared memory = b")
+        .sm(90, 90),
+    row(SassOp::LdSm, 0x3b, &[4], &[MATRICES, MATRIX_COUNT], &[DST, at(LDSM)], "d = 8x8 matrices from shared memory")
+        .sm(75, 90),
 ];
 
 /// Generic compare-and-swap may return a flag instead of the old value.
@@ -668,6 +819,3 @@ const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]
 const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
 /// Those of `RED` have bit 90 set.
 const FLOAT_REDUCTION: Mod = modifier("operation", bits(87, 3), &[".ADD"]);
-/// They are known only with a descriptor, which those with a result say in two bits.
-const DESCRIPTOR_ONLY: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, "", RESERVED]);
-const DESCRIPTOR_RESULT: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, RESERVED, ""]);

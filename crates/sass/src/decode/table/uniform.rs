@@ -1,5 +1,6 @@
 //! The uniform datapath of Turing and later: one value for the warp.
 
+use super::integer::{SIGN_A, SIGN_B, SIGN_C};
 use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
@@ -183,6 +184,16 @@ pub(super) const ROWS: &[Row] = &[
         "p, q = functions of three predicates given by their truth tables",
     )
     .uniform(),
+    row(
+        SassOp::UPLop3Sign,
+        0x9f,
+        &[1],
+        &[],
+        &[UP81, UP84, SIGN_A, SIGN_B, SIGN_C, imm(72, 8), imm(16, 8)],
+        "p, q = functions of three sign bits given by their truth tables",
+    )
+    .uniform()
+    .fixed(FIXED),
     row(
         SassOp::ULdC,
         0xb9,
