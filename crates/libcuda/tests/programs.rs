@@ -289,13 +289,17 @@ fn end(place: &Place, program: &Path, args: &[&str]) -> (ExitStatus, String) {
 }
 
 /// Ways of ending, with exit status or signal, and whether there is a report if another thread waits for a kernel.
-const ENDS: [(&str, Result<i32, i32>, bool); 13] = [
+const ENDS: [(&str, Result<i32, i32>, bool); 17] = [
     ("exit", Ok(11), true),
     ("_exit", Ok(12), false),
     ("quick_exit", Ok(13), false),
     ("return", Ok(14), true),
     ("cancel", Ok(15), true),
     ("fork", Ok(16), true),
+    ("vfork", Ok(17), true),
+    ("clone", Ok(18), true),
+    ("posix_spawn", Ok(19), true),
+    ("exec", Ok(20), false),
     ("handler", Ok(21), true),
     ("stream", Ok(22), true),
     ("abort", Err(libc::SIGABRT), false),

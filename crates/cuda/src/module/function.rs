@@ -33,7 +33,7 @@ impl Driver {
         Ok(match attribute {
             0 => kernel.max_threads.unwrap_or(1024) as i32,
             1 => kernel.static_shared as i32,
-            2 => 0,
+            2 => i32::try_from(function.constant_bytes).unwrap_or(i32::MAX),
             3 => kernel.local_bytes as i32,
             4 => kernel.registers.per_thread as i32,
             5 | 6 => sm,

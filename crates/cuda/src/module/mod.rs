@@ -12,6 +12,7 @@ pub use objects::{Function, Linker, Log, Logs, Module, OldLaunch, USUAL_SHARED_B
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::{PAGE_BYTES, read_text};
+use exec::LoadedModule;
 use kit::{files, text::excerpt};
 use linker::linked_contents;
 use sass::fatbin::{self, Kind};
@@ -246,6 +247,7 @@ impl Driver {
         let device = module.device;
         let loaded = self.prepared(handle, Some(name))?;
         let kernel = loaded.module.kernels.iter().find(|kernel| kernel.name() == name).cloned();
+        let constant_bytes = constant_bytes(&loaded.module);
         let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
         let Some(kernel) = kernel else {
             let Some(why) = refused else { return Err(Error::NOT_FOUND) };
@@ -253,7 +255,7 @@ impl Driver {
             self.notes.refused(format!("kernel `{name}` cannot run: {why}"));
             return Err(Error::NOT_SUPPORTED);
         };
-        let function = self.functions.add(Function::new(handle, device, kernel));
+        let function = self.functions.add(Function { constant_bytes, ..Function::new(handle, device, kernel) });
         self.modules.get_mut(handle)?.functions.insert(name.to_owned(), function);
         Ok(function)
     }
@@ -284,6 +286,13 @@ impl Driver {
         let variable = self.loaded_of(handle)?.module.variable(name).filter(|v| v.managed).ok_or(Error::NOT_FOUND)?;
         Ok((variable.address, variable.bytes))
     }
+}
+
+/// Size of the constant memory that the program has declared in a module.
+fn constant_bytes(module: &LoadedModule) -> u64 {
+    let handles: Vec<u64> = module.references.iter().map(|reference| reference.address).collect();
+    let declared = module.variables.iter().filter(|v| v.constant && !handles.contains(&v.address));
+    declared.map(|v| v.bytes).sum()
 }
 
 /// Whether an image has code for a GPU; a damaged one counts as one that has.

@@ -27,6 +27,8 @@ pub struct Function {
     pub module: u64,
     pub device: usize,
     pub kernel: Arc<Kernel>,
+    /// Size of the constant variables of its module.
+    pub constant_bytes: u64,
     /// Dynamic shared memory that a launch may have at most.
     pub max_dynamic_shared: u32,
     /// Attributes that the program has set, by number.
@@ -54,7 +56,16 @@ impl Function {
     pub fn new(module: u64, device: usize, kernel: Arc<Kernel>) -> Self {
         let max_dynamic_shared = USUAL_SHARED_BYTES.saturating_sub(kernel.static_shared);
         let c_name = CString::new(kernel.name()).unwrap_or_default();
-        Self { module, device, kernel, max_dynamic_shared, set: BTreeMap::new(), c_name, old: OldLaunch::default() }
+        Self {
+            module,
+            device,
+            kernel,
+            constant_bytes: 0,
+            max_dynamic_shared,
+            set: BTreeMap::new(),
+            c_name,
+            old: OldLaunch::default(),
+        }
     }
 }
 

@@ -47,6 +47,10 @@ static void symbols(H module) {
     OK(cuModuleGetGlobal_v2(&counter, 0, module, "counter"));
     EXPECT(500, cuModuleGetGlobal_v2(&counter, 0, module, "nothing"));
     OK(cuModuleGetFunction(&f, module, "scale"));
+    /* CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: `factor`. */
+    int constant;
+    OK(cuFuncGetAttribute(&constant, 2, f));
+    EXPECT(4, constant);
     float v[32], five = 5;
     for (int i = 0; i < 32; i++) v[i] = i;
     OK(cuMemAlloc_v2(&x, sizeof v));

@@ -1,8 +1,11 @@
 /* Ends in a way (the first argument) while threads are in calls of CUDA. The second one makes it end at a random moment:
    then the threads make calls at random. */
+#define _GNU_SOURCE
 #include "api.h"
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <unistd.h>
 
 /* Waits for a kernel that runs for long. */
@@ -43,6 +46,8 @@ static void *call_at_random(void *seed) {
 
 static void end_by_handler(int signal) { exit(21); }
 
+static int end_at_once(void *unused) { return 0; }
+
 static void end_in_stream(void *unused) { exit(22); }
 
 int main(int argc, char **argv) {
@@ -74,6 +79,22 @@ int main(int argc, char **argv) {
         if (fork() == 0) exit(0);
         exit(16);
     }
+    if (!strcmp(way, "vfork")) {
+        if (vfork() == 0) _exit(0);
+        exit(17);
+    }
+    if (!strcmp(way, "clone")) {
+        char stack[8192];
+        if (clone(end_at_once, stack + sizeof stack, SIGCHLD, 0) < 0) return 1;
+        exit(18);
+    }
+    if (!strcmp(way, "posix_spawn")) {
+        char *arguments[] = {"true", 0};
+        if (posix_spawnp(&(pid_t){0}, "true", 0, 0, arguments, environ)) return 1;
+        exit(19);
+    }
+    /* The process becomes another program. */
+    if (!strcmp(way, "exec")) execlp("sh", "sh", "-c", "exit 20", (char *)0);
     if (!strcmp(way, "stream")) {
         H stream;
         OK(cudaStreamCreate(&stream));

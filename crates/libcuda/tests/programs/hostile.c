@@ -1,6 +1,7 @@
 /* Addresses, images and files that are wrong give errors, and the context stays usable. Children have no driver. */
 #define _GNU_SOURCE
 #include "api.h"
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -89,21 +90,37 @@ static void stream_functions(void) {
     EXPECT(800, in_stream);
 }
 
-/* A child made without the C library. Its calls must not write to the parent's memory. */
-static void children(void) {
+/* Whether the driver answers in this process as in a child, which has none. Its answers must not be in memory of the
+   parent. */
+static int has_no_driver(void) {
     static int version = 7;
     static char name[16] = "parent";
-    int status, child = syscall(SYS_fork);
-    if (child == 0) {
-        int got = cuDriverGetVersion(&version) == 3 && cuDeviceGetName(name, sizeof name, 0) == 3;
-        /* The driver's handler of signals is not in the child's way. */
-        if (got) kill(syscall(SYS_getpid), SIGTERM);
-        _exit(1);
+    int got = cuDriverGetVersion(&version) == 3 && cuDeviceGetName(name, sizeof name, 0) == 3;
+    return got && version == 7 && !strcmp(name, "parent");
+}
+
+/* The driver's handler of signals is not in the child's way. */
+static int child(void *unused) {
+    if (has_no_driver()) kill(syscall(SYS_getpid), SIGTERM);
+    _exit(1);
+}
+
+/* Children by each call that makes some; the last two run in the parent's memory, which has a driver after them too. */
+static void children(void) {
+    static char stack[1 << 20];
+    int i, status, id;
+    for (i = 0; i < 5; i++) {
+        if (i == 0 && (id = syscall(SYS_fork)) == 0) child(0);
+        if (i == 1 && (id = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) == 0) child(0);
+        if (i == 2) id = clone(child, stack + sizeof stack, SIGCHLD, 0);
+        if (i == 3 && (id = vfork()) == 0) child(0);
+        if (i == 4) id = clone(child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
+        TRUE(id > 0 && waitpid(id, &status, 0) == id);
+        TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     }
-    waitpid(child, &status, 0);
-    TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    EXPECT(7, version);
-    TRUE(!strcmp(name, "parent"));
+    P memory;
+    OK(cuMemAlloc_v2(&memory, 64));
+    OK(cuMemFree_v2(memory));
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 //! an absolute address (`CALL.ABS`). Addresses here are bytes from the kernel's first instruction; the
 //! functions follow the kernel.
 
+use super::device_runtime;
 use super::module::Layout;
 use exec::kernel::RuntimeFunction;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
@@ -51,7 +52,8 @@ impl<'a> Linked<'a> {
                 if linked.address(name).is_some() {
                     continue;
                 }
-                if let Some(function) = cubin.device_function(name) {
+                let function = cubin.device_function(name);
+                if let Some(function) = function.or_else(|| device_runtime::function(name, cubin.sm)) {
                     linked.parts.push((linked.bytes, function));
                     linked.bytes += function.code.len() as u64;
                 } else if let Some(function) = RuntimeFunction::named(name) {
@@ -146,12 +148,13 @@ impl<'a> Linked<'a> {
     }
 
     fn relocate(&self, code: &mut [u8], r: &Relocation<'_>, sm: u8, layout: &Layout) -> Result<(), String> {
+        if r.kind == RelocationKind::Yield {
+            return Ok(());
+        }
         // A pointer to a function is the same in code as in memory; other addresses are within functions.
         let pointer = layout.pointer(r.symbol).filter(|_| r.addend == 0 && r.kind != RelocationKind::JumpTarget);
         let symbol = pointer.or_else(|| self.address(r.symbol)).or_else(|| layout.symbol(r.symbol));
-        let address = symbol
-            .ok_or_else(|| format!("the address of `{}` is not known: the cubin is not linked", r.symbol))?
-            .wrapping_add_signed(r.addend);
+        let address = symbol.ok_or_else(|| unknown_symbol(r.symbol))?.wrapping_add_signed(r.addend);
         let at = usize::try_from(r.offset).ok();
         let place = at.and_then(|at| code.get_mut(at..at.checked_add(INSTRUCTION_BYTES as usize)?));
         let place = place.ok_or("a relocation outside the code")?;
@@ -172,6 +175,14 @@ impl<'a> Linked<'a> {
         }
         place.copy_from_slice(&word.to_le_bytes());
         Ok(())
+    }
+}
+
+/// Why a symbol has no address.
+fn unknown_symbol(name: &str) -> String {
+    match device_runtime::unsupported(name) {
+        Some(call) => format!("`{name}`: kernels cannot {call}"),
+        None => format!("the address of `{name}` is not known: the cubin is not linked"),
     }
 }
 

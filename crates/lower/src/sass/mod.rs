@@ -18,6 +18,7 @@
 //! | `reach` | code that continues beyond its function |
 //! | `stack` | size of a thread's stack |
 //! | `control` | branches, convergence barriers, CTA barriers |
+//! | `device_runtime` | functions that NVIDIA's driver gives to kernels, as machine code |
 //! | `deferred` | cubins whose kernels are lowered when they are asked for |
 //! | the others | families of instructions |
 
@@ -26,6 +27,7 @@ mod builder;
 mod control;
 mod convert;
 mod deferred;
+mod device_runtime;
 mod float;
 mod half;
 mod integer;

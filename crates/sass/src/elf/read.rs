@@ -219,6 +219,7 @@ fn read_relocations<'a>(
                     0x38 => RelocationKind::Low32,
                     0x39 => RelocationKind::High32,
                     0x3a | 0x4b => RelocationKind::JumpTarget,
+                    0x44 | 0x45 => RelocationKind::Yield,
                     other => RelocationKind::Other(other),
                 },
                 symbol: named.name,

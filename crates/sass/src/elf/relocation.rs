@@ -15,6 +15,9 @@ pub enum RelocationKind {
     TextureHandle,
     /// The same for a surface reference.
     SurfaceHandle,
+    /// None: the instruction is `YIELD`, of which a linker may make a no-operation (`R_CUDA_YIELD_OPCODE9_0`,
+    /// `R_CUDA_YIELD_CLEAR_PRED4_87`).
+    Yield,
     /// Another kind, by its number.
     Other(u32),
 }

@@ -1,0 +1,36 @@
+//! Functions that the driver adds to kernels: `libcudadevrt` calls `__cuda_syscall_*`, which no file defines.
+//!
+//! Those about grids that synchronise are `grid.cu`, compiled for each generation.
+
+use sass::elf::{Cubin, ElfFunction};
+use std::sync::OnceLock;
+
+/// Machine code of `grid.cu`, by the first architecture that can execute it, in increasing order.
+const GRID: [(u8, &[u8]); 4] = [
+    (70, include_bytes!("grid.sm_70.cubin")),
+    (75, include_bytes!("grid.sm_75.cubin")),
+    (80, include_bytes!("grid.sm_80.cubin")),
+    (90, include_bytes!("grid.sm_90.cubin")),
+];
+
+const PREFIX: &str = "__cuda_syscall_";
+
+/// The function `name` for architecture `sm`.
+pub(super) fn function(name: &str, sm: u8) -> Option<&'static ElfFunction<'static>> {
+    static CUBINS: [OnceLock<Cubin<'static>>; GRID.len()] = [const { OnceLock::new() }; GRID.len()];
+    if !name.starts_with(PREFIX) {
+        return None;
+    }
+    let at = GRID.iter().rposition(|&(first, _)| first <= sm)?;
+    CUBINS[at].get_or_init(|| Cubin::parse(GRID[at].1).expect("a compiled file")).device_function(name)
+}
+
+/// What kernels cannot do, if `name` is another function of the driver.
+pub(super) fn unsupported(name: &str) -> Option<&'static str> {
+    let call = name.strip_prefix(PREFIX)?;
+    Some(if ["Launch", "ParameterBuffer"].iter().any(|part| call.contains(part)) {
+        "launch kernels (dynamic parallelism)"
+    } else {
+        "call the CUDA runtime"
+    })
+}
