@@ -1,23 +1,163 @@
 //! Lowered instructions of PTX before they are described to the timing model. Register allocation works on
 //! them.
 
-use exec::kernel::{CallSite, CalledFunction, Save};
+use exec::kernel::{CallSite, CalledFunction, Place};
 use exec::lanes::{Column, Pred, Reg};
 use exec::op::Op;
+use exec::operand::{OperandUse, Use};
 use exec::tensor::MatrixOp;
 use isa::Source;
 use ptx::Span;
 use std::collections::HashMap;
 
+/// Virtual registers and predicates. A kernel may have any number of them, but an operation has 16 bits for each: until
+/// [`settle`] it has positions in these lists instead.
+///
+/// The columns of a register are consecutive in the list and in the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// Columns.
+    pub registers: Vec<u32>,
+    pub predicates: Vec<u32>,
+}
+
+impl Names {
+    /// The maximum number of columns, and of predicates.
+    pub const MOST: usize = 0x7fff;
+
+    /// The register that starts at column `first`, as an operand.
+    pub fn register(&mut self, first: u32, columns: u32) -> Reg {
+        let last = columns as usize - 1;
+        let is_here =
+            |at: usize| self.registers[at] == first && self.registers.get(at + last) == Some(&(first + columns - 1));
+        let at = (0..self.registers.len()).find(|&at| is_here(at)).unwrap_or_else(|| {
+            self.registers.extend(first..first + columns);
+            self.registers.len() - columns as usize
+        });
+        Reg(at.min(Self::MOST - 4) as u16)
+    }
+
+    /// A predicate, as an operand.
+    pub fn predicate(&mut self, number: u32) -> Pred {
+        let at = self.predicates.iter().position(|&predicate| predicate == number).unwrap_or_else(|| {
+            self.predicates.push(number);
+            self.predicates.len() - 1
+        });
+        Pred(at.min(Self::MOST - 1) as u16)
+    }
+
+    /// The first column of an operand; `None` for a constant.
+    pub fn column(&self, register: Reg) -> Option<u32> {
+        (!register.is_constant()).then(|| self.registers[usize::from(register.0)])
+    }
+
+    /// The number of an operand; `None` for the predicate that always holds.
+    pub fn number(&self, predicate: Pred) -> Option<u32> {
+        predicate.number().map(|n| self.predicates[usize::from(n)])
+    }
+
+    /// The registers among places of arguments or results: first column and number of columns.
+    pub fn in_registers(&self, places: &[Place]) -> Vec<(u32, u8)> {
+        let register = |p: &Place| if let Place::Register(r, n) = *p { Some((self.column(r)?, n)) } else { None };
+        places.iter().filter_map(register).collect()
+    }
+
+    /// Whether there are too many for one instruction.
+    pub fn overflow(&self) -> bool {
+        self.registers.len() > Self::MOST - 4 || self.predicates.len() > Self::MOST - 1
+    }
+
+    /// Those that the operands of an instruction name, to which it is changed.
+    pub fn of_instruction(
+        &self,
+        op: &mut Op,
+        guard: &mut Pred,
+        (matrix, calls): (&mut [MatrixOp], &mut [CallSite]),
+    ) -> Self {
+        let mut own = Self::default();
+        let predicate = |own: &mut Self, p: &mut Pred| {
+            if let Some(number) = self.number(*p) {
+                let named = own.predicate(number);
+                *p = if p.is_negated() { named.not() } else { named };
+            }
+        };
+        exec::operands_mut(op, matrix, calls, &mut |operand| match operand {
+            OperandUse::Read(r, n) | OperandUse::Write(r, n) => {
+                *r = self.column(*r).map_or(*r, |first| own.register(first, n.into()));
+            }
+            OperandUse::ReadPred(p) | OperandUse::WritePred(p) | OperandUse::UpdatePred(p) => predicate(&mut own, p),
+        });
+        predicate(&mut own, guard);
+        own
+    }
+
+    /// Gives an operand its final number.
+    fn settle(&self, operand: OperandUse<&mut Reg, &mut Pred>) {
+        match operand {
+            OperandUse::Read(r, _) | OperandUse::Write(r, _) => r.0 = self.column(*r).map_or(r.0, |c| c as u16),
+            OperandUse::ReadPred(p) | OperandUse::WritePred(p) | OperandUse::UpdatePred(p) => self.settle_predicate(p),
+        }
+    }
+
+    fn settle_predicate(&self, p: &mut Pred) {
+        if let Some(number) = self.number(*p) {
+            let settled = Pred(number as u16);
+            *p = if p.is_negated() { settled.not() } else { settled };
+        }
+    }
+}
+
+/// Gives all operands of a kernel's instructions their final numbers, which must be below [`Names::MOST`].
+pub(crate) fn settle(
+    code: &mut [Line],
+    functions: &mut [LoweredFunction],
+    (matrix, calls): (&mut [MatrixOp], &mut [CallSite]),
+) {
+    for line in code {
+        let names = std::mem::take(&mut line.names);
+        exec::operands_mut(&mut line.op, matrix, calls, &mut |operand| names.settle(operand));
+        names.settle_predicate(&mut line.guard);
+    }
+    for f in functions {
+        for place in f.function.params.iter_mut().chain(&mut f.function.returns) {
+            if let Place::Register(r, n) = place {
+                f.names.settle(OperandUse::Write(r, *n));
+            }
+        }
+    }
+}
+
 /// An instruction as lowered, before the register files have their sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub op: Op,
+    /// Registers and predicates of the operation and its guard.
+    pub names: Names,
     pub guard: Pred,
     pub source: Source,
     pub span: Span,
     pub text: String,
     pub cache: isa::CacheOp,
+}
+
+impl Line {
+    /// Reports the virtual registers, by first column, and predicates of the operation, without its guard.
+    pub fn uses(&self, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut(OperandUse<u32, u32>)) {
+        exec::uses(&self.op, matrix, calls, &mut |used| {
+            let found = match used {
+                Use::Read(r, n) => self.names.column(r).map(|c| OperandUse::Read(c, n)),
+                Use::Write(r, n) => self.names.column(r).map(|c| OperandUse::Write(c, n)),
+                Use::ReadPred(p) => self.names.number(p).map(OperandUse::ReadPred),
+                Use::WritePred(p) => self.names.number(p).map(OperandUse::WritePred),
+            };
+            found.into_iter().for_each(&mut *f);
+        });
+    }
+
+    /// The number of the guard; `None` if the instruction has none.
+    pub fn guard_number(&self) -> Option<u32> {
+        self.names.number(self.guard)
+    }
 }
 
 /// The constants of a kernel.
@@ -53,8 +193,10 @@ impl Constants {
 /// Result of lowering one function.
 pub(crate) struct LoweredFunction {
     pub function: CalledFunction,
-    /// Its registers and predicates.
-    pub save: Save,
+    /// Registers of its parameters and results.
+    pub names: Names,
+    /// Its first register and predicate, and those of the next function.
+    pub registers: [(u32, u32); 2],
     /// Its instructions: first, and one beyond the last.
     pub range: (u32, u32),
     /// Functions that it calls, by index in the kernel.

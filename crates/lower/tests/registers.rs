@@ -422,3 +422,42 @@ fn packed_conversions_read_what_is_allocated() {
         assert!(memory_after(lowered(&text, registers).unwrap()) == expected, "{registers:?}");
     }
 }
+
+/// A kernel names more registers than an instruction has numbers for; 300 of them hold values from the start to the end.
+#[test]
+fn a_kernel_may_have_any_number_of_virtual_registers() {
+    const NAMES: usize = 33_000;
+    const KEPT: usize = 300;
+    let mut text = format!(
+        ".func (.reg .b32 %d) next(.reg .b32 %a, .reg .pred %p)\n{{\nadd.u32 %d, %a, 1;\n@%p add.u32 %d, %d, 1;\nret;\n}}\n\
+         .entry k(.param .u64 o)\n{{\n.reg .b32 %r<{NAMES}>;\n.reg .b32 %s;\n.reg .pred %p<{NAMES}>;\n.reg .b64 %d<3>;\n\
+         ld.param.u64 %d0, [o];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 4;\nadd.s64 %d2, %d0, %d1;\n"
+    );
+    for i in 1..NAMES {
+        let (last, factor) = (i - 1, 3 + 2 * (i % 7));
+        writeln!(text, "mad.lo.s32 %r{i}, %r{last}, {factor}, %r0;").unwrap();
+        writeln!(text, "setp.gt.s32 %p{i}, %r{i}, %r{last};").unwrap();
+        if i % 16 == 0 {
+            writeln!(text, "@%p{i} add.u32 %r{i}, %r{i}, {};", i % 5).unwrap();
+        }
+    }
+    let (last, kept) = (NAMES - 1, NAMES - 1 - KEPT);
+    writeln!(text, "call (%s), next, (%r{last}, %p{last});").unwrap();
+    (kept..last).for_each(|i| writeln!(text, "xor.b32 %s, %s, %r{i};").unwrap());
+    text.push_str("st.global.u32 [%d2], %s;\nret;\n}\n");
+
+    let expected = |tid: u32| {
+        let mut values = vec![tid];
+        let mut greater = false;
+        for i in 1..NAMES as u32 {
+            let last = values[i as usize - 1];
+            let value = last.wrapping_mul(3 + 2 * (i % 7)).wrapping_add(tid);
+            greater = value as i32 > last as i32;
+            values.push(if greater && i % 16 == 0 { value.wrapping_add(i % 5) } else { value });
+        }
+        let last = values[NAMES - 1].wrapping_add(1 + u32::from(greater));
+        values[kept..NAMES - 1].iter().fold(last, |sum, v| sum ^ v)
+    };
+    let outcome = crate::common::try_run_ptx(&text, 1, 32, &[0; 32]).unwrap();
+    assert_eq!(outcome.words, (0..32).map(expected).collect::<Vec<u32>>());
+}

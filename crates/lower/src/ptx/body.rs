@@ -5,8 +5,8 @@ use super::families::family;
 use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::scope::{Local, Lowered};
-use crate::listing::LoweredFunction;
-use exec::kernel::{CalledFunction, Param, Place, Save};
+use crate::listing::{LoweredFunction, Names};
+use exec::kernel::{CalledFunction, Param, Place};
 use exec::lanes::Pred;
 use exec::memory::MAX_LOCAL_BYTES;
 use exec::op::Op;
@@ -21,7 +21,8 @@ pub(super) fn lower_function<'a>(
     kernel_params: Option<&[Param]>,
 ) -> LoweredFunction {
     let start = b.code.len() as u32;
-    let first = b.registers_so_far();
+    let first = (b.vectors, b.predicates);
+    b.names = Names::default();
     let mut f = FunctionLowering::new(b, function, kernel_params.is_some());
     f.locals.push();
     let mut params = Vec::new();
@@ -38,10 +39,12 @@ pub(super) fn lower_function<'a>(
             f.returns = function.returns.iter().flat_map(|v| f.formal(v, false)).collect();
         }
     }
+    let names = f.b.names.clone();
     if let Some(body) = &function.body {
         f.block(body);
     }
     // A body may end without `ret`.
+    f.b.names = Names::default();
     f.at = function.span;
     f.guard = Pred::TRUE;
     let last = f.ret();
@@ -50,8 +53,6 @@ pub(super) fn lower_function<'a>(
     let name = f.b.scope.ast.name(function.name).to_owned();
     let frame_bytes = f.frame_bytes.next_multiple_of(16);
     let (returns, callees, calls_pointers) = (f.returns, f.callees, f.calls_pointers);
-    let next = b.registers_so_far();
-    let save = Save { registers: (first.0, next.0 - first.0), predicates: (first.1, next.1 - first.1) };
     for site in &mut b.calls {
         if site.frame_bytes == u32::MAX {
             site.frame_bytes = frame_bytes;
@@ -59,7 +60,8 @@ pub(super) fn lower_function<'a>(
     }
     LoweredFunction {
         function: CalledFunction { name, entry: start, params, returns, frame_bytes },
-        save,
+        names,
+        registers: [first, (b.vectors, b.predicates)],
         range: (start, b.code.len() as u32),
         callees,
         calls_pointers,
@@ -81,7 +83,8 @@ impl FunctionLowering<'_, '_> {
                 let op = self.is_set(register, predicate);
                 self.push(op, "setp; a predicate parameter".into());
             } else {
-                self.returned_predicates.push((register, predicate));
+                let names = &self.b.names;
+                self.returned_predicates.extend(names.column(register).zip(names.number(predicate)));
             }
             return vec![Place::Register(register, 1)];
         }
@@ -206,6 +209,8 @@ impl FunctionLowering<'_, '_> {
         let opcode = scope.ast.opcode(i);
         self.at = i.span;
         self.cache = CacheOp::All;
+        self.b.names = Names::default();
+        self.guard = Pred::TRUE;
         let loc = scope.ast.loc(i);
         if let Some(calls) = loc.map(|loc| scope.calls(loc)).filter(|calls| !calls.is_empty()) {
             self.b.inlined.insert(i.span.start, calls);

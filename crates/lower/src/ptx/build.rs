@@ -1,9 +1,9 @@
 //! A kernel under construction.
 
 use super::scope::{Lowered, ModuleName, ModuleScope};
-use crate::listing::{Constants, Line};
+use crate::listing::{Constants, Line, Names};
 use exec::kernel::CallSite;
-use exec::lanes::{Pred, Reg};
+use exec::lanes::Reg;
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::tensor::MatrixOp;
 use ptx::ast;
@@ -20,8 +20,11 @@ pub(super) struct KernelBuilder<'a> {
     pub tables: Vec<Vec<u32>>,
     pub calls: Vec<CallSite>,
     pub matrix: Vec<MatrixOp>,
+    /// Numbers of columns and predicates so far.
     pub vectors: u32,
     pub predicates: u32,
+    /// Those that operands of the present instruction have named.
+    pub names: Names,
     pub constants: Constants,
     /// Constants for an address in dynamically sized shared memory.
     pub dynamic: Vec<(Reg, bool, i64)>,
@@ -53,6 +56,7 @@ impl<'a> KernelBuilder<'a> {
             matrix: Vec::new(),
             vectors: 0,
             predicates: 0,
+            names: Names::default(),
             constants: Constants::default(),
             dynamic: Vec::new(),
             launch_words: Vec::new(),
@@ -69,19 +73,20 @@ impl<'a> KernelBuilder<'a> {
 
     /// A new register of this many columns.
     pub fn new_register(&mut self, columns: u32) -> Reg {
-        let first = self.vectors;
+        let first = self.new_columns(columns);
+        self.names.register(first, columns)
+    }
+
+    /// The first of the columns of a new register.
+    pub fn new_columns(&mut self, columns: u32) -> u32 {
         self.vectors += columns;
-        Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
+        self.vectors - columns
     }
 
-    pub fn new_predicate(&mut self) -> Pred {
+    /// The number of a new predicate.
+    pub fn new_predicate(&mut self) -> u32 {
         self.predicates += 1;
-        Pred((self.predicates - 1).min(0x7ffe) as u16)
-    }
-
-    /// Numbers of the next new vector register and predicate.
-    pub fn registers_so_far(&self) -> (u16, u16) {
-        (self.vectors.min(u32::from(Reg::CONSTANTS) - 4) as u16, self.predicates.min(0x7ffe) as u16)
+        self.predicates - 1
     }
 
     /// A constant of one column, or two.

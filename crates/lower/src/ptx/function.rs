@@ -2,7 +2,7 @@
 
 use super::build::KernelBuilder;
 use super::scope::{Local, Lowered, ModuleName};
-use crate::listing::Line;
+use crate::listing::{Line, Names};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::kernel::Place;
 use exec::lanes::{Pred, Reg};
@@ -17,18 +17,18 @@ pub(super) struct FunctionLowering<'b, 'a> {
     pub b: &'b mut KernelBuilder<'a>,
     pub locals: Scopes<Local>,
     /// Registers in use, by declaration, number in the row and vector element.
-    pub registers: HashMap<(u32, u32, u8), Reg>,
-    pub predicates: HashMap<(u32, u32), Pred>,
+    pub registers: HashMap<(u32, u32, u8), u32>,
+    pub predicates: HashMap<(u32, u32), u32>,
     pub declarations: u32,
     /// The instruction after each label.
     pub labels: Vec<u32>,
     pub target_lists: Vec<Vec<Sym>>,
     pub frame_bytes: u32,
-    carry: Option<Pred>,
+    carry: Option<u32>,
     pub is_kernel: bool,
     pub returns: Vec<Place>,
-    /// Results that are predicates, with the registers in which they are passed.
-    pub returned_predicates: Vec<(Reg, Pred)>,
+    /// Columns in which predicates are returned, and the predicates.
+    pub returned_predicates: Vec<(u32, u32)>,
     /// Operations that follow the present instruction.
     pub after: Vec<(Op, String)>,
     pub callees: Vec<u32>,
@@ -81,7 +81,8 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
 
     /// Returns; copies results that are predicates to their registers.
     pub fn ret(&mut self) -> Op {
-        for (register, predicate) in self.returned_predicates.clone() {
+        for (column, number) in self.returned_predicates.clone() {
+            let (register, predicate) = (self.b.names.register(column, 1), self.b.names.predicate(number));
             let op = self.as_register(register, predicate);
             self.push(op, "selp; a predicate that is returned".into());
         }
@@ -90,40 +91,32 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
 
     /// The register with this key, created at its first use.
     pub fn register(&mut self, key: (u32, u32, u8), ty: Type) -> Reg {
-        if let Some(&reg) = self.registers.get(&key) {
-            return reg;
-        }
-        let reg = self.b.new_register(ty.bits().div_ceil(32));
-        self.registers.insert(key, reg);
-        reg
+        let columns = ty.bits().div_ceil(32);
+        let first = *self.registers.entry(key).or_insert_with(|| self.b.new_columns(columns));
+        self.b.names.register(first, columns)
     }
 
     /// The predicate with this key, created at its first use.
     pub fn predicate(&mut self, key: (u32, u32)) -> Pred {
-        if let Some(&pred) = self.predicates.get(&key) {
-            return pred;
-        }
-        let pred = self.b.new_predicate();
-        self.predicates.insert(key, pred);
-        pred
+        let number = *self.predicates.entry(key).or_insert_with(|| self.b.new_predicate());
+        self.b.names.predicate(number)
     }
 
     /// The carry bit of the function.
     pub fn carry(&mut self) -> Pred {
-        match self.carry {
-            Some(pred) => pred,
-            None => {
-                let pred = self.b.new_predicate();
-                self.carry = Some(pred);
-                pred
-            }
-        }
+        let number = *self.carry.get_or_insert_with(|| self.b.new_predicate());
+        self.b.names.predicate(number)
     }
 
     /// Appends an instruction. Instructions that are pushed before the present one is complete precede it.
     pub fn push(&mut self, op: Op, text: String) {
-        let (guard, source, span, cache) = (self.guard, self.source, self.at, self.cache);
-        self.b.code.push(Line { op, guard, source, span, text, cache });
+        let (mut op, mut guard, source, span, cache) = (op, self.guard, self.source, self.at, self.cache);
+        if self.b.names.overflow() {
+            let what = format!("an instruction names more than {} registers or predicates", Names::MOST - 4);
+            self.b.diagnostics.push(Diagnostic::error(span, what));
+        }
+        let names = self.b.names.of_instruction(&mut op, &mut guard, (&mut self.b.matrix, &mut self.b.calls));
+        self.b.code.push(Line { op, names, guard, source, span, text, cache });
     }
 
     /// The guard of the present instruction.

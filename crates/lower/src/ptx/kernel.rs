@@ -7,14 +7,14 @@ use crate::access::mem_access;
 use crate::cfg::{Flow, Graph};
 use crate::divergence;
 use crate::inlined::Calls;
-use crate::listing::{Line, Listing, LoweredFunction, reach};
+use crate::listing::{Line, Listing, LoweredFunction, Names, reach, settle};
 use crate::registers::liveness::{Effects, max_live};
-use crate::registers::{self, Registers};
+use crate::registers::{self, RegisterLimits, Registers};
 use exec::atomic::Atomic;
-use exec::kernel::{Callee, Guarded, Kernel, Param, Place, RegisterAllocation, RegisterCount, SourceMap};
+use exec::kernel::{Callee, Guarded, Kernel, Param, RegisterAllocation, RegisterCount, Save, SourceMap};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::{Origin, Use};
+use exec::operand::{OperandUse, Origin, Use};
 use exec::simt::NOWHERE;
 use exec::uses;
 use isa::{Access, CacheOp, Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
@@ -58,9 +58,9 @@ pub(super) fn lower<'a>(scope: &'a ModuleScope<'a>, kernel: &'a ast::Function) -
 
 impl KernelBuilder<'_> {
     fn check_limits(&mut self, span: Span) {
-        let limit = u32::from(Reg::CONSTANTS) - 1;
-        if self.vectors > limit || self.constants.columns.len() as u32 > limit || self.predicates > 0x7ffe {
-            let what = format!("the kernel uses more than {limit} 32-bit registers, constants or predicates");
+        let limit = usize::from(Reg::CONSTANTS) - 1;
+        if self.constants.columns.len() > limit {
+            let what = format!("the kernel uses more than {limit} different constants of 32 bits");
             self.diagnostics.push(Diagnostic::error(span, what));
         }
     }
@@ -72,6 +72,12 @@ impl KernelBuilder<'_> {
             if !reach[caller].contains(caller) {
                 continue;
             }
+            // Where there are more, they are allocated, and allocation says anew which to save.
+            let [first, next] = f.registers.map(|(r, p)| (r as u16, p as u16));
+            let save = Save {
+                registers: (first.0, next.0.wrapping_sub(first.0)),
+                predicates: (first.1, next.1.wrapping_sub(first.1)),
+            };
             for pc in f.range.0..f.range.1 {
                 if let Op::Call(site) = self.code[pc as usize].op {
                     let back = match self.calls[site as usize].callee {
@@ -80,7 +86,7 @@ impl KernelBuilder<'_> {
                         Callee::Runtime(_) => false,
                     };
                     if back {
-                        self.calls[site as usize].save = Some(f.save);
+                        self.calls[site as usize].save = Some(save);
                     }
                 }
             }
@@ -90,21 +96,21 @@ impl KernelBuilder<'_> {
     /// Marks the atomics whose results nothing reads: source code that adds to memory and ignores the old value.
     fn find_unused_results(&mut self, functions: &[LoweredFunction]) {
         let mut read = HashSet::new();
-        let mut note = |used: Use| {
-            if let Use::Read(reg, columns) = used {
-                read.extend((0..u16::from(columns)).map(|k| reg.0 + k));
-            }
-        };
-        self.code.iter().for_each(|line| uses(&line.op, &self.matrix, &self.calls, &mut note));
-        for place in functions.iter().flat_map(|f| &f.function.returns) {
-            if let Place::Register(reg, columns) = *place {
-                note(Use::Read(reg, columns));
-            }
+        for line in &self.code {
+            line.uses(&self.matrix, &self.calls, &mut |used| {
+                if let OperandUse::Read(first, columns) = used {
+                    read.extend(first..first + u32::from(columns));
+                }
+            });
+        }
+        for (first, columns) in functions.iter().flat_map(|f| f.names.in_registers(&f.function.returns)) {
+            read.extend(first..first + u32::from(columns));
         }
         for line in &mut self.code {
             if let Op::Atomic(Atomic { d: Some(d), ty, unused, .. }) = &mut line.op {
                 let columns = if ty.bytes() == 8 { 2 } else { 1 };
-                *unused = (0..columns).all(|k| !read.contains(&(d.0 + k)));
+                let first = line.names.column(*d).expect("a destination is no constant");
+                *unused = (first..first + columns).all(|column| !read.contains(&column));
             }
         }
     }
@@ -116,7 +122,8 @@ impl KernelBuilder<'_> {
         functions: &mut [LoweredFunction],
     ) -> Result<Option<RegisterAllocation>, Diagnostics> {
         let (limits, hazard_free) = match self.scope.options.registers {
-            Registers::Virtual => return Ok(None),
+            Registers::Virtual if self.vectors.max(self.predicates) as usize <= Names::MOST => return Ok(None),
+            Registers::Virtual => (RegisterLimits::default(), false),
             Registers::Allocated(limits) => (limits, false),
             Registers::HazardFree(limits) => (limits, true),
         };
@@ -143,9 +150,10 @@ impl KernelBuilder<'_> {
         mut self,
         kernel: &ast::Function,
         params: Vec<Param>,
-        functions: Vec<LoweredFunction>,
+        mut functions: Vec<LoweredFunction>,
         allocation: Option<RegisterAllocation>,
     ) -> Kernel {
+        settle(&mut self.code, &mut functions, (&mut self.matrix, &mut self.calls));
         if let Some(align) = self.dynamic_align {
             self.shared_bytes = self.shared_bytes.next_multiple_of(align);
             for (reg, wide, addend) in std::mem::take(&mut self.dynamic) {

@@ -3,14 +3,14 @@
 use super::extend::{self, Fence, Step, of_warp};
 use super::place::Placed;
 use super::predicates::PREDICATES;
-use super::routine::{Edit, Edits, Routine, Tables, added, copy, in_registers};
+use super::routine::{Edit, Edits, Routine, Tables, added, copy};
 use crate::cfg::{Flow, Graph};
-use crate::listing::{Line, Listing, LoweredFunction, reach};
+use crate::listing::{Line, Listing, LoweredFunction, Names, reach};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
-use exec::kernel::{Callee, Place, Save};
-use exec::lanes::{Pred, Reg};
+use exec::kernel::{Callee, Save};
+use exec::lanes::Pred;
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::OperandUse;
 
 /// Splits a kernel into its functions.
 pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
@@ -27,8 +27,8 @@ pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
         let (start, end) = f.range;
         let mut routine = Routine {
             lines: lines.by_ref().take((end - start) as usize).collect(),
-            formals: in_registers(&f.function.params),
-            results: in_registers(&f.function.returns),
+            formals: f.names.in_registers(&f.function.params),
+            results: f.names.in_registers(&f.function.returns),
             frame_bytes: f.function.frame_bytes,
             temporary: Vec::new(),
         };
@@ -63,11 +63,8 @@ pub(super) fn together(
         f.range = (start, start + routine.lines.len() as u32);
         f.function.entry = start;
         f.function.frame_bytes = routine.frame_bytes.next_multiple_of(16);
-        let to = |r: &mut Reg| r.0 = (placed[i].places[usize::from(r.0)].unwrap_or(0) + bases[i]) as u16;
-        for place in f.function.params.iter_mut().chain(&mut f.function.returns) {
-            if let Place::Register(r, _) = place {
-                to(r);
-            }
+        for column in &mut f.names.registers {
+            *column = placed[i].places[*column as usize].unwrap_or(0) + bases[i];
         }
         shift(&mut routine.lines, &mut tables, |target| target + start);
         for line in &mut routine.lines {
@@ -94,16 +91,14 @@ pub(super) fn together(
 /// The text of an instruction, followed by its registers.
 fn annotated(line: &Line, tables: &Tables) -> String {
     let (mut writes, mut reads) = (Vec::new(), Vec::new());
-    let span = |r: Reg, n: u8| if n > 1 { format!("R{}:{}", r.0, r.0 + u16::from(n) - 1) } else { format!("R{}", r.0) };
-    let predicate = |p: Pred| p.number().map(|n| format!("P{n}"));
-    tables.uses(&line.op, &mut |u| match u {
-        Use::Read(r, n) if !r.is_constant() => reads.push(span(r, n)),
-        Use::Write(r, n) => writes.push(span(r, n)),
-        Use::ReadPred(p) => reads.extend(predicate(p)),
-        Use::WritePred(p) => writes.extend(predicate(p)),
-        Use::Read(..) => {}
+    let span = |r: u32, n: u8| if n > 1 { format!("R{r}:{}", r + u32::from(n) - 1) } else { format!("R{r}") };
+    tables.uses(line, &mut |u| match u {
+        OperandUse::Read(r, n) => reads.push(span(r, n)),
+        OperandUse::Write(r, n) => writes.push(span(r, n)),
+        OperandUse::ReadPred(p) | OperandUse::UpdatePred(p) => reads.push(format!("P{p}")),
+        OperandUse::WritePred(p) => writes.push(format!("P{p}")),
     });
-    reads.extend(predicate(line.guard));
+    reads.extend(line.guard_number().map(|p| format!("P{p}")));
     if reads.is_empty() && writes.is_empty() {
         return line.text.clone();
     }
@@ -112,19 +107,10 @@ fn annotated(line: &Line, tables: &Tables) -> String {
 }
 
 /// Replaces the number of every register of a function by the `place` of its column.
-pub(super) fn rename(routine: &mut Routine, tables: &mut Tables, place: impl Fn(u32) -> u32) {
-    for line in &mut routine.lines {
-        tables.rename(&mut line.op, &mut |o| {
-            if let Some(r) = o.register()
-                && !r.is_constant()
-            {
-                r.0 = place(r.0.into()) as u16;
-            }
-        });
-    }
-    for (r, _) in routine.results.iter_mut().chain(&mut routine.formals) {
-        r.0 = place(r.0.into()) as u16;
-    }
+pub(super) fn rename(routine: &mut Routine, place: impl Fn(u32) -> u32) {
+    let lines = routine.lines.iter_mut().flat_map(|line| &mut line.names.registers);
+    let others = routine.results.iter_mut().chain(&mut routine.formals).map(|(first, _)| first);
+    lines.chain(others).for_each(|column| *column = place(*column));
     routine.temporary.clear();
 }
 
@@ -186,16 +172,18 @@ pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
 fn fence(line: &Line, tables: &mut Tables, fence: Fence, vectors: u32) -> Line {
     let text = "fence: waits for a result".to_owned();
     let (Fence::Writing(register) | Fence::Reading(register)) = fence;
+    let mut names = Names::default();
     if register >= vectors {
-        return added(line, Op::Nop, Pred((register - vectors) as u16), text);
+        let guard = names.predicate(register - vectors);
+        return added(line, (Op::Nop, guard), names, text);
     }
-    let (register, zero) = (Reg(register as u16), tables.constants.get(0, false));
+    let (register, zero) = (names.register(register, 1), tables.constants.get(0, false));
     if let Fence::Writing(_) = fence {
-        return added(line, copy(register, zero, 1), Pred::TRUE.not(), text);
+        return added(line, (copy(register, zero, 1), Pred::TRUE.not()), names, text);
     }
     let test = Comparison { relation: Relation::Eq, ty: CompareType::U32, ftz: false };
     let op = Op::Setp { test, s: [register, zero], d: [Pred::TRUE; 2], with: (Combine::And, Pred::TRUE) };
-    added(line, op, Pred::TRUE, text)
+    added(line, (op, Pred::TRUE), names, text)
 }
 
 /// Adds the edges into called functions and back.

@@ -66,7 +66,7 @@ pub(crate) fn allocate(
     for ((routine, placed), base) in routines.iter_mut().zip(&placed).zip(&bases) {
         done.spilled += placed.spilled.to_memory;
         done.recomputed += placed.spilled.recomputed;
-        link::rename(routine, &mut tables, |column| placed.places[column as usize].unwrap_or(0) + base);
+        link::rename(routine, |column| placed.places[column as usize].unwrap_or(0) + base);
     }
     if hazard_free {
         done.fences = link::put_fences(&mut routines, &mut tables);

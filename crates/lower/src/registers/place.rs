@@ -9,8 +9,8 @@ use super::routine::{Routine, Tables, columns};
 use super::spill::{self, Spilled};
 use super::vectors::{self, Words};
 use crate::cfg::Graph;
+use crate::listing::Line;
 use exec::int::Int1;
-use exec::lanes::Reg;
 use exec::op::Op;
 
 /// Places of the registers of a function.
@@ -33,9 +33,6 @@ pub(super) fn place(
     let mut spilled = Spilled::default();
     loop {
         let groups = vectors::group(routine, tables);
-        if tables.columns >= u32::from(Reg::CONSTANTS) - 4 {
-            return Err(Shortage);
-        }
         let count = tables.columns as usize;
         let words = Words::new(routine, tables);
         let flow = routine.flow(tables);
@@ -43,7 +40,7 @@ pub(super) fn place(
         let effects = routine.effects(tables);
         let mut chosen = spill::choose(routine, tables, &words, (&graph, &effects), limit)?;
         if chosen.is_empty() {
-            let of = |i: u32| copied(&routine.lines[i as usize].op);
+            let of = |i: u32| copied(&routine.lines[i as usize]);
             let mut hard = Interference::new(&graph, &effects, count, of);
             fill_formals(routine, &graph, &effects, &mut hard, count);
             let soft = if hazard_free {
@@ -69,14 +66,11 @@ pub(super) fn place(
 }
 
 /// Written and read columns of a move.
-fn copied(op: &Op) -> Vec<(u32, u32)> {
-    match op {
-        Op::Int1(op @ (Int1::Mov32 | Int1::Mov64), d, [s]) if !s.is_constant() => {
-            let columns = if *op == Int1::Mov64 { 2 } else { 1 };
-            (0..columns).map(|k| (u32::from(d.0) + k, u32::from(s.0) + k)).collect()
-        }
-        _ => Vec::new(),
-    }
+fn copied(line: &Line) -> Vec<(u32, u32)> {
+    let Op::Int1(op @ (Int1::Mov32 | Int1::Mov64), d, [s]) = line.op else { return Vec::new() };
+    let columns = if op == Int1::Mov64 { 2 } else { 1 };
+    let whole = line.names.column(d).zip(line.names.column(s));
+    whole.map_or(Vec::new(), |(d, s)| (0..columns).map(|k| (d + k, s + k)).collect())
 }
 
 /// A caller fills all registers of arguments at once, even those that are not read.

@@ -5,9 +5,9 @@ use super::interference::{Interference, Rules, Unit, colour};
 use super::liveness::{Effects, walk};
 use super::routine::{Edit, Edits, Routine, Tables, added};
 use crate::cfg::Graph;
-use crate::listing::Line;
+use crate::listing::{Line, Names};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
-use exec::lanes::{Pred, Reg};
+use exec::lanes::Pred;
 use exec::op::Op;
 use kit::BitSet;
 
@@ -27,12 +27,12 @@ pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32
         let mut across: Vec<u32> = over_calls(routine, tables, &graph, &effects).iter().map(|p| p as u32).collect();
         if across.is_empty() {
             let hard = Interference::new(&graph, &effects, count, |_| Vec::new());
-            let units = units(&effects);
+            let units = units(&effects, count);
             let none = Interference::none(count);
             let rules = Rules { hard: &hard, soft: &none, copies: &[], limit: PREDICATES };
             let found = colour(&units, &rules);
             let Some(&failed) = found.failed.first() else {
-                rename(routine, tables, |p| found.places[usize::from(p)].unwrap_or(0) as u16);
+                rename(routine, |p| found.places[p as usize].unwrap_or(0));
                 return Ok(moved);
             };
             let costs = costs(routine, tables, &effects);
@@ -63,8 +63,8 @@ fn over_calls(routine: &Routine, tables: &Tables, graph: &Graph, effects: &[Effe
     all
 }
 
-fn units(effects: &[Effects]) -> Vec<Unit> {
-    let mut seen = BitSet::new(u16::MAX.into());
+fn units(effects: &[Effects], count: usize) -> Vec<Unit> {
+    let mut seen = BitSet::new(count.max(1));
     let mut units = Vec::new();
     for (i, e) in effects.iter().enumerate() {
         for &p in e.defs.iter().chain(&e.uses) {
@@ -100,17 +100,7 @@ fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
         if reads || line.guard != Pred::TRUE {
             edits.push(i, Edit::Before(fetch(line, tables, temporary, register)));
         }
-        let to = |at: &mut Pred| {
-            if at.number().is_some_and(|n| u32::from(n) == p) {
-                *at = if at.is_negated() { temporary.not() } else { temporary };
-            }
-        };
-        to(&mut line.guard);
-        tables.rename(&mut line.op, &mut |o| {
-            if let Some(at) = o.predicate() {
-                to(at);
-            }
-        });
+        line.names.predicates.iter_mut().filter(|at| **at == p).for_each(|at| *at = temporary);
         if writes {
             edits.push(i, Edit::After(keep(line, tables, register, temporary)));
         }
@@ -119,33 +109,24 @@ fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
 }
 
 /// `setp.ne.u32 p, r, 0`
-fn fetch(line: &Line, tables: &mut Tables, p: Pred, r: Reg) -> Line {
+fn fetch(line: &Line, tables: &mut Tables, p: u32, r: u32) -> Line {
+    let mut names = Names::default();
+    let (p, r) = (names.predicate(p), names.register(r, 1));
     let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
     let zero = tables.constants.get(0, false);
     let op = Op::Setp { test, s: [r, zero], d: [p, Pred::TRUE], with: (Combine::And, Pred::TRUE) };
-    added(line, op, Pred::TRUE, "setp.ne.u32 p, r, 0; predicate from register".into())
+    added(line, (op, Pred::TRUE), names, "setp.ne.u32 p, r, 0; predicate from register".into())
 }
 
 /// `selp.b32 r, 1, 0, p`
-fn keep(line: &Line, tables: &mut Tables, r: Reg, p: Pred) -> Line {
+fn keep(line: &Line, tables: &mut Tables, r: u32, p: u32) -> Line {
     let s = [tables.constants.get(1, false), tables.constants.get(0, false)];
-    added(line, Op::Selp { d: r, s, wide: false, p }, Pred::TRUE, "selp.b32 r, 1, 0, p; predicate to register".into())
+    let mut names = Names::default();
+    let op = Op::Selp { d: names.register(r, 1), s, wide: false, p: names.predicate(p) };
+    added(line, (op, Pred::TRUE), names, "selp.b32 r, 1, 0, p; predicate to register".into())
 }
 
 /// Replaces the number of every predicate.
-fn rename(routine: &mut Routine, tables: &mut Tables, number: impl Fn(u16) -> u16) {
-    let to = |at: &mut Pred| {
-        if let Some(n) = at.number() {
-            let new = Pred(number(n));
-            *at = if at.is_negated() { new.not() } else { new };
-        }
-    };
-    for line in &mut routine.lines {
-        to(&mut line.guard);
-        tables.rename(&mut line.op, &mut |o| {
-            if let Some(at) = o.predicate() {
-                to(at);
-            }
-        });
-    }
+fn rename(routine: &mut Routine, number: impl Fn(u32) -> u32) {
+    routine.lines.iter_mut().flat_map(|line| &mut line.names.predicates).for_each(|p| *p = number(*p));
 }

@@ -2,13 +2,13 @@
 
 use super::liveness::Effects;
 use crate::cfg::Flow;
-use crate::listing::{Constants, Line};
+use crate::listing::{Constants, Line, Names};
 use exec::access::{Address, Format, Transfer};
 use exec::int::Int1;
-use exec::kernel::{CallSite, Callee, Place};
+use exec::kernel::{CallSite, Callee};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::{OperandUse, Use};
+use exec::operand::OperandUse;
 use exec::tensor::MatrixOp;
 use isa::Space;
 use kit::BitSet;
@@ -27,27 +27,21 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Reports the registers and predicates of `op`, including those of matrices and calls.
-    pub fn uses(&self, op: &Op, f: &mut impl FnMut(Use)) {
-        exec::uses(op, &self.matrix, &self.calls, f);
+    /// Reports the registers and predicates of a line, including those of matrices and calls, without its guard.
+    pub fn uses(&self, line: &Line, f: &mut impl FnMut(OperandUse<u32, u32>)) {
+        line.uses(&self.matrix, &self.calls, f);
     }
 
-    /// Replaces every register and predicate of an operation.
-    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(OperandUse<&mut Reg, &mut Pred>)) {
-        exec::operands_mut(op, &mut self.matrix, &mut self.calls, f);
-    }
-
-    /// A new virtual register.
-    pub fn new_register(&mut self, columns: u8) -> Reg {
-        let first = self.columns;
+    /// The first column of a new virtual register.
+    pub fn new_register(&mut self, columns: u8) -> u32 {
         self.columns += u32::from(columns);
-        Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
+        self.columns - u32::from(columns)
     }
 
     /// A new virtual predicate.
-    pub fn new_predicate(&mut self) -> Pred {
+    pub fn new_predicate(&mut self) -> u32 {
         self.predicates += 1;
-        Pred((self.predicates - 1).min(0x7ffe) as u16)
+        self.predicates - 1
     }
 }
 
@@ -56,18 +50,18 @@ impl Tables {
 pub(super) struct Routine {
     pub lines: Vec<Line>,
     /// Registers that the caller fills.
-    pub formals: Vec<(Reg, u8)>,
+    pub formals: Vec<(u32, u8)>,
     /// Registers that the caller reads after the return.
-    pub results: Vec<(Reg, u8)>,
+    pub results: Vec<(u32, u8)>,
     pub frame_bytes: u32,
     /// Registers that spilling added: written directly before they are read, or read directly after they are
     /// written.
-    pub temporary: Vec<(Reg, u8)>,
+    pub temporary: Vec<(u32, u8)>,
 }
 
 /// Columns of a list of registers.
-pub(super) fn columns(list: &[(Reg, u8)]) -> impl Iterator<Item = u32> + '_ {
-    list.iter().flat_map(|&(r, n)| u32::from(r.0)..u32::from(r.0) + u32::from(n))
+pub(super) fn columns(list: &[(u32, u8)]) -> impl Iterator<Item = u32> + '_ {
+    list.iter().flat_map(|&(first, n)| first..first + u32::from(n))
 }
 
 impl Routine {
@@ -97,9 +91,9 @@ impl Routine {
         });
         let one = |line: &Line| {
             let mut e = Effects::default();
-            tables.uses(&line.op, &mut |u| match u {
-                Use::Read(r, n) if !r.is_constant() => e.uses.extend(columns(&[(r, n)])),
-                Use::Write(r, n) => e.defs.extend(columns(&[(r, n)])),
+            tables.uses(line, &mut |u| match u {
+                OperandUse::Read(r, n) => e.uses.extend(columns(&[(r, n)])),
+                OperandUse::Write(r, n) => e.defs.extend(columns(&[(r, n)])),
                 _ => {}
             });
             if line.op == Op::Return {
@@ -117,12 +111,12 @@ impl Routine {
     pub fn predicate_effects(&self, tables: &Tables) -> Vec<Effects> {
         let one = |line: &Line| {
             let mut e = Effects::default();
-            tables.uses(&line.op, &mut |u| match u {
-                Use::ReadPred(p) => e.uses.extend(p.number().map(u32::from)),
-                Use::WritePred(p) => e.defs.extend(p.number().map(u32::from)),
+            tables.uses(line, &mut |u| match u {
+                OperandUse::ReadPred(p) => e.uses.push(p),
+                OperandUse::WritePred(p) => e.defs.push(p),
                 _ => {}
             });
-            e.uses.extend(line.guard.number().map(u32::from));
+            e.uses.extend(line.guard_number());
             if line.guard == Pred::TRUE {
                 e.kills.clone_from(&e.defs);
             }
@@ -210,8 +204,8 @@ impl Edits {
 }
 
 /// An instruction that allocation inserts for the one in `line`.
-pub(super) fn added(line: &Line, op: Op, guard: Pred, text: String) -> Line {
-    Line { op, guard, source: line.source, span: line.span, text, cache: isa::CacheOp::All }
+pub(super) fn added(line: &Line, (op, guard): (Op, Pred), names: Names, text: String) -> Line {
+    Line { op, names, guard, source: line.source, span: line.span, text, cache: isa::CacheOp::All }
 }
 
 /// A move of one or two columns.
@@ -229,10 +223,4 @@ pub(super) fn slot(tables: &mut Tables, offset: u32, register: Reg, columns: u8)
         address: Address { base, wide: true, frame: true, offset: 0 },
         registers: [register; 4],
     }
-}
-
-/// The registers among places of arguments or results.
-pub(super) fn in_registers(places: &[Place]) -> Vec<(Reg, u8)> {
-    let register = |p: &Place| if let Place::Register(r, n) = *p { Some((r, n)) } else { None };
-    places.iter().filter_map(register).filter(|(r, _)| !r.is_constant()).collect()
 }

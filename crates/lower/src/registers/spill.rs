@@ -11,10 +11,11 @@ use super::liveness::{Effects, walk};
 use super::routine::{Edit, Edits, Routine, Tables, added, columns, slot};
 use super::vectors::Words;
 use crate::cfg::Graph;
+use crate::listing::Names;
 use exec::int::Int1;
-use exec::lanes::{Pred, Reg};
+use exec::lanes::Pred;
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::OperandUse;
 use isa::Space;
 use kit::BitSet;
 
@@ -160,13 +161,13 @@ pub(super) fn cheapest_around(
 }
 
 /// For each register, by first column, the operation that computes it anywhere.
-fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option<Op>> {
+fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option<(Op, Names)>> {
     let mut found = vec![None; tables.columns as usize];
     let mut writes = vec![0_u32; tables.columns as usize];
     for line in &routine.lines {
-        tables.uses(&line.op, &mut |u| {
-            if let Use::Write(r, n) = u {
-                writes[words.of(r.0.into()).0 as usize] += 1;
+        tables.uses(line, &mut |u| {
+            if let OperandUse::Write(r, n) = u {
+                writes[words.of(r).0 as usize] += 1;
                 let same_everywhere = match &line.op {
                     Op::Load(t) => t.space == Space::Param && t.address.base.is_constant() && t.format.count == 1,
                     Op::Int1(Int1::Mov32 | Int1::Mov64, _, [s]) => s.is_constant(),
@@ -174,8 +175,8 @@ fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option
                     Op::FrameAddress { .. } => true,
                     _ => false,
                 };
-                if same_everywhere && line.guard == Pred::TRUE && words.of(r.0.into()) == (r.0.into(), n) {
-                    found[usize::from(r.0)] = Some(line.op);
+                if same_everywhere && line.guard == Pred::TRUE && words.of(r) == (r, n) {
+                    found[r as usize] = Some((line.op, line.names.clone()));
                 }
             }
         });
@@ -216,8 +217,8 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
         // Spilled registers of the line with its effect on them: reads, writes, writes in part.
         let mut touched: Vec<(u32, bool, bool, bool)> = Vec::new();
         let (mut note, mut guard_written) = (
-            |r: Reg, n: u8, write: bool| {
-                let (first, width) = words.of(r.0.into());
+            |r: u32, n: u8, write: bool| {
+                let (first, width) = words.of(r);
                 if offsets[first as usize].is_none() {
                     return;
                 }
@@ -231,11 +232,11 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
             },
             false,
         );
-        let guard = routine.lines[i].guard;
-        tables.uses(&routine.lines[i].op, &mut |u| match u {
-            Use::Read(r, n) if !r.is_constant() => note(r, n, false),
-            Use::Write(r, n) => note(r, n, true),
-            Use::WritePred(p) => guard_written |= p.number().is_some() && p.number() == guard.number(),
+        let (guard, guard_number) = (routine.lines[i].guard, routine.lines[i].guard_number());
+        tables.uses(&routine.lines[i], &mut |u| match u {
+            OperandUse::Read(r, n) => note(r, n, false),
+            OperandUse::Write(r, n) => note(r, n, true),
+            OperandUse::WritePred(p) => guard_written |= guard_number == Some(p),
             _ => {}
         });
         for (first, reads, writes, in_part) in touched {
@@ -249,20 +250,27 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
             let offset = offsets[first as usize].unwrap_or(0);
             let line = &mut routine.lines[i];
             let bits = 32 * u32::from(width);
-            if let Some(mut op) = cheap[first as usize] {
-                rename(tables, &mut op, first, width, own);
-                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, "recomputed, as registers run out".into())));
+            let mut names = Names::default();
+            let register = names.register(own, width.into());
+            if let Some((op, mut names)) = cheap[first as usize].clone() {
+                rename(&mut names, first, width, own);
+                let text = "recomputed, as registers run out".into();
+                edits.push(i, Edit::Before(added(line, (op, Pred::TRUE), names, text)));
             } else if reads || in_part || guard_written {
-                let op = Op::Load(slot(tables, offset, own, width));
+                let op = Op::Load(slot(tables, offset, register, width));
                 let text = format!("ld.local.b{bits} [{offset}]; spilled");
-                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, text)));
+                edits.push(i, Edit::Before(added(line, (op, Pred::TRUE), names.clone(), text)));
             }
-            rename(tables, &mut line.op, first, width, own);
+            rename(&mut line.names, first, width, own);
             if writes {
-                let op = Op::Store(slot(tables, offset, own, width));
+                let op = Op::Store(slot(tables, offset, register, width));
                 let text = format!("st.local.b{bits} [{offset}]; spilled");
-                let guard = if guard_written { Pred::TRUE } else { guard };
-                edits.push(i, Edit::After(added(line, op, guard, text)));
+                let guard = match guard_number.filter(|_| !guard_written) {
+                    None => Pred::TRUE,
+                    Some(number) if guard.is_negated() => names.predicate(number).not(),
+                    Some(number) => names.predicate(number),
+                };
+                edits.push(i, Edit::After(added(line, (op, guard), names, text)));
             }
         }
     }
@@ -271,13 +279,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
 }
 
 /// Replaces the register that starts at column `first` by `own`.
-fn rename(tables: &mut Tables, op: &mut Op, first: u32, width: u8, own: Reg) {
-    tables.rename(op, &mut |o| {
-        if let Some(r) = o.register()
-            && !r.is_constant()
-            && (first..first + u32::from(width)).contains(&u32::from(r.0))
-        {
-            r.0 = own.0 + (u32::from(r.0) - first) as u16;
-        }
-    });
+fn rename(names: &mut Names, first: u32, width: u8, own: u32) {
+    let replaced = names.registers.iter_mut().filter(|c| (first..first + u32::from(width)).contains(c));
+    replaced.for_each(|c| *c = own + (*c - first));
 }

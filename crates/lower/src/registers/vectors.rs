@@ -7,7 +7,7 @@ use super::routine::{Edit, Edits, Routine, Tables, added, copy};
 use exec::access::Transfer;
 use exec::lanes::Reg;
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::OperandUse;
 use std::collections::HashMap;
 
 /// Virtual registers: each is one column, or two.
@@ -24,15 +24,15 @@ impl Words {
     pub fn new(routine: &Routine, tables: &Tables) -> Self {
         let count = tables.columns as usize;
         let mut ends = vec![0_u32; count];
-        let mut note = |r: Reg, n: u8| {
-            let end = &mut ends[usize::from(r.0)];
-            *end = (*end).max(u32::from(r.0) + u32::from(n));
+        let mut note = |first: u32, n: u8| {
+            let end = &mut ends[first as usize];
+            *end = (*end).max(first + u32::from(n));
         };
         for line in &routine.lines {
-            tables.uses(&line.op, &mut |u| match u {
-                Use::Read(r, n) if !r.is_constant() => note(r, n),
-                Use::Write(r, n) => note(r, n),
-                _ => {}
+            tables.uses(line, &mut |u| {
+                if let OperandUse::Read(r, n) | OperandUse::Write(r, n) = u {
+                    note(r, n);
+                }
             });
         }
         routine.formals.iter().chain(&routine.results).for_each(|&(r, n)| note(r, n));
@@ -69,9 +69,9 @@ impl Words {
         (0..self.width.len()).filter(|&c| self.width[c] > 0).map(|c| (c as u32, self.width[c]))
     }
 
-    /// Whether a register of `columns` starts at `r`.
-    fn is_whole(&self, r: Reg, columns: u8) -> bool {
-        !r.is_constant() && self.width[usize::from(r.0)] == columns
+    /// Whether a register of `columns` starts at `first`, which is `None` for a constant.
+    fn is_whole(&self, first: Option<u32>, columns: u8) -> bool {
+        first.is_some_and(|first| self.width[first as usize] == columns)
     }
 }
 
@@ -94,15 +94,17 @@ pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
         if count < 2 || t.format.bytes < 4 {
             continue;
         }
-        let list: Vec<Reg> = elements(&mut t).to_vec();
-        let whole = list.iter().all(|&r| words.is_whole(r, columns));
+        let theirs: Vec<Reg> = elements(&mut t).to_vec();
+        let list: Vec<Option<u32>> = theirs.iter().map(|&r| line.names.column(r)).collect();
+        let whole = list.iter().all(|&first| words.is_whole(first, columns));
         let distinct = (1..count).all(|k| !list[..k].contains(&list[k]));
-        let known: Vec<_> = list.iter().map(|r| place.get(&u32::from(r.0)).copied()).collect();
+        let known: Vec<_> = list.iter().map(|first| place.get(first.as_ref()?).copied()).collect();
         if whole && distinct && known.iter().all(Option::is_none) {
-            list.iter().enumerate().for_each(|(k, r)| {
-                place.insert(r.0.into(), (groups.len(), k));
+            let list: Vec<u32> = list.into_iter().flatten().collect();
+            list.iter().enumerate().for_each(|(k, &first)| {
+                place.insert(first, (groups.len(), k));
             });
-            groups.push(list.iter().map(|r| u32::from(r.0)).collect());
+            groups.push(list);
             continue;
         }
         let together = known[0]
@@ -110,20 +112,25 @@ pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
         if whole && together {
             continue;
         }
-        let own: Vec<Reg> = list.iter().map(|_| tables.new_register(columns)).collect();
+        let own: Vec<u32> = theirs.iter().map(|_| tables.new_register(columns)).collect();
         let loads = matches!(line.op, Op::Load(_));
-        for (&mine, &theirs) in own.iter().zip(&list) {
+        for (&mine, &theirs) in own.iter().zip(&theirs) {
             routine.temporary.push((mine, columns));
+            // The other register and the guard are named as in the line.
+            let mut names = line.names.clone();
+            let mine = names.register(mine, columns.into());
             let (d, s) = if loads { (theirs, mine) } else { (mine, theirs) };
             let text = "mov; registers of one access side by side".into();
-            let line = added(line, copy(d, s, columns), line.guard, text);
+            let line = added(line, (copy(d, s, columns), line.guard), names, text);
             edits.push(i, if loads { Edit::After(line) } else { Edit::Before(line) });
         }
-        groups.push(own.iter().map(|r| u32::from(r.0)).collect());
-        let place_of = |t: &mut Transfer| elements(t).copy_from_slice(&own);
-        if let Op::Load(t) | Op::Store(t) = &mut routine.lines[i].op {
-            place_of(t);
+        let line = &mut routine.lines[i];
+        if let Op::Load(t) | Op::Store(t) = &mut line.op {
+            for (place, &mine) in elements(t).iter_mut().zip(&own) {
+                *place = line.names.register(mine, columns.into());
+            }
         }
+        groups.push(own);
     }
     if !edits.is_empty() {
         routine.apply(edits, tables);
