@@ -80,7 +80,7 @@ pub struct KernelTotal {
     /// Those that have ended.
     pub launches: u64,
     /// Their statistics; where kernels overlap, of the whole GPU while these ran.
-    pub statistics: Stats,
+    pub statistics: PackedStats,
 }
 
 fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
@@ -302,7 +302,7 @@ impl Report {
         let total = self.by_kernel.iter().find(|kernel| kernel.name == name && kernel.launches > 0)?;
         Some(Self {
             kernels: self.kernels.iter().filter(|kernel| kernel.name == name).cloned().collect(),
-            total: total.statistics.clone(),
+            total: total.statistics.unpacked(),
             by_kernel: vec![total.clone()],
             ..self.clone()
         })

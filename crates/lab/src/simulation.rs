@@ -423,12 +423,14 @@ impl<'m> Simulation<'m> {
 
     /// Statistics of each kernel over its launches that have ended.
     fn by_kernel(&self) -> Vec<KernelTotal> {
-        let total = |(name, counted): (String, AnySnapshot)| {
+        let mut totals: Vec<KernelTotal> = Vec::new();
+        for (name, counted) in self.machine.by_kernel() {
             let sum = self.sums.get(&name).cloned().unwrap_or_default();
             let statistics = counted.statistics(sum.wait_cycles, &self.setup.gpu, sum.energy.as_ref());
-            KernelTotal { name, launches: sum.launches, statistics }
-        };
-        self.machine.by_kernel().into_iter().map(total).collect()
+            let statistics = PackedStats::sharing(&statistics, totals.first().map(|first| &first.statistics));
+            totals.push(KernelTotal { name, launches: sum.launches, statistics });
+        }
+        totals
     }
 
     /// Launches that have ended, and after a failure or an interruption those that have not.

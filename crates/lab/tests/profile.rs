@@ -17,10 +17,10 @@ fn each(profile: &Profile) -> impl Iterator<Item = &InstructionProfile> {
 
 /// Statistics but for those of the host, as text.
 fn statistics(report: &Report) -> String {
-    let kernels = report.kernels.iter().map(|kernel| &kernel.statistics);
+    let kernels = report.kernels.iter().map(|kernel| kernel.statistics.unpacked());
     kernels
-        .chain([&report.total])
-        .flat_map(|all| &all.0)
+        .chain([report.total.clone()])
+        .flat_map(|all| all.0)
         .map(|(info, value)| format!("{} {value:?}\n", info.name))
         .collect()
 }

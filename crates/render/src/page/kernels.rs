@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::summary;
-use lab::{Report, Stats};
+use lab::{PackedStats, Report, Stats};
 use std::borrow::Cow;
 
 /// Maximum number of kernels that a page shows: those of most cycles.
@@ -19,22 +19,23 @@ pub struct Row<'a> {
 
 /// The kernels of most cycles, the longest first, and the number of those left out.
 pub fn rows(report: &Report) -> (Vec<Row<'_>>, usize) {
-    let mut rows: Vec<Row<'_>> = if report.by_kernel.is_empty() {
+    let mut rows: Vec<(String, &PackedStats)> = if report.by_kernel.is_empty() {
         let several = report.kernels.len() > 1;
         let label = |k: &lab::KernelReport| if several { format!("{} #{}", k.name, k.launch) } else { k.name.clone() };
-        report.kernels.iter().map(|k| Row { label: label(k), stats: Cow::Owned(k.statistics.unpacked()) }).collect()
+        report.kernels.iter().map(|k| (label(k), &k.statistics)).collect()
     } else {
         let label = |k: &lab::KernelTotal| match k.launches {
             0 | 1 => k.name.clone(),
             n => format!("{} ({} launches)", k.name, number::count(n)),
         };
-        let ended = report.by_kernel.iter().filter(|k| k.launches > 0);
-        ended.map(|k| Row { label: label(k), stats: Cow::Borrowed(&k.statistics) }).collect()
+        report.by_kernel.iter().filter(|k| k.launches > 0).map(|k| (label(k), &k.statistics)).collect()
     };
-    rows.sort_by(|a, b| b.stats.number(summary::CYCLES).total_cmp(&a.stats.number(summary::CYCLES)));
+    let cycles = |(_, stats): &(String, &PackedStats)| stats.number(summary::CYCLES);
+    rows.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
     let left_out = rows.len().saturating_sub(MOST);
     rows.truncate(MOST);
-    (rows, left_out)
+    let rows = rows.into_iter().map(|(label, stats)| Row { label, stats: Cow::Owned(stats.unpacked()) });
+    (rows.collect(), left_out)
 }
 
 /// The same with the whole run before several kernels.

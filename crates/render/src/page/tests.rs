@@ -89,7 +89,7 @@ fn report_of(kernels: usize, launches: u32) -> Report {
         ..kernel.clone()
     };
     report.kernels = (0..kernels as u32 * launches).map(launch).collect();
-    let total = |k| KernelTotal { name: name(k), launches: launches.into(), statistics: report.total.clone() };
+    let total = |k| KernelTotal { name: name(k), launches: launches.into(), statistics: report.total.clone().into() };
     report.by_kernel = (0..kernels).map(total).collect();
     report
 }
