@@ -464,6 +464,9 @@ impl Device for SimulatedDevice<'_> {
         let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.problem() })?;
+        // Also of launches that are executed without time.
+        let (shape, _) = shape_of(&live, launch.registers);
+        self.check_occupancy(live.kernel.name(), &shape)?;
         let number = self.number_launch();
         if self.may_execute(number, live.kernel.name()) {
             self.run_to(0)?;
@@ -484,6 +487,28 @@ impl Device for SimulatedDevice<'_> {
         }
         self.run_to(0)
     }
+}
+
+/// The shape of a launch whose threads have `registers`, and where their number is from.
+fn shape_of(live: &exec::Launch, registers: ThreadRegisters) -> (isa::LaunchShape, RegisterSource) {
+    let (kernel, mut shape) = (&live.kernel, live.shape());
+    let registers = match registers {
+        // What was compiled for hardware has other registers than these.
+        ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
+            RegisterSource::Allocated
+        }
+        ThreadRegisters::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
+        ThreadRegisters::Estimated => RegisterSource::Compiled,
+        ThreadRegisters::Compiled(n) => {
+            shape.registers_per_thread = n;
+            RegisterSource::Compiled
+        }
+        ThreadRegisters::Given(n) => {
+            shape.registers_per_thread = n;
+            RegisterSource::Given
+        }
+    };
+    (shape, registers)
 }
 
 /// What the driver of programs needs beside [`Device`].
@@ -570,23 +595,7 @@ impl SimulatedDevice<'_> {
         stream: u32,
     ) -> Result<u32, DeviceError> {
         let kernel = live.kernel.clone();
-        let mut shape = live.shape();
-        let registers = match registers {
-            // What was compiled for hardware has other registers than these.
-            ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
-                RegisterSource::Allocated
-            }
-            ThreadRegisters::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
-            ThreadRegisters::Estimated => RegisterSource::Compiled,
-            ThreadRegisters::Compiled(n) => {
-                shape.registers_per_thread = n;
-                RegisterSource::Compiled
-            }
-            ThreadRegisters::Given(n) => {
-                shape.registers_per_thread = n;
-                RegisterSource::Given
-            }
-        };
+        let (shape, registers) = shape_of(&live, registers);
         self.check_occupancy(kernel.name(), &shape)?;
         self.check_local_memory(&kernel, &shape)?;
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();

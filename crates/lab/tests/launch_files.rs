@@ -1,6 +1,6 @@
 //! Launch files whose kernels use more than buffers: texture references, the heap of kernels.
 
-use lab::{Job, Report, Setup, Unattended, run};
+use lab::{Job, Report, Setup, Time, Unattended, run};
 use workloads::launchfile::Overrides;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lower/tests/data/");
@@ -85,4 +85,69 @@ buffer = 'out'
 compare = 'i < 16'
 ",
     );
+}
+
+/// The greatest size of dynamic shared memory of each architecture (CUDA guide, table of compute capabilities) is
+/// usable to its last word, with and without time; a byte more is refused.
+#[test]
+fn a_cta_has_all_shared_memory_of_an_sm() {
+    const GPUS: [(&str, u32, u32); 6] = [
+        ("v100", 70, 96),
+        ("rtx2060s", 75, 64),
+        ("a100", 80, 163),
+        ("rtx3070", 86, 99),
+        ("rtx4090", 89, 99),
+        ("h100", 90, 227),
+    ];
+    const THREADS: u32 = 256;
+    let launch = |gpu: &str, module: &str, time: bool, bytes: u32| {
+        let folder = tempfile::tempdir().unwrap();
+        let words = bytes / 4;
+        let sum = |t: u32| {
+            let read = (0..).map(|k| words - 1 - t - k * THREADS).take((words - t).div_ceil(THREADS) as usize);
+            read.fold(0_u32, |sum, i| sum.wrapping_add(i.wrapping_mul(0x9e37_79b9)))
+        };
+        let sums: Vec<String> = (0..THREADS).map(|t| sum(t).to_string()).collect();
+        std::fs::write(folder.path().join("sums.txt"), sums.join("\n")).unwrap();
+        let text = format!(
+            "
+module = '{DATA}full_shared.{module}'
+buffers.out = {{ type = 'u32', length = {THREADS} }}
+[[launch]]
+kernel = 'fill'
+grid = 2
+block = {THREADS}
+shared_bytes = {bytes}
+args = ['out', {{ u32 = {words} }}]
+[[output]]
+buffer = 'out'
+compare = {{ file = 'sums.txt' }}
+"
+        );
+        let path = folder.path().join("test.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut setup = Setup::new(config::load(gpu).unwrap());
+        if !time {
+            setup.time = Time::None;
+        }
+        run(&setup, &Job::LaunchFile { path, overrides: Overrides::default() }, &mut Unattended)
+    };
+    for (gpu, sm, kib) in GPUS {
+        for module in ["ptx".to_owned(), format!("sm_{sm}.cubin")] {
+            for time in [true, false] {
+                let context = format!("{gpu} {module}, time {time}");
+                let report = launch(gpu, &module, time, kib << 10).unwrap_or_else(|e| panic!("{context}: {e}"));
+                let result = report.check.expect("a comparison");
+                assert!(result.passed, "{context}: {}", result.details);
+                assert!(report.kernels.iter().all(|launch| launch.occupancy.ctas_per_sm == 1), "{context}");
+                let error = launch(gpu, &module, time, (kib << 10) + 1).map(|_| ()).unwrap_err().to_string();
+                let most = format!(
+                    "a CTA needs {} bytes of shared memory, of which {gpu} gives it {} at most",
+                    (kib << 10) + 1,
+                    kib << 10
+                );
+                assert!(error.contains(&most), "{context}: {error}");
+            }
+        }
+    }
 }
