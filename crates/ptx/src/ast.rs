@@ -345,7 +345,8 @@ impl Block {
     }
 }
 
-/// A statement of a body. Declarations and labels are visible in their block and in nested ones.
+/// A statement of a body. Declarations and labels are visible in their block and in nested ones. The large ones, which
+/// are few, are in boxes: most statements are instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Statement {
@@ -353,14 +354,14 @@ pub enum Statement {
     Label(Label),
     Registers(Registers),
     /// `.local`, `.shared`, `.param`, `.const` or `.global` variable.
-    Variable(Variable),
+    Variable(Box<Variable>),
     Block(Block),
     /// `label: .branchtargets a, b, …;` (for `brx.idx`).
     BranchTargets(Targets),
     /// `label: .calltargets f, g, …;` (for indirect calls).
     CallTargets(Targets),
     /// `label: .callprototype …;` (for indirect calls).
-    CallPrototype(CallPrototype),
+    CallPrototype(Box<CallPrototype>),
     /// `.pragma "text";`
     Pragma(Pragma),
 }

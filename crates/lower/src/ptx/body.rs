@@ -20,7 +20,7 @@ pub(super) fn lower_function<'a>(
     function: &'a ast::Function,
     kernel_params: Option<&[Param]>,
 ) -> LoweredFunction {
-    let start = b.code.len() as u32;
+    let (start, calls) = (b.code.len() as u32, b.calls.len());
     let first = (b.vectors, b.predicates);
     b.names = Names::default();
     let mut f = FunctionLowering::new(b, function, kernel_params.is_some());
@@ -53,11 +53,7 @@ pub(super) fn lower_function<'a>(
     let name = f.b.scope.ast.name(function.name).to_owned();
     let frame_bytes = f.frame_bytes.next_multiple_of(16);
     let (returns, callees, calls_pointers) = (f.returns, f.callees, f.calls_pointers);
-    for site in &mut b.calls {
-        if site.frame_bytes == u32::MAX {
-            site.frame_bytes = frame_bytes;
-        }
-    }
+    b.calls[calls..].iter_mut().for_each(|site| site.frame_bytes = frame_bytes);
     LoweredFunction {
         function: CalledFunction { name, entry: start, params, returns, frame_bytes },
         names,

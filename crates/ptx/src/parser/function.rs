@@ -134,7 +134,7 @@ const PARAMETER_LISTS: (u32, u32) = (1, 4);
 fn move_parameters(body: &mut Block, params: &mut Vec<Variable>) {
     for statement in std::mem::take(&mut body.statements) {
         match statement {
-            Statement::Variable(v) if v.space == StateSpace::Param => params.push(v),
+            Statement::Variable(v) if v.space == StateSpace::Param => params.push(*v),
             other => body.statements.push(other),
         }
     }
