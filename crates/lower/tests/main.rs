@@ -40,6 +40,7 @@ mod sass_moves;
 mod sass_mutants;
 mod sass_registers;
 mod sass_warp;
+mod twins;
 mod video;
 mod warp;
 mod windows;
