@@ -69,10 +69,11 @@ impl Module {
         })
     }
 
-    /// The number in the target architecture: 80 for `sm_80`, 90 for `sm_90a`. `None` if there is no target
-    /// of that form.
+    /// The number in the target architecture: 80 for `sm_80` and `compute_80`, 90 for `sm_90a`. `None` if there is no
+    /// target of that form.
     pub fn target_sm(&self) -> Option<u32> {
-        let text = self.name(*self.target.first()?).strip_prefix("sm_")?;
+        let text = self.name(*self.target.first()?);
+        let text = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
         text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
     }
 }

@@ -25,11 +25,13 @@ pub(super) fn lower_function<'a>(
     b.names = Names::default();
     let mut f = FunctionLowering::new(b, function, kernel_params.is_some());
     f.locals.push();
+    f.elements.push();
     let mut params = Vec::new();
     match kernel_params {
         Some(list) => {
             for (v, p) in function.params.iter().zip(list) {
                 if let Some(name) = v.name {
+                    f.elements.declare(name, None, v.element_bytes());
                     f.locals.declare(name, None, Local::Param { offset: p.offset });
                 }
             }
@@ -119,6 +121,7 @@ impl FunctionLowering<'_, '_> {
 
     fn block(&mut self, block: &Block) {
         self.locals.push();
+        self.elements.push();
         self.declare_labels(block);
         for statement in &block.statements {
             match statement {
@@ -145,6 +148,7 @@ impl FunctionLowering<'_, '_> {
             }
         }
         self.locals.pop();
+        self.elements.pop();
     }
 
     /// Labels are visible in their whole block.
@@ -172,6 +176,9 @@ impl FunctionLowering<'_, '_> {
     }
 
     fn variable(&mut self, v: &ast::Variable) {
+        if let Some(name) = v.name {
+            self.elements.declare(name, v.count, v.element_bytes());
+        }
         match v.space {
             StateSpace::Local | StateSpace::Param => {
                 self.frame_variable(v);

@@ -268,6 +268,7 @@ impl Parser<'_> {
             }
         }
         self.end_statement("the instruction")?;
+        dialect::add_brackets(self.module.opcodes.get(opcode).name(), &mut operands, self.module.version);
         let loc = self.current_loc();
         let span = self.since(start);
         statements.push(Statement::Instruction(Instruction { guard, opcode, operands: operands.into(), loc, span }));
