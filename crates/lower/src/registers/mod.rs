@@ -15,7 +15,7 @@
 //!
 //! The registers of a called function follow those of all its callers; functions that call each other in a
 //! cycle have separate registers. Where a chain of calls is too long for that, all functions have the same registers,
-//! and each call saves those of the caller.
+//! and each call saves those of the caller; not where hazards are prevented.
 //!
 //! **Deviations** from ptxas: PTX is not optimised; no instruction is scheduled, folded into operands (such
 //! as parameters and immediate values) or removed, not even a copy of a register to itself. A register is
@@ -66,6 +66,10 @@ pub(crate) fn allocate(
     // until they fit. Where they cannot, they overlap.
     let mut share = bases(&|f| u32::from(has_registers[f])).map(|_| limit);
     let (placed, mut routines, mut tables, bases, overlap) = loop {
+        // Fences are for registers of which each has one owner.
+        if hazard_free && share.is_none() {
+            return Err(Shortage);
+        }
         let Ok((placed, routines, tables)) = place(share.unwrap_or(limit)) else {
             if share.is_none_or(|share| share == limit) {
                 return Err(Shortage);
