@@ -237,7 +237,7 @@ impl<'a> Body<'a> {
 
 /// Adds the facts of kernels that can be executed, and for the others the reasons.
 fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLimits) {
-    let loaded = match lower::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
+    let loaded = match lower::load_parsed(parsed, LowerOptions::default()) {
         Ok(loaded) => loaded,
         Err(error) => {
             for kernel in kernels {
@@ -247,24 +247,29 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLim
             return;
         }
     };
-    let modes = [("allocated", Registers::Allocated(limits)), ("hazard-free", Registers::HazardFree(limits))];
-    let allocated = modes.map(|(mode, registers)| {
-        let options = LowerOptions { registers, ..LowerOptions::default() };
-        (mode, lower::load(&parsed.source.name, parsed.source.text(), options).unwrap_or_default())
-    });
-    let allocated = allocated.each_ref().map(|(mode, loaded)| (*mode, by_name(loaded)));
     let executables = by_name(&loaded);
     let rejected: HashMap<&str, &Rejected> = loaded.rejected.iter().map(|r| (&*r.name, r)).collect();
-    for facts in kernels {
+    for facts in kernels.iter_mut() {
         let name = &*facts.name;
         if let Some(kernel) = executables.get(name) {
-            let mut executable = executable(kernel);
-            executable.allocations =
-                allocated.iter().map(|(mode, kernels)| allocation(mode, kernels.get(name).copied())).collect();
-            facts.executable = Some(executable);
+            facts.executable = Some(executable(kernel));
         } else if let Some(Rejected { error, .. }) = rejected.get(name) {
             facts.not_executable = remarks(&error.diagnostics, &parsed.source);
             facts.not_executable_text = error.text.clone();
+        }
+    }
+    drop(loaded);
+    // One after the other: a large module takes much memory.
+    for (mode, registers) in
+        [("allocated", Registers::Allocated(limits)), ("hazard-free", Registers::HazardFree(limits))]
+    {
+        let options = LowerOptions { registers, ..LowerOptions::default() };
+        let loaded = lower::load_parsed(parsed, options).unwrap_or_default();
+        let allocated = by_name(&loaded);
+        for facts in kernels.iter_mut() {
+            if let Some(executable) = &mut facts.executable {
+                executable.allocations.push(allocation(mode, allocated.get(&*facts.name).copied()));
+            }
         }
     }
 }

@@ -81,7 +81,7 @@ pub enum Callee {
 }
 
 /// A function of CUDA's device runtime that kernels may call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuntimeFunction {
     /// `vprintf(format, arguments)`: a line of output.
     Printf,

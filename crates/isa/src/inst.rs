@@ -225,8 +225,9 @@ pub struct Program {
     operands: Vec<RegId>,
     /// Origin of each instruction.
     sources: Vec<Source>,
-    /// Text of each instruction, for listings and messages.
-    texts: Vec<String>,
+    /// Texts of all instructions, for listings and messages, and the end of each.
+    texts: String,
+    text_ends: Vec<u32>,
     /// Layout of register ids.
     pub regs: RegFile,
     /// Size of an instruction in memory and in the instruction cache.
@@ -341,7 +342,8 @@ impl Program {
 
     /// Text of the instruction at `pc`.
     pub fn text(&self, pc: Pc) -> &str {
-        &self.texts[pc.index()]
+        let start = pc.index().checked_sub(1).map_or(0, |before| self.text_ends[before]);
+        &self.texts[start as usize..self.text_ends[pc.index()] as usize]
     }
 
     /// Sets [`Source::origin`] of the instruction at `pc`.
@@ -390,7 +392,8 @@ impl ProgramBuilder {
         p.operands.extend_from_slice(spec.dsts);
         p.operands.extend_from_slice(spec.srcs);
         p.sources.push(spec.source);
-        p.texts.push(spec.text.into());
+        p.texts.push_str(spec.text);
+        p.text_ends.push(u32::try_from(p.texts.len()).expect("texts too large"));
         pc
     }
 
@@ -403,6 +406,11 @@ impl ProgramBuilder {
     pub fn finish(mut self, regs: RegFile, files: Vec<String>) -> Program {
         self.program.regs = regs;
         self.program.files = files;
+        self.program.insts.shrink_to_fit();
+        self.program.operands.shrink_to_fit();
+        self.program.sources.shrink_to_fit();
+        self.program.texts.shrink_to_fit();
+        self.program.text_ends.shrink_to_fit();
         debug_assert!(self.program.operands.iter().all(|r| r.index() < regs.count()));
         self.program
     }

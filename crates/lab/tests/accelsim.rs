@@ -106,8 +106,11 @@ mod probes {
         lines
     }
 
+    /// Lines of a warp, by CTA and warp.
+    type Body<'a> = Box<dyn Fn(u64, u64) -> Vec<String> + 'a>;
+
     /// CTAs and warps of a CTA of probe `name`, and the instructions of a warp but its exit.
-    fn probe(name: &str) -> (u64, u64, Box<dyn Fn(u64, u64) -> Vec<String> + '_>) {
+    fn probe(name: &str) -> (u64, u64, Body<'_>) {
         let (kind, rest) = name.split_once(' ').expect("a kind and what of it");
         match kind {
             "short" if rest == "5-60" => (3000, 1, Box::new(|cta, _| arithmetic((4 + cta * 37 % 56) as usize))),

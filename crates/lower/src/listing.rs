@@ -204,29 +204,96 @@ pub(crate) struct LoweredFunction {
     pub calls_pointers: bool,
 }
 
-/// The functions that may run during a call of each function.
-pub(crate) fn reach(functions: &[LoweredFunction]) -> Vec<kit::BitSet> {
-    let count = functions.len();
-    let direct = |f: &LoweredFunction| {
-        let mut set = kit::BitSet::new(count);
-        let all = if f.calls_pointers { 1..count } else { 0..0 };
-        f.callees.iter().map(|&c| c as usize).chain(all).for_each(|c| {
-            set.insert(c);
-        });
-        set
-    };
-    let mut reach: Vec<kit::BitSet> = functions.iter().map(direct).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for f in 0..count {
-            for g in reach[f].clone().iter() {
-                let other = reach[g].clone();
-                changed |= reach[f].union_with(&other);
+/// The functions of a kernel by who may call whom. Functions that may call each other in a cycle are a group.
+pub(crate) struct Groups {
+    /// Their members in ascending order. A group precedes those that it calls.
+    pub members: Vec<Vec<usize>>,
+    /// By function. The last entry is that of any function whose address is taken, as one.
+    group: Vec<usize>,
+    is_cycle: Vec<bool>,
+}
+
+impl Groups {
+    /// Finds the groups (Tarjan's algorithm).
+    pub fn of(functions: &[LoweredFunction]) -> Self {
+        const UNSEEN: usize = usize::MAX;
+        let pointer = functions.len();
+        let mut groups = Self { members: Vec::new(), group: vec![UNSEEN; pointer + 1], is_cycle: Vec::new() };
+        let (mut number, mut low) = (vec![UNSEEN; pointer + 1], vec![UNSEEN; pointer + 1]);
+        let (mut open, mut path, mut next) = (Vec::new(), Vec::new(), 0);
+        for root in 0..=pointer {
+            if number[root] == UNSEEN {
+                path.push((root, 0));
+            }
+            while let Some((node, edge)) = path.last_mut() {
+                let node = *node;
+                if *edge == 0 {
+                    (number[node], low[node]) = (next, next);
+                    next += 1;
+                    open.push(node);
+                }
+                if let Some(callee) = Self::callee(functions, node, *edge) {
+                    *edge += 1;
+                    if number[callee] == UNSEEN {
+                        path.push((callee, 0));
+                    } else if groups.group[callee] == UNSEEN {
+                        low[node] = low[node].min(number[callee]);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(caller, _)) = path.last() {
+                    low[caller] = low[caller].min(low[node]);
+                }
+                if low[node] == number[node] {
+                    let first = open.iter().rposition(|&n| n == node).expect("it is open");
+                    groups.close(functions, open.split_off(first));
+                }
             }
         }
+        // Tarjan's algorithm finds callees first.
+        groups.members.reverse();
+        groups.is_cycle.reverse();
+        let last = groups.members.len() - 1;
+        groups.group.iter_mut().for_each(|g| *g = last - *g);
+        groups
     }
-    reach
+
+    /// A callee of a function; `None` if there are no more.
+    fn callee(functions: &[LoweredFunction], node: usize, edge: usize) -> Option<usize> {
+        let Some(f) = functions.get(node) else { return (1..functions.len()).nth(edge) };
+        let pointer = (f.calls_pointers && edge == f.callees.len()).then_some(functions.len());
+        f.callees.get(edge).map(|&callee| callee as usize).or(pointer)
+    }
+
+    fn close(&mut self, functions: &[LoweredFunction], mut members: Vec<usize>) {
+        let calls_itself = |&f: &usize| functions.get(f).is_some_and(|own| own.callees.contains(&(f as u32)));
+        self.is_cycle.push(members.len() > 1 || members.iter().any(calls_itself));
+        members.iter().for_each(|&f| self.group[f] = self.members.len());
+        members.retain(|&f| f < functions.len());
+        members.sort_unstable();
+        self.members.push(members);
+    }
+
+    /// The group of a function.
+    pub fn group(&self, function: usize) -> usize {
+        self.group[function]
+    }
+
+    /// The groups that a function calls.
+    pub fn called<'a>(&'a self, functions: &'a [LoweredFunction], f: usize) -> impl Iterator<Item = usize> + 'a {
+        (0..).map_while(move |edge| Self::callee(functions, f, edge)).map(|callee| self.group[callee])
+    }
+
+    /// The group of the functions that a call through a pointer may reach, as one.
+    pub fn pointer(&self) -> usize {
+        self.group[self.group.len() - 1]
+    }
+
+    /// Whether a call of the function may call it again.
+    pub fn is_recursive(&self, function: usize) -> bool {
+        self.is_cycle[self.group[function]]
+    }
 }
 
 /// A kernel and the functions that it calls, lowered.

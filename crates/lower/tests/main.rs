@@ -41,6 +41,7 @@ mod sass_mutants;
 mod sass_registers;
 mod sass_warp;
 mod turns;
+mod twins;
 mod video;
 mod warp;
 mod windows;

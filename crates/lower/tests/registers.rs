@@ -461,3 +461,38 @@ fn a_kernel_may_have_any_number_of_virtual_registers() {
     let outcome = crate::common::try_run_ptx(&text, 1, 32, &[0; 32]).unwrap();
     assert_eq!(outcome.words, (0..32).map(expected).collect::<Vec<u32>>());
 }
+
+/// Their registers one after the other do not fit into those of a thread. Each function needs one of its own after its
+/// call. Anything that takes time by the square of the number of functions does not end here.
+#[test]
+fn a_chain_of_calls_may_have_any_length() {
+    const FUNCTIONS: u32 = 3_000;
+    let mut text = String::new();
+    for i in 0..FUNCTIONS {
+        writeln!(text, ".func (.reg .b32 %d) f{i}(.reg .b32 %a);").unwrap();
+    }
+    for i in 0..FUNCTIONS {
+        writeln!(text, ".func (.reg .b32 %d) f{i}(.reg .b32 %a)\n{{\n.reg .b32 %r<4>;\nadd.u32 %r0, %a, 1;").unwrap();
+        match i + 1 {
+            FUNCTIONS => text.push_str("mov.u32 %r1, %r0;\n"),
+            next => writeln!(text, "call (%r1), f{next}, (%r0);").unwrap(),
+        }
+        text.push_str("mad.lo.u32 %d, %r1, 3, %r0;\nret;\n}\n");
+    }
+    text.push_str(
+        ".entry k(.param .u64 o)\n{\n.reg .b32 %r<4>;\n.reg .pred %p;\n.reg .b64 %d<3>;\nld.param.u64 %d0, [o];\n\
+         mov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 4;\nadd.s64 %d2, %d0, %d1;\nsetp.gt.u32 %p, %r0, 1000;\n\
+         call (%r1), f0, (%r0);\n",
+    );
+    (0..FUNCTIONS).for_each(|i| writeln!(text, "@%p call (%r1), f{i}, (%r0);").unwrap());
+    text.push_str("add.u32 %r1, %r1, %r0;\nst.global.u32 [%d2], %r1;\nret;\n}\n");
+
+    let expected = |tid: u32| {
+        let first = (1..=FUNCTIONS).rev().map(|i| tid + i);
+        first.fold(tid + FUNCTIONS, |result, own| result.wrapping_mul(3).wrapping_add(own)).wrapping_add(tid)
+    };
+    for registers in [Registers::Virtual, Registers::Allocated(UNLIMITED)] {
+        let outcome = crate::common::run_with(&text, registers, (1, 32), &[0; 32]).unwrap();
+        assert_eq!(outcome.words, (0..32).map(expected).collect::<Vec<u32>>());
+    }
+}

@@ -69,10 +69,11 @@ impl Module {
         })
     }
 
-    /// The number in the target architecture: 80 for `sm_80`, 90 for `sm_90a`. `None` if there is no target
-    /// of that form.
+    /// The number in the target architecture: 80 for `sm_80` and `compute_80`, 90 for `sm_90a`. `None` if there is no
+    /// target of that form.
     pub fn target_sm(&self) -> Option<u32> {
-        let text = self.name(*self.target.first()?).strip_prefix("sm_")?;
+        let text = self.name(*self.target.first()?);
+        let text = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
         text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
     }
 }
@@ -345,7 +346,8 @@ impl Block {
     }
 }
 
-/// A statement of a body. Declarations and labels are visible in their block and in nested ones.
+/// A statement of a body. Declarations and labels are visible in their block and in nested ones. The large ones, which
+/// are few, are in boxes: most statements are instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Statement {
@@ -353,14 +355,14 @@ pub enum Statement {
     Label(Label),
     Registers(Registers),
     /// `.local`, `.shared`, `.param`, `.const` or `.global` variable.
-    Variable(Variable),
+    Variable(Box<Variable>),
     Block(Block),
     /// `label: .branchtargets a, b, …;` (for `brx.idx`).
     BranchTargets(Targets),
     /// `label: .calltargets f, g, …;` (for indirect calls).
     CallTargets(Targets),
     /// `label: .callprototype …;` (for indirect calls).
-    CallPrototype(CallPrototype),
+    CallPrototype(Box<CallPrototype>),
     /// `.pragma "text";`
     Pragma(Pragma),
 }

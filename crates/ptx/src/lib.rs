@@ -54,7 +54,7 @@
 //!    such as `.maxntid`.
 //! 4. Bodies: nested scopes, declarations, labels, `.branchtargets`, `.calltargets`,
 //!    `.callprototype`, `.loc` with `inlined_at`, and instructions of any opcode.
-//! 5. Operands: registers and their parts, numbers in every notation, constant expressions, addresses,
+//! 5. Operands: registers and their parts, numbers in every notation, constant expressions, addresses, elements,
 //!    vectors, predicate pairs, negated predicates, `_`, call lists, texture coordinates.
 //!
 //! # What is not accepted

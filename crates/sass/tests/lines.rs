@@ -13,7 +13,7 @@ fn table(cubin: &Cubin<'_>, lines: &LineTables) -> String {
     functions.sort_by_key(|function| function.name);
     for function in functions {
         writeln!(text, ".function {}", function.name).unwrap();
-        let of = lines.function(function.name).expect("each function has lines");
+        let of = lines.function(function.id).expect("each function has lines");
         for offset in (0..function.code.len() as u64).step_by(16) {
             let chain = std::iter::successors(of.source_at(offset), |entry| of.call_of(*entry));
             let chain: Vec<String> = chain.map(|entry| entry.line.to_string()).collect();
@@ -56,12 +56,13 @@ fn the_ptx_that_was_assembled_is_there() {
     let cubin = Cubin::parse(&file).unwrap();
     let lines = cubin.lines();
     let ptx: Vec<&str> = lines.ptx_text.as_deref().unwrap().lines().collect();
-    let line = lines.function("saxpy").unwrap().ptx_at(0xb0).unwrap();
+    let line = lines.function(cubin.kernels().next().unwrap().id).unwrap().ptx_at(0xb0).unwrap();
     assert_eq!(ptx[line as usize - 1].trim(), "fma.rn.f32 \t%f4, %f2, %f1, %f3;");
 }
 
 #[test]
 fn without_line_information_the_tables_are_empty() {
-    let lines = Cubin::parse(include_bytes!("data/axpy.sm_75.cubin")).unwrap().lines();
-    assert!(lines.files.is_empty() && lines.ptx_text.is_none() && lines.function("axpy").is_none());
+    let cubin = Cubin::parse(include_bytes!("data/axpy.sm_75.cubin")).unwrap();
+    let (lines, axpy) = (cubin.lines(), cubin.kernels().next().unwrap());
+    assert!(lines.files.is_empty() && lines.ptx_text.is_none() && lines.function(axpy.id).is_none());
 }

@@ -30,7 +30,7 @@ fn likely_word() -> impl Strategy<Value = (u128, u8)> {
 fn walk_lines(cubin: &Cubin<'_>) -> Result<(), TestCaseError> {
     let lines = cubin.lines();
     for function in &cubin.functions {
-        let Some(of) = lines.function(function.name) else { continue };
+        let Some(of) = lines.function(function.id) else { continue };
         for offset in (0..function.code.len() as u64).step_by(16) {
             let first = of.source_at(offset);
             prop_assert!(std::iter::successors(first, |entry| of.call_of(*entry)).count() < 1000);

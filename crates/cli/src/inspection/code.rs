@@ -184,7 +184,7 @@ pub fn inspect(file: &str, content: &[u8], code: bool, place: Option<&SourcePlac
     let mut kernel = |function: &ElfFunction<'_>| kernel(cubin.sm, function, &loaded, code);
     let mut kernels: Vec<CodeKernel> = cubin.kernels().map(&mut kernel).collect();
     if let Some(place) = place {
-        add_lines(&cubin.lines(), place, &mut kernels);
+        add_lines(&cubin.lines(), place, cubin.kernels().map(|function| function.id).zip(&mut kernels));
     }
     Ok(CodeInspection {
         file: file.to_owned(),
@@ -261,11 +261,11 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, c
 }
 
 /// Adds the lines of CUDA and PTX to the instructions.
-fn add_lines(tables: &LineTables, place: &SourcePlace, kernels: &mut [CodeKernel]) {
+fn add_lines<'a>(tables: &LineTables, place: &SourcePlace, kernels: impl Iterator<Item = (u32, &'a mut CodeKernel)>) {
     let mut sources = Sources::new(place);
     let ptx: Vec<&str> = tables.ptx_text.as_deref().unwrap_or_default().lines().collect();
-    for kernel in kernels {
-        let Some(of) = tables.function(&kernel.name) else { continue };
+    for (id, kernel) in kernels {
+        let Some(of) = tables.function(id) else { continue };
         for line in kernel.code.iter_mut().flatten() {
             let chain = std::iter::successors(of.source_at(line.address), |entry| of.call_of(*entry)).take(MOST_CALLS);
             let mut chain =

@@ -20,16 +20,18 @@ pub(super) fn lower_function<'a>(
     function: &'a ast::Function,
     kernel_params: Option<&[Param]>,
 ) -> LoweredFunction {
-    let start = b.code.len() as u32;
+    let (start, calls) = (b.code.len() as u32, b.calls.len());
     let first = (b.vectors, b.predicates);
     b.names = Names::default();
     let mut f = FunctionLowering::new(b, function, kernel_params.is_some());
     f.locals.push();
+    f.elements.push();
     let mut params = Vec::new();
     match kernel_params {
         Some(list) => {
             for (v, p) in function.params.iter().zip(list) {
                 if let Some(name) = v.name {
+                    f.elements.declare(name, None, v.element_bytes());
                     f.locals.declare(name, None, Local::Param { offset: p.offset });
                 }
             }
@@ -53,11 +55,7 @@ pub(super) fn lower_function<'a>(
     let name = f.b.scope.ast.name(function.name).to_owned();
     let frame_bytes = f.frame_bytes.next_multiple_of(16);
     let (returns, callees, calls_pointers) = (f.returns, f.callees, f.calls_pointers);
-    for site in &mut b.calls {
-        if site.frame_bytes == u32::MAX {
-            site.frame_bytes = frame_bytes;
-        }
-    }
+    b.calls[calls..].iter_mut().for_each(|site| site.frame_bytes = frame_bytes);
     LoweredFunction {
         function: CalledFunction { name, entry: start, params, returns, frame_bytes },
         names,
@@ -123,6 +121,7 @@ impl FunctionLowering<'_, '_> {
 
     fn block(&mut self, block: &Block) {
         self.locals.push();
+        self.elements.push();
         self.declare_labels(block);
         for statement in &block.statements {
             match statement {
@@ -149,6 +148,7 @@ impl FunctionLowering<'_, '_> {
             }
         }
         self.locals.pop();
+        self.elements.pop();
     }
 
     /// Labels are visible in their whole block.
@@ -176,6 +176,9 @@ impl FunctionLowering<'_, '_> {
     }
 
     fn variable(&mut self, v: &ast::Variable) {
+        if let Some(name) = v.name {
+            self.elements.declare(name, v.count, v.element_bytes());
+        }
         match v.space {
             StateSpace::Local | StateSpace::Param => {
                 self.frame_variable(v);

@@ -39,7 +39,7 @@ pub(super) struct KernelBuilder<'a> {
     /// From the index of a function in the module to the one in the kernel.
     pub numbers: HashMap<usize, u32>,
     pub queue: Vec<usize>,
-    /// The callees of call sites are resolved after all functions have their place.
+    /// All functions of the module are among them, since a call goes through a pointer.
     indirect: bool,
 }
 
@@ -156,7 +156,9 @@ impl<'a> KernelBuilder<'a> {
 
     /// Adds all functions of the module: any of them may be called through a pointer.
     pub fn reach_all_functions(&mut self) {
-        self.indirect = true;
+        if std::mem::replace(&mut self.indirect, true) {
+            return;
+        }
         for index in 0..self.scope.functions.len() {
             if self.scope.is_defined(index) {
                 self.function_number(index);

@@ -66,7 +66,7 @@ impl FunctionLowering<'_, '_> {
             None => self.direct_callee(name)?,
         };
         // The size of the frame is known at the end of the function.
-        self.b.calls.push(CallSite { callee, args, results, frame_bytes: u32::MAX, save: None });
+        self.b.calls.push(CallSite { callee, args, results, frame_bytes: 0, save: None });
         Ok(Op::Call(self.b.calls.len() as u32 - 1))
     }
 

@@ -16,6 +16,8 @@ use std::collections::HashMap;
 pub(super) struct FunctionLowering<'b, 'a> {
     pub b: &'b mut KernelBuilder<'a>,
     pub locals: Scopes<Local>,
+    /// Size of an element of each variable and parameter, in bytes.
+    pub elements: Scopes<u64>,
     /// Registers in use, by declaration, number in the row and vector element.
     pub registers: HashMap<(u32, u32, u8), u32>,
     pub predicates: HashMap<(u32, u32), u32>,
@@ -46,6 +48,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         Self {
             b,
             locals: Scopes::new(),
+            elements: Scopes::new(),
             registers: HashMap::new(),
             predicates: HashMap::new(),
             declarations: 0,

@@ -7,7 +7,7 @@ use crate::access::mem_access;
 use crate::cfg::{Flow, Graph};
 use crate::divergence;
 use crate::inlined::Calls;
-use crate::listing::{Line, Listing, LoweredFunction, Names, reach, settle};
+use crate::listing::{Groups, Line, Listing, LoweredFunction, Names, settle};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, RegisterLimits, Registers};
 use exec::atomic::Atomic;
@@ -67,9 +67,9 @@ impl KernelBuilder<'_> {
 
     /// A call of a function that may call the caller again saves the caller's registers.
     fn save_across_recursion(&mut self, functions: &[LoweredFunction]) {
-        let reach = reach(functions);
+        let groups = Groups::of(functions);
         for (caller, f) in functions.iter().enumerate() {
-            if !reach[caller].contains(caller) {
+            if !groups.is_recursive(caller) {
                 continue;
             }
             // Where there are more, they are allocated, and allocation says anew which to save.
@@ -81,7 +81,7 @@ impl KernelBuilder<'_> {
             for pc in f.range.0..f.range.1 {
                 if let Op::Call(site) = self.code[pc as usize].op {
                     let back = match self.calls[site as usize].callee {
-                        Callee::Function(g) => g as usize == caller || reach[g as usize].contains(caller),
+                        Callee::Function(g) => groups.group(g as usize) == groups.group(caller),
                         Callee::Pointer(_) => true,
                         Callee::Runtime(_) => false,
                     };
@@ -165,7 +165,8 @@ impl KernelBuilder<'_> {
                 }
             }
         }
-        let live = functions.iter().map(|f| self.resolve_control(f.range)).collect::<Vec<u32>>();
+        let calls_poll = self.code.iter().any(polls);
+        let live = functions.iter().map(|f| self.resolve_control(f.range, calls_poll)).collect::<Vec<u32>>();
         let registers = if allocation.is_some() && self.scope.options.registers_per_thread.is_none() {
             RegisterCount { per_thread: self.vectors.max(1), estimated: false }
         } else {
@@ -228,7 +229,7 @@ impl KernelBuilder<'_> {
 
     /// Finds the reconvergence points of a function's branches. Returns the maximum number of 32-bit
     /// registers that are live at once.
-    fn resolve_control(&mut self, (start, end): (u32, u32)) -> u32 {
+    fn resolve_control(&mut self, (start, end): (u32, u32), calls_poll: bool) -> u32 {
         let code = &self.code[start as usize..end as usize];
         let flow: Vec<Flow> = code.iter().map(|p| self.flow(p, start)).collect();
         if flow.is_empty() {
@@ -240,7 +241,7 @@ impl KernelBuilder<'_> {
         let registers = self.vectors as usize;
         let given = self.given_registers(code, registers);
         let live = max_live(&graph, &effects, registers, |r| !given.contains(r as usize));
-        let polling = self.polling_branches((start, end));
+        let polling = self.polling_branches((start, end), calls_poll);
         for (i, pending) in self.code[start as usize..end as usize].iter_mut().enumerate() {
             if let Op::Branch { polls, .. } = &mut pending.op {
                 *polls = polling.contains(i);
@@ -253,14 +254,8 @@ impl KernelBuilder<'_> {
     }
 
     /// Backward branches of loops that may wait for other lanes. As ptxas has it: a loop with a volatile, relaxed or
-    /// acquiring load, or an atomic whose result is used. A call counts as one if any function has one.
-    fn polling_branches(&self, (start, end): (u32, u32)) -> kit::BitSet {
-        let polls = |line: &Line| {
-            let is_strong = |cache| matches!(cache, CacheOp::Volatile | CacheOp::L2);
-            mem_access(&line.op, line.cache)
-                .is_some_and(|m| m.access == Access::Atomic || m.access == Access::Load && is_strong(m.cache))
-        };
-        let calls_poll = self.code.iter().any(polls);
+    /// acquiring load, or an atomic whose result is used. A call counts as one if any function has one (`calls_poll`).
+    fn polling_branches(&self, (start, end): (u32, u32), calls_poll: bool) -> kit::BitSet {
         let mut branches = kit::BitSet::new((end - start) as usize);
         // The last instruction that may poll.
         let mut last = None;
@@ -373,6 +368,13 @@ impl KernelBuilder<'_> {
         }
         program.push(InstSpec { traits, dsts: &dsts, srcs: &srcs, source: p.source, text: &p.text });
     }
+}
+
+/// Whether an instruction in a loop may be what the loop waits for.
+fn polls(line: &Line) -> bool {
+    let is_strong = |cache| matches!(cache, CacheOp::Volatile | CacheOp::L2);
+    mem_access(&line.op, line.cache)
+        .is_some_and(|m| m.access == Access::Atomic || m.access == Access::Load && is_strong(m.cache))
 }
 
 /// The shape in a directive; missing sizes are 1.

@@ -70,7 +70,7 @@ impl FunctionLowering<'_, '_> {
             return Ok((Space::Local, address, true));
         }
         if !address.wide && matches!(space, Space::Global | Space::Constant) {
-            return Err(self.problem("global memory needs 64-bit addresses"));
+            (address.base, address.wide) = (self.extended(address.base, 64), true);
         }
         // The address of a variable is known; of a register only the offset is.
         let expected = if space == Space::Constant || space == Space::Global { symbol } else { Some(space) };

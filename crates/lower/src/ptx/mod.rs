@@ -36,7 +36,6 @@ mod warp;
 
 use crate::loaded::{LoadError, Loaded, LowerOptions};
 use ptx::Severity;
-use std::sync::Arc;
 
 /// Parses and lowers the PTX in `text`; messages call it `name`.
 ///
@@ -44,18 +43,27 @@ use std::sync::Arc;
 /// Syntax errors; if there are none, undeclared names, names declared twice and wrong operands; if there are
 /// none, errors at module level. A correct kernel that cannot run is no error: it is in [`Loaded::rejected`].
 pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
-    let mut parsed = ptx::parse(name, text);
+    load_parsed(&ptx::parse(name, text), options)
+}
+
+/// Lowers PTX that has been parsed.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_parsed(parsed: &ptx::Parsed, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+    let source = &parsed.source;
     if let Some(why) = other_target(&parsed.module, options) {
-        return Err(Box::new(LoadError::of_binary(format!("{name}: {why}"))));
+        return Err(Box::new(LoadError::of_binary(format!("{}: {why}", source.name))));
     }
-    if !parsed.has_errors() {
-        parsed.diagnostics.append(ptx::check(&parsed.module));
+    let mut diagnostics = parsed.diagnostics.clone();
+    if !diagnostics.has_errors() {
+        diagnostics.append(ptx::check(&parsed.module));
     }
-    if parsed.has_errors() {
-        return Err(LoadError::new(parsed.diagnostics, &parsed.source));
+    if diagnostics.has_errors() {
+        return Err(LoadError::new(diagnostics, source));
     }
-    let remarks = parsed.diagnostics.render(&parsed.source, Severity::Note);
-    let loaded = module::lower(&parsed.module, &Arc::new(parsed.source), options)?;
+    let remarks = diagnostics.render(source, Severity::Note);
+    let loaded = module::lower(&parsed.module, source, options)?;
     Ok(Loaded { remarks, ..loaded })
 }
 

@@ -54,6 +54,7 @@ pub(super) fn lower(
         ast,
         source,
         names: HashMap::new(),
+        elements: ast.variables().filter_map(|v| Some((v.name?, v.element_bytes()))).collect(),
         locals: HashMap::new(),
         functions: Vec::new(),
         options,

@@ -150,17 +150,14 @@ impl FunctionLowering<'_, '_> {
                 if self.text(*name) == "WARP_SZ" {
                     return Ok(self.b.constant(32, ty.bits() > 32));
                 }
-                match self.module_symbol(*name, o.span)? {
-                    Symbol::Device { address, .. } => {
-                        Ok(self.b.constant(address.wrapping_add_signed(offset), ty.bits() > 32))
-                    }
-                    Symbol::Shared { offset: at } => Ok(self.b.shared_address(at, offset, ty.bits() > 32)),
-                    Symbol::Param { offset: at } => {
-                        Ok(self.b.constant(u64::from(at).wrapping_add_signed(offset), ty.bits() > 32))
-                    }
-                    Symbol::Reference { address } => self.reference(address, offset, ty, o.span),
-                    Symbol::Frame { .. } => Err(error(o.span, "the address of a local variable must be moved first")),
-                }
+                self.variable_address(*name, offset, ty, o.span)
+            }
+            OperandKind::Element(name, index) => {
+                let OperandKind::Immediate(value) = index.kind else {
+                    return Err(error(o.span, "the address of an element needs a constant index here"));
+                };
+                let offset = self.element_offset(*name, value, o.span)?;
+                self.variable_address(*name, offset, ty, o.span)
             }
             _ => {
                 if let Some(r) = self.special_source(o) {
@@ -171,6 +168,62 @@ impl FunctionLowering<'_, '_> {
                 Ok(r.reg)
             }
         }
+    }
+
+    /// The address of a variable plus an offset, as a constant.
+    fn variable_address(&mut self, name: Sym, offset: i64, ty: Type, span: Span) -> Lowered<Reg> {
+        match self.module_symbol(name, span)? {
+            Symbol::Device { address, .. } => Ok(self.b.constant(address.wrapping_add_signed(offset), ty.bits() > 32)),
+            Symbol::Shared { offset: at } => Ok(self.b.shared_address(at, offset, ty.bits() > 32)),
+            Symbol::Param { offset: at } => {
+                Ok(self.b.constant(u64::from(at).wrapping_add_signed(offset), ty.bits() > 32))
+            }
+            Symbol::Reference { address } => self.reference(address, offset, ty, span),
+            Symbol::Frame { .. } => Err(error(span, "the address of a local variable must be moved first")),
+        }
+    }
+
+    /// Bytes from the start of the variable `name` to its element `index`.
+    fn element_offset(&self, name: Sym, index: Immediate, span: Span) -> Lowered<i64> {
+        let index = index.int_bits().ok_or_else(|| error(span, "an index must be an integer"))?;
+        Ok((index as i64).wrapping_mul(self.element_bytes(name, span)? as i64))
+    }
+
+    fn element_bytes(&self, name: Sym, span: Span) -> Lowered<u64> {
+        let local = self.elements.lookup(&self.b.scope.ast.names, name).map(|(&bytes, _)| bytes);
+        let bytes = local.or_else(|| self.b.scope.elements.get(&name).copied());
+        bytes.ok_or_else(|| error(span, format!("`{}` is not a variable with elements", self.text(name))))
+    }
+
+    /// The address `name[index]`, where the index is an unsigned word in a register.
+    fn indexed(&mut self, name: Sym, index: &Operand, span: Span) -> Lowered<(Address, Option<Space>)> {
+        let bytes = self.element_bytes(name, span)?;
+        let start = OperandKind::Address(ast::Address { base: AddressBase::Name(name), offset: 0 });
+        let (mut address, space) = self.address(&Operand { kind: start, span })?;
+        let index = self.src(index, Type::U32)?;
+        let (product, sum) = (self.b.new_register(2), self.b.new_register(2));
+        let size = self.b.constant(bytes, false);
+        self.push(Op::Int2(Int2::MulWideU32, product, [index, size]), "mul; the index of the next instruction".into());
+        self.push(
+            Op::Int2(Int2::Add64, sum, [address.base, product]),
+            "add; the element of the next instruction".into(),
+        );
+        address.base = sum;
+        Ok((address, space))
+    }
+
+    /// A register of 16 or 32 bits, extended with zeros to 32 or 64.
+    pub fn extended(&mut self, register: Reg, to: u32) -> Reg {
+        let d = self.b.new_register(to / 32);
+        let text = "cvt; the address of the next instruction".into();
+        if to == 32 {
+            let mask = self.b.constant(0xffff, false);
+            self.push(Op::Int2(Int2::And32, d, [register, mask]), text);
+        } else {
+            let zero = self.b.constant(0, false);
+            self.push(Op::Pack { d, s: [register, zero, zero, zero], parts: 2, bits: 32 }, text);
+        }
+        d
     }
 
     /// A special register as a source of something else than a move of it: a separate instruction reads it.
@@ -324,8 +377,16 @@ impl FunctionLowering<'_, '_> {
 
     /// An address operand, and the space of its base if that is a variable.
     pub fn address(&mut self, o: &Operand) -> Lowered<(Address, Option<Space>)> {
-        let OperandKind::Address(a) = &o.kind else {
-            return Err(error(o.span, "an address in brackets is needed here"));
+        let element;
+        let a = match &o.kind {
+            OperandKind::Address(a) => a,
+            OperandKind::Element(name, index) => {
+                let OperandKind::Immediate(value) = index.kind else { return self.indexed(*name, index, o.span) };
+                let offset = self.element_offset(*name, value, o.span)?;
+                element = ast::Address { base: AddressBase::Name(*name), offset };
+                &element
+            }
+            _ => return Err(error(o.span, "an address in brackets is needed here")),
         };
         let register = match a.base {
             AddressBase::Absolute => {
@@ -335,12 +396,13 @@ impl FunctionLowering<'_, '_> {
             AddressBase::Name(name) => (name, self.register_named(name, None, o.span)?),
         };
         if let (_, Some(r)) = register {
-            let wide = match r.ty.bits() {
-                64 => true,
-                32 => false,
-                bits => return Err(error(o.span, format!("an address has 32 or 64 bits, not {bits}"))),
+            let (base, wide) = match r.ty.bits() {
+                64 => (r.reg, true),
+                32 => (r.reg, false),
+                16 => (self.extended(r.reg, 32), false),
+                bits => return Err(error(o.span, format!("an address has 16, 32 or 64 bits, not {bits}"))),
             };
-            return Ok((Address { base: r.reg, wide, frame: false, offset: a.offset }, None));
+            return Ok((Address { base, wide, frame: false, offset: a.offset }, None));
         }
         let fixed = |base, frame| Address { base, wide: true, frame, offset: 0 };
         Ok(match self.module_symbol(register.0, o.span)? {

@@ -29,6 +29,8 @@ pub(super) struct ModuleScope<'a> {
     pub ast: &'a ast::Module,
     pub source: &'a Arc<SourceText>,
     pub names: HashMap<Sym, ModuleName>,
+    /// Size of an element of each variable at module level, in bytes.
+    pub elements: HashMap<Sym, u64>,
     /// The `.global` and `.const` variables within functions, by the position of their names in the text.
     pub locals: HashMap<u32, Local>,
     /// All functions; for those that are declared more than once, the definition.

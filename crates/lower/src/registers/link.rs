@@ -5,7 +5,7 @@ use super::place::Placed;
 use super::predicates::PREDICATES;
 use super::routine::{Edit, Edits, Routine, Tables, added, copy};
 use crate::cfg::{Flow, Graph};
-use crate::listing::{Line, Listing, LoweredFunction, Names, reach};
+use crate::listing::{Groups, Line, Listing, LoweredFunction, Names};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::kernel::{Callee, Save};
 use exec::lanes::Pred;
@@ -19,19 +19,25 @@ pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
         calls: std::mem::take(listing.calls),
         matrix: std::mem::take(listing.matrix),
         constants: std::mem::take(listing.constants),
-        columns: *listing.columns,
-        predicates: *listing.predicates,
     };
     let mut lines = std::mem::take(listing.code).into_iter();
-    let routines = listing.functions.iter().map(|f| {
+    let routines = listing.functions.iter_mut().map(|f| {
         let (start, end) = f.range;
+        let [first, next] = f.registers;
+        f.names.registers.iter_mut().for_each(|column| *column -= first.0);
         let mut routine = Routine {
+            columns: next.0 - first.0,
+            predicates: next.1 - first.1,
             lines: lines.by_ref().take((end - start) as usize).collect(),
             formals: f.names.in_registers(&f.function.params),
             results: f.names.in_registers(&f.function.returns),
             frame_bytes: f.function.frame_bytes,
             temporary: Vec::new(),
         };
+        for line in &mut routine.lines {
+            line.names.registers.iter_mut().for_each(|column| *column -= first.0);
+            line.names.predicates.iter_mut().for_each(|number| *number -= first.1);
+        }
         shift(&mut routine.lines, &mut tables, |target| target - start);
         routine
     });
@@ -49,13 +55,14 @@ fn shift(lines: &mut [Line], tables: &mut Tables, to: impl Fn(u32) -> u32) {
     }
 }
 
-/// Joins the functions of a kernel again. They are at `bases` in the register file.
+/// Joins the functions of a kernel again. They are at `bases` in the register file. If functions `overlap`, every call
+/// saves the registers of the caller.
 pub(super) fn together(
     listing: &mut Listing<'_>,
     routines: Vec<Routine>,
     mut tables: Tables,
     placed: &[Placed],
-    bases: &[u32],
+    (bases, overlap): (&[u32], bool),
 ) {
     for (i, mut routine) in routines.into_iter().enumerate() {
         let f = &mut listing.functions[i];
@@ -74,7 +81,8 @@ pub(super) fn together(
                 site.frame_bytes = f.function.frame_bytes;
                 // No predicate is live while a called function runs.
                 let registers = (bases[i] as u16, placed[i].used as u16);
-                site.save = site.save.map(|_| Save { registers, predicates: (0, 0) });
+                let saves = site.save.is_some() || overlap && !matches!(site.callee, Callee::Runtime(_));
+                site.save = saves.then_some(Save { registers, predicates: (0, 0) });
             }
         }
         listing.code.extend(routine.lines);
@@ -114,26 +122,31 @@ pub(super) fn rename(routine: &mut Routine, place: impl Fn(u32) -> u32) {
     routine.temporary.clear();
 }
 
-/// The first register of each function: after those of all its possible callers.
-pub(super) fn bases(functions: &[LoweredFunction], placed: &[Placed]) -> Vec<u32> {
-    let reach = reach(functions);
+/// The first register of each function, after those of all its possible callers. Functions that may call each other in
+/// a cycle have their registers one after the other. `used` is the number of registers of a function.
+pub(super) fn bases(groups: &Groups, functions: &[LoweredFunction], used: impl Fn(usize) -> u32) -> Vec<u32> {
     let mut bases = vec![0; functions.len()];
-    for _ in 0..functions.len() {
-        for caller in 0..functions.len() {
+    let mut starts = vec![0; groups.members.len()];
+    for (group, members) in groups.members.iter().enumerate() {
+        let mut next = starts[group];
+        for &f in members {
+            bases[f] = next;
             // Pairs and groups of four stay aligned.
-            let end = (bases[caller] + placed[caller].used).next_multiple_of(4);
-            for callee in reach[caller].iter() {
-                if callee != caller && (!reach[callee].contains(caller) || caller < callee) {
-                    bases[callee] = end.max(bases[callee]);
-                }
+            next = (next + used(f)).next_multiple_of(4);
+        }
+        let through_pointers = (group == groups.pointer()).then_some(functions.len());
+        for called in members.iter().copied().chain(through_pointers).flat_map(|f| groups.called(functions, f)) {
+            if called != group {
+                starts[called] = next.max(starts[called]);
             }
         }
     }
     bases
 }
 
-/// Inserts fences before writes that could overtake reads. Returns their number.
-pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
+/// Inserts fences before writes that could overtake reads. Returns their number. The registers of all are below
+/// `vectors`.
+pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables, vectors: u32) -> u32 {
     let starts: Vec<u32> = routines
         .iter()
         .scan(0, |next, r| {
@@ -142,7 +155,6 @@ pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
             Some(start)
         })
         .collect();
-    let vectors = tables.columns;
     let (mut flow, mut steps) = (Vec::new(), Vec::new());
     for (routine, &start) in routines.iter().zip(&starts) {
         let ends = |i: usize| matches!(routine.lines[i].op, Op::Return | Op::Exit | Op::Trap);
@@ -188,6 +200,8 @@ fn fence(line: &Line, tables: &mut Tables, fence: Fence, vectors: u32) -> Line {
 
 /// Adds the edges into called functions and back.
 fn add_calls(routines: &[Routine], tables: &Tables, starts: &[u32], flow: &mut [Flow]) {
+    let ends = |r: &Routine| (0..r.lines.len()).filter(|&k| r.lines[k].op == Op::Return).collect();
+    let returns: Vec<Vec<usize>> = routines.iter().map(ends).collect();
     for (routine, &start) in routines.iter().zip(starts) {
         for (i, line) in routine.lines.iter().enumerate() {
             let Op::Call(site) = line.op else { continue };
@@ -199,10 +213,8 @@ fn add_calls(routines: &[Routine], tables: &Tables, starts: &[u32], flow: &mut [
             let here = start + i as u32;
             for f in called {
                 flow[here as usize].targets.push(starts[f]);
-                for (k, line) in routines[f].lines.iter().enumerate() {
-                    if line.op == Op::Return {
-                        flow[starts[f] as usize + k].targets.push(here + 1);
-                    }
+                for k in &returns[f] {
+                    flow[starts[f] as usize + k].targets.push(here + 1);
                 }
             }
         }

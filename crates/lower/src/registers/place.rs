@@ -33,7 +33,7 @@ pub(super) fn place(
     let mut spilled = Spilled::default();
     loop {
         let groups = vectors::group(routine, tables);
-        let count = tables.columns as usize;
+        let count = routine.columns as usize;
         let words = Words::new(routine, tables);
         let flow = routine.flow(tables);
         let graph = Graph::new(&flow);

@@ -3,7 +3,7 @@
 
 use super::interference::{Interference, Rules, Unit, colour};
 use super::liveness::{Effects, walk};
-use super::routine::{Edit, Edits, Routine, Tables, added};
+use super::routine::{Edit, Edits, Routine, Tables, added, take};
 use crate::cfg::Graph;
 use crate::listing::{Line, Names};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
@@ -18,12 +18,12 @@ pub(super) const PREDICATES: u32 = 7;
 /// registers.
 pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32, super::limits::Shortage> {
     // Predicates that are added here live for one instruction.
-    let own = tables.predicates;
+    let own = routine.predicates;
     let mut moved = 0;
     loop {
         let graph = Graph::new(&routine.flow(tables));
         let effects = routine.predicate_effects(tables);
-        let count = tables.predicates as usize;
+        let count = routine.predicates as usize;
         let mut across: Vec<u32> = over_calls(routine, tables, &graph, &effects).iter().map(|p| p as u32).collect();
         if across.is_empty() {
             let hard = Interference::new(&graph, &effects, count, |_| Vec::new());
@@ -52,9 +52,9 @@ pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32
 
 /// Predicates that are live while a function runs that the routine calls.
 fn over_calls(routine: &Routine, tables: &Tables, graph: &Graph, effects: &[Effects]) -> BitSet {
-    let mut all = BitSet::new(tables.predicates as usize + 1);
+    let mut all = BitSet::new(routine.predicates as usize + 1);
     if (0..routine.lines.len()).any(|i| routine.calls_function(i, tables)) {
-        walk(graph, effects, tables.predicates as usize + 1, |i, after, _| {
+        walk(graph, effects, routine.predicates as usize + 1, |i, after, _| {
             if routine.calls_function(i as usize, tables) {
                 all.union_with(after);
             }
@@ -77,7 +77,7 @@ fn units(effects: &[Effects], count: usize) -> Vec<Unit> {
 }
 
 fn costs(routine: &Routine, tables: &Tables, effects: &[Effects]) -> Vec<f64> {
-    let mut costs = vec![0.0; tables.predicates as usize];
+    let mut costs = vec![0.0; routine.predicates as usize];
     for (e, weight) in effects.iter().zip(routine.weights(tables)) {
         e.uses.iter().chain(&e.defs).for_each(|&p| costs[p as usize] += weight);
     }
@@ -86,7 +86,7 @@ fn costs(routine: &Routine, tables: &Tables, effects: &[Effects]) -> Vec<f64> {
 
 /// Keeps predicate `p` in a register: every instruction that uses it gets a predicate of its own.
 fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
-    let register = tables.new_register(1);
+    let register = take(&mut routine.columns, 1);
     let effects = routine.predicate_effects(tables);
     let mut edits = Edits::default();
     for (i, e) in effects.iter().enumerate() {
@@ -94,7 +94,7 @@ fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
         if !reads && !writes {
             continue;
         }
-        let temporary = tables.new_predicate();
+        let temporary = take(&mut routine.predicates, 1);
         let line = &mut routine.lines[i];
         // A guarded write leaves the old value in other lanes unchanged.
         if reads || line.guard != Pred::TRUE {

@@ -21,9 +21,6 @@ pub(super) struct Tables {
     pub calls: Vec<CallSite>,
     pub matrix: Vec<MatrixOp>,
     pub constants: Constants,
-    /// Number of virtual registers, in columns; the number of predicates follows.
-    pub columns: u32,
-    pub predicates: u32,
 }
 
 impl Tables {
@@ -31,24 +28,21 @@ impl Tables {
     pub fn uses(&self, line: &Line, f: &mut impl FnMut(OperandUse<u32, u32>)) {
         line.uses(&self.matrix, &self.calls, f);
     }
-
-    /// The first column of a new virtual register.
-    pub fn new_register(&mut self, columns: u8) -> u32 {
-        self.columns += u32::from(columns);
-        self.columns - u32::from(columns)
-    }
-
-    /// A new virtual predicate.
-    pub fn new_predicate(&mut self) -> u32 {
-        self.predicates += 1;
-        self.predicates - 1
-    }
 }
 
-/// A function. Branch targets are relative to its first instruction.
+/// A new virtual register of this many columns, or a new predicate, of `count` so far.
+pub(super) fn take(count: &mut u32, columns: u8) -> u32 {
+    *count += u32::from(columns);
+    *count - u32::from(columns)
+}
+
+/// A function. Branch targets are relative to its first instruction, and its registers are numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routine {
     pub lines: Vec<Line>,
+    /// Number of virtual registers, in columns; the number of predicates follows.
+    pub columns: u32,
+    pub predicates: u32,
     /// Registers that the caller fills.
     pub formals: Vec<(u32, u8)>,
     /// Registers that the caller reads after the return.
@@ -85,7 +79,7 @@ impl Routine {
 
     /// Effect of each instruction on vector registers, by column.
     pub fn effects(&self, tables: &Tables) -> Vec<Effects> {
-        let mut temporary = BitSet::new(tables.columns as usize + 1);
+        let mut temporary = BitSet::new(self.columns as usize + 1);
         columns(&self.temporary).for_each(|c| {
             temporary.insert(c as usize);
         });

@@ -8,7 +8,7 @@
 use super::interference::Interference;
 use super::limits::Shortage;
 use super::liveness::{Effects, walk};
-use super::routine::{Edit, Edits, Routine, Tables, added, columns, slot};
+use super::routine::{Edit, Edits, Routine, Tables, added, columns, slot, take};
 use super::vectors::Words;
 use crate::cfg::Graph;
 use crate::listing::Names;
@@ -30,7 +30,7 @@ struct Cost {
 
 /// Cost of each register, by first column; `None` for those that cannot be spilled.
 fn costs(routine: &Routine, tables: &Tables, words: &Words, effects: &[Effects]) -> Vec<Option<Cost>> {
-    let mut costs = vec![None; tables.columns as usize];
+    let mut costs = vec![None; routine.columns as usize];
     for (first, width) in words.iter() {
         if width <= 2 {
             costs[first as usize] = Some(Cost { added: 0.0, lines: 0 });
@@ -69,7 +69,7 @@ pub(super) fn choose(
 ) -> Result<Vec<u32>, Shortage> {
     // Points at which too many registers are live.
     let mut points: Vec<BitSet> = Vec::new();
-    walk(graph, effects, tables.columns as usize, |i, after, before| {
+    walk(graph, effects, routine.columns as usize, |i, after, before| {
         let mut during = after.clone();
         effects[i as usize].defs.iter().for_each(|&d| {
             during.insert(d as usize);
@@ -85,7 +85,7 @@ pub(super) fn choose(
     }
     let costs = costs(routine, tables, words, effects);
     let mut excess: Vec<i64> = points.iter().map(|p| p.len() as i64 - i64::from(limit)).collect();
-    let mut relief = Relief::new(tables.columns as usize, &points, words);
+    let mut relief = Relief::new(routine.columns as usize, &points, words);
     let mut at: Vec<(u32, u8)> = words.iter().filter(|(first, _)| costs[*first as usize].is_some()).collect();
     let mut chosen = Vec::new();
     while excess.iter().any(|&e| e > 0) {
@@ -162,8 +162,8 @@ pub(super) fn cheapest_around(
 
 /// For each register, by first column, the operation that computes it anywhere.
 fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option<(Op, Names)>> {
-    let mut found = vec![None; tables.columns as usize];
-    let mut writes = vec![0_u32; tables.columns as usize];
+    let mut found = vec![None; routine.columns as usize];
+    let mut writes = vec![0_u32; routine.columns as usize];
     for line in &routine.lines {
         tables.uses(line, &mut |u| {
             if let OperandUse::Write(r, n) = u {
@@ -200,7 +200,7 @@ pub(super) struct Spilled {
 pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, chosen: &[u32]) -> Spilled {
     let cheap = recomputable(routine, tables, words);
     let mut done = Spilled::default();
-    let mut offsets = vec![None; tables.columns as usize];
+    let mut offsets = vec![None; routine.columns as usize];
     for &first in chosen {
         let width = u32::from(words.of(first).1);
         let offset = routine.frame_bytes.next_multiple_of(4 * width);
@@ -245,7 +245,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
                 edits.push(i, Edit::Drop);
                 continue;
             }
-            let own = tables.new_register(width);
+            let own = take(&mut routine.columns, width);
             routine.temporary.push((own, width));
             let offset = offsets[first as usize].unwrap_or(0);
             let line = &mut routine.lines[i];

@@ -3,7 +3,7 @@
 
 use super::interference::Unit;
 use super::liveness::Effects;
-use super::routine::{Edit, Edits, Routine, Tables, added, copy};
+use super::routine::{Edit, Edits, Routine, Tables, added, copy, take};
 use exec::access::Transfer;
 use exec::lanes::Reg;
 use exec::op::Op;
@@ -22,7 +22,7 @@ pub(super) struct Words {
 impl Words {
     /// The registers that `routine` uses.
     pub fn new(routine: &Routine, tables: &Tables) -> Self {
-        let count = tables.columns as usize;
+        let count = routine.columns as usize;
         let mut ends = vec![0_u32; count];
         let mut note = |first: u32, n: u8| {
             let end = &mut ends[first as usize];
@@ -112,7 +112,7 @@ pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
         if whole && together {
             continue;
         }
-        let own: Vec<u32> = theirs.iter().map(|_| tables.new_register(columns)).collect();
+        let own: Vec<u32> = theirs.iter().map(|_| take(&mut routine.columns, columns)).collect();
         let loads = matches!(line.op, Op::Load(_));
         for (&mine, &theirs) in own.iter().zip(&theirs) {
             routine.temporary.push((mine, columns));

@@ -15,7 +15,7 @@ pub(super) fn annotate(program: &mut Program, insts: &[SassInst], linked: &Linke
     let all = program.insts().len();
     for (index, inst) in insts.iter().enumerate() {
         let (base, function) = linked.part_at(inst.address);
-        let Some(table) = tables.function(function.name) else { continue };
+        let Some(table) = tables.function(function.id) else { continue };
         let offset = inst.address - base;
         if let Some(line) = table.ptx_at(offset) {
             lines.ptx.resize(all, 0);

@@ -5,18 +5,19 @@
 //! functions follow the kernel.
 
 use super::device_runtime;
-use super::module::Layout;
+use super::module::{Code, Layout};
 use exec::kernel::RuntimeFunction;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
 use sass::elf::lines::{LineEntry, LineTables};
 use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
+use std::collections::HashMap;
 
 /// What may run where an instruction of a known name is not supported.
 const HINT: &str = "  hint: the kernel's PTX or its machine code for another architecture may run, if the file has them: \
                     --isa ptx, or a GPU of another architecture";
 
 /// `, k.cu:7` for the source of an instruction, if the cubin has line tables.
-fn source(lines: &LineTables, function: &str, offset: u64) -> String {
+fn source(lines: &LineTables, function: u32, offset: u64) -> String {
     let entry = lines.function(function).and_then(|of| of.source_at(offset));
     let file = |entry: LineEntry| lines.files.get(entry.file? as usize).map(|file| (file, entry.line));
     entry.and_then(file).map_or(String::new(), |(file, line)| format!(", {file}:{line}"))
@@ -32,6 +33,8 @@ const LOW_AT_90: u32 = 16;
 /// device runtime follow the others, one instruction each.
 pub(super) struct Linked<'a> {
     parts: Vec<(u64, &'a ElfFunction<'a>)>,
+    /// The same addresses, by function.
+    places: HashMap<Code, u64>,
     /// Size of the code without the runtime's.
     bytes: u64,
     runtime: Vec<RuntimeFunction>,
@@ -40,44 +43,54 @@ pub(super) struct Linked<'a> {
 impl<'a> Linked<'a> {
     /// Finds the functions of `cubin` that `kernel` calls, directly and indirectly; through pointers they may
     /// call any of `pointers`.
-    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a ElfFunction<'a>, pointers: &[String]) -> Self {
-        let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64, runtime: Vec::new() };
+    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a ElfFunction<'a>, pointers: &[Code]) -> Self {
+        let bytes = kernel.code.len() as u64;
+        let places = HashMap::from([(Code::Function(kernel.id), 0)]);
+        let mut linked = Self { parts: vec![(0, kernel)], places, bytes, runtime: Vec::new() };
         let mut next = 0;
         while let Some(&(_, part)) = linked.parts.get(next) {
             next += 1;
-            let named = part.relocations.iter().map(|relocation| relocation.symbol);
+            let named = part.relocations.iter().filter_map(Code::of);
             let through_pointers = !pointers.is_empty() && calls_through_pointer(part, cubin.sm);
-            let pointed = pointers.iter().map(String::as_str).filter(|_| through_pointers);
-            for name in named.chain(pointed) {
-                if linked.address(name).is_some() {
+            let pointed = pointers.iter().copied().filter(|_| through_pointers);
+            for code in named.chain(pointed) {
+                if linked.address(code).is_some() {
                     continue;
                 }
-                let function = cubin.device_function(name);
-                if let Some(function) = function.or_else(|| device_runtime::function(name, cubin.sm)) {
-                    linked.parts.push((linked.bytes, function));
-                    linked.bytes += function.code.len() as u64;
-                } else if let Some(function) = RuntimeFunction::named(name) {
-                    linked.runtime.push(function);
+                match code {
+                    Code::Function(id) => linked.add(code, cubin.function(id).filter(|f| !f.is_kernel)),
+                    Code::Driver(name) => linked.add(code, device_runtime::function(name, cubin.sm)),
+                    Code::Runtime(function) => linked.runtime.push(function),
                 }
             }
         }
         linked
     }
 
+    /// Adds a function, if there is one.
+    fn add(&mut self, code: Code, function: Option<&'a ElfFunction<'a>>) {
+        if let Some(function) = function {
+            self.places.insert(code, self.bytes);
+            self.parts.push((self.bytes, function));
+            self.bytes += function.code.len() as u64;
+        }
+    }
+
     /// The first instruction of each of `pointers`; for those that are not linked, one beyond all code.
-    pub fn targets(&self, pointers: &[String]) -> Vec<u32> {
-        let target = |name: &String| self.address(name).map_or(u32::MAX, |at| (at / INSTRUCTION_BYTES) as u32);
+    pub fn targets(&self, pointers: &[Code]) -> Vec<u32> {
+        let target = |&code: &Code| self.address(code).map_or(u32::MAX, |at| (at / INSTRUCTION_BYTES) as u32);
         pointers.iter().map(target).collect()
     }
 
     /// Address of a function; `None` if it is not linked.
-    fn address(&self, name: &str) -> Option<u64> {
-        let part = self.parts.iter().find(|(_, function)| function.name == name).map(|(at, _)| *at);
-        part.or_else(|| {
-            let function = RuntimeFunction::named(name)?;
-            let number = self.runtime.iter().position(|known| *known == function)?;
-            Some(self.bytes + INSTRUCTION_BYTES * number as u64)
-        })
+    fn address(&self, code: Code) -> Option<u64> {
+        match code {
+            Code::Function(_) | Code::Driver(_) => self.places.get(&code).copied(),
+            Code::Runtime(function) => {
+                let number = self.runtime.iter().position(|known| *known == function)?;
+                Some(self.bytes + INSTRUCTION_BYTES * number as u64)
+            }
+        }
     }
 
     /// The functions of the device runtime, in the order of their addresses.
@@ -136,7 +149,7 @@ impl<'a> Linked<'a> {
                 match decode(u128::from_le_bytes(*word), address, cubin.sm) {
                     Ok(inst) => insts.push(inst),
                     Err(e) => {
-                        problems.push(format!("  {address:04x}: {e}{}", source(lines, function.name, address - base)))
+                        problems.push(format!("  {address:04x}: {e}{}", source(lines, function.id, address - base)))
                     }
                 }
             }
@@ -152,8 +165,10 @@ impl<'a> Linked<'a> {
             return Ok(());
         }
         // A pointer to a function is the same in code as in memory; other addresses are within functions.
-        let pointer = layout.pointer(r.symbol).filter(|_| r.addend == 0 && r.kind != RelocationKind::JumpTarget);
-        let symbol = pointer.or_else(|| self.address(r.symbol)).or_else(|| layout.symbol(r.symbol));
+        let is_pointer = r.addend == 0 && r.kind != RelocationKind::JumpTarget;
+        let named = Code::of(r);
+        let pointer = named.filter(|_| is_pointer).and_then(|named| layout.pointer(named));
+        let symbol = pointer.or_else(|| self.address(named?)).or_else(|| layout.variable(r));
         let address = symbol.ok_or_else(|| unknown_symbol(r.symbol))?.wrapping_add_signed(r.addend);
         let at = usize::try_from(r.offset).ok();
         let place = at.and_then(|at| code.get_mut(at..at.checked_add(INSTRUCTION_BYTES as usize)?));

@@ -1,11 +1,12 @@
 //! State that all kernels of a cubin share: places of its variables and constant banks in device memory.
 
+use super::device_runtime;
 use crate::loaded::module_base;
 use exec::ImageReference;
 use exec::kernel::{LoadedVariable, RuntimeFunction};
 use exec::machine_code::POINTERS;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOperand};
-use sass::elf::{ConstantBank, Cubin, ElfFunction, ElfVariable, Relocation, RelocationKind, Space};
+use sass::elf::{ConstantBank, Cubin, ElfFunction, ElfVariable, Relocation, RelocationKind, Space, Target};
 use std::collections::BTreeMap;
 
 /// Alignment of sections in memory.
@@ -19,33 +20,57 @@ pub(super) struct Layout {
     variables: Vec<LoadedVariable>,
     /// Address of initialised global memory.
     initialised: u64,
-    /// Address of each named variable.
-    symbols: BTreeMap<String, u64>,
-    /// Address of each constant bank, by function; `None` for a bank of all functions.
-    banks: BTreeMap<(Option<String>, u8), u64>,
+    /// Address of each variable of the cubin.
+    symbols: BTreeMap<u32, u64>,
+    /// Address of each constant bank, by the id of its function; `None` for a bank of all functions.
+    banks: BTreeMap<(Option<u32>, u8), u64>,
     /// Relocated contents of constant banks that do not change.
-    contents: BTreeMap<(Option<String>, u8), Vec<u8>>,
+    contents: BTreeMap<(Option<u32>, u8), Vec<u8>>,
     /// Functions to which memory holds pointers.
-    pointers: Vec<String>,
+    pointers: Vec<Code>,
     /// Texture and surface references.
     references: Vec<ImageReference>,
     /// Index of the reference at an offset in constant bank 0 of a function.
-    handles: BTreeMap<(String, u64), usize>,
+    handles: BTreeMap<(u32, u64), usize>,
     /// Variables whose addresses constant banks hold, each with the owner of the bank; `None` if it is shared.
-    addresses: Vec<(Option<String>, String)>,
+    addresses: Vec<(Option<u32>, u32)>,
     /// Relocations that are not supported, with what they spoil.
     unknown: Vec<(Spoilt, String)>,
+}
+
+/// Code that a relocation names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Code {
+    /// The function of this id.
+    Function(u32),
+    /// The function of this name that the driver adds.
+    Driver(&'static str),
+    Runtime(RuntimeFunction),
+}
+
+impl Code {
+    /// The code that `relocation` names; `None` if that is a variable, or nothing known.
+    pub fn of(relocation: &Relocation<'_>) -> Option<Self> {
+        match relocation.target {
+            Some(Target::Function(id)) => Some(Self::Function(id)),
+            Some(Target::Variable(_)) => None,
+            None => {
+                let runtime = RuntimeFunction::named(relocation.symbol).map(Self::Runtime);
+                runtime.or_else(|| device_runtime::named(relocation.symbol).map(Self::Driver))
+            }
+        }
+    }
 }
 
 /// What a relocation that is not supported makes unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Spoilt {
     /// The function that owns a constant bank.
-    Function(String),
+    Function(u32),
     /// A constant bank of all functions.
     Bank(u8),
     /// A variable.
-    Variable(String),
+    Variable(u32),
     /// Data without a name.
     All,
 }
@@ -75,7 +100,7 @@ impl Layout {
         for function in &cubin.functions {
             for bank in function.constants.iter().filter(|b| b.bank != 0) {
                 let bytes = bank.data.len() as u64;
-                layout.banks.insert((Some(function.name.into()), bank.bank), next);
+                layout.banks.insert((Some(function.id), bank.bank), next);
                 let name = format!("constant bank {} of {}", bank.bank, function.name);
                 layout.variables.push(variable(name, next, bytes, true, bank.data.to_vec()));
                 next = advance(next, bytes, end)?;
@@ -93,7 +118,7 @@ impl Layout {
 
     /// Address of the handle at an offset in constant bank 0 of `function`, if that is a reference's.
     pub fn reference(&self, function: &ElfFunction<'_>, offset: u32) -> Option<u64> {
-        let index = *self.handles.get(&(function.name.to_owned(), offset.into()))?;
+        let index = *self.handles.get(&(function.id, offset.into()))?;
         Some(self.references[index].address)
     }
 
@@ -102,10 +127,10 @@ impl Layout {
         if self.unknown.is_empty() {
             return Vec::new();
         }
-        let names = |name: &str| {
-            let own = linked.iter().flat_map(|f| &f.relocations).any(|r| r.symbol == name);
-            let from_bank = |(owner, symbol): &(Option<String>, String)| {
-                symbol == name && owner.as_ref().is_none_or(|owner| linked.iter().any(|f| f.name == owner))
+        let names = |variable: u32| {
+            let own = linked.iter().flat_map(|f| &f.relocations).any(|r| r.target == Some(Target::Variable(variable)));
+            let from_bank = |&(owner, held): &(Option<u32>, u32)| {
+                held == variable && owner.is_none_or(|owner| linked.iter().any(|f| f.id == owner))
             };
             own || self.addresses.iter().any(from_bank)
         };
@@ -114,9 +139,9 @@ impl Layout {
             insts.iter().any(|inst| inst.operands().any(is_read))
         };
         let depends = |spoilt: &Spoilt| match spoilt {
-            Spoilt::Function(name) => linked.iter().any(|f| f.name == name),
+            Spoilt::Function(id) => linked.iter().any(|f| f.id == *id),
             Spoilt::Bank(bank) => reads(*bank),
-            Spoilt::Variable(name) => names(name),
+            Spoilt::Variable(variable) => names(*variable),
             Spoilt::All => true,
         };
         self.unknown.iter().filter(|(spoilt, _)| depends(spoilt)).map(|(_, text)| format!("  {text}")).collect()
@@ -127,31 +152,32 @@ impl Layout {
         &self.variables
     }
 
-    /// Address of a named variable.
-    pub fn symbol(&self, name: &str) -> Option<u64> {
-        self.symbols.get(name).copied()
+    /// Address of the variable that a relocation names.
+    pub fn variable(&self, relocation: &Relocation<'_>) -> Option<u64> {
+        let Some(Target::Variable(index)) = relocation.target else { return None };
+        self.symbols.get(&index).copied()
     }
 
     /// Functions to which memory holds pointers.
-    pub fn pointers(&self) -> &[String] {
+    pub fn pointers(&self) -> &[Code] {
         &self.pointers
     }
 
     /// The pointer to a function, if memory holds one.
-    pub fn pointer(&self, function: &str) -> Option<u64> {
-        let number = self.pointers.iter().position(|name| name == function)?;
+    pub fn pointer(&self, function: Code) -> Option<u64> {
+        let number = self.pointers.iter().position(|&known| known == function)?;
         Some(POINTERS + INSTRUCTION_BYTES * number as u64)
     }
 
     /// Address of a constant bank as `function` sees it.
     pub fn bank_address(&self, function: &ElfFunction<'_>, bank: u8) -> Option<u64> {
-        let own = self.banks.get(&(Some(function.name.into()), bank));
+        let own = self.banks.get(&(Some(function.id), bank));
         own.or_else(|| self.banks.get(&(None, bank))).copied()
     }
 
     /// A word of a constant bank that the host cannot change: of any bank but 3.
     pub fn fixed_word(&self, function: &ElfFunction<'_>, bank: u8, offset: u64) -> Option<u32> {
-        let own = self.contents.get(&(Some(function.name.into()), bank));
+        let own = self.contents.get(&(Some(function.id), bank));
         let data = own.or_else(|| self.contents.get(&(None, bank)))?;
         let at = usize::try_from(offset).ok()?;
         let word = data.get(at..at.checked_add(4)?)?;
@@ -167,15 +193,16 @@ impl Layout {
         data: &[u8],
         constant: bool,
     ) {
-        let mut named: Vec<_> = cubin.variables.iter().filter(|v| v.space == space && v.bytes > 0).collect();
-        named.sort_by_key(|v| v.offset);
+        let all = (0_u32..).zip(&cubin.variables);
+        let mut named: Vec<_> = all.filter(|(_, v)| v.space == space && v.bytes > 0).collect();
+        named.sort_by_key(|(_, v)| v.offset);
         let contents = |from: u64, to: u64| {
             let clip = |at: u64| (at as usize).min(data.len());
             data[clip(from)..clip(to)].to_vec()
         };
         let mut at = 0;
-        for v in named {
-            self.symbols.insert(v.name.into(), base.wrapping_add(v.offset));
+        for (index, v) in named {
+            self.symbols.insert(index, base.wrapping_add(v.offset));
             let end = v.offset.saturating_add(v.bytes);
             if v.offset < at || end > bytes {
                 continue;
@@ -195,11 +222,11 @@ impl Layout {
     /// Writes addresses into initial values and constant banks.
     fn relocate(&mut self, cubin: &Cubin<'_>) {
         let all = cubin.constants.iter().map(|b| (None, b));
-        let own = cubin.functions.iter().flat_map(|f| f.constants.iter().map(move |b| (Some(f.name), b)));
-        let banks: Vec<(Option<&str>, &ConstantBank<'_>)> =
+        let own = cubin.functions.iter().flat_map(|f| f.constants.iter().map(move |b| (Some(f.id), b)));
+        let banks: Vec<(Option<u32>, &ConstantBank<'_>)> =
             all.chain(own).filter(|(_, b)| !matches!(b.bank, 0 | 3)).collect();
         for (function, bank) in banks {
-            self.contents.insert((function.map(Into::into), bank.bank), bank.data.to_vec());
+            self.contents.insert((function, bank.bank), bank.data.to_vec());
         }
         for relocation in &cubin.relocations {
             match relocation.kind {
@@ -213,18 +240,18 @@ impl Layout {
                     continue;
                 }
             }
-            if let Some((_, owner)) = bank_of(relocation.section) {
-                self.addresses.push((owner.map(Into::into), relocation.symbol.into()));
+            if let (Some(_), Some(Target::Variable(variable))) = (bank_of(relocation), relocation.target) {
+                self.addresses.push((relocation.owner, variable));
             }
-            let is_function = cubin.device_function(relocation.symbol).is_some()
-                || self.symbol(relocation.symbol).is_none() && RuntimeFunction::named(relocation.symbol).is_some();
-            if is_function && self.pointer(relocation.symbol).is_none() {
-                self.pointers.push(relocation.symbol.into());
+            let is_kernel = |code| matches!(code, Code::Function(id) if cubin.function(id).is_none_or(|f| f.is_kernel));
+            let code = Code::of(relocation).filter(|&code| !is_kernel(code));
+            if let Some(code) = code.filter(|&code| self.pointer(code).is_none()) {
+                self.pointers.push(code);
             }
-            let address = self.symbol(relocation.symbol).or_else(|| self.pointer(relocation.symbol));
+            let address = self.variable(relocation).or_else(|| self.pointer(code?));
             let Some(address) = address else { continue };
             let value = address.wrapping_add_signed(relocation.addend).to_le_bytes();
-            let place = self.section_base(relocation.section).map(|base| base.wrapping_add(relocation.offset));
+            let place = self.section_base(relocation).map(|base| base.wrapping_add(relocation.offset));
             let Some(place) = place else { continue };
             for v in &mut self.variables {
                 let Some(at) = place.checked_sub(v.address).filter(|&at| at + 8 <= v.init.len() as u64) else {
@@ -247,7 +274,7 @@ impl Layout {
         let mut next = base;
         for r in &cubin.relocations {
             let texture = r.kind == RelocationKind::TextureHandle;
-            let owner = r.section.strip_prefix(".nv.constant0.");
+            let owner = r.owner.filter(|_| bank_of(r) == Some(0));
             let (true, Some(owner)) = (texture || r.kind == RelocationKind::SurfaceHandle, owner) else { continue };
             let known = self.references.iter().position(|known| known.name == r.symbol && known.texture == texture);
             let index = match known {
@@ -260,39 +287,37 @@ impl Layout {
                     self.references.len() - 1
                 }
             };
-            self.handles.insert((owner.into(), r.offset), index);
+            self.handles.insert((owner, r.offset), index);
         }
         Ok(())
     }
 
-    /// Address of the first byte of a section by its ELF name.
-    fn section_base(&self, section: &str) -> Option<u64> {
-        if section == ".nv.global.init" {
+    /// Address of the first byte of the section that a relocation changes.
+    fn section_base(&self, r: &Relocation<'_>) -> Option<u64> {
+        if r.section == ".nv.global.init" {
             return Some(self.initialised);
         }
-        let (bank, function) = bank_of(section)?;
-        self.banks.get(&(function.map(Into::into), bank)).copied()
+        self.banks.get(&(r.owner, bank_of(r)?)).copied()
     }
 }
 
-/// Number and owner of the constant bank in a section; no owner for a bank of all functions.
-fn bank_of(section: &str) -> Option<(u8, Option<&str>)> {
-    let rest = section.strip_prefix(".nv.constant")?;
-    let (bank, function) = rest.split_once('.').map_or((rest, None), |(bank, name)| (bank, Some(name)));
-    Some((bank.parse().ok()?, function))
+/// Number of the constant bank that a relocation changes.
+fn bank_of(r: &Relocation<'_>) -> Option<u8> {
+    let rest = r.section.strip_prefix(".nv.constant")?;
+    rest.split_once('.').map_or(rest, |(bank, _)| bank).parse().ok()
 }
 
 /// What a relocation that is not supported makes unusable; `None` if nothing reads its section.
 fn spoilt(cubin: &Cubin<'_>, r: &Relocation<'_>) -> Option<Spoilt> {
-    match bank_of(r.section) {
-        Some((_, Some(function))) => return Some(Spoilt::Function(function.into())),
-        Some((bank, None)) => return Some(Spoilt::Bank(bank)),
-        None if r.section == ".nv.global.init" => {}
-        None => return None,
+    match (bank_of(r), r.owner) {
+        (Some(_), Some(function)) => return Some(Spoilt::Function(function)),
+        (Some(bank), None) => return Some(Spoilt::Bank(bank)),
+        (None, _) if r.section == ".nv.global.init" => {}
+        (None, _) => return None,
     }
-    let holds = |v: &&ElfVariable<'_>| v.space == Space::GlobalInit && r.offset.wrapping_sub(v.offset) < v.bytes;
-    let variable = cubin.variables.iter().find(holds);
-    Some(variable.map_or(Spoilt::All, |v| Spoilt::Variable(v.name.into())))
+    let holds = |v: &ElfVariable<'_>| v.space == Space::GlobalInit && r.offset.wrapping_sub(v.offset) < v.bytes;
+    let variable = cubin.variables.iter().position(holds);
+    Some(variable.map_or(Spoilt::All, |index| Spoilt::Variable(index as u32)))
 }
 
 fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {

@@ -19,6 +19,7 @@ pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let function = ElfFunction {
         name,
+        id: 0,
         is_kernel: true,
         code: &code,
         code_offset: 0,

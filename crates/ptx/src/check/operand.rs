@@ -443,8 +443,18 @@ impl Operands<'_> {
 
     fn address(&self, operand: &Operand, letter: u8) -> Fit {
         let wanted = "an address in brackets";
-        let OperandKind::Address(address) = &operand.kind else { return Err(wanted.into()) };
-        let AddressBase::Name(name) = address.base else { return Ok(()) };
+        let name = match &operand.kind {
+            OperandKind::Address(Address { base: AddressBase::Name(name), .. }) => *name,
+            OperandKind::Address(_) => return Ok(()),
+            // `x[1]` is the address of an element, also without brackets around it.
+            OperandKind::Element(name, index) if matches!(self.named(*name), Named::Variable(_) | Named::Unknown) => {
+                if !matches!(index.kind, OperandKind::Immediate(_)) {
+                    self.value(index, Type::U32, false, false)?;
+                }
+                *name
+            }
+            _ => return Err(wanted.into()),
+        };
         let space = match letter {
             b'g' => Some(StateSpace::Global),
             b's' => Some(StateSpace::Shared),

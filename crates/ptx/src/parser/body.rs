@@ -36,6 +36,7 @@ impl Parser<'_> {
                 _ => self.statement_or_recover(&mut statements),
             }
         }
+        statements.shrink_to_fit();
         Block { statements, span: self.since(open.start) }
     }
 
@@ -108,7 +109,7 @@ impl Parser<'_> {
             statements.push(Statement::CallTargets(targets));
         } else if self.at_dot("callprototype") {
             let prototype = self.call_prototype(label, start)?;
-            statements.push(Statement::CallPrototype(prototype));
+            statements.push(Statement::CallPrototype(Box::new(prototype)));
         } else {
             statements.push(Statement::Label(Label { name: label, span: token.span() }));
         }
@@ -155,7 +156,7 @@ impl Parser<'_> {
                 }
                 let variables = self.variables(linkage, start)?;
                 self.end_statement("the declaration")?;
-                statements.extend(variables.into_iter().map(Statement::Variable));
+                statements.extend(variables.into_iter().map(|v| Statement::Variable(Box::new(v))));
                 Ok(())
             }
         }
@@ -267,6 +268,7 @@ impl Parser<'_> {
             }
         }
         self.end_statement("the instruction")?;
+        dialect::add_brackets(self.module.opcodes.get(opcode).name(), &mut operands, self.module.version);
         let loc = self.current_loc();
         let span = self.since(start);
         statements.push(Statement::Instruction(Instruction { guard, opcode, operands: operands.into(), loc, span }));

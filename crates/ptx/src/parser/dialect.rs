@@ -1,9 +1,11 @@
-//! Modifiers that old versions and targets of PTX imply. The tree has them spelled out, so that no other part knows
-//! of old PTX.
+//! Modifiers, brackets and declarations that old versions and targets of PTX imply or have elsewhere. The tree has them
+//! as in new versions, so that no other part knows of old PTX.
 //!
 //! The rules are those of PTX ISA 1.4 (changes since 1.3) and 3.1, and of the code that ptxas 11.8 makes for sm_75
-//! of each instruction in modules of versions 1.0 to 2.3 for sm_10, sm_13 and sm_20.
+//! of each instruction in modules of versions 1.0 to 2.3 for sm_10, sm_13 and sm_20. It takes addresses without brackets
+//! up to version 1.1, and registers at module level up to 2.3.
 
+use crate::ast::{Address, AddressBase, Operand, OperandKind};
 use crate::isa;
 use crate::names::Opcode;
 use crate::types::Type;
@@ -20,6 +22,28 @@ const IMPLIED: &[Implied] = &[
 
 /// The first target that does not flush all subnormal numbers of single precision to zero.
 const KEEPS_SUBNORMALS: u32 = 20;
+
+/// The version from which on registers are declared in functions only.
+pub(super) const NO_MODULE_REGISTERS: (u32, u32) = (3, 0);
+
+/// The version from which on addresses of `ld` and `st` need brackets.
+const BRACKETS: (u32, u32) = (1, 2);
+
+/// Gives the address of `ld` and `st` the brackets that a module of this version may leave out.
+pub(super) fn add_brackets(opcode: &str, operands: &mut [Operand], version: (u32, u32)) {
+    let address = match opcode {
+        "ld" => operands.get_mut(1),
+        "st" => operands.get_mut(0),
+        _ => None,
+    };
+    let Some(operand) = address.filter(|_| version < BRACKETS) else { return };
+    let (base, offset) = match operand.kind {
+        OperandKind::Name(name) => (AddressBase::Name(name), 0),
+        OperandKind::Offset(name, offset) => (AddressBase::Name(name), offset),
+        _ => return,
+    };
+    operand.kind = OperandKind::Address(Address { base, offset });
+}
 
 /// The opcode `text` with the modifiers that a module of this version and target implies, if there are some.
 pub(super) fn with_implied(text: &str, version: (u32, u32), target: Option<u32>) -> Option<String> {

@@ -32,6 +32,12 @@ impl Parser<'_> {
             if kind == FunctionKind::Entry && self.module.version < PARAMETER_LISTS {
                 move_parameters(&mut body, &mut params);
             }
+            // A device function would share them with its callers: there they stay undeclared.
+            if kind == FunctionKind::Entry && !self.module_registers.is_empty() {
+                let registers = self.module_registers.iter().cloned().map(Statement::Registers);
+                let span = body.span;
+                body = Block { statements: registers.chain([Statement::Block(body)]).collect(), span };
+            }
             Some(body)
         } else {
             self.eat_prototype_end(kind)?;
@@ -134,7 +140,7 @@ const PARAMETER_LISTS: (u32, u32) = (1, 4);
 fn move_parameters(body: &mut Block, params: &mut Vec<Variable>) {
     for statement in std::mem::take(&mut body.statements) {
         match statement {
-            Statement::Variable(v) if v.space == StateSpace::Param => params.push(v),
+            Statement::Variable(v) if v.space == StateSpace::Param => params.push(*v),
             other => body.statements.push(other),
         }
     }

@@ -4,6 +4,7 @@ use super::Parser;
 use crate::ast::Module;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::span::{SourceText, Span};
+use std::sync::Arc;
 
 /// Maximum size of a text in bytes: offsets have 32 bits.
 pub const MAX_BYTES: usize = 256 << 20;
@@ -13,7 +14,7 @@ pub const MAX_BYTES: usize = 256 << 20;
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Parsed {
     /// The text, for positions and messages.
-    pub source: SourceText,
+    pub source: Arc<SourceText>,
     /// The parts that could be parsed. Complete if there are no errors.
     pub module: Module,
     pub diagnostics: Diagnostics,
@@ -56,9 +57,9 @@ pub fn parse(file_name: &str, text: impl AsRef<[u8]>) -> Parsed {
     let mut diagnostics = Diagnostics::default();
     if let Some(problem) = not_text(bytes) {
         diagnostics.push(problem);
-        return Parsed { source: SourceText::new(file_name, ""), module: Module::default(), diagnostics };
+        return Parsed { source: Arc::new(SourceText::new(file_name, "")), module: Module::default(), diagnostics };
     }
-    let source = SourceText::new(file_name, decode(bytes, &mut diagnostics));
+    let source = Arc::new(SourceText::new(file_name, decode(bytes, &mut diagnostics)));
     if source.text().trim().is_empty() {
         let hint = "a PTX module starts with `.version`, `.target` and `.address_size`";
         diagnostics.push(Diagnostic::error(Span::default(), "the file is empty").hint(hint));

@@ -17,7 +17,7 @@ mod number;
 mod operand;
 mod variable;
 
-use crate::ast::{Loc, LocId, Module};
+use crate::ast::{Loc, LocId, Module, Registers};
 use crate::diag::Diagnostic;
 use crate::lexer::{Lexer, Tok, Token};
 use crate::names::Sym;
@@ -50,6 +50,8 @@ struct Parser<'a> {
     depth: u32,
     /// Number of functions so far.
     functions: u32,
+    /// Registers at module level, which kernels have each for itself.
+    module_registers: Vec<Registers>,
     /// The `.loc` that applies here; it may not be in the table yet.
     loc: PendingLoc,
 }
@@ -67,7 +69,16 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let tok = lexer.next();
         let module = Module { address_size: 64, ..Module::default() };
-        Self { lexer, tok, last_end: 0, module, depth: 0, functions: 0, loc: PendingLoc::None }
+        Self {
+            lexer,
+            tok,
+            last_end: 0,
+            module,
+            depth: 0,
+            functions: 0,
+            module_registers: Vec::new(),
+            loc: PendingLoc::None,
+        }
     }
 
     /// Takes the next token.

@@ -1,6 +1,6 @@
 //! The top level: directives, and the variables and functions among them.
 
-use super::{Failed, Parse, Parser};
+use super::{Failed, Parse, Parser, dialect};
 use crate::ast::{Alias, FileEntry, FunctionKind, Item, Pragma};
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
@@ -124,6 +124,11 @@ impl Parser<'_> {
                 Ok(())
             }
             "alias" => self.alias(),
+            "reg" if self.module.version < dialect::NO_MODULE_REGISTERS => {
+                let registers = self.registers()?;
+                self.module_registers.push(registers);
+                Ok(())
+            }
             word => self.definition(word, start),
         }
     }

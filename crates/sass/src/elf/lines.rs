@@ -4,7 +4,7 @@
 //! and refers to the lines of `.nv_debug_ptx_txt`. `nvcc -lineinfo` writes all three. A damaged table ends at its
 //! damage and is no error: lines only inform.
 
-use super::relocation::Relocation;
+use super::relocation::{Relocation, Target};
 use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineRow, LittleEndian, Reader};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ pub struct LineTables {
     pub files: Vec<String>,
     /// The PTX that was assembled, if the file holds it.
     pub ptx_text: Option<Arc<str>>,
-    functions: HashMap<String, FunctionLines>,
+    /// By the ids of the functions.
+    functions: HashMap<u32, FunctionLines>,
 }
 
 /// The lines of a function.
@@ -71,9 +72,9 @@ pub struct LineEntry {
 }
 
 impl LineTables {
-    /// Reads the tables of the functions of these names.
-    pub(super) fn read<'a>(sections: &Sections<'a>, functions: &[&'a str]) -> Self {
-        let numbers = functions.iter().zip(1..).map(|(&name, number)| (name, number)).collect();
+    /// Reads the tables of the functions of these ids.
+    pub(super) fn read(sections: &Sections<'_>, functions: &[u32]) -> Self {
+        let numbers = functions.iter().zip(1..).map(|(&id, number)| (id, number)).collect();
         let mut files = Vec::new();
         let mut rows = |section: &str, data| {
             let data = relocated(data, sections.relocations.iter().filter(|r| r.section == section), &numbers);
@@ -89,7 +90,7 @@ impl LineTables {
         };
         let (source, ptx) = (rows(SOURCE, sections.source), rows(PTX, sections.ptx));
         let functions = functions.iter().zip(source.into_iter().zip(ptx));
-        let functions = functions.map(|(name, (source, ptx))| ((*name).to_owned(), FunctionLines { source, ptx }));
+        let functions = functions.map(|(&id, (source, ptx))| (id, FunctionLines { source, ptx }));
         let ptx_text = String::from_utf8_lossy(sections.ptx_text).replace('\0', "\n");
         Self {
             files,
@@ -98,9 +99,9 @@ impl LineTables {
         }
     }
 
-    /// The lines of the function `name`, if it has any.
-    pub fn function(&self, name: &str) -> Option<&FunctionLines> {
-        self.functions.get(name)
+    /// The lines of the function of this [`id`](super::ElfFunction::id), if it has any.
+    pub fn function(&self, id: u32) -> Option<&FunctionLines> {
+        self.functions.get(&id)
     }
 }
 
@@ -130,14 +131,14 @@ fn at(rows: &[LineEntry], offset: u64) -> Option<LineEntry> {
 fn relocated<'a>(
     data: &[u8],
     relocations: impl Iterator<Item = &'a Relocation<'a>>,
-    numbers: &HashMap<&str, u64>,
+    numbers: &HashMap<u32, u64>,
 ) -> Vec<u8> {
     let mut copy = data.to_vec();
     for r in relocations {
-        let name = r.symbol.strip_prefix(".text.").unwrap_or(r.symbol);
+        let Some(Target::Function(id)) = r.target else { continue };
         let at = usize::try_from(r.offset).ok();
         let place = at.and_then(|at| copy.get_mut(at..at.checked_add(ADDRESS_BYTES)?));
-        let (Some(place), Some(number)) = (place, numbers.get(name)) else { continue };
+        let (Some(place), Some(number)) = (place, numbers.get(&id)) else { continue };
         let addend = u64::from_le_bytes((&*place).try_into().expect("eight bytes")).wrapping_add_signed(r.addend);
         place.copy_from_slice(&(number << OFFSET_BITS | addend & ((1 << OFFSET_BITS) - 1)).to_le_bytes());
     }

@@ -12,7 +12,7 @@ mod relocation;
 mod sections;
 
 pub use read::KNOWN;
-pub use relocation::{Relocation, RelocationKind};
+pub use relocation::{Relocation, RelocationKind, Target};
 pub use sections::{host_fatbin, is_cubin, is_elf};
 
 use std::fmt;
@@ -107,15 +107,14 @@ pub struct Cubin<'a> {
 impl<'a> Cubin<'a> {
     /// Reads the line tables of all functions. Without line information in the file they are empty.
     pub fn lines(&self) -> lines::LineTables {
-        let names: Vec<&str> = self.functions.iter().map(|function| function.name).collect();
-        lines::LineTables::read(&self.line_sections, &names)
+        let ids: Vec<u32> = self.functions.iter().map(|function| function.id).collect();
+        lines::LineTables::read(&self.line_sections, &ids)
     }
 
-    /// The function `name` that cannot be launched; `None` if two translation units have local ones of this name,
-    /// since relocations name no other.
-    pub fn device_function(&self, name: &str) -> Option<&ElfFunction<'a>> {
-        let mut named = self.functions.iter().filter(|f| !f.is_kernel && f.name == name);
-        named.next().filter(|_| named.next().is_none())
+    /// The function of this [`id`](ElfFunction::id).
+    pub fn function(&self, id: u32) -> Option<&ElfFunction<'a>> {
+        let index = self.functions.binary_search_by_key(&id, |function| function.id).ok()?;
+        Some(&self.functions[index])
     }
 
     /// The functions that can be launched.
@@ -128,8 +127,10 @@ impl<'a> Cubin<'a> {
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct ElfFunction<'a> {
-    /// The linked name.
+    /// The linked name. Functions of several translation units may have the same.
     pub name: &'a str,
+    /// The section of its code.
+    pub id: u32,
     pub is_kernel: bool,
     /// Instructions of 16 bytes.
     pub code: &'a [u8],

@@ -3,7 +3,7 @@
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
 use super::{
-    ConstantBank, Cubin, ElfError, ElfFunction, ElfVariable, Problem, Relocation, RelocationKind, Space, lines,
+    ConstantBank, Cubin, ElfError, ElfFunction, ElfVariable, Problem, Relocation, RelocationKind, Space, Target, lines,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +13,8 @@ pub const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
 const MANAGED: u8 = 4;
 /// `st_other` bit of a symbol that can be launched.
 const ENTRY: u8 = 0x10;
+/// Type of the symbol of a section.
+const SECTION: u8 = 3;
 const REL: u32 = 9;
 const RELA: u32 = 4;
 /// Shared memory of a CTA that the system uses on Hopper (CUDA C++ Programming Guide, compute capability 9.0).
@@ -26,15 +28,32 @@ impl<'a> Cubin<'a> {
         let sm = architecture(&file)?;
         let symbols = file.symbols()?;
         let mut functions = functions(&file, &symbols, sm)?;
+        let by_section: HashMap<u32, usize> =
+            functions.iter().enumerate().map(|(index, function)| (function.id, index)).collect();
         let by_name: HashMap<&str, usize> =
             functions.iter().enumerate().map(|(index, function)| (function.name, index)).collect();
+        let (variables, variable_of) = variables(&file, &symbols);
+        let target = |symbol: u32| {
+            let named = &symbols[symbol as usize];
+            let function = by_section.get(&named.section.into()).map(|&index| &functions[index]);
+            // The symbol of a section is its start, too.
+            let is_start = |f: &&ElfFunction<'_>| f.name == named.name || named.info & 15 == SECTION;
+            let function = function.filter(is_start).map(|f| Target::Function(f.id));
+            function.or_else(|| variable_of.get(&symbol).map(|&index| Target::Variable(index)))
+        };
+        let targets: Vec<Option<Target>> = (0..symbols.len() as u32).map(target).collect();
         let mut constants = Vec::new();
         let (mut relocations, mut line_relocations) = (Vec::new(), Vec::new());
         for section in &file.sections {
             let name = section.name;
-            let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| by_name.get(rest)).copied();
+            // Sections of a function refer to its code, apart from its shared memory in some versions.
+            let owned = |section: &Section<'_>, rest: &str| {
+                let named = |index: &&usize| functions[**index].name == rest;
+                by_section.get(&section.info).filter(named).or_else(|| by_name.get(rest)).copied()
+            };
+            let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| owned(section, rest));
             if name == ".nv.info" {
-                shared_attributes(&mut functions, &by_name, &symbols, section)?;
+                shared_attributes(&mut functions, &targets, section)?;
             } else if let Some(index) = owner(".nv.info.") {
                 own_attributes(&mut functions[index], section)?;
             } else if let Some(index) = owner(".nv.shared.") {
@@ -43,14 +62,17 @@ impl<'a> Cubin<'a> {
                 functions[index].shared_bytes = section.size - reserved;
             } else if let Some((bank, rest)) = constant_bank(name) {
                 let bank = ConstantBank { bank, data: section.data.data() };
-                match by_name.get(rest) {
-                    Some(&index) => functions[index].constants.push(bank),
+                match owned(section, rest) {
+                    Some(index) => functions[index].constants.push(bank),
                     None => constants.push(bank),
                 }
             } else if section.kind == REL || section.kind == RELA {
-                let found = read_relocations(&file, &symbols, section)?;
-                let target = file.sections.get(section.info as usize).map_or("", |target| target.name);
-                match target.strip_prefix(".text.").and_then(|name| by_name.get(name)) {
+                let changed = file.sections.get(section.info as usize);
+                let bank = changed.and_then(|changed| Some((changed, constant_bank(changed.name)?.1)));
+                let owner = bank.and_then(|(changed, rest)| owned(changed, rest)).map(|index| functions[index].id);
+                let found = read_relocations(&file, &symbols, (&targets, owner), section)?;
+                let target = changed.map_or("", |changed| changed.name);
+                match by_section.get(&section.info) {
                     Some(&index) => functions[index].relocations.extend(found),
                     None if target.starts_with(".nv.") => relocations.extend(found),
                     None if [lines::SOURCE, lines::PTX].contains(&target) => line_relocations.extend(found),
@@ -71,7 +93,7 @@ impl<'a> Cubin<'a> {
             sm,
             functions,
             constants,
-            variables: variables(&file, &symbols),
+            variables,
             global_bytes: file.section(".nv.global").map_or(0, |section| section.size),
             global_init: data(".nv.global.init"),
             relocations,
@@ -109,6 +131,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
         of_section.insert(index, functions.len());
         functions.push(ElfFunction {
             name,
+            id: index as u32,
             is_kernel: false,
             code: section.data.data(),
             code_offset: section.data.offset() as u64,
@@ -148,8 +171,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
 /// `.nv.info`: attributes that name their function by its symbol.
 fn shared_attributes(
     functions: &mut [ElfFunction],
-    by_name: &HashMap<&str, usize>,
-    symbols: &[Symbol],
+    targets: &[Option<Target>],
     section: &Section,
 ) -> Result<(), ElfError> {
     for attribute in attributes(section.data)? {
@@ -158,10 +180,11 @@ fn shared_attributes(
         else {
             continue;
         };
-        let Some(named) = symbols.get(symbol as usize) else {
+        let Some(target) = targets.get(symbol as usize) else {
             return fail(section.data.offset() as u64, Problem::BadIndex("symbol", symbol.into()));
         };
-        let Some(&index) = by_name.get(named.name) else { continue };
+        let Some(Target::Function(id)) = *target else { continue };
+        let Ok(index) = functions.binary_search_by_key(&id, |function| function.id) else { continue };
         match attribute {
             Attribute::Registers(_, count) => functions[index].registers = count,
             Attribute::Frame(_, bytes) => functions[index].frame_bytes = bytes,
@@ -194,6 +217,7 @@ fn own_attributes(function: &mut ElfFunction, section: &Section) -> Result<(), E
 fn read_relocations<'a>(
     file: &File<'a>,
     symbols: &[Symbol<'a>],
+    (targets, owner): (&[Option<Target>], Option<u32>),
     section: &Section<'a>,
 ) -> Result<Vec<Relocation<'a>>, ElfError> {
     let bytes = if section.kind == RELA { 24 } else { 16 };
@@ -210,6 +234,7 @@ fn read_relocations<'a>(
             };
             Ok(Relocation {
                 section: target.name,
+                owner,
                 offset: section.data.u64(at, what)?,
                 kind: match kind {
                     // The generic address of a variable is its address.
@@ -223,30 +248,31 @@ fn read_relocations<'a>(
                     other => RelocationKind::Other(other),
                 },
                 symbol: named.name,
+                target: targets[symbol as usize],
                 addend: if section.kind == RELA { section.data.u64(at + 16, what)? as i64 } else { 0 },
             })
         })
         .collect()
 }
 
-fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<ElfVariable<'a>> {
+/// The variables, and the index of each by its symbol.
+fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> (Vec<ElfVariable<'a>>, HashMap<u32, u32>) {
     let place = |symbol: &Symbol| match file.sections.get(usize::from(symbol.section))?.name {
         ".nv.global" => Some(Space::Global),
         ".nv.global.init" => Some(Space::GlobalInit),
         name => constant_bank(name).filter(|(_, rest)| rest.is_empty()).map(|(bank, _)| Space::Constant(bank)),
     };
-    symbols
-        .iter()
-        .filter(|symbol| symbol.info & 15 == 1)
-        .filter_map(|symbol| {
-            let space = place(symbol)?;
-            Some(ElfVariable {
-                name: symbol.name,
-                space,
-                offset: symbol.value,
-                bytes: symbol.size,
-                managed: symbol.other & MANAGED != 0,
-            })
-        })
-        .collect()
+    let (mut variables, mut of_symbol) = (Vec::new(), HashMap::new());
+    for (number, symbol) in (0..).zip(symbols).filter(|(_, symbol)| symbol.info & 15 == 1) {
+        let Some(space) = place(symbol) else { continue };
+        of_symbol.insert(number, variables.len() as u32);
+        variables.push(ElfVariable {
+            name: symbol.name,
+            space,
+            offset: symbol.value,
+            bytes: symbol.size,
+            managed: symbol.other & MANAGED != 0,
+        });
+    }
+    (variables, of_symbol)
 }

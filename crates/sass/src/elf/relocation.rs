@@ -22,17 +22,31 @@ pub enum RelocationKind {
     Other(u32),
 }
 
+/// What a symbol names. Names do not say it: local functions and variables of several translation units may have the
+/// same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The function of this [`id`](super::ElfFunction::id).
+    Function(u32),
+    /// The variable at this index in [`Cubin::variables`](super::Cubin::variables).
+    Variable(u32),
+}
+
 /// A relocation: an address that the loader writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Relocation<'a> {
     /// Section that is changed; for a function, its code.
     pub section: &'a str,
+    /// The [`id`](super::ElfFunction::id) of the function to which the section belongs, if it belongs to one.
+    pub owner: Option<u32>,
     /// In bytes, in the section.
     pub offset: u64,
     pub kind: RelocationKind,
     /// Symbol whose address is written.
     pub symbol: &'a str,
+    /// What it names; `None` if that is not in the file.
+    pub target: Option<Target>,
     /// Number that is added to the address.
     pub addend: i64,
 }
