@@ -4,7 +4,6 @@ use crate::support::{Bench, Graph, PARAM, config, mapped};
 use dataflow::graph::{AccessKind, Input, RegionId, Target, ThreadValue};
 use dataflow::mapping::Mapped;
 use exec::int::Int2;
-use gpu::CoreKernel;
 use isa::{Dim3, LaunchShape, Space};
 use sgmf::{SgmfConfig, SgmfKernel};
 
