@@ -15,7 +15,7 @@
 //!   beside the join. They meet the others at the reconvergence point around it.
 //! - A backward branch of a *polling* loop takes the place of `YIELD`: one with a volatile load or an atomic
 //!   whose result is used, as ptxas chooses loops. Other loops do not give up their turn.
-//! - Lanes that meet at one instruction that names them execute it together. Those of one call continue
+//! - Lanes that meet at one instruction that names them execute it together. Lanes of one call continue
 //!   together, in the innermost region that contains all of them.
 //!
 //! The executor uses this type only through its methods, as it does [`crate::convergence`].
@@ -318,7 +318,7 @@ impl<F> SimtStack<F> {
         Ok(executes.then(|| self.executing()))
     }
 
-    /// The active lanes, and those of other calls that have met at their instruction.
+    /// The active lanes, and lanes of other calls that have met at their instruction.
     fn executing(&self) -> LaneMask {
         self.met_elsewhere().into_iter().fold(self.top.mask, |mask, at| mask | self.below[at].mask)
     }

@@ -52,16 +52,6 @@ impl Value {
 pub struct Stats(pub Vec<(Arc<StatInfo>, Value)>);
 
 impl Stats {
-    /// Takes the descriptions that `other` has, too, from there: those of a million launches are the same.
-    pub fn share_descriptions(&mut self, other: &Self) {
-        for ((mine, _), (others, _)) in self.0.iter_mut().zip(&other.0) {
-            if mine == others {
-                *mine = others.clone();
-            }
-        }
-        self.0.shrink_to_fit();
-    }
-
     /// The statistic called `name`.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.0.iter().find(|(info, _)| info.name == name).map(|&(_, value)| value)

@@ -72,7 +72,7 @@ pub struct PackedStats {
 }
 
 impl PackedStats {
-    /// The same as `stats`. The descriptions are those of `other`, if they are equal.
+    /// A packed copy of `stats`, which shares the descriptions of `other` if they are equal.
     pub fn sharing(stats: &Stats, other: Option<&Self>) -> Self {
         let is_same = |other: &&Self| {
             other.infos.len() == stats.0.len() && other.infos.iter().zip(&stats.0).all(|(one, (two, _))| one == two)

@@ -55,7 +55,7 @@ impl SampleSeries {
     /// the same intervals. What is not known of an interval is empty.
     ///
     /// # Errors
-    /// Those of `out`, which is written a line at a time.
+    /// Errors of `out`, which is written a line at a time.
     pub fn write_csv(&self, power: Option<&PowerSeries>, out: &mut dyn Write) -> Result<()> {
         let power = power.filter(|power| power.intervals.len() == self.rows.len());
         write!(out, "start_cycle,end_cycle")?;

@@ -309,8 +309,8 @@ impl<'m> Simulation<'m> {
         Ok(ended)
     }
 
-    /// Runs the machine until there is something to tell, or until there may be many samples: `None`. Gives the samples
-    /// too, unless they are those of an overview.
+    /// Runs the machine until there is something to tell, or until there may be many samples: `None`. Also returns the
+    /// samples, except in an overview.
     fn run_to_pause(&mut self, limit: Cycle) -> (Option<Result<(), MachineError>>, Vec<AnySnapshot>) {
         let held = self.interval.map(|interval| interval.get().saturating_mul(MOST_HELD_SAMPLES));
         let mut watcher = Watcher {

@@ -66,7 +66,7 @@ mod probes {
         (0..count).map(|i| line(registers[i % 4], opcodes[i % 4], &[registers[i % 4], "R1"], None)).collect()
     }
 
-    /// Eight times a load of a line of its own, a store to another, a fence: those of them that `parts` names.
+    /// Eight rounds of the accesses that `parts` names: a load of a line, a store to another line, a fence.
     fn fences(parts: &str, cta: u64, warp: u64) -> Vec<String> {
         let mut lines = arithmetic(4);
         let own = GLOBAL + warp * OF_WARP;

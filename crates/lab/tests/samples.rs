@@ -49,7 +49,7 @@ fn intervals_add_up_to_the_run() {
     }
 }
 
-/// Rows of short intervals leave the machine while kernels run: they add up to those of long ones, which do not.
+/// Rows of short intervals leave the machine while kernels run, rows of long ones at the end: both have the same sums.
 #[test]
 fn rows_do_not_depend_on_when_they_are_taken() {
     let (long, short) = (run("bfs", "inorder", 777), run("bfs", "inorder", 7));

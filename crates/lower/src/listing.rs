@@ -195,7 +195,7 @@ pub(crate) struct LoweredFunction {
     pub function: CalledFunction,
     /// Registers of its parameters and results.
     pub names: Names,
-    /// Its first register and predicate, and those of the next function.
+    /// Its first register and predicate, and the next function's.
     pub registers: [(u32, u32); 2],
     /// Its instructions: first, and one beyond the last.
     pub range: (u32, u32),
@@ -204,11 +204,11 @@ pub(crate) struct LoweredFunction {
     pub calls_pointers: bool,
 }
 
-/// The functions of a kernel by who may call whom. Functions that may call each other in a cycle are a group.
+/// The call graph of a kernel's functions. Functions that may call each other in a cycle are a group.
 pub(crate) struct Groups {
     /// Their members in ascending order. A group precedes those that it calls.
     pub members: Vec<Vec<usize>>,
-    /// By function. The last entry is that of any function whose address is taken, as one.
+    /// By function. The last entry represents all functions whose address is taken.
     group: Vec<usize>,
     is_cycle: Vec<bool>,
 }

@@ -462,7 +462,7 @@ fn a_kernel_may_have_any_number_of_virtual_registers() {
     assert_eq!(outcome.words, (0..32).map(expected).collect::<Vec<u32>>());
 }
 
-/// Their registers one after the other do not fit into those of a thread. Each function needs one of its own after its
+/// Together they need more registers than a thread has. Each function needs a register of its own after its
 /// call. Anything that takes time by the square of the number of functions does not end here.
 #[test]
 fn a_chain_of_calls_may_have_any_length() {

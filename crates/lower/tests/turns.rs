@@ -123,7 +123,7 @@ fn letter(mark: &str) -> u8 {
     }
 }
 
-/// Runs a kernel of one warp, and draws the marks. `mark` gives that of an instruction; 1 is the flag.
+/// Runs a kernel of one warp, and draws the marks. `mark` gives the mark of an instruction; 1 is the flag.
 /// Predicates of machine code are set here: P0 `low`, P2 `even`, P1 the flag.
 fn drawn(
     kernel: Kernel,

@@ -109,7 +109,7 @@ impl KernelBuilder<'_> {
         for line in &mut self.code {
             if let Op::Atomic(Atomic { d: Some(d), ty, unused, .. }) = &mut line.op {
                 let columns = if ty.bytes() == 8 { 2 } else { 1 };
-                let first = line.names.column(*d).expect("a destination is no constant");
+                let first = line.names.column(*d).expect("a destination is not a constant");
                 *unused = (first..first + columns).all(|column| !read.contains(&column));
             }
         }

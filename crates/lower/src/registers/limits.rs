@@ -3,7 +3,7 @@
 /// The registers that instructions of PTX name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Registers {
-    /// Those of the text, each value in its own; the number per thread is estimated. A kernel with more than 32,767
+    /// The registers of the text, each value in its own; the number per thread is estimated. A kernel with more than 32,767
     /// registers or predicates gets allocated ones.
     #[default]
     Virtual,

@@ -15,7 +15,7 @@
 //!
 //! The registers of a called function follow those of all its callers; functions that call each other in a
 //! cycle have separate registers. Where a chain of calls is too long for that, all functions have the same registers,
-//! and each call saves those of the caller; not where hazards are prevented.
+//! and each call saves the caller's registers; not where hazards are prevented.
 //!
 //! **Deviations** from ptxas: PTX is not optimised; no instruction is scheduled, folded into operands (such
 //! as parameters and immediate values) or removed, not even a copy of a register to itself. A register is

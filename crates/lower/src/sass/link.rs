@@ -129,7 +129,7 @@ impl<'a> Linked<'a> {
     /// # Errors
     /// Everything that is not known, one line each.
     pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout, lines: &LineTables) -> Result<Vec<SassInst>, Vec<String>> {
-        let (mut insts, mut problems) = (Vec::new(), Vec::new());
+        let (mut insts, mut problems, mut unsupported) = (Vec::new(), Vec::new(), false);
         for &(base, function) in &self.parts {
             let mut code = function.code.to_vec();
             if code.is_empty() {
@@ -149,12 +149,13 @@ impl<'a> Linked<'a> {
                 match decode(u128::from_le_bytes(*word), address, cubin.sm) {
                     Ok(inst) => insts.push(inst),
                     Err(e) => {
+                        unsupported |= e.is_unsupported();
                         problems.push(format!("  {address:04x}: {e}{}", source(lines, function.id, address - base)))
                     }
                 }
             }
         }
-        if problems.iter().any(|problem| problem.contains("is not supported on sm_")) {
+        if unsupported {
             problems.push(HINT.into());
         }
         if problems.is_empty() { Ok(insts) } else { Err(problems) }

@@ -9,7 +9,7 @@ DRIVER int __cuda_syscall_CGS_get_rank(unsigned *thread, unsigned *grid, unsigne
 DRIVER int __cuda_syscall_cnpv2GetDeviceCount(int *count);
 DRIVER int __cuda_syscall_cnpv2LaunchDevice(void *parameters, void *stream);
 
-// As `rounds` of cooperative.cu, once with a call of all threads, once with that of one thread of each CTA.
+// As `rounds` of cooperative.cu, once with a call of all threads, once with a call of one thread of each CTA.
 extern "C" __global__ void rounds(unsigned *a, unsigned *b, unsigned n, unsigned rounds) {
     unsigned long long grid = __cuda_syscall_CGS_get_intrinsic_handle(1);
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

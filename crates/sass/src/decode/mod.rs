@@ -50,6 +50,13 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// Whether it is an instruction of a known name that is not supported.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(*self, Self::UnknownOpcode { code, sm, .. } if names::of(code, sm).is_some())
+    }
+}
+
 /// Names the instruction, if it is one that is known but not executed.
 fn unknown(code: u16, sm: u8) -> String {
     match names::of(code, sm) {

@@ -179,8 +179,8 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// L1 drops its contents for those of `dropping` at which scheduler number `place` looks, of which warps `ready`
-    /// may issue: it stops at the first of these.
+    /// Drops the contents of L1 for each warp of `dropping` that scheduler number `place` visits. It visits warps in
+    /// order and stops at the first one in `ready`, which may issue.
     #[cold]
     #[inline(never)]
     fn drop_l1<O: Observer>(

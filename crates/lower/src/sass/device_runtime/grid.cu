@@ -28,7 +28,7 @@ extern "C" __device__ __noinline__ unsigned long long __cuda_syscall_CGS_get_int
     return scope == GRID ? workspace() : 0;
 }
 
-// With flag 1 one thread of each CTA calls, else all of them. Returns 0, or 1 if there is no such group.
+// With flag 1 one thread of each CTA calls, else all of them. Returns 0, or 1 if the group does not exist.
 extern "C" __device__ __noinline__ int __cuda_syscall_CGS_sync(unsigned long long handle, unsigned flags) {
     if (handle != workspace() || handle == 0) return 1;
     unsigned *count = (unsigned *)handle + 1;

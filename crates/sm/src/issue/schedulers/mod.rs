@@ -94,7 +94,7 @@ macro_rules! schedulers {
                 match self { $(Self::$variant(s) => s.considered(view),)* }
             }
 
-            /// The one of `warps` that it would choose if they could issue.
+            /// The warp of `warps` that it would choose if all could issue.
             pub fn first(&mut self, warps: M, view: &View<'_, M>) -> WarpSlot {
                 match self { $(Self::$variant(s) => s.choose(warps, view),)* }
             }
