@@ -1,5 +1,6 @@
 //! How a command ends.
 
+use request::BadRequest;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -48,9 +49,20 @@ impl Failure {
         Self { message: message.to_string(), exit: Exit::BadInput }
     }
 
+    /// A `name` is not one of those `known`.
+    pub fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
+        Self::bad_input(kit::suggest::unknown(what, name, known))
+    }
+
     /// Something else went wrong.
     pub fn failed(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: Exit::Failed }
+    }
+}
+
+impl From<BadRequest> for Failure {
+    fn from(problem: BadRequest) -> Self {
+        Self::bad_input(problem)
     }
 }
 

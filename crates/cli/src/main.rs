@@ -2,9 +2,7 @@
 //!
 //! One file per subcommand in [`commands`], their output in [`render`].
 
-mod changes;
 mod commands;
-mod comparison;
 mod experiments;
 mod failure;
 mod inspection;
@@ -13,7 +11,6 @@ mod interrupt;
 mod large_pages;
 mod libraries;
 mod live;
-mod lookup;
 mod on_fabric;
 mod options;
 mod output;
@@ -22,9 +19,7 @@ mod program;
 mod progress;
 mod render;
 mod schema;
-mod simulator;
 mod tables;
-mod variations;
 mod version;
 
 fn main() -> std::process::ExitCode {

@@ -5,9 +5,9 @@ use crate::libraries::Libraries;
 use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
+use request::name::{self, Kind, kind};
 use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The section in which compilers put CUDA kernels of host programs.
@@ -20,32 +20,6 @@ const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
 /// Names of errors that runtimes have from a version on: `cudaError_t` in `driver_types.h` of CUDA 11.8, 12.0 and 13.1.
 const SINCE_12: &[u8] = b"cudaErrorCdpVersionMismatch\0";
 const SINCE_13: &[u8] = b"cudaErrorStreamDetached\0";
-
-/// What the first bytes of a file say that it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A program or a library for a processor.
-    Host,
-    /// A cubin or a fat binary.
-    Device,
-    /// Anything else, or a file that cannot be read.
-    Other,
-}
-
-/// The kind of a file.
-pub fn kind(path: &Path) -> Kind {
-    // A pipe could be waited for indefinitely.
-    if !path.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Kind::Other;
-    }
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
-    match read {
-        Ok(_) if sass::elf::is_elf(&start) && !sass::elf::is_cubin(&start) => Kind::Host,
-        Ok(_) if kit::files::is_machine_code(&start) => Kind::Device,
-        _ => Kind::Other,
-    }
-}
 
 /// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
 pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
@@ -84,8 +58,13 @@ fn how_to_link(file: &[u8], libraries: &Libraries) -> String {
     format!("link it with `nvcc -cudart shared`, or with `nvcc {options}`{other}")
 }
 
+/// Whether a workload's name means a CUDA program.
+pub fn is_asked_for(named: &Path) -> bool {
+    !name::is_bundled(named) && is_program(named)
+}
+
 /// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
-pub fn is_program(path: &Path) -> bool {
+fn is_program(path: &Path) -> bool {
     let file = if kind(path) == Kind::Host { kit::files::read_code(path).ok() } else { None };
     file.is_some_and(|file| is_started_by_a_loader(&file).unwrap_or(false))
 }

@@ -174,7 +174,11 @@ fn programs_have_no_checkpoints_yet() {
     for words in [&["exec", "--checkpoint=every=1s", "--", "true"][..], &["run", "/bin/true", "--checkpoint=every=1s"]]
     {
         let ran = run(words);
-        assert!(ran.status == 2 && ran.stderr.contains("not for whole programs yet"), "{}", ran.stderr);
+        assert!(
+            ran.status == 2 && ran.stderr.contains("a program keeps state of its own between its kernels"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 

@@ -92,8 +92,12 @@ fn run_takes_a_program_as_exec_does() {
         let ran = from(command(words).current_dir(folder.path()).output().unwrap());
         assert_eq!((ran.status, ran.stdout.as_str()), (3, "here\n"), "{words:?}: {}", ran.stderr);
     }
-    let refused = from(command(&["run", "program", "--energy"]).current_dir(folder.path()).output().unwrap());
-    assert!(refused.status == 2 && refused.stderr.contains("--energy"), "{}", refused.stderr);
+    let refused = from(command(&["run", "program", "--scaling"]).current_dir(folder.path()).output().unwrap());
+    assert!(
+        refused.status == 2 && refused.stderr.contains("--scaling: `warpwright exec` does not have it"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// The variables that `exec` with `args` sets in `folder`.
@@ -207,4 +211,94 @@ int main(void) {
 pub fn build(folder: &Path, source: &str) -> bool {
     std::fs::write(folder.join("program.c"), source).unwrap();
     compile(folder, &["-w", "-o", "program", "program.c", "-ldl"])
+}
+
+/// Every form in which results are given has what it says, of a program as of a run.
+#[test]
+fn programs_have_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    if !build(folder.path(), LAUNCHES) {
+        return;
+    }
+    let of = |words: &[&str]| {
+        let exec = [&["exec"], words, &["--", "./program"]].concat();
+        let ran = from(command(&exec).current_dir(folder.path()).output().unwrap());
+        assert_eq!(ran.status, 0, "{words:?}: {}", ran.stderr);
+        ran.stderr
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let text = of(&[
+        "--gpu",
+        "v100",
+        "--profile",
+        "--stats",
+        "all",
+        "--energy",
+        "--json=r.json",
+        "--csv=r.csv",
+        "--html",
+        "r.html",
+        "--timeline",
+        "r.kanata",
+        "--sample",
+        "100",
+        "s.csv",
+        "--power",
+        "p.csv",
+        "--power-plot",
+        "p.svg",
+    ]);
+    assert!(text.contains("l1d.hit_rate") && text.contains("Energy"), "{text}");
+    let report: serde_json::Value = serde_json::from_str(&read("r.json")).unwrap();
+    let instructions = &report["devices"][0]["profile"]["kernels"][0]["instructions"];
+    assert!(instructions.as_array().is_some_and(|all| !all.is_empty()), "{report}");
+    assert!(text.contains(instructions[0]["text"].as_str().unwrap()), "{text}");
+    let cycles = report["devices"][0]["total"]["cycles"].as_u64().unwrap();
+    assert!(
+        read("r.csv").lines().any(|line| line.ends_with(&format!(",cycles,core cycles,{cycles}"))),
+        "{}",
+        read("r.csv")
+    );
+    assert!(read("r.html").starts_with("<!DOCTYPE html>") && read("r.kanata").starts_with("Kanata\t0004"));
+    assert!(
+        read("s.csv").lines().count() > 2 && read("p.csv").lines().count() > 2 && read("p.svg").starts_with("<svg")
+    );
+    let modelled = of(&["--gpu", "h100", "--energy", "--energy-model", "v100"]);
+    assert!(modelled.contains("Energy"), "{modelled}");
+    let fewer = of(&["--gpu", "v100", "--warps-per-sm", "x0.5", "--json=f.json", "-q"]);
+    let report: serde_json::Value = serde_json::from_str(&read("f.json")).unwrap();
+    assert_eq!(
+        (report["devices"][0]["settings"].clone(), fewer),
+        (serde_json::json!(["sm.max_warps=32"]), String::new())
+    );
+}
+
+/// The command and the variables that it prints ask for the same.
+#[test]
+fn an_environment_is_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    if !build(folder.path(), LAUNCHES) {
+        return;
+    }
+    let options =
+        ["-q", "--gpu", "v100", "--core", "ghost:issue_buffer=4,guarded=false", "--set", "sm.issue.schedulers=2"];
+    let options = [&options[..], &["--check-memory", "--audit", "--profile", "--sample", "500", "s.csv"]].concat();
+    let run = |mut command: Command, file: &str| {
+        let ran = from(command.current_dir(folder.path()).output().unwrap());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        let mut report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        report["devices"][0].as_object_mut().unwrap().remove("host");
+        serde_json::to_string(&report).unwrap()
+    };
+    let by_command = run(command(&[&["exec", "--json=a.json"], &options[..], &["--", "./program"]].concat()), "a.json");
+    let printed = command(&[&["exec", "--print-environment", "--json=b.json"], &options[..]].concat());
+    let printed = from({
+        let mut printed = printed;
+        printed.current_dir(folder.path()).output().unwrap()
+    })
+    .stdout;
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{printed}\nexec ./program"));
+    assert_eq!(by_command, run(shell, "b.json"));
 }

@@ -6,12 +6,6 @@ use common::{run, succeed};
 use serde_json::Value;
 
 #[test]
-fn help() {
-    insta::assert_snapshot!("help_validate", succeed(&["validate", "--help"]));
-    insta::assert_snapshot!("help_microbench", succeed(&["microbench", "--help"]));
-}
-
-#[test]
 fn json_and_text_say_the_same() {
     let args = ["microbench", "titanv", "--only", "fp32_fma*,shared_latency"];
     let document: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();

@@ -112,13 +112,12 @@ pub struct Document<'a> {
     version: &'static str,
     #[serde(flatten)]
     report: &'a ProgramReport,
-    commit: Option<&'a str>,
 }
 
 impl ProgramReport {
-    /// The document of this report, by a program that was built from `commit`.
-    pub fn document<'a>(&'a self, commit: Option<&'a str>) -> Document<'a> {
-        Document { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), report: self, commit }
+    /// The document of this report.
+    pub fn document(&self) -> Document<'_> {
+        Document { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), report: self }
     }
 }
 

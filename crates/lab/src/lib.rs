@@ -1,7 +1,7 @@
 //! Experiments: a workload on a GPU with a core design, and its report.
 //!
-//! The layer between the simulator and its front ends (command line, later Python): everything
-//! here returns typed values; nothing prints.
+//! The layer between the simulator and what asks for runs (`request`): everything here returns typed values; nothing
+//! prints.
 //!
 //! One run passes each of these once; a module uses only those above it:
 //!

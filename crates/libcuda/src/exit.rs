@@ -8,11 +8,11 @@ use crate::process::{self, INTERRUPTED, message};
 use crate::text;
 use driver::Settings;
 use driver::report::ProgramReport;
+use request::outputs::{self, Program};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
 use std::panic::catch_unwind;
-use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ fn write_report(status: c_int) {
     if !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any() {
         write(&settings, &report);
     }
-    if settings.strict && report.failed.any() && status & 0xff == 0 {
+    if settings.options.strict && report.failed.any() && status & 0xff == 0 {
         message(&format!("{}: with --strict the exit status is {FAILED}", report.failed));
         process::end_with(FAILED);
     }
@@ -114,27 +114,17 @@ pub fn leave_soon_if_asked() {
 }
 
 fn write(settings: &Settings, report: &ProgramReport) {
-    let json = serde_json::to_vec_pretty(&report.document(text::COMMIT)).unwrap_or_default();
-    let save = |path: &Path, contents: &[u8]| {
-        if let Err(problem) = kit::output::write(path, contents) {
-            message(&format!("the report is not written: {problem}"));
-        }
-    };
-    if let Some(path) = &settings.json {
-        save(path, &json);
+    let options = &settings.options;
+    let (document, text) = (report.document(), text::render(report, options));
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    let devices = report.devices.iter();
+    let reports: Vec<_> =
+        devices.filter_map(|device| Some((&device.report, &settings.devices.get(device.device)?.gpu))).collect();
+    let program = Program { version: text::VERSION, commit: text::COMMIT };
+    if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, program) {
+        message(&format!("the report is not written: {problems}"));
     }
-    let text = text::render(report);
-    if let Some(folder) = &settings.out {
-        let _ = std::fs::create_dir_all(folder);
-        save(&folder.join("report.json"), &json);
-        save(&folder.join("report.txt"), anstream::adapter::strip_str(&text).to_string().as_bytes());
-        let series = report.devices.iter().filter_map(|device| device.report.power.as_ref());
-        for (number, series) in series.enumerate() {
-            let name = if number == 0 { "power.csv".to_owned() } else { format!("power{number}.csv") };
-            save(&folder.join(name), series.csv().as_bytes());
-        }
-    }
-    if !settings.quiet {
+    if !options.quiet {
         let mut out = anstream::stderr().lock();
         // A closed standard error leaves no place for the report.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

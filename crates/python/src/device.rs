@@ -1,7 +1,7 @@
 //! A GPU that a Python program works with: memory, modules, launches.
 
 use crate::failure::{self, bad_input};
-use crate::job::{Options, check_observed};
+use crate::job::{self, Keywords};
 use crate::monitor::{Stopped, Watch};
 use crate::outcome::Outcome;
 use config::GpuConfig;
@@ -9,9 +9,10 @@ use isa::Dim3;
 use lab::SimulatedDevice;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use request::{Way, machine};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workloads::device::{ArgBytes, Buffer, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters};
-use workloads::{Device as _, DeviceError, Form};
+use workloads::{Device as _, DeviceError};
 
 /// A simulated GPU.
 #[pyclass(frozen, module = "warpwright._native")]
@@ -44,9 +45,9 @@ impl Device {
 #[pymethods]
 impl Device {
     #[new]
-    fn new(options: Options, progress: Option<Py<PyAny>>) -> PyResult<Self> {
-        let setup = options.setup(|_| Form::Ptx, None)?;
-        check_observed(&setup)?;
+    fn new(keywords: Keywords, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+        job::check_without_input(&keywords)?;
+        let setup = machine::device(&job::options(Way::Python, keywords)?).map_err(bad_input)?;
         setup.energy.as_ref().map_err(bad_input)?;
         let (watch, stopped) = Watch::new(progress);
         let device = SimulatedDevice::watched(&setup, Box::new(watch)).map_err(bad_input)?;

@@ -19,9 +19,9 @@ mod _native {
     #[pymodule_export]
     use crate::failure::{Error, InputError};
     #[pymodule_export]
-    use crate::job::{run, usual_code};
+    use crate::job::{Sweep, geometric_mean, run};
     #[pymodule_export]
-    use crate::lists::{cores, gpus, schedulers, statistics, with_core_parameter, with_scheduler_parameter, workloads};
+    use crate::lists::{cores, gpus, schedulers, statistics, workloads};
     #[pymodule_export]
     use crate::outcome::Outcome;
     #[allow(non_upper_case_globals)]

@@ -41,15 +41,3 @@ pub fn workloads() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'stat
 pub fn statistics() -> Vec<(String, &'static str, String)> {
     lab::schema().into_iter().map(|info| (info.name.to_string(), info.unit, info.description.to_string())).collect()
 }
-
-/// The core `core` with one more parameter set; None if its design has no such parameter.
-#[pyfunction]
-pub fn with_core_parameter(core: &str, name: &str, value: &str) -> PyResult<Option<String>> {
-    lab::with_parameter(core, name, value).map_err(bad_input)
-}
-
-/// The warp scheduler `scheduler` with one more parameter set; None if it has no such parameter.
-#[pyfunction]
-pub fn with_scheduler_parameter(scheduler: &str, name: &str, value: &str) -> PyResult<Option<String>> {
-    lab::scheduler_with(scheduler, name, value).map_err(bad_input)
-}

@@ -44,6 +44,11 @@ impl Outcome {
         serde_json::to_string(&self.report).map_err(failure::failed)
     }
 
+    /// Time of kernels in `baseline` over the time here, without launch latency; None where either has no model of time.
+    fn speedup_over(&self, baseline: &Self) -> Option<f64> {
+        request::comparison::speedup(&baseline.report, &self.report)
+    }
+
     /// The report as `warpwright run` prints it.
     fn text(&self, all_statistics: bool, all_kernels: bool, energy: bool) -> String {
         let failed = self.report.error.is_some();

@@ -2,7 +2,7 @@
 
 use crate::experiments;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{output, simulator};
+use crate::output;
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::{Shell, generate};
@@ -48,8 +48,8 @@ fn names(id: &str, command: &str) -> Vec<&'static str> {
     match id {
         // Of `exec` these are names, too; `validate hardware` has no choice of GPUs.
         "gpu" | "gpus" if command != "hardware" => config::builtin().iter().map(|gpu| gpu.name).collect(),
-        "core" | "cores" | "over" => first(simulator::cores()),
-        "scheduler" | "schedulers" => first(simulator::schedulers()),
+        "core" | "cores" | "over" => first(lab::cores()),
+        "scheduler" | "schedulers" => first(lab::schedulers()),
         "workload" | "workloads" => workloads::suite::ALL.iter().map(|workload| workload.name).collect(),
         "figure" => experiments::all().map(|experiment| experiment.name).collect(),
         _ => Vec::new(),

@@ -7,10 +7,11 @@ use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
 use crate::options::Formats;
 use crate::render::inspection as render;
-use crate::{interrupt, lookup, output, tables};
+use crate::{interrupt, output, tables};
 use kit::output::MadeFolders;
 use lab::listing::SourcePlace;
 use lower::RegisterLimits;
+use request::{gpu, name};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use workloads::suggest;
@@ -75,7 +76,7 @@ fn architecture(text: &str) -> Result<u32, String> {
 impl Args {
     /// The files that are read.
     fn inputs(&self) -> Vec<PathBuf> {
-        std::iter::once(self.file.clone()).chain(lookup::gpu_files(&self.gpu)).collect()
+        std::iter::once(self.file.clone()).chain(gpu::files(&self.gpu)).collect()
     }
 }
 
@@ -96,7 +97,7 @@ pub fn run(args: &Args) -> Outcome {
         return self::on_fabric(args, &name, &content);
     }
     if !kit::files::is_machine_code(&content) {
-        if let Some(why) = lookup::not_runnable(&args.file).filter(|_| !content.starts_with(b".version")) {
+        if let Some(why) = name::not_runnable(&args.file).filter(|_| !content.starts_with(b".version")) {
             return Err(wrong(why.to_owned()));
         }
         if args.code || args.source || args.sm.is_some() {
@@ -168,7 +169,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
         )));
     }
     let mut inspection =
-        FabricInspection::new(name, content, core, &lookup::gpu(&args.gpu, &[])?).map_err(Failure::bad_input)?;
+        FabricInspection::new(name, content, core, &gpu::load(&args.gpu, &[])?).map_err(Failure::bad_input)?;
     keep(args, name, &mut inspection.kernels, |k| (k.name.clone(), k.source_name.clone()))?;
     let drawings = args.svg.as_deref().map_or(Ok(Vec::new()), |to| drawings(to, &inspection))?;
     let folder = args.svg.as_deref().filter(|to| !is_drawing(to)).map(MadeFolders::make).transpose();

@@ -7,11 +7,12 @@ use crate::render::lists::{
     self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::render::wrap;
-use crate::{experiments, lookup, output, simulator};
+use crate::{experiments, output};
 use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::core_cost::{CoreArea, CoreCost};
 use lab::{Setup, StatInfo};
+use request::{gpu, sweep};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use workloads::{Size, suggest};
@@ -66,8 +67,8 @@ enum Topic {
 
 /// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
-    output::check(args.formats.files()?, &lookup::gpu_files(&args.gpu))?;
-    lookup::distinct("list", &args.names)?;
+    output::check(args.formats.files()?, &gpu::files(&args.gpu))?;
+    sweep::distinct("list", &args.names)?;
     let lists = lists(args)?;
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n: &usize| n > 0);
     match columns {
@@ -119,7 +120,7 @@ fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result
 
 fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
     let detailed = args.structures || !args.names.is_empty();
-    let gpu = detailed.then(|| lookup::gpu(&args.gpu, &[])).transpose()?;
+    let gpu = detailed.then(|| gpu::load(&args.gpu, &[])).transpose()?;
     let core = |named: Named| {
         let parameters = lab::core_parameters(&named.name).map_err(Failure::bad_input)?;
         let parameters = parameters.into_iter().map(CoreParameter::from).collect();
@@ -134,7 +135,7 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
             let area = area.map_err(Failure::bad_input)?;
             return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None, area });
         }
-        let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
+        let structures = lab::structures(&setup).map_err(Failure::bad_input)?;
         let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
         let process = cost.as_ref().map(|cost| cost.process);
         let cost = cost.map(|cost| Cost::new(&named.name, &gpu.name, &cost)).transpose();
@@ -148,13 +149,13 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
             area: None,
         })
     };
-    let mut known = named(simulator::cores());
+    let mut known = named(lab::cores());
     if args.structures && args.names.is_empty() {
         known.retain(|core| lab::is_sm(&core.name));
     }
     // Composed names are in no list.
     for name in args.names.iter().filter(|name| name.contains([':', '+'])) {
-        lookup::core(name)?;
+        lab::check_core(name).map_err(Failure::bad_input)?;
         let description = if name.contains('+') { "with a scalar path" } else { "with parameters" };
         known.push(Named { name: name.clone(), description: description.into() });
     }
@@ -162,9 +163,9 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
 }
 
 fn schedulers(pick: &[String]) -> Result<Vec<Scheduler>, Failure> {
-    let mut known = named(simulator::schedulers());
+    let mut known = named(lab::schedulers());
     for name in pick.iter().filter(|name| name.contains(':')) {
-        lookup::scheduler(name)?;
+        lab::check_scheduler(name).map_err(Failure::bad_input)?;
         known.push(Named { name: name.clone(), description: "with parameters".into() });
     }
     let scheduler = |named: Named| {
@@ -226,7 +227,7 @@ fn setting(path: &str, key: &config::schema::Key) -> Setting {
 
 /// Statistics by their names, or as reports shorten them: a part of a dotted name, or words.
 fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
-    let every = simulator::schema();
+    let every = lab::schema();
     let mut chosen = vec![pick.is_empty(); every.len()];
     for name in pick {
         let word = name.trim().to_lowercase().replace([' ', '-'], "_");
@@ -238,7 +239,7 @@ fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
         let rules: [&dyn Fn(&StatInfo) -> bool; 3] = [&|info| info.name == *name, &parts, &words];
         let Some(rule) = rules.into_iter().find(|rule| every.iter().any(rule)) else {
             let known: Vec<&str> = every.iter().map(|info| &*info.name).collect();
-            return Err(lookup::unknown("statistic", name, &known));
+            return Err(Failure::unknown("statistic", name, &known));
         };
         every.iter().zip(&mut chosen).for_each(|(info, chosen)| *chosen |= rule(info));
     }
@@ -262,7 +263,7 @@ fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
             if matching.is_empty() { every.iter().filter(|s| is_meant(s)).cloned().collect() } else { matching };
         if matching.is_empty() {
             let known: Vec<&str> = every.iter().map(|s| s.key.as_str()).collect();
-            return Err(lookup::unknown("setting", name, &known));
+            return Err(Failure::unknown("setting", name, &known));
         }
         for setting in matching {
             if found.iter().all(|known| known.key != setting.key) {

@@ -1,7 +1,7 @@
 //! `warpwright man`: manual pages.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{lookup, output};
+use crate::output;
 use clap::Command;
 use clap_mangen::Man;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn chosen<'a>(command: &'a Command, words: &[String]) -> Result<&'a Command, Fai
     words.iter().try_fold(command, |command, word| {
         command.find_subcommand(word).ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            lookup::unknown("command", word, &known)
+            Failure::unknown("command", word, &known)
         })
     })
 }

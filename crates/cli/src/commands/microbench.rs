@@ -1,7 +1,6 @@
 //! `warpwright microbench`: the model's latencies and rates beside those of hardware.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::lookup;
 use crate::options::{Jobs, Results, Settings};
 use crate::output;
 use crate::render::table::{Align, Table};
@@ -9,6 +8,7 @@ use crate::render::wrap::wrapped;
 use lab::Setup;
 use lab::microbench::{Quantity, quantities};
 use lab::validate::{self, Row, Summary, Verdict, summary, summary_text};
+use request::{gpu, sweep};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use workloads::Form;
@@ -101,10 +101,10 @@ fn matches(pattern: &str, text: &str) -> bool {
 impl Choice {
     /// Checks that every pattern means something.
     fn check(&self) -> Result<(), Failure> {
-        lookup::distinct("--only", &self.only)?;
+        sweep::distinct("--only", &self.only)?;
         let names: Vec<&str> = quantities().iter().map(|q| q.name.as_str()).collect();
         match self.only.iter().find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
-            Some(pattern) => Err(lookup::unknown("quantity", pattern, &names)),
+            Some(pattern) => Err(Failure::unknown("quantity", pattern, &names)),
             None => Ok(()),
         }
     }
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Outcome {
         return list(&args.results).map(|()| Exit::Success);
     };
     // The page is read, too, but only to be written again.
-    output::check(args.results.formats.files()?.into_iter().chain(args.page.as_deref()), &lookup::gpu_files(gpu))?;
+    output::check(args.results.formats.files()?.into_iter().chain(args.page.as_deref()), &gpu::files(gpu))?;
     let documents = measured(gpu, &args.set, &args.choice, args.jobs, &args.results)?;
     let given = give(&documents, &args.results);
     if let Some(page) = &args.page {
@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Prints the tables of a GPU, or of all.
 pub fn tables(gpu: &Path, set: &Settings, choice: &Choice, jobs: Jobs, results: &Results) -> Outcome {
-    output::check(results.formats.files()?, &lookup::gpu_files(gpu))?;
+    output::check(results.formats.files()?, &gpu::files(gpu))?;
     give(&measured(gpu, set, choice, jobs, results)?, results).map(|()| Exit::Success)
 }
 
@@ -218,7 +218,7 @@ fn measured(
 }
 
 fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<Document, Failure> {
-    let gpu = lookup::gpu(name, &set.settings)?;
+    let gpu = gpu::load(name, &set.settings)?;
     let host = jobs.host();
     let setup = Setup { settings: set.settings.clone(), threads: host.clone(), ..Setup::new(gpu) };
     let name = setup.gpu.name.clone();

@@ -48,7 +48,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::Command),
+    Run(run::Args),
     Profile(profile::Args),
     Timeline(timeline::Args),
     Exec(exec::Args),

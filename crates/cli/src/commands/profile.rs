@@ -1,11 +1,12 @@
 //! `warpwright profile`: where a run spends its issue slots, by instruction.
 
-use super::run::{self, Observed};
+use super::run;
 use crate::failure::{Failure, Outcome};
 use crate::render::profile::{self, Detail, View};
 use crate::render::{report, slots};
 use clap::ValueEnum;
 use lab::Report;
+use request::Options;
 use std::num::NonZeroUsize;
 
 #[derive(Debug, clap::Args)]
@@ -63,16 +64,14 @@ enum Order {
 
 /// Runs the job and prints the profile.
 pub fn run(args: &Args) -> Outcome {
-    run::run_and_show(&args.run, Observed { profile: true, instructions: true, timeline: false }, &|report, failed| {
-        text(args, report, failed)
-    })
+    run::profiled(&args.run, &|options, report, failed| text(args, options, report, failed))
 }
 
 /// The profile as the options ask for it.
 ///
 /// # Errors
 /// No kernel of the name asked for ran.
-fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
+fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result<String, Failure> {
     let mut sections = vec![report::header(report, failed), slots::render(&report.total)];
     if let Some(counted) = &report.profile {
         let order = match args.order {
@@ -87,7 +86,7 @@ fn text(args: &Args, report: &Report, failed: bool) -> Result<String, Failure> {
             Show::Listing => View::Listing,
             Show::Latencies => View::Latencies,
         };
-        let chosen = args.run.kernels_of(counted)?;
+        let chosen = run::kernels_of(options, counted)?;
         sections.push(profile::render(&chosen, Detail { view, order, most: args.lines.get() }));
     }
     sections.retain(|section| !section.is_empty());

@@ -1,15 +1,16 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
 use super::{compare, list};
-use crate::comparison::{Column, Comparison, Document};
 use crate::experiments::{self, Experiment, Machines};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{self, Jobs, Page, Results};
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::render::{lists, page as parts};
-use crate::{lookup, output, tables, version};
+use crate::{output, version};
 use ::render::page::{self, Section, html};
 use clap::{FromArgMatches, Parser};
+use request::comparison::{Column, Comparison, Document};
+use request::tables;
 use serde::Serialize;
 use workloads::Size;
 
@@ -64,7 +65,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let experiment = experiments::find(&args.figure).ok_or_else(|| {
         let known: Vec<&str> = experiments::all().map(|e| e.name).collect();
-        lookup::unknown("experiment", &args.figure, &known)
+        Failure::unknown("experiment", &args.figure, &known)
     })?;
     args.check_files()?;
     let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
@@ -78,7 +79,10 @@ pub fn run(args: &Args) -> Outcome {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
             let command = styled(FAINT, format!("$ warpwright compare {command}"));
-            output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
+            output::print(&format!(
+                "\n{command}\n{}",
+                compare::text(&line.compare, &line.compare.options()?, &comparison)
+            ))?;
         }
         comparisons.push(comparison);
         exit = if exit == Exit::Success { ended } else { exit };
@@ -261,7 +265,7 @@ struct Areas<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lookup::Input;
+    use request::{Options, Way, name};
     use std::path::Path;
     use workloads::suite;
 
@@ -303,8 +307,8 @@ mod tests {
             };
             for line in Size::ALL.into_iter().flat_map(|size| on_both(experiment, size)) {
                 let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
-                let made = compare::machines(&line.compare);
-                assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
+                let made = line.compare.sweep();
+                assert!(made.is_ok_and(|sweep| sweep.columns.len() > 1), "{}", experiment.name);
             }
         }
     }
@@ -314,7 +318,7 @@ mod tests {
         for line in experiments::ALL.iter().flat_map(|e| Size::ALL.into_iter().flat_map(|size| on_both(e, size))) {
             let mut words = line.split_whitespace();
             for workload in words.by_ref().take_while(|word| !word.starts_with("--")).filter(|word| *word != "all") {
-                assert!(lookup::job(Path::new(workload), &Input::default()).is_ok(), "{workload}: {line}");
+                assert!(name::job(Path::new(workload), &Options::new(Way::Run)).is_ok(), "{workload}: {line}");
             }
             let kernels = line.split_once("--kernels ").and_then(|(_, rest)| rest.split_whitespace().next());
             for kernel in kernels.into_iter().flat_map(|names| names.split(',')) {

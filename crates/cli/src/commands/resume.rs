@@ -7,92 +7,26 @@ use crate::failure::Failure;
 use crate::{output, version};
 use kit::locks;
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
+use request::values::Every;
+use request::{Options, ROWS};
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Mutex;
-use std::time::Duration;
 
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Checkpoints")]
-pub struct Options {
-    /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (docs/checkpoints.md) [default: every=60s,file=WORKLOAD-GPU-CORE.checkpoint]
-    #[arg(long, value_name = "every=TIME,file=FILE", value_parser = Every::from_str)]
-    pub checkpoint: Option<Every>,
-    /// Continue a run from its checkpoint: the report is that of a run without interruption. Without WORKLOAD all options are those of that run, and options given replace them
-    #[arg(long, value_name = "FILE")]
-    pub resume: Option<PathBuf>,
-}
-
-/// How often a checkpoint is written, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Every {
-    pub time: Duration,
-    pub file: Option<PathBuf>,
-}
-
-/// Time between two checkpoints by default.
-const EVERY: Duration = Duration::from_secs(60);
-
-/// Units of time, with their milliseconds.
-const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
-
-fn duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (_, each) = UNITS.iter().find(|(unit, _)| *unit == &text[digits..])?;
-    Some(Duration::from_millis(text[..digits].parse::<u64>().ok()?.checked_mul(*each)?))
-}
-
-impl FromStr for Every {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut every = Self { time: EVERY, file: None };
-        let mut rest = text;
-        while !rest.is_empty() {
-            // A path may have commas: it is the last.
-            if let Some(file) = rest.strip_prefix("file=").filter(|file| !file.is_empty()) {
-                every.file = Some(file.into());
-                break;
-            }
-            let (one, others) = rest.split_once(',').unwrap_or((rest, ""));
-            let time = one.strip_prefix("every=").and_then(duration);
-            every.time = time.ok_or("expected every=TIME, file=FILE or both, such as every=60s,file=bfs.checkpoint")?;
-            rest = others;
-        }
-        Ok(every)
-    }
-}
-
-/// `exec` and `run PROGRAM` have no checkpoints.
-pub fn not_for_programs() -> Failure {
-    let why = "checkpoints are not for whole programs yet: what a program holds of its own cannot be restored";
-    Failure::bad_input(format!(
-        "{why}\n  hint: runs of launch files, traces and bundled workloads have them (docs/checkpoints.md)"
-    ))
-}
-
-impl Options {
-    /// Whether any of them is given.
-    pub fn are_given(&self) -> bool {
-        self.checkpoint.is_some() || self.resume.is_some()
-    }
-
-    /// What a run of `workload` on `gpu` with `core` leaves and continues; `words` are the command's.
-    pub fn checkpoints(
-        &self,
-        (workload, gpu, core): (&Path, &str, &str),
-        words: &[OsString],
-    ) -> Result<Checkpoints, Failure> {
-        let resume = self.resume.as_deref().map(SavedRun::open).transpose().map_err(Failure::bad_input)?;
-        let plan = self.checkpoint.as_ref().map(|every| CheckpointPlan {
-            file: every.file.clone().unwrap_or_else(|| usual_file(workload, gpu, core)),
-            every: every.time,
-            command: without_resume(words).iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        });
-        Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
-    }
+/// What a run of `workload` on `gpu` with `core` leaves and continues; `words` are the command's.
+pub fn checkpoints(
+    options: &Options,
+    (workload, gpu, core): (&Path, &str, &str),
+    words: &[OsString],
+) -> Result<Checkpoints, Failure> {
+    let resume = options.resume.as_deref().map(SavedRun::open).transpose().map_err(Failure::bad_input)?;
+    let plan = options.checkpoint.as_ref().map(|every| CheckpointPlan {
+        file: every.file.clone().unwrap_or_else(|| usual_file(workload, gpu, core)),
+        every: every.time,
+        command: without_resume(words).iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+    });
+    Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
 }
 
 /// Does `run`, which continues from the checkpoint `from`, if it does from any.
@@ -146,8 +80,10 @@ fn resumed(words: &[OsString]) -> Option<PathBuf> {
     at.and_then(|at| words.get(at + 1)).map(PathBuf::from).or_else(joined)
 }
 
-/// Options of `run` whose values are files that it writes.
-const OUTPUTS: [&str; 7] = ["--json", "--csv", "--html", "--power", "--power-plot", "--sample", "--timeline"];
+/// Whether `word` is an option whose value is a file that results are written to.
+fn is_output(word: &str) -> bool {
+    ROWS.iter().any(|row| row.writes && word.strip_prefix("--").is_some_and(|option| option == row.option()))
+}
 
 /// The words of a command that names a checkpoint and no workload, after those of the run that is resumed; the first
 /// word is the program. `None` if it is not such a command.
@@ -194,7 +130,7 @@ fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -
                 option.push(resumed);
                 kept.push(option);
             }
-            _ if OUTPUTS.contains(&option) => {
+            _ if is_output(option) => {
                 left_out.push(word.clone());
                 let arg = run.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"))?;
                 let values =
@@ -208,10 +144,10 @@ fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -
 }
 
 /// Refuses a launch file that a checkpoint names and that writes files.
-pub fn check_outputs(job: &Job, resume: &Options, words: &[OsString]) -> Result<(), Failure> {
+pub fn check_outputs(job: &Job, options: &Options, words: &[OsString]) -> Result<(), Failure> {
     let Some(file) = job.outputs().into_iter().next() else { return Ok(()) };
     let words: Vec<String> = words.iter().map(|word| output::quoted(word)).collect();
-    let (checkpoint, command) = (resume.resume.as_deref().unwrap_or(Path::new("")).display(), words.join(" "));
+    let (checkpoint, command) = (options.resume.as_deref().unwrap_or(Path::new("")).display(), words.join(" "));
     Err(Failure::bad_input(format!(
         "the launch file that the checkpoint `{checkpoint}` names writes `{}`; outputs are not taken from a checkpoint\n  hint: name the launch file: `warpwright {command}`",
         file.display()
@@ -221,19 +157,6 @@ pub fn check_outputs(job: &Job, resume: &Options, words: &[OsString]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_and_files() {
-        let every = |text: &str| text.parse::<Every>().map(|every| (every.time.as_millis(), every.file));
-        assert_eq!(every("every=90s"), Ok((90_000, None)));
-        assert_eq!(every("every=0s,file=a,b.checkpoint"), Ok((0, Some("a,b.checkpoint".into()))));
-        assert_eq!(every("file=x"), Ok((60_000, Some("x".into()))));
-        assert_eq!(every("every=250ms").map(|it| it.0), Ok(250));
-        assert_eq!(every("every=2h").map(|it| it.0), Ok(7_200_000));
-        for wrong in ["60s", "every=60", "every=s", "every=1d", "file=", "every=9999999999999999h", "every=1s;file=x"] {
-            assert!(every(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_checkpoint_names_no_outputs_and_no_other_command() {
@@ -296,10 +219,9 @@ mod tests {
             run.get_arguments().filter(names_file).filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
         let inputs = ["--gpu", "--module", "--energy-model", "--resume"];
         for option in &options {
-            let known = OUTPUTS.contains(&&**option) || option == "--checkpoint" || inputs.contains(&&**option);
+            let known = is_output(option) || option == "--checkpoint" || inputs.contains(&&**option);
             assert!(known, "{option} names a file: is it written?");
         }
-        assert!(OUTPUTS.iter().all(|output| options.iter().any(|option| option == output)), "{options:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `warpwright schema`: what the JSON of each command holds.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{lookup, output, schema};
+use crate::{output, schema};
 
 /// Print the JSON Schema of the JSON that a command writes
 ///
@@ -23,7 +23,7 @@ pub fn run(args: &Args) -> Outcome {
         None => schema::of_all(),
         Some(name) => schema::of(name).ok_or_else(|| {
             let known: Vec<&str> = schema::COMMANDS.iter().map(|command| command.name).collect();
-            lookup::unknown("schema", name, &known)
+            Failure::unknown("schema", name, &known)
         })?,
     };
     let text = serde_json::to_string_pretty(&schema).map_err(Failure::failed)?;

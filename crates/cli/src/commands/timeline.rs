@@ -1,6 +1,6 @@
 //! `warpwright timeline`: what the pipeline of an SM does, cycle by cycle, on the terminal.
 
-use super::run::{self, Observed};
+use super::run;
 use crate::failure::Outcome;
 use crate::render::timeline::drawn::Drawing;
 use crate::render::{report, timeline};
@@ -28,9 +28,9 @@ pub struct Args {
 
 /// Runs the job and draws the timeline.
 pub fn run(args: &Args) -> Outcome {
-    run::run_and_show(&args.run, Observed { timeline: true, ..Observed::default() }, &|report, failed| {
-        args.run.check_timeline(report)?;
-        let is_whole = args.run.chooses_cycles();
+    run::recorded(&args.run, &|options, report, failed| {
+        run::check_timeline(options, report)?;
+        let is_whole = options.cycles.is_some();
         let drawing = Drawing { most: args.lines.get(), width: args.width.get(), is_whole };
         let drawn = timeline::drawn::render(&report.timelines, drawing);
         Ok(format!("{}\n{drawn}", report::header(report, failed)))

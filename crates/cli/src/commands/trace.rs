@@ -1,13 +1,13 @@
 //! `warpwright trace`: a run as a trace, to be run later, here or by Accel-Sim.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::lookup::{self, Input};
-use crate::options::{Machine, Settings};
 use crate::progress::Watch;
 use crate::render::number;
 use crate::{interrupt, output};
 use clap::ValueEnum;
-use lab::{Compression, Export, Job, Setup, TraceFormat};
+use lab::{Compression, Export, Job, TraceFormat};
+use request::command::{Given, Trace};
+use request::{code, gpu, machine, name};
 use std::path::PathBuf;
 
 /// Run a workload on the in-order core and record it as a trace
@@ -42,14 +42,7 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    machine: Machine,
-    #[command(flatten)]
-    set: Settings,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-    #[command(flatten)]
-    input: Input,
+    given: Given<Trace>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -76,44 +69,38 @@ enum Compress {
 /// Runs the workload and writes the trace.
 pub fn run(args: &Args) -> Outcome {
     let format = format(args)?;
-    let job = lookup::job(&args.workload, &args.input)?;
-    let Machine { gpu, scheduler } = &args.machine;
-    scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    let settings = args.set.settings.clone();
-    let gpu = lookup::gpu_of(gpu.as_deref(), &[&args.workload], &args.input)?;
-    let gpu_files = lookup::gpu_files(&gpu);
-    let gpu = lookup::gpu(&gpu, &settings)?;
-    let code = args.input.form(&args.workload, &[&gpu], &[]);
-    let setup = Setup { scheduler: scheduler.clone(), settings, code, ..args.input.setup(gpu) };
+    let options = args.given.options()?;
+    let job = name::job(&args.workload, &options)?;
+    let (setup, described) = machine::one(&options, &args.workload)?;
     // The trace itself is tried when it begins.
     let list =
         [lab::NATIVE_FILE, lab::LIST_FILE].map(|name| args.output.join(name)).into_iter().filter(|list| list.exists());
     let outputs: Vec<PathBuf> = list.chain(job.outputs()).collect();
-    let inputs: Vec<PathBuf> = job.inputs().into_iter().chain(gpu_files).collect();
+    let inputs: Vec<PathBuf> = job.inputs().into_iter().chain(gpu::files(&described)).collect();
     output::check(outputs.iter().map(PathBuf::as_path), &inputs)?;
     interrupt::install()?;
-    let mut watch = Watch::new(args.quiet);
+    let mut watch = Watch::new(options.quiet);
     if let Job::Trace { path, .. } = &job {
         let converted = lab::convert(path, &args.output, format, args.force, &mut watch);
         drop(watch);
         let (list, bytes) = converted.map_err(failure)?;
-        return say(args, &format!("{}: {}\n", list.display(), number::counted(bytes, "byte")), Exit::Success);
+        return say(options.quiet, &format!("{}: {}\n", list.display(), number::counted(bytes, "byte")), Exit::Success);
     }
     let done = lab::export(&setup, &job, &args.output, format, args.force, &mut watch);
     drop(watch);
     let export = done.map_err(failure)?;
-    if let Some(remark) = args.input.remark(&args.workload, &[&setup.gpu], &[]).filter(|_| !args.quiet) {
+    if let Some(remark) = code::remark(&options, &args.workload, &[&setup.gpu], &[]).filter(|_| !options.quiet) {
         output::remark(&format!("{remark}\n"));
     }
     let wrong = export.report.check.as_ref().filter(|check| !check.passed);
     if let Some(check) = wrong {
         output::error(&format!("the result of the recorded run is wrong: {}", check.details));
     }
-    say(args, &summary(&export), if wrong.is_some() { Exit::Failed } else { Exit::Success })
+    say(options.quiet, &summary(&export), if wrong.is_some() { Exit::Failed } else { Exit::Success })
 }
 
-fn say(args: &Args, text: &str, exit: Exit) -> Outcome {
-    if !args.quiet {
+fn say(quiet: bool, text: &str, exit: Exit) -> Outcome {
+    if !quiet {
         output::print(text)?;
     }
     Ok(exit)

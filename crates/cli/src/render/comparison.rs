@@ -12,12 +12,51 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
-use crate::comparison::{self, Cell, Comparison, Published, Shown};
 use grid::Grid;
 use kit::text::bounded;
 use lab::profile::Profile;
 use lab::{Report, Violation, published};
+use request::comparison::{self, Cell, Comparison, Published};
 use workloads::Form;
+
+/// A figure that a comparison can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shown {
+    /// Simulated core cycles of kernels, without launch latency
+    Cycles,
+    /// The cycles at the core clock, in microseconds
+    Time,
+    /// Time of kernels in the baseline's column over that in this one, with the geometric mean
+    Speedup,
+    /// Issue slots lost to data and structural hazards, in percent less than in the baseline's column
+    Stalls,
+    /// Resident warps as a share of warp slots
+    Occupancy,
+    /// Thread instructions per cycle
+    Ipc,
+    /// The reason for which SMs with warps lost most issue slots
+    Lost,
+    /// Instructions that issued before an older one of their warp, in percent, of designs that count them
+    Reordered,
+    /// Energy of GPU and board
+    Energy,
+    /// That energy by simulated time, in watts
+    Power,
+    /// That energy over that of the baseline's column
+    RelativeEnergy,
+    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
+    Management,
+    /// Instructions per joule over those of the baseline's column, by the instructions of the baseline's for both
+    Efficiency,
+    /// Instructions per joule over those of the baseline's column, each by the instructions that it executes itself
+    OwnEfficiency,
+    /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
+    Scalar,
+    /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
+    Dependences,
+    /// Time in which fabrics are configured, in percent of all, of cores that are fabrics
+    Configuration,
+}
 
 /// The comparison as text with colours: the figures `shown`, or a default choice if there are none;
 /// beside them the `published` ones, if these are asked for.
@@ -508,9 +547,9 @@ pub fn wrong_result(report: &Report) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::Column;
     use crate::render::sample;
     use lab::Value;
+    use request::comparison::Column;
 
     fn column(scheduler: &str) -> Column {
         Column {

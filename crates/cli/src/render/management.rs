@@ -5,8 +5,8 @@ use super::number::{self, ABSENT};
 use super::style::{HEADING, styled};
 use super::table::{Align, Table};
 use super::wrap::WIDTH;
-use crate::comparison::Comparison;
 use energy::Component;
+use request::comparison::Comparison;
 
 /// A row for each component that used energy in a run of a workload, with their sum.
 pub fn table(comparison: &Comparison) -> String {

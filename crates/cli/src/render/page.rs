@@ -1,8 +1,8 @@
 //! A comparison as a part of a page.
 
-use crate::comparison::{Column, Comparison};
 use ::render::page;
 use ::render::page::comparison::{Design, Outcome, PublishedMeans};
+use request::comparison::{Column, Comparison};
 
 /// The comparison for a page; `command` is what runs it, if it is a part of an experiment.
 pub fn part(of: &Comparison, command: Option<String>) -> page::Comparison<'_> {

@@ -2,7 +2,6 @@
 
 use super::lists::area;
 use super::terms::{count, dimensions, flag, list, map, nullable, number, object, reference, text, version, word};
-use crate::simulator;
 use ::energy::Component;
 use serde_json::{Map, Value, json};
 
@@ -17,7 +16,7 @@ pub fn statistics() -> Value {
         let kind = json!({ "type": ["number", "null"], "description": info.description, "unit": info.unit });
         (info.name.to_string(), kind)
     };
-    let properties: Map<String, Value> = simulator::schema().iter().map(one).collect();
+    let properties: Map<String, Value> = lab::schema().iter().map(one).collect();
     json!({ "type": "object", "description": "Statistics by name; null where a ratio has no denominator. Those of a core design are absent with others.", "properties": properties })
 }
 

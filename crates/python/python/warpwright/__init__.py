@@ -16,11 +16,13 @@ from ._compare import Comparison, Entry, compare
 from ._device import Array, Device, Kernel, Module, launch
 from ._lists import cores, gpus, schedulers, statistics, workloads
 from ._native import Error, InputError, __version__
+from ._options import CompareOptions, RunOptions
 from ._result import Page, Run
 from ._run import run
 
 __all__ = [
     "Array",
+    "CompareOptions",
     "Comparison",
     "Device",
     "Entry",
@@ -30,6 +32,7 @@ __all__ = [
     "Module",
     "Page",
     "Run",
+    "RunOptions",
     "__version__",
     "compare",
     "cores",

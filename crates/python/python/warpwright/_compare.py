@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import itertools
 import math
 import os
 import threading
@@ -13,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
-from ._options import PathLike, Settings, options, value
-from ._options import settings as flat
+from ._keywords import texts
+from ._options import CompareOptions, PathLike
 from ._progress import Display
 from ._result import Run, _axes, number, raised
-from ._run import what
 
 if TYPE_CHECKING:
     import pandas
     import polars
+    from typing_extensions import Unpack
 
 #: Figures that a comparison shows first.
 _FIRST = ("cycles", "time", "ipc", "occupancy.achieved", "energy.total", "power.mean")
@@ -84,14 +83,14 @@ class Comparison:
     def speedup(self, workload: str, column: str) -> Optional[float]:
         """Time of kernels, without launch latency, in the baseline's column over that in this one."""
         one, other = self.entry(workload, self._baselines[column]), self.entry(workload, column)
-        if not (one.complete and other.complete and one.run and other.run and other.run.microseconds):
+        if not (one.complete and other.complete and one.run and other.run):
             return None
-        return one.run.microseconds / other.run.microseconds
+        return other.run._outcome.speedup_over(one.run._outcome)
 
     def mean(self, column: str) -> Optional[float]:
         """Geometric mean of the speedups of a column."""
         found = [of for of in (self.speedup(workload, column) for workload in self.workloads) if of]
-        return math.exp(sum(map(math.log, found)) / len(found)) if found else None
+        return _native.geometric_mean(found)
 
     def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
         """A row for each run: the machine with a column for each setting, the speedup, and statistics (all of them,
@@ -193,85 +192,24 @@ class Comparison:
         return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{failures}"
 
 
-@dataclass
-class _Machine:
-    gpu: Optional[str]
-    core: str
-    scheduler: Optional[str]
-    settings: list[str]
-    label: list[str]
-
-
-def _several(one: Any, many: Any, names: tuple[str, str]) -> list[Any]:
-    if one is not None and many is not None:
-        raise TypeError(f"give {names[0]} or {names[1]}, not both")
-    return [one] if many is None else [many] if isinstance(many, (str, os.PathLike)) else list(many)
-
-
-def _varied(machines: list[_Machine], key: str, values: Sequence[Any]) -> list[_Machine]:
-    """Each machine with each value of a setting, or of a parameter of its core (`core.`) or scheduler."""
-    found: list[_Machine] = []
-    kind, _, name = key.partition(".")
-    known = False
-    for machine in machines:
-        for of in map(value, values):
-            core, scheduler, settings = machine.core, machine.scheduler, machine.settings
-            if kind == "core":
-                changed = _native.with_core_parameter(core, name, of)
-                core, has_it = changed or core, changed is not None
-            elif kind == "scheduler":
-                changed = _native.with_scheduler_parameter(scheduler, name, of) if scheduler else None
-                scheduler, has_it = changed or scheduler, changed is not None
-            else:
-                settings, has_it = [*settings, f"{key}={of}"], True
-            known |= has_it
-            label = [*machine.label, f"{name if kind in ('core', 'scheduler') else key}={of}"] if has_it else machine.label
-            found.append(_Machine(machine.gpu, core, scheduler, settings, label))
-            if not has_it:
-                break
-    if not known:
-        raise _native.InputError(f"vary {key!r}: none of the {kind}s that are compared has this parameter")
-    return found
-
-
 def compare(
     workloads: Union[PathLike, Sequence[PathLike]],
     *,
-    gpu: Optional[PathLike] = None,
-    gpus: Optional[Sequence[PathLike]] = None,
-    core: Optional[str] = None,
-    cores: Optional[Sequence[str]] = None,
-    scheduler: Optional[str] = None,
-    schedulers: Optional[Sequence[str]] = None,
-    settings: Optional[Settings] = None,
-    vary: Optional[Mapping[str, Sequence[Any]]] = None,
-    over: Optional[str] = None,
-    jobs: Optional[int] = None,
     progress: Optional[bool] = None,
-    size: Optional[str] = None,
-    params: Optional[Mapping[str, Any]] = None,
-    seed: Optional[int] = None,
-    code: str = "auto",
-    **machine: Any,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Runs workloads on every combination of GPUs, cores, schedulers and varied settings, at the same time.
 
     Parameters
     ----------
     workloads
-        One or several, as for `run`.
-    gpus, cores, schedulers
-        What is compared; or one of each.
-    vary
-        Values of settings, of core parameters ("core.issue_buffer") or of scheduler parameters ("scheduler.active"):
-        {"sm.issue.schedulers": [1, 2, 4]}. Several are combined.
-    over
-        The core that speedups are over, for each column on the same GPU with the same scheduler and settings; by
-        default the first column.
-    jobs
-        Runs at the same time; by default one per processor.
-    size, params, seed, code, settings and the rest
-        As for `run`, for all runs. All columns of a workload run the same code.
+        One or several, as for `run`, or "all".
+    progress
+        False: no line about how many runs have ended.
+    options
+        `CompareOptions` has the keywords and what each means: `gpus`, `cores`, `schedulers` and `vary` make columns, `over`
+        names the core that speedups are over, the rest is as for `run`. They are the options of `warpwright compare`, with
+        the same defaults, columns and baselines. All columns of a workload run the same code.
 
     A run that fails loses no other: its entry says why.
 
@@ -283,79 +221,41 @@ def compare(
     ['1', '2', '4']
     """
     names = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
-    chosen = _several(core, cores, ("core", "cores"))
-    chosen = ["inorder" if of is None else of for of in chosen]
-    if over is not None and over not in chosen:
-        chosen.insert(0, over)
-    on = [None if of is None else os.fspath(of) for of in _several(gpu, gpus, ("gpu", "gpus"))]
-    by = _several(scheduler, schedulers, ("scheduler", "schedulers"))
-    common = flat(settings)
-    machines = []
-    for one, design, warp in itertools.product(on, chosen, by):
-        parts = [(str(one), len(on)), (design, len(chosen)), (str(warp), len(by))]
-        machines.append(_Machine(one, design, warp, common, [name for name, several in parts if several > 1]))
-    for key, values in (vary or {}).items():
-        machines = _varied(machines, key, [values] if isinstance(values, str) else list(values))
-    labels = [" ".join(of.label) or of.gpu or of.core for of in machines]
-    if len(set(labels)) < len(labels):
-        raise _native.InputError(f"the same machine is there twice: {', '.join(labels)}")
-
-    def baseline(of: _Machine) -> str:
-        if over is None:
-            return labels[0]
-        alike = (other for other in range(len(machines)) if _alike(machines[other], of, over))
-        return labels[next(alike, 0)]
-
-    runs = []
-    for name in names:
-        job = what(name, size, params, seed)
-        form = code
-        if code == "auto":
-            form = _native.usual_code(job["name"], [of.gpu or "rtx2060s" for of in machines], [of.core for of in machines])
-        for of, label in zip(machines, labels):
-            chosen_options = options(
-                gpu=of.gpu, core=of.core, scheduler=of.scheduler, settings=of.settings, code=form, **machine
-            )
-            runs.append((os.fspath(name), job, of, label, chosen_options))
-    entries = _all(runs, jobs or os.cpu_count() or 1, progress)
-    return Comparison(entries, {label: baseline(of) for of, label in zip(machines, labels)})
+    sweep = _native.Sweep([os.fspath(name) for name in names], texts(options))
+    return Comparison(_all(sweep, progress), {column[0]: sweep.columns()[column[5]][0] for column in sweep.columns()})
 
 
-def _alike(one: _Machine, other: _Machine, over: str) -> bool:
-    same = (one.gpu, one.scheduler, one.settings) == (other.gpu, other.scheduler, other.settings)
-    return same and (one.core == over or one.core.split(":")[0] == over)
-
-
-def _all(runs: list[Any], jobs: int, progress: Optional[bool]) -> list[Entry]:
+def _all(sweep: _native.Sweep, progress: Optional[bool]) -> list[Entry]:
     """Runs everything on several threads. Ctrl-C ends all."""
     stop = threading.Event()
+    rows, columns = sweep.workloads(), sweep.columns()
+    places = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
 
-    def one(job: dict[str, Any], chosen: dict[str, Any]) -> Run:
+    def one(row: int, column: int) -> Run:
         with raised():
-            return Run(_native.run(job, chosen, lambda _: not stop.is_set()))
+            return Run(sweep.run(row, column, lambda _: not stop.is_set()))
 
-    with Display() as display, ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, job, chosen) for _, job, _, _, chosen in runs]
+    with Display() as display, ThreadPoolExecutor(sweep.threads()) as pool:
+        futures = [pool.submit(one, *place) for place in places]
         try:
             waiting = set(futures)
             while waiting:
                 _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
                 if progress is not False:
-                    display.text(lambda: f"{len(runs) - len(waiting)} of {len(runs)} runs have ended")
+                    display.text(lambda: f"{len(places) - len(waiting)} of {len(places)} runs have ended")
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return [_entry(run, future) for run, future in zip(runs, futures)]
+    return [_entry(rows[row], columns[column], future) for (row, column), future in zip(places, futures)]
 
 
-def _entry(run: Any, future: Any) -> Entry:
-    name, _, of, label, chosen = run
-    given = dict(setting.split("=", 1) for setting in of.settings)
-    machine = (name, label, of.gpu or "", of.core, of.scheduler, given)
+def _entry(workload: str, column: Any, future: Any) -> Entry:
+    label, gpu, core, scheduler, settings, _ = column
+    given = dict(setting.split("=", 1) for setting in settings)
     try:
         done = future.result()
         wrong = done.report["check"]["details"] if done.passed is False else None
-        return Entry(name, label, done.gpu, of.core, of.scheduler, given, done, wrong and f"the result is wrong: {wrong}")
+        return Entry(workload, label, done.gpu, core, scheduler, given, done, wrong and f"the result is wrong: {wrong}")
     except _native.Error as error:
-        return Entry(*machine, error.partial, str(error))
+        return Entry(workload, label, gpu, core, scheduler, given, error.partial, str(error))

@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _native
-from ._options import options
+from ._keywords import texts
 from ._progress import Display, Progress, callback
 from ._result import Run, raised
 from ._sources import Source, source_of
@@ -258,7 +258,7 @@ class Device:
 
     def __init__(self, *, progress: Progress = None, **machine: Any) -> None:
         self._progress = _Progress(progress)
-        self._native = _native.Device(options(**machine), self._progress)
+        self._native = _native.Device(texts(machine), self._progress)
         self._named = 0
 
     @property

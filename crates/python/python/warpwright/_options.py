@@ -1,97 +1,224 @@
-"""Options of runs, as the native part takes them."""
+"""Keywords of runs and comparisons, for type checkers and help.
+
+Made from the table of options: `BLESS=1 cargo test -p warpwright-request`. Do not edit.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, TypedDict, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
-Settings = Union[Mapping[str, Any], Sequence[str]]
-
-#: Cycles in which warps only repeat themselves before a run is taken for a livelock.
-LIVELOCK_CYCLES = 1_000_000
 
 
-def value(of: Any) -> str:
-    """A value as a GPU description has it.
+class RunOptions(TypedDict, total=False):
+    """Keywords of `run` and `Device`."""
 
-    >>> value(True), value([1, 2]), value("32KiB")
-    ('true', '[1, 2]', '32KiB')
-    """
-    if isinstance(of, bool):
-        return "true" if of else "false"
-    if isinstance(of, (list, tuple)):
-        return "[" + ", ".join(value(item) for item in of) + "]"
-    return str(of)
+    gpu: PathLike | Sequence[PathLike] | None
+    """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s."""
+
+    core: str | Sequence[str] | None
+    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: inorder."""
+
+    scheduler: str | Sequence[str] | None
+    """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
+
+    time: str | None
+    """What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
+
+    max_cycles: int | None
+    """End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail."""
+
+    livelock_cycles: int | None
+    """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
+
+    audit: bool | None
+    """Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long."""
+
+    check_memory: bool | None
+    """Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long."""
+
+    profile: bool | None
+    """Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer."""
+
+    settings: Mapping[str, Any] | Sequence[str] | None
+    """A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them."""
+
+    warps_per_sm: int | str | Sequence[int | str] | None
+    """Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2."""
+
+    register_file: int | str | Sequence[int | str] | None
+    """Registers of an SM: a number, or a multiple of the description's such as x2."""
+
+    branches: str | Sequence[str] | None
+    """What is fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
+
+    instruction_buffer: int | Sequence[int] | None
+    """Entries of each warp's instruction buffer; designs with a buffer of their own keep it."""
+
+    size: str | None
+    """How much work, of bundled workloads: small, medium (about a million warp instructions) or large (about ten million). Default: small."""
+
+    params: Mapping[str, Any] | None
+    """A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values."""
+
+    modules: Mapping[str | None, PathLike] | None
+    """A file in place of the module of a launch file, or in place of the one that it calls NAME."""
+
+    seed: int | None
+    """Seed of the generated inputs of bundled workloads. Default: 1."""
+
+    code: str | None
+    """Which code runs, of bundled workloads and of programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+
+    registers: str | None
+    """Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX. Default: virtual."""
+
+    max_registers: int | None
+    """Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory. Default: as many as the GPU allows."""
+
+    stack_bytes: int | None
+    """Stack of each thread where machine code does not bound its own, with recursion or calls through pointers. Default: the launch file's, else 1024."""
+
+    out_of_bounds: str | None
+    """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
+
+    any_architecture: bool | None
+    """Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run."""
+
+    concurrent_streams: bool | None
+    """Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other."""
+
+    energy_model: PathLike | None
+    """Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md). Default: the GPU description's energy.model."""
+
+    sample: int | None
+    """Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles."""
+
+    power_interval: int | None
+    """Core cycles between two points of power over time, which the JSON then holds too. Default: 1000, if it is asked for."""
+
+    timeline: bool | None
+    """Write what happens to each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata."""
+
+    timeline_cycles: str | None
+    """Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000. Default: 2,000, from the first CTA of the SM on."""
+
+    timeline_sms: int | Sequence[int] | None
+    """SMs that the timeline shows. Default: 0."""
+
+    timeline_warps: str | None
+    """Warp slots that the timeline shows, such as 0..7. Default: all."""
+
+    timeline_kernel: str | None
+    """Kernels that the timeline or a profile shows: those with NAME in their names. Default: all."""
+
+    threads: int | None
+    """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
 
 
-def settings(of: Optional[Settings]) -> list[str]:
-    """Settings as `key=value`. Dicts may be nested.
+class CompareOptions(TypedDict, total=False):
+    """Keywords of `compare`; lists of GPUs, cores, schedulers and changes make columns."""
 
-    >>> settings({"sm.issue.schedulers": 2, "clocks": {"core_mhz": "1.5GHz"}})
-    ['sm.issue.schedulers=2', 'clocks.core_mhz=1.5GHz']
-    """
-    if of is None:
-        return []
-    if not isinstance(of, Mapping):
-        if isinstance(of, str):
-            raise TypeError("settings is a dict, or a list of texts such as 'sm.issue.schedulers=2'")
-        return [str(item) for item in of]
-    found = []
-    for key, item in of.items():
-        if isinstance(item, Mapping):
-            found += [f"{key}.{inner}" for inner in settings(item)]
-        else:
-            found.append(f"{key}={value(item)}")
-    return found
+    gpu: PathLike | Sequence[PathLike] | None
+    """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s."""
 
+    gpus: PathLike | Sequence[PathLike] | None
+    """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s."""
 
-def options(
-    *,
-    gpu: Optional[PathLike] = None,
-    core: str = "inorder",
-    scheduler: Optional[str] = None,
-    settings: Optional[Settings] = None,
-    code: str = "auto",
-    registers: Optional[str] = None,
-    max_registers: Optional[int] = None,
-    any_architecture: bool = False,
-    stack_bytes: Optional[int] = None,
-    out_of_bounds: str = "error",
-    energy_model: Optional[PathLike] = None,
-    sample: Optional[int] = None,
-    max_cycles: Optional[int] = None,
-    livelock_cycles: int = LIVELOCK_CYCLES,
-    audit: bool = False,
-    check_memory: bool = False,
-    profile: bool = False,
-    timeline: Union[bool, tuple[int, int]] = False,
-    timeline_sms: Sequence[int] = (0,),
-    time: str = "all",
-    threads: Optional[int] = None,
-) -> dict[str, Any]:
-    """The machine of a run, and what is observed. `run` says what each means."""
-    window = (tuple(timeline) if isinstance(timeline, (tuple, list)) else None) if timeline else None
-    return {
-        "gpu": None if gpu is None else os.fspath(gpu),
-        "core": core,
-        "scheduler": scheduler,
-        "settings": globals()["settings"](settings),
-        "code": code,
-        "registers": registers,
-        "max_registers": max_registers,
-        "any_architecture": any_architecture,
-        "stack_bytes": stack_bytes,
-        "out_of_bounds": out_of_bounds,
-        "energy_model": None if energy_model is None else os.fspath(energy_model),
-        "sample": sample,
-        "max_cycles": max_cycles,
-        "livelock_cycles": livelock_cycles,
-        "audit": audit,
-        "check_memory": check_memory,
-        "profile": profile,
-        "timeline": (list(timeline_sms), window) if timeline else None,
-        "time": time,
-        "threads": threads,
-    }
+    core: str | Sequence[str] | None
+    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: inorder."""
+
+    cores: str | Sequence[str] | None
+    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: inorder."""
+
+    scheduler: str | Sequence[str] | None
+    """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
+
+    schedulers: str | Sequence[str] | None
+    """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
+
+    vary: Mapping[str, Sequence[Any]] | None
+    """Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid."""
+
+    over: str | None
+    """Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out. Default: the first column."""
+
+    time: str | None
+    """What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
+
+    max_cycles: int | None
+    """End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail."""
+
+    livelock_cycles: int | None
+    """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
+
+    audit: bool | None
+    """Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long."""
+
+    check_memory: bool | None
+    """Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long."""
+
+    profile: bool | None
+    """Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer."""
+
+    settings: Mapping[str, Any] | Sequence[str] | None
+    """A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them."""
+
+    warps_per_sm: int | str | Sequence[int | str] | None
+    """Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2."""
+
+    register_file: int | str | Sequence[int | str] | None
+    """Registers of an SM: a number, or a multiple of the description's such as x2."""
+
+    branches: str | Sequence[str] | None
+    """What is fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
+
+    instruction_buffer: int | Sequence[int] | None
+    """Entries of each warp's instruction buffer; designs with a buffer of their own keep it."""
+
+    size: str | None
+    """How much work, of bundled workloads: small, medium (about a million warp instructions) or large (about ten million). Default: small."""
+
+    params: Mapping[str, Any] | None
+    """A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values."""
+
+    modules: Mapping[str | None, PathLike] | None
+    """A file in place of the module of a launch file, or in place of the one that it calls NAME."""
+
+    seed: int | None
+    """Seed of the generated inputs of bundled workloads. Default: 1."""
+
+    code: str | None
+    """Which code runs, of bundled workloads and of programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+
+    isa: str | None
+    """Which code runs, of bundled workloads and of programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+
+    registers: str | None
+    """Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX. Default: virtual."""
+
+    max_registers: int | None
+    """Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory. Default: as many as the GPU allows."""
+
+    stack_bytes: int | None
+    """Stack of each thread where machine code does not bound its own, with recursion or calls through pointers. Default: the launch file's, else 1024."""
+
+    out_of_bounds: str | None
+    """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
+
+    any_architecture: bool | None
+    """Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run."""
+
+    concurrent_streams: bool | None
+    """Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other."""
+
+    energy_model: PathLike | None
+    """Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md). Default: the GPU description's energy.model."""
+
+    threads: int | None
+    """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
+
+    jobs: int | None
+    """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""

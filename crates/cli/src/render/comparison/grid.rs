@@ -1,10 +1,10 @@
 //! A comparison in which two settings vary, as grids: a row for each value of the first, a column for each of the
 //! second.
 
-use crate::comparison::{Axis, Comparison};
 use crate::render::style::{HEADING, styled};
 use crate::render::table::{Align, Table};
 use crate::render::wrap::WIDTH;
+use request::comparison::{Axis, Comparison};
 
 /// The columns of a comparison by the values of two settings.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl<'a> Grid<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{Cell, Column};
     use crate::render::sample;
+    use request::comparison::{Cell, Column};
     use workloads::Form;
 
     fn comparison(axes: &[[(&str, bool); 2]]) -> Comparison {

@@ -1,9 +1,8 @@
-//! Workloads on several machines, side by side: the values, which [`render`](crate::render::comparison)
-//! shows as text.
+//! Workloads on several machines, side by side: baselines, speedups, means, and what is published beside them.
 
-use crate::changes::Choice;
-use crate::render::{energy, summary};
+use crate::gpu::Choice;
 use lab::{Report, published};
+use render::{energy, summary};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -53,45 +52,6 @@ impl Column {
     }
 }
 
-/// A figure that a comparison can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shown {
-    /// Simulated core cycles of kernels, without launch latency
-    Cycles,
-    /// The cycles at the core clock, in microseconds
-    Time,
-    /// Time of kernels in the baseline's column over that in this one, with the geometric mean
-    Speedup,
-    /// Issue slots lost to data and structural hazards, in percent less than in the baseline's column
-    Stalls,
-    /// Resident warps as a share of warp slots
-    Occupancy,
-    /// Thread instructions per cycle
-    Ipc,
-    /// The reason for which SMs with warps lost most issue slots
-    Lost,
-    /// Instructions that issued before an older one of their warp, in percent, of designs that count them
-    Reordered,
-    /// Energy of GPU and board
-    Energy,
-    /// That energy by simulated time, in watts
-    Power,
-    /// That energy over that of the baseline's column
-    RelativeEnergy,
-    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
-    Management,
-    /// Instructions per joule over those of the baseline's column, by the instructions of the baseline's for both
-    Efficiency,
-    /// Instructions per joule over those of the baseline's column, each by the instructions that it executes itself
-    OwnEfficiency,
-    /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
-    Scalar,
-    /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
-    Dependences,
-    /// Time in which fabrics are configured, in percent of all, of cores that are fabrics
-    Configuration,
-}
-
 /// A paper's figures for a run like one of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Published {
@@ -120,6 +80,7 @@ pub struct PublishedMean {
     pub programs: Option<u32>,
     /// Our mean and the paper's over the workloads that both have.
     pub in_common: Option<InCommon>,
+    /// Where it is published.
     pub source: &'static str,
 }
 
@@ -208,6 +169,7 @@ pub struct Comparison {
     pub codes: Vec<Form>,
     /// Of each row, that it has no machine code where others have.
     pub remarks: Vec<Option<String>>,
+    /// The machines.
     pub columns: Vec<Column>,
     /// The runs, row by row.
     pub cells: Vec<Cell>,
@@ -290,11 +252,7 @@ impl Comparison {
 
     /// Time of kernels in the baseline's column over that in this one; `None` where either has no model of time.
     pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
-        if [column, self.columns[column].baseline].iter().any(|&c| !lab::is_timed(&self.columns[c].core)) {
-            return None;
-        }
-        let time = |column| Some(self.cell(row, column).complete()?.total.number(summary::TIME)).filter(|t| *t > 0.0);
-        Some(time(self.columns[column].baseline)? / time(column)?)
+        speedup(self.cell(row, self.columns[column].baseline).complete()?, self.cell(row, column).complete()?)
     }
 
     /// By how much the issue slots lost to data and structural hazards are fewer than in the baseline's
@@ -442,6 +400,15 @@ impl Comparison {
             report: cell.any_report(),
         }
     }
+}
+
+/// Time of kernels in one run over that in another; `None` where either has no model of time.
+pub fn speedup(baseline: &Report, of: &Report) -> Option<f64> {
+    let time = |report: &Report| {
+        let is_timed = lab::is_timed(&report.core);
+        Some(report.total.number(summary::TIME)).filter(|time| is_timed && *time > 0.0)
+    };
+    Some(time(baseline)? / time(of)?)
 }
 
 /// The geometric mean; `None` of nothing.

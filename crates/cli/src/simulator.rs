@@ -1,3 +1,0 @@
-//! What most commands ask of [`lab`].
-
-pub use lab::{cores, run, run_kept, schedulers, schema, structures};

@@ -1,0 +1,70 @@
+"""Values of keywords as the texts that the native part takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+
+def value(of: Any) -> str:
+    """A value as a GPU description has it.
+
+    >>> value(True), value([1, 2]), value("32KiB")
+    ('true', '[1, 2]', '32KiB')
+    """
+    if isinstance(of, bool):
+        return "true" if of else "false"
+    if isinstance(of, (list, tuple)):
+        return "[" + ", ".join(value(item) for item in of) + "]"
+    return os.fspath(of) if isinstance(of, os.PathLike) else str(of)
+
+
+def assignments(of: Mapping[Any, Any]) -> list[str]:
+    """Entries as `key=value`. Mappings may be nested; a value without a key stands by itself.
+
+    >>> assignments({"sm.issue.schedulers": 2, "clocks": {"core_mhz": "1.5GHz"}, None: "k.cubin"})
+    ['sm.issue.schedulers=2', 'clocks.core_mhz=1.5GHz', 'k.cubin']
+    """
+    found = []
+    for key, item in of.items():
+        if isinstance(item, Mapping):
+            found += [f"{key}.{inner}" for inner in assignments(item)]
+        else:
+            found.append(value(item) if key is None else f"{key}={value(item)}")
+    return found
+
+
+def texts(keywords: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The keywords that are given, each with the texts of its values.
+
+    >>> texts({"gpu": "v100", "audit": True, "profile": False, "core": None, "vary": {"sm.issue.schedulers": [1, 2]}})
+    [('gpu', ['v100']), ('audit', ['1']), ('vary', ['sm.issue.schedulers=1,2'])]
+    >>> texts({"timeline": (4000, 5000)})
+    [('timeline', ['true']), ('timeline_cycles', ['4000..5000'])]
+    """
+    found = []
+    for name, of in keywords.items():
+        if of is None or of is False:
+            continue
+        if name == "timeline" and isinstance(of, (tuple, list)):
+            found += [(name, ["true"]), ("timeline_cycles", [f"{of[0]}..{of[1]}"])]
+        elif name == "timeline":
+            found.append((name, ["true" if of is True else value(of)]))
+        elif name == "settings" and isinstance(of, str):
+            raise TypeError("settings is a dict, or a list of texts such as 'sm.issue.schedulers=2'")
+        elif of is True:
+            found.append((name, ["1"]))
+        elif name == "vary":
+            found.append((name, [f"{key}={','.join(map(value, _several(items)))}" for key, items in of.items()]))
+        elif isinstance(of, Mapping):
+            found.append((name, assignments(of)))
+        elif isinstance(of, (str, os.PathLike)):
+            found.append((name, [os.fspath(of)]))
+        else:
+            found.append((name, [value(item) for item in _several(of)]))
+    return found
+
+
+def _several(of: Any) -> list[Any]:
+    return list(of) if isinstance(of, (list, tuple, set, range)) else [of]

@@ -1,0 +1,164 @@
+//! Options as arguments of a command.
+
+use crate::BadRequest;
+use crate::option::{Group, Row, Shape, Way};
+use crate::options::{Options, ROWS, Texts};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+/// A command that takes options of a run.
+pub trait Asks: Copy + Debug + Send + Sync + 'static {
+    /// Which options it has.
+    const WAY: Way;
+}
+
+macro_rules! commands {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name;
+
+        impl Asks for $name {
+            const WAY: Way = Way::$name;
+        }
+    )*};
+}
+commands! {
+    /// `run`, `profile` and `timeline`.
+    Run;
+    /// `compare`.
+    Compare;
+    /// `exec`.
+    Exec;
+    /// `trace`.
+    Trace;
+}
+
+/// The options that a command line gives, to be flattened into the command's own arguments.
+#[derive(Clone, Debug)]
+pub struct Given<C> {
+    texts: Texts,
+    command: PhantomData<C>,
+}
+
+impl<C: Asks> Given<C> {
+    /// The options.
+    ///
+    /// # Errors
+    /// The command does not have one of them, or two exclude each other.
+    pub fn options(&self) -> Result<Options, BadRequest> {
+        Options::read(C::WAY, &self.texts, &|row: &Row| row.called(C::WAY))
+    }
+}
+
+impl<C: Asks> clap::Args for Given<C> {
+    fn augment_args(command: Command) -> Command {
+        ROWS.iter().fold(command, |command, row| command.arg(argument(row, C::WAY)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<C: Asks> clap::FromArgMatches for Given<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut texts = Texts::new();
+        for row in ROWS {
+            let Some(given) = given(row, matches) else { continue };
+            texts.push((row, given));
+        }
+        Ok(Self { texts, command: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The texts of an option, if it is given.
+fn given(row: &Row, matches: &ArgMatches) -> Option<Vec<OsString>> {
+    if row.shape == Shape::Flag {
+        return matches.get_flag(row.name).then(|| vec!["1".into()]);
+    }
+    let few = !(row.choices)().is_empty();
+    let words: Vec<OsString> = if few {
+        matches.get_many::<String>(row.name)?.map(OsString::from).collect()
+    } else {
+        matches.get_many::<OsString>(row.name)?.cloned().collect()
+    };
+    Some(if row.shape == Shape::Pair { vec![words.join(",".as_ref())] } else { words })
+}
+
+/// The option as an argument of a command; hidden where `way` does not have it, to say why.
+fn argument(row: &'static Row, way: Way) -> Arg {
+    let is_absent = row.reason(way).is_some();
+    let mut arg = Arg::new(row.name).long(row.option()).help(help(row, way)).hide(is_absent);
+    if row.group != Group::Machine {
+        arg = arg.help_heading(row.group.heading());
+    }
+    if !is_absent {
+        arg = arg.short(row.short);
+    }
+    let several = row.is_axis && way == Way::Compare;
+    // What takes several is known by its plural first where several are usual.
+    arg = match row.aliases {
+        [plural] if several => arg.long(*plural).alias(row.option()),
+        // The plurals are for compare.
+        aliases if row.is_axis => arg.aliases(aliases),
+        aliases => arg.visible_aliases(aliases),
+    };
+    let names: Vec<&str> = row.value.split(' ').collect();
+    arg = match row.shape {
+        Shape::Flag => return arg.action(ArgAction::SetTrue),
+        Shape::One => arg.action(ArgAction::Set).value_name(row.value),
+        Shape::Optional => {
+            // Elsewhere the next word may be what runs.
+            let needs_equals = way != Way::Exec;
+            let arg = arg.action(ArgAction::Set).value_name(row.value).num_args(0..=1);
+            arg.require_equals(needs_equals).default_missing_value("-")
+        }
+        Shape::Pair => {
+            return arg
+                .action(ArgAction::Set)
+                .num_args(names.len())
+                .value_names(names)
+                .value_parser(OsStringValueParser::new());
+        }
+        Shape::List if several => arg.action(ArgAction::Append).value_name("A,B"),
+        Shape::List | Shape::Repeated => arg.action(ArgAction::Append).value_name(row.value),
+    };
+    // Other lists split their texts themselves.
+    if row.shape == Shape::List && !(row.choices)().is_empty() {
+        arg = arg.value_delimiter(',');
+    }
+    let are_named_in_the_text = (row.choices)().iter().any(|(_, meaning)| meaning.is_empty());
+    arg.hide_possible_values(are_named_in_the_text).value_parser(parser(row))
+}
+
+fn parser(row: &'static Row) -> ValueParser {
+    let choices = (row.choices)();
+    if choices.is_empty() {
+        let checked = move |text: OsString| (row.check)(&text).map(|()| text);
+        return OsStringValueParser::new().try_map(checked).into();
+    }
+    let choices = choices.into_iter().map(|(name, meaning)| {
+        let value = PossibleValue::new(name);
+        if meaning.is_empty() { value } else { value.help(meaning) }
+    });
+    PossibleValuesParser::new(choices).into()
+}
+
+/// The meaning, with the default.
+fn help(row: &Row, way: Way) -> String {
+    let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
+    let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
+    let default = row.default_of(way).or(row.usual).filter(|_| !(way == Way::Exec && row.name == "gpu"));
+    let default = if way == Way::Exec && row.name == "gpu" { Some("rtx2060s") } else { default };
+    let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
+    format!("{}{several}{every}{default}", row.text.trim())
+}

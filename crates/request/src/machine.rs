@@ -1,0 +1,199 @@
+//! Options as machines: the one place where a [`Setup`] is made.
+
+use crate::comparison::Column;
+use crate::options::{Options, row};
+use crate::values::{Recorded, Statistics};
+use crate::{BadRequest, Way, code, sweep};
+use config::GpuConfig;
+use lab::energy::EnergyModel;
+use lab::timeline::{Cycles, TimelineWindow};
+use lab::{HostThreads, RegisterChoice, Setup};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use workloads::Form;
+
+/// Core cycles between two points of power over time, if it is asked for without an interval.
+const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
+
+/// Core cycles of a timeline where none are given.
+const TIMELINE_CYCLES: u64 = 2000;
+
+/// The host threads of runs that name none: runs at the same time share them.
+static HOST: LazyLock<HostThreads> = LazyLock::new(HostThreads::all);
+
+/// The host threads that are asked for.
+pub fn host(options: &Options) -> HostThreads {
+    match options.threads {
+        _ if options.scaling => HostThreads::measuring(),
+        Some(threads) => HostThreads::new(threads.get()),
+        None => HOST.clone(),
+    }
+}
+
+/// The machine of what is called `workload`, and what its GPU description is called.
+///
+/// # Errors
+/// Options name several machines, or one that makes no sense.
+pub fn one(options: &Options, workload: &Path) -> Result<(Setup, PathBuf), BadRequest> {
+    let sweep = sweep::Sweep::new(options, &[workload.to_owned()])?;
+    let (Ok([column]), Ok([setup])) = (<[Column; 1]>::try_from(sweep.columns), <[Setup; 1]>::try_from(sweep.setups))
+    else {
+        return Err(several(options));
+    };
+    let code = code::form(options, workload, &[&setup.gpu], &[&setup.core]);
+    Ok((Setup { code, ..setup }, column.gpu_path))
+}
+
+/// The devices of a program.
+///
+/// # Errors
+/// Options name several machines on one GPU, or one that makes no sense.
+pub fn devices(options: &Options) -> Result<Vec<Setup>, BadRequest> {
+    let sweep = sweep::Sweep::new(options, &[])?;
+    if sweep.setups.len() > options.gpu.len().max(1) {
+        return Err(several(options));
+    }
+    let code = code::of_programs(options);
+    Ok(sweep.setups.into_iter().map(|setup| Setup { code, ..setup }).collect())
+}
+
+/// A device for kernels that are given one by one.
+///
+/// # Errors
+/// Options name several machines, or one that makes no sense.
+pub fn device(options: &Options) -> Result<Setup, BadRequest> {
+    match <[Setup; 1]>::try_from(devices(options)?) {
+        Ok([setup]) => Ok(Setup { code: Form::Ptx, ..setup }),
+        Err(_) => Err(several(options)),
+    }
+}
+
+fn several(options: &Options) -> BadRequest {
+    let axes = [
+        ("gpu", options.gpu.len()),
+        ("core", options.core.len()),
+        ("scheduler", options.scheduler.len()),
+        ("warps_per_sm", options.warps_per_sm.len()),
+        ("register_file", options.register_file.len()),
+        ("branches", options.branches.len()),
+        ("instruction_buffer", options.instruction_buffer.len()),
+    ];
+    let is_several = |(name, count): &&(&str, usize)| *count > 1 && !(*name == "gpu" && options.way == Way::Exec);
+    let name = axes.iter().find(is_several).map_or("core", |(name, _)| name);
+    let plural = row(name).map_or_else(String::new, |row| row.called(Way::Compare));
+    let how = if options.way.is_python() {
+        "`warpwright.compare`".to_owned()
+    } else {
+        format!("`warpwright compare {plural} A,B`")
+    };
+    BadRequest::new(format!(
+        "{}: one machine at a time, not several\n  hint: {how} takes several values and shows them side by side",
+        options.called(name)
+    ))
+}
+
+/// The column with the settings that it has in the end, and its machine. The code is chosen by workload.
+pub(crate) fn of_column(mut column: Column, options: &Options) -> Result<(Column, Setup), BadRequest> {
+    let called = |name: &str| options.called(name);
+    let model = options.energy_model.as_ref().map(|model| model.0.as_path());
+    column.settings.extend(model.map(|model| format!("energy.model={}", model.display())));
+    let (gpu, settings) =
+        column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref(), &called)?;
+    column.settings = settings;
+    check_places(options, &gpu)?;
+    // As it was given: the path need not be text, and the setting is.
+    let energy = match model {
+        Some(path) => EnergyModel::named(path, &gpu).map(Some),
+        None => EnergyModel::of(&gpu),
+    };
+    if options.way.compares() {
+        energy.as_ref().map_err(BadRequest::new)?;
+    }
+    let (sample_interval, power_interval) = intervals(options, &gpu, &column.core)?;
+    let setup = Setup {
+        energy,
+        power_interval,
+        sample_interval,
+        overview: options.way.is_python() || options.html.is_some() || is_for_perfetto(options),
+        core: column.core.clone(),
+        scheduler: column.scheduler.clone(),
+        settings: column.settings.clone(),
+        max_cycles: options.max_cycles,
+        livelock_cycles: NonZeroU64::new(*options.livelock_cycles),
+        registers: RegisterChoice { mode: options.registers.unwrap_or_default(), most: options.max_registers },
+        any_architecture: options.any_architecture,
+        stack_bytes: options.stack_bytes,
+        audit: options.audit,
+        profile: options.profile,
+        timeline: options.timeline.is_some().then(|| window(options)),
+        out_of_bounds: *options.out_of_bounds,
+        check_memory: options.check_memory,
+        time: (*options.time).clone(),
+        threads: host(options),
+        ..Setup::new(gpu)
+    };
+    Ok((column, setup))
+}
+
+/// Intervals of statistics and of power over time.
+fn intervals(
+    options: &Options,
+    gpu: &GpuConfig,
+    core: &str,
+) -> Result<(Option<NonZeroU64>, Option<NonZeroU64>), BadRequest> {
+    if let Some(sample) = &options.sample {
+        let has_power = gpu.energy.model.is_some() && lab::has_energy(core);
+        return Ok((Some(sample.interval), has_power.then_some(sample.interval)));
+    }
+    let is_asked = options.power.is_some() || options.power_plot.is_some();
+    let interval = options.power_interval.or(is_asked.then_some(POWER_INTERVAL));
+    if interval.is_some() && gpu.energy.model.is_none() {
+        let (gpu, model) = (&gpu.name, options.called("energy_model"));
+        return Err(BadRequest::new(format!(
+            "{gpu} names no energy model (energy.model)\n  hint: give one with {model}, such as v100"
+        )));
+    }
+    Ok((None, interval))
+}
+
+/// The window of a timeline.
+pub fn window(options: &Options) -> TimelineWindow {
+    TimelineWindow {
+        cycles: options
+            .cycles
+            .as_ref()
+            .map_or(Cycles::First(TIMELINE_CYCLES), |cycles| Cycles::Range(cycles.0.clone())),
+        sms: options.sm.clone(),
+        warps: options.warps.map_or(u128::MAX, |warps| warps.mask()),
+        kernel: options.kernel.clone(),
+    }
+}
+
+/// Whether the timeline is written as Perfetto reads it.
+pub fn is_for_perfetto(options: &Options) -> bool {
+    let file = options.timeline.as_ref().and_then(Recorded::file);
+    file.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// Whether every statistic is shown.
+pub fn shows_all(options: &Options) -> bool {
+    *options.stats == Statistics::All
+}
+
+/// Whether the SMs and the warp slots are some of `gpu`.
+fn check_places(options: &Options, gpu: &GpuConfig) -> Result<(), BadRequest> {
+    let option = options.called("sm");
+    sweep::distinct(&option, &options.sm.iter().map(u16::to_string).collect::<Vec<_>>())?;
+    let (name, sms, slots) = (&gpu.name, gpu.sm_count, gpu.sm.max_warps);
+    if let Some(sm) = options.sm.iter().find(|sm| u32::from(**sm) >= sms) {
+        return Err(BadRequest::new(format!("{option} {sm}: {name} has SMs 0 to {}", sms - 1)));
+    }
+    match options.warps.map(|warps| warps.first) {
+        Some(first) if first >= slots => {
+            let (last, option) = (slots - 1, options.called("warps"));
+            Err(BadRequest::new(format!("{option} from {first} on: an SM of {name} has warp slots 0 to {last}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,501 @@
+//! What an option of a run is: a row of the table in [`options`](crate::options).
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::ops::Deref;
+
+/// A way in which a run is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// `warpwright run`, `profile` and `timeline`.
+    Run,
+    /// `warpwright compare`.
+    Compare,
+    /// `warpwright exec`, and the environment variables that it sets.
+    Exec,
+    /// `warpwright trace`.
+    Trace,
+    /// `run` and `Device` in Python.
+    Python,
+    /// `compare` in Python.
+    PythonCompare,
+}
+
+impl Way {
+    /// Every way.
+    pub const ALL: [Self; 6] = [Self::Run, Self::Compare, Self::Exec, Self::Trace, Self::Python, Self::PythonCompare];
+
+    /// Its name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "`warpwright run`",
+            Self::Compare => "`warpwright compare`",
+            Self::Exec => "`warpwright exec`",
+            Self::Trace => "`warpwright trace`",
+            Self::Python => "`warpwright.run`",
+            Self::PythonCompare => "`warpwright.compare`",
+        }
+    }
+
+    /// Whether options are keywords of Python.
+    pub const fn is_python(self) -> bool {
+        matches!(self, Self::Python | Self::PythonCompare)
+    }
+
+    /// Whether machines are compared.
+    pub const fn compares(self) -> bool {
+        matches!(self, Self::Compare | Self::PythonCompare)
+    }
+}
+
+/// Under which heading an option is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The machine, and what is simulated and checked.
+    Machine,
+    /// Changes to the GPU description.
+    Changes,
+    /// What runs.
+    Input,
+    /// Energy, power, and statistics over time.
+    Energy,
+    /// What happens cycle by cycle.
+    Timeline,
+    /// Stop and continue.
+    Checkpoints,
+    /// Where results go and what they show.
+    Output,
+}
+
+impl Group {
+    /// Every group, in the order of the documents.
+    pub const ALL: [Self; 7] =
+        [Self::Machine, Self::Changes, Self::Input, Self::Energy, Self::Timeline, Self::Checkpoints, Self::Output];
+
+    /// Its heading.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Machine => "Options",
+            Self::Changes => "Changes to the GPU",
+            Self::Input => "Input",
+            Self::Energy => "Energy and power",
+            Self::Timeline => "Timeline",
+            Self::Checkpoints => "Checkpoints",
+            Self::Output => "Output",
+        }
+    }
+}
+
+/// How the values of an option are written on a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// It is there or not.
+    Flag,
+    /// One word.
+    One,
+    /// One word after an equals sign, or none.
+    Optional,
+    /// Two words, which are joined by a comma everywhere else.
+    Pair,
+    /// Words between commas.
+    List,
+    /// One word each time that it is given.
+    Repeated,
+}
+
+/// Ways in that do not have an option, each with the reason.
+pub type Reasons = &'static [(Way, &'static str)];
+
+/// An option of a run: all that is said about it.
+#[derive(Debug)]
+pub struct Row {
+    /// Name, with underscores.
+    pub name: &'static str,
+    /// Its meaning.
+    pub text: &'static str,
+    /// What stands for its value in help texts.
+    pub value: &'static str,
+    /// A value for examples and tests.
+    pub example: &'static str,
+    /// Where it is listed.
+    pub group: Group,
+    /// How its values are written.
+    pub shape: Shape,
+    /// The value if none is given.
+    pub default: Option<&'static str>,
+    /// The default of `exec` where it is another one.
+    pub exec_default: Option<&'static str>,
+    /// The value if none is given, in words.
+    pub usual: Option<&'static str>,
+    /// Other names on the command line and in the environment.
+    pub aliases: &'static [&'static str],
+    /// One-letter name on the command line.
+    pub short: Option<char>,
+    /// Name in Python, if it is another one.
+    pub python: Option<&'static str>,
+    /// Type in Python.
+    pub python_type: &'static str,
+    /// The possible values, each with its meaning, if they are few.
+    pub choices: fn() -> Vec<(&'static str, &'static str)>,
+    /// Checks a value.
+    pub check: fn(&OsStr) -> Result<(), String>,
+    /// Whether a comparison takes several values, one for each column.
+    pub is_axis: bool,
+    /// Whether its value names a file or folder that results are written to.
+    pub writes: bool,
+    /// Ways in that do not have it, each with the reason.
+    pub absent: &'static [Reasons],
+}
+
+/// Why `warpwright trace` lacks what is not about the program.
+const TRACE: &str = "a trace records what a program does, without time";
+
+impl Row {
+    /// A row with nothing but what every option has.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        text: "",
+        value: "",
+        example: "",
+        group: Group::Machine,
+        shape: Shape::One,
+        default: None,
+        exec_default: None,
+        usual: None,
+        aliases: &[],
+        short: None,
+        python: None,
+        python_type: "",
+        choices: Vec::new,
+        check: |_| Ok(()),
+        is_axis: false,
+        writes: false,
+        absent: &[],
+    };
+
+    /// Why `way` does not have it; `None` if it does.
+    pub fn reason(&self, way: Way) -> Option<&'static str> {
+        if way == Way::Trace {
+            let is_there = self.group == Group::Input || ["gpu", "scheduler", "set", "quiet"].contains(&self.name);
+            return (!is_there).then_some(TRACE);
+        }
+        self.reasons().find(|(absent, _)| *absent == way).map(|(_, reason)| *reason)
+    }
+
+    /// Why ways in lack it.
+    pub fn reasons(&self) -> impl Iterator<Item = &'static (Way, &'static str)> {
+        self.absent.iter().copied().flatten()
+    }
+
+    /// The value for `way` if none is given.
+    pub fn default_of(&self, way: Way) -> Option<&'static str> {
+        self.exec_default.filter(|_| way == Way::Exec).or(self.default)
+    }
+
+    /// Name on the command line, without the dashes.
+    pub fn option(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Name of the environment variable.
+    pub fn variable(&self) -> String {
+        format!("WARPWRIGHT_{}", self.name.to_uppercase())
+    }
+
+    /// Name in Python.
+    pub fn keyword(&self) -> &'static str {
+        self.python.unwrap_or(self.name)
+    }
+
+    /// Name in messages to one who asks by `way`; `exec` is asked by its command.
+    pub fn called(&self, way: Way) -> String {
+        match self.aliases {
+            _ if way.is_python() => self.keyword().to_owned(),
+            [plural] if self.is_axis && way == Way::Compare => format!("--{plural}"),
+            _ => format!("--{}", self.option()),
+        }
+    }
+}
+
+/// A value of an option.
+pub trait One: Sized {
+    /// How a command line has it.
+    const SHAPE: Shape = Shape::One;
+    /// Type in Python.
+    const PYTHON: &'static str = "str";
+    /// Whether several of them stand between commas; else an option is repeated.
+    const AT_COMMAS: bool = true;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// The text is not one: why.
+    fn read(text: &OsStr) -> Result<Self, String>;
+
+    /// The text of which [`One::read`] makes the value again.
+    fn text(&self) -> OsString;
+
+    /// The possible values, each with its meaning, if they are few.
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
+    /// The texts of several values.
+    fn split(text: &OsStr) -> Vec<OsString> {
+        match text.to_str().filter(|_| Self::AT_COMMAS) {
+            Some(text) => text.split(',').map(|one| one.trim().into()).collect(),
+            None => vec![text.to_owned()],
+        }
+    }
+
+    /// Makes paths absolute: another process may run in another folder.
+    ///
+    /// # Errors
+    /// The current folder is not known.
+    fn absolute(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Values of an option, whatever they are.
+pub trait Field {
+    /// As if it was not given.
+    fn clear(&mut self);
+
+    /// Adds the values of a text.
+    ///
+    /// # Errors
+    /// There is no such value: why.
+    fn add(&mut self, text: &OsStr) -> Result<(), String>;
+
+    /// Texts of which [`Field::add`] makes the values again; none if it was not given.
+    fn texts(&self) -> Vec<OsString>;
+
+    /// As [`One::absolute`].
+    ///
+    /// # Errors
+    /// The current folder is not known.
+    fn absolute(&mut self) -> io::Result<()>;
+}
+
+/// What the table needs of a type of values.
+pub(crate) trait Shaped: Field + Default {
+    const SHAPE: Shape;
+    const PYTHON: &'static str;
+
+    fn choices() -> Vec<(&'static str, &'static str)>;
+
+    fn check(text: &OsStr) -> Result<(), String> {
+        Self::default().add(text)
+    }
+}
+
+impl Field for bool {
+    fn clear(&mut self) {
+        *self = false;
+    }
+
+    fn add(&mut self, text: &OsStr) -> Result<(), String> {
+        *self = match text.to_str() {
+            Some("1" | "true") => true,
+            Some("0" | "false" | "") => false,
+            _ => return Err(format!("`{}` is not 1 or 0", shown(text))),
+        };
+        Ok(())
+    }
+
+    fn texts(&self) -> Vec<OsString> {
+        if *self { vec!["1".into()] } else { Vec::new() }
+    }
+
+    fn absolute(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shaped for bool {
+    const SHAPE: Shape = Shape::Flag;
+    const PYTHON: &'static str = "bool";
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+}
+
+impl<T: One> Field for Option<T> {
+    fn clear(&mut self) {
+        *self = None;
+    }
+
+    fn add(&mut self, text: &OsStr) -> Result<(), String> {
+        *self = Some(T::read(text)?);
+        Ok(())
+    }
+
+    fn texts(&self) -> Vec<OsString> {
+        self.iter().map(T::text).collect()
+    }
+
+    fn absolute(&mut self) -> io::Result<()> {
+        self.iter_mut().try_for_each(T::absolute)
+    }
+}
+
+impl<T: One> Shaped for Option<T> {
+    const SHAPE: Shape = T::SHAPE;
+    const PYTHON: &'static str = T::PYTHON;
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        T::choices()
+    }
+}
+
+impl<T: One> Field for Vec<T> {
+    fn clear(&mut self) {
+        Vec::clear(self);
+    }
+
+    fn add(&mut self, text: &OsStr) -> Result<(), String> {
+        let parts = T::split(text);
+        if parts.iter().any(|part| part.is_empty()) {
+            let what = if parts.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
+            return Err(what.to_owned());
+        }
+        for part in parts {
+            self.push(T::read(&part)?);
+        }
+        Ok(())
+    }
+
+    fn texts(&self) -> Vec<OsString> {
+        self.iter().map(T::text).collect()
+    }
+
+    fn absolute(&mut self) -> io::Result<()> {
+        self.iter_mut().try_for_each(T::absolute)
+    }
+}
+
+impl<T: One> Shaped for Vec<T> {
+    const SHAPE: Shape = if T::AT_COMMAS { Shape::List } else { Shape::Repeated };
+    const PYTHON: &'static str = T::PYTHON;
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        T::choices()
+    }
+}
+
+/// A value that is always there: its row has a default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Always<T>(Option<T>);
+
+impl<T> Default for Always<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Deref for Always<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("its row has a default")
+    }
+}
+
+impl<T: One> Field for Always<T> {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add(&mut self, text: &OsStr) -> Result<(), String> {
+        self.0.add(text)
+    }
+
+    fn texts(&self) -> Vec<OsString> {
+        self.0.texts()
+    }
+
+    fn absolute(&mut self) -> io::Result<()> {
+        self.0.absolute()
+    }
+}
+
+impl<T: One> Shaped for Always<T> {
+    const SHAPE: Shape = T::SHAPE;
+    const PYTHON: &'static str = T::PYTHON;
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        T::choices()
+    }
+}
+
+/// A text as messages quote it.
+pub(crate) fn shown(text: &OsStr) -> String {
+    kit::text::excerpt(&text.to_string_lossy())
+}
+
+/// A value as text.
+///
+/// # Errors
+/// It is not UTF-8.
+pub(crate) fn utf8(text: &OsStr) -> Result<&str, String> {
+    text.to_str().ok_or_else(|| format!("`{}` is not UTF-8", shown(text)))
+}
+
+/// Makes [`Options`](crate::Options) and its table of rows: `name: type, "VALUE", "example", { further: columns }`, with
+/// the meaning as its comment, in groups.
+macro_rules! options {
+    ($(
+        $group:ident {$(
+            #[doc = $text:literal]
+            $name:ident: $type:ty, $value:literal, $example:literal $(, { $($key:ident: $column:expr),* $(,)? })?;
+        )*}
+    )*) => {
+        /// The options of a run, typed. [`ROWS`] says what each means.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Options {
+            /// How the run is asked for.
+            pub way: Way,
+            $($(#[doc = $text] pub $name: $type,)*)*
+        }
+
+        /// All options, in the order of the documents.
+        pub static ROWS: &[Row] = &[$($(
+            Row {
+                name: stringify!($name),
+                text: $text,
+                value: $value,
+                example: $example,
+                group: Group::$group,
+                shape: <$type as Shaped>::SHAPE,
+                python_type: <$type as Shaped>::PYTHON,
+                choices: <$type as Shaped>::choices,
+                check: <$type as Shaped>::check,
+                $($($key: $column,)*)?
+                ..Row::PLAIN
+            },
+        )*)*];
+
+        impl Options {
+            fn empty(way: Way) -> Self {
+                Self { way, $($($name: Default::default(),)*)* }
+            }
+
+            fn field_mut(&mut self, row: &Row) -> &mut dyn Field {
+                match row.name {
+                    $($(stringify!($name) => &mut self.$name,)*)*
+                    other => unreachable!("there is no option {other}"),
+                }
+            }
+
+            fn field(&self, row: &Row) -> &dyn Field {
+                match row.name {
+                    $($(stringify!($name) => &self.$name,)*)*
+                    other => unreachable!("there is no option {other}"),
+                }
+            }
+        }
+    };
+}
+pub(crate) use options;

@@ -1,0 +1,280 @@
+//! The options of a run: one row each, from which every way in is made.
+//!
+//! To add one: a row here, and its use (most are fields of [`lab::Setup`], filled in [`machine`](crate::machine)). The
+//! arguments of the commands, the environment variables of `exec`, the keywords of Python and the tables of the documents
+//! follow. A way in that cannot have it says so in the row.
+
+use crate::BadRequest;
+use crate::option::{Always, Field, Group, Reasons, Row, Shaped, Way, options};
+use crate::values::{
+    Amount, Assignment, Branches, Code, Core, Cycles, Destination, Every, NameOrFile, Recorded, Sample, Scheduler,
+    Setting, Statistics, Vary, Warps,
+};
+use lab::{OutOfBounds, RegisterMode, Time};
+use std::ffi::OsString;
+use std::io;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use workloads::Size;
+use workloads::launchfile::ModuleOverride;
+
+const OWN_INPUT: Reasons = &[(Way::Exec, "a program has its own input: give it as the program's arguments")];
+const ONE_RUN: Reasons = &[
+    (Way::Compare, "it is of one run: `warpwright run` has it"),
+    (Way::PythonCompare, "it is of one run: `warpwright.run` has it"),
+];
+const COMPARED: Reasons = &[
+    (Way::Run, "it is of a comparison: `warpwright compare` has it"),
+    (Way::Exec, "it is of a comparison: `warpwright compare` has it"),
+    (Way::Python, "it is of a comparison: `warpwright.compare` has it"),
+];
+const A_METHOD: Reasons =
+    &[(Way::Python, "the result has it as a method"), (Way::PythonCompare, "the result has it as a method")];
+const PROGRESS: Reasons =
+    &[(Way::Python, "it is the argument `progress`"), (Way::PythonCompare, "it is the argument `progress`")];
+const WHOLE_RUN: Reasons = &[
+    (Way::Compare, "a comparison is not resumed: run each machine by itself"),
+    (Way::Exec, "a program keeps state of its own between its kernels, which no checkpoint has (docs/checkpoints.md)"),
+    (Way::Python, "a checkpoint has the command that continues it: use `warpwright run`"),
+    (Way::PythonCompare, "a comparison is not resumed"),
+];
+const SHOWN_BY_COMPARISONS: Reasons = &[
+    (Way::Compare, "`--show` and `--kernels` choose what is shown"),
+    (Way::PythonCompare, "a row has every statistic"),
+];
+const FAILURES: Reasons = &[
+    (Way::Run, "a failed run always ends so"),
+    (Way::Compare, "a failed run always ends so"),
+    (Way::Python, "a failed run raises an error"),
+    (Way::PythonCompare, "the entry of a failed run has the error"),
+];
+
+options! {
+    Machine {
+        /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
+        gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, usual: Some("the launch file's, else rtx2060s") };
+        /// Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`)
+        core: Vec<Core>, "NAME", "ghost", { aliases: &["cores"], is_axis: true, default: Some("inorder") };
+        /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`)
+        scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, usual: Some("the GPU description's") };
+        /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid
+        vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
+        /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
+        over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
+        /// What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md)
+        time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
+        /// End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail
+        max_cycles: Option<u64>, "NUMBER", "100000000";
+        /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
+        livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
+        /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long
+        audit: bool, "", "1";
+        /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
+        check_memory: bool, "", "1";
+        /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer
+        profile: bool, "", "1";
+    }
+    Changes {
+        /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
+        set: Vec<Setting>, "KEY=VALUE", "sm.issue.schedulers=2", { python: Some("settings") };
+        /// Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2
+        warps_per_sm: Vec<Amount>, "N|xF", "x0.5", { is_axis: true };
+        /// Registers of an SM: a number, or a multiple of the description's such as x2
+        register_file: Vec<Amount>, "N|xF", "x2", { is_axis: true };
+        /// What is fetched after a branch that has not issued
+        branches: Vec<Branches>, "FETCHED", "stall", { is_axis: true };
+        /// Entries of each warp's instruction buffer; designs with a buffer of their own keep it
+        instruction_buffer: Vec<u32>, "N", "4", { is_axis: true };
+    }
+    Input {
+        /// How much work, of bundled workloads: small, medium (about a million warp instructions) or large (about ten million)
+        size: Option<Size>, "SIZE", "small", { usual: Some("small"), absent: &[OWN_INPUT] };
+        /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
+        param: Vec<Assignment>, "NAME=VALUE", "n=1000", { python: Some("params"), absent: &[OWN_INPUT] };
+        /// A file in place of the module of a launch file, or in place of the one that it calls NAME
+        module: Vec<ModuleOverride>, "[NAME=]FILE", "kernels.ptx=other.cubin", { python: Some("modules"), absent: &[OWN_INPUT] };
+        /// Seed of the generated inputs of bundled workloads
+        seed: Option<u64>, "NUMBER", "7", { usual: Some("1"), absent: &[OWN_INPUT] };
+        /// Which code runs, of bundled workloads and of programs that have both
+        code: Always<Code>, "CODE", "ptx", { aliases: &["isa"], default: Some("auto") };
+        /// Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX
+        registers: Option<RegisterMode>, "WHICH", "allocated", { usual: Some("virtual") };
+        /// Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory
+        max_registers: Option<u32>, "NUMBER", "32", { usual: Some("as many as the GPU allows") };
+        /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers
+        stack_bytes: Option<u32>, "BYTES", "2048", { usual: Some("the launch file's, else 1024") };
+        /// What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware
+        out_of_bounds: Always<OutOfBounds>, "POLICY", "allow", { default: Some("error"), exec_default: Some("warn") };
+        /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
+        any_architecture: bool, "", "1";
+        /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other
+        concurrent_streams: bool, "", "1", { absent: &[&[(Way::Exec, "a program says itself which kernels run at the same time")]] };
+    }
+    Energy {
+        /// Show energy by component and by kernel
+        energy: bool, "", "1", { absent: &[&[(Way::Compare, "`--show energy` shows it"), (Way::Python, "the report always has it"), (Way::PythonCompare, "the reports always have it")]] };
+        /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md)
+        energy_model: Option<NameOrFile>, "NAME|FILE", "v100", { usual: Some("the GPU description's energy.model") };
+        /// Write power over time, by component, to a CSV file
+        power: Option<PathBuf>, "FILE", "power.csv", { writes: true, absent: &[ONE_RUN, A_METHOD] };
+        /// Draw power over time as an SVG file
+        power_plot: Option<PathBuf>, "FILE", "power.svg", { writes: true, absent: &[ONE_RUN, A_METHOD] };
+        /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles
+        sample: Option<Sample>, "CYCLES FILE", "1000,samples.csv", { writes: true, absent: &[ONE_RUN] };
+        /// Core cycles between two points of power over time, which the JSON then holds too
+        power_interval: Option<NonZeroU64>, "CYCLES", "500", { usual: Some("1000, if it is asked for"), absent: &[ONE_RUN] };
+    }
+    Timeline {
+        /// Write what happens to each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
+        timeline: Option<Recorded>, "FILE", "lud.kanata", { writes: true, absent: &[ONE_RUN] };
+        /// Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000
+        cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("2,000, from the first CTA of the SM on"), python: Some("timeline_cycles"), absent: &[ONE_RUN] };
+        /// SMs that the timeline shows
+        sm: Vec<u16>, "A,B", "1", { default: Some("0"), python: Some("timeline_sms"), absent: &[ONE_RUN] };
+        /// Warp slots that the timeline shows, such as 0..7
+        warps: Option<Warps>, "FIRST..LAST", "0..7", { usual: Some("all"), python: Some("timeline_warps"), absent: &[ONE_RUN] };
+        /// Kernels that the timeline or a profile shows: those with NAME in their names
+        kernel: Option<String>, "NAME", "matmul", { usual: Some("all"), python: Some("timeline_kernel"), absent: &[&[(Way::Compare, "`--kernels` chooses the rows"), (Way::PythonCompare, "it is of one run: `warpwright.run` has it")]] };
+    }
+    Checkpoints {
+        /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (docs/checkpoints.md)
+        checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"), absent: &[WHOLE_RUN] };
+        /// Continue a run from its checkpoint: the report is that of a run without interruption. Without WORKLOAD all options are those of that run, and options given replace them
+        resume: Option<PathBuf>, "FILE", "bfs.checkpoint", { absent: &[WHOLE_RUN] };
+    }
+    Output {
+        /// Print the results as JSON, or write them to FILE
+        json: Option<Destination>, "FILE", "report.json", { writes: true, absent: &[A_METHOD] };
+        /// Print the results as a table of comma-separated values, or write it to FILE
+        csv: Option<Destination>, "FILE", "report.csv", { writes: true, absent: &[A_METHOD] };
+        /// Write the results as a page to look at and to send: one HTML file that needs no other (docs/page.md)
+        html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
+        /// Write the report to this folder: report.txt, report.json and, with --power-interval, power.csv
+        out: Option<PathBuf>, "FOLDER", "results", { writes: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
+        /// Print neither progress nor results: only errors, and the JSON or CSV asked for
+        quiet: bool, "", "1", { short: Some('q'), absent: &[PROGRESS] };
+        /// Which statistics the report shows
+        stats: Always<Statistics>, "STATS", "all", { default: Some("summary"), absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
+        /// List each launch, however many there are
+        all_kernels: bool, "", "1", { absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
+        /// Show the launches of these kernels only, a row for each, in place of whole workloads
+        kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED, &[(Way::PythonCompare, "each run has its kernels (`Run.kernels`)")]] };
+        /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
+        watch: bool, "", "1", { absent: &[&[(Way::Compare, "a comparison shows how many of its runs have ended"), (Way::Exec, "the terminal is the program's")], PROGRESS] };
+        /// Make the exit status 1 if a kernel was refused or faulted, or a launch failed, and the program's own status is 0
+strict: bool, "", "1", { absent: &[FAILURES] };
+        /// Host threads, which runs at the same time share; results do not depend on them
+        threads: Option<NonZeroUsize>, "NUMBER", "2", { short: Some('j'), aliases: &["jobs"], usual: Some("one per processor") };
+        /// Run on one host thread, measure the parts of each window, and print how long the run would take on 2 to 64 threads
+        scaling: bool, "", "1", { absent: &[&[(Way::Compare, "its runs share the host"), (Way::Exec, "the program shares the host"), (Way::Python, "it is printed"), (Way::PythonCompare, "its runs share the host")]] };
+    }
+}
+
+/// The texts of an option, by its row.
+pub type Texts = Vec<(&'static Row, Vec<OsString>)>;
+
+/// The option called `name`.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+impl Options {
+    /// As if nothing was given.
+    pub fn new(way: Way) -> Self {
+        let mut options = Self::empty(way);
+        for row in ROWS {
+            if let Some(default) = row.default_of(way) {
+                options.field_mut(row).add(default.as_ref()).expect("a default is a value of its option");
+            }
+        }
+        options
+    }
+
+    /// The options that `texts` give.
+    ///
+    /// # Errors
+    /// A text is not a value of its option, `way` does not have an option, or two options exclude each other: all that
+    /// is wrong; an option is called as `called` says.
+    pub fn read(way: Way, texts: &Texts, called: &dyn Fn(&Row) -> String) -> Result<Self, BadRequest> {
+        let mut options = Self::new(way);
+        let mut problems = Vec::new();
+        for (row, texts) in texts {
+            if let Some(reason) = row.reason(way) {
+                problems.push(format!("{}: {} does not have it: {reason}", called(row), way.name()));
+                continue;
+            }
+            let field = options.field_mut(row);
+            field.clear();
+            for text in texts {
+                if let Err(why) = field.add(text) {
+                    problems.push(format!("{}: {why}", called(row)));
+                }
+            }
+        }
+        problems.extend(options.contradictions());
+        if problems.is_empty() { Ok(options) } else { Err(BadRequest::new(problems.join("\n"))) }
+    }
+
+    /// The texts of the options that have values, defaults among them.
+    pub fn texts(&self) -> Texts {
+        let texts = |row: &'static Row| (row, self.field(row).texts());
+        ROWS.iter()
+            .filter(|row| row.reason(self.way).is_none())
+            .map(texts)
+            .filter(|(_, texts)| !texts.is_empty())
+            .collect()
+    }
+
+    /// The same with absolute paths: another process may run in another folder.
+    ///
+    /// # Errors
+    /// The current folder is not known.
+    pub fn absolute(mut self) -> io::Result<Self> {
+        for row in ROWS {
+            self.field_mut(row).absolute()?;
+        }
+        Ok(self)
+    }
+
+    /// What excludes each other.
+    fn contradictions(&self) -> Vec<String> {
+        let name = |name: &str| row(name).map_or_else(String::new, |row| row.called(self.way));
+        let mut found = Vec::new();
+        if self.max_registers.is_some() && self.registers.is_none() {
+            found.push(format!(
+                "{} is for registers that are allocated: give {} too",
+                name("max_registers"),
+                name("registers")
+            ));
+        }
+        if self.stack_bytes.is_some_and(|bytes| bytes > MOST_STACK_BYTES) {
+            found.push(format!("{}: a stack has {MOST_STACK_BYTES} bytes at most", name("stack_bytes")));
+        }
+        if self.scaling && self.threads.is_some() {
+            found.push(format!("{} runs on one host thread: leave {} out", name("scaling"), name("threads")));
+        }
+        if let Some(((sample, power), _)) = self
+            .sample
+            .as_ref()
+            .zip(self.power_interval)
+            .zip(Some(()))
+            .filter(|((sample, power), ())| sample.interval != *power)
+        {
+            let sample = sample.interval;
+            found.push(format!(
+                "{} {sample} and {} {power}: a run has one interval",
+                name("sample"),
+                name("power_interval")
+            ));
+        }
+        found
+    }
+
+    /// Name of an option in messages to the one who asks.
+    pub fn called(&self, name: &str) -> String {
+        row(name).map_or_else(|| name.to_owned(), |row| row.called(self.way))
+    }
+}
+
+/// Maximum stack of a thread, as CUDA has it (`cudaLimitStackSize`).
+const MOST_STACK_BYTES: u32 = 512 << 10;

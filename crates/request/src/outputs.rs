@@ -1,0 +1,138 @@
+//! The files of a run's results: which are asked for, and their contents.
+
+use crate::machine;
+use crate::options::Options;
+use crate::tables;
+use crate::values::{Destination, Recorded};
+use crate::write::{csv, json, save_as};
+use config::GpuConfig;
+use lab::Report;
+use render::timeline::{konata, perfetto};
+use render::{page, power};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Files in the folder of a program's report.
+const IN_FOLDER: [&str; 3] = ["report.txt", "report.json", "power.csv"];
+
+/// The program that made the results.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// Version and commit, for people.
+    pub version: &'a str,
+    /// Commit, if it is known.
+    pub commit: Option<&'a str>,
+}
+
+/// The files that the results are written to.
+pub fn files(options: &Options) -> Vec<PathBuf> {
+    let printed = [&options.json, &options.csv].into_iter().flatten().filter_map(Destination::file);
+    let sample = options.sample.as_ref().and_then(|sample| sample.file.as_deref());
+    let timeline = options.timeline.as_ref().and_then(Recorded::file);
+    let others = [options.html.as_deref(), options.power.as_deref(), options.power_plot.as_deref(), sample, timeline];
+    let folder = options.out.iter().flat_map(|folder| IN_FOLDER.map(|name| folder.join(name)));
+    printed.chain(others.into_iter().flatten()).map(Path::to_owned).chain(folder).collect()
+}
+
+/// Writes the files of one run that are of that run only: timeline, power, statistics over time, page. Of several devices
+/// of a program the `number`th has its number in the names, except the first.
+///
+/// # Errors
+/// A file cannot be written: which, and why. The others are written.
+pub fn of_run(
+    options: &Options,
+    report: &Report,
+    gpu: &GpuConfig,
+    number: usize,
+    program: Program<'_>,
+) -> Result<(), String> {
+    let mut problems = Vec::new();
+    let mut save = |path: &Path, contents: &dyn Fn() -> Result<String, String>| {
+        let saved = contents().and_then(|text| save_as(&numbered(path, number), |out| out.write_all(text.as_bytes())));
+        problems.extend(saved.err());
+    };
+    if let Some(path) = options.timeline.as_ref().and_then(Recorded::file) {
+        save(path, &|| {
+            let is_for_perfetto = machine::is_for_perfetto(options);
+            Ok(if is_for_perfetto { perfetto::render(report, gpu) } else { konata::render(&report.timelines) })
+        });
+    }
+    if let Some(series) = &report.power {
+        let in_folder = options.out.as_ref().map(|folder| folder.join("power.csv"));
+        for path in options.power.iter().chain(&in_folder) {
+            save(path, &|| Ok(series.csv()));
+        }
+        if let Some(path) = &options.power_plot {
+            let title = format!("{} on {}, core {}", report.workload, report.gpu, report.core);
+            save(path, &|| power::svg(series, &title));
+        }
+    }
+    if let Some(path) = &options.html {
+        save(path, &|| Ok(page::run(&page::Run { report, gpu, program: program.version })));
+    }
+    if let Some((path, samples)) =
+        options.sample.as_ref().and_then(|sample| sample.file.as_ref()).zip(report.samples.as_ref())
+    {
+        let saved = save_as(&numbered(path, number), |out| samples.write_csv(report.power.as_ref(), out));
+        problems.extend(saved.err());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+/// `power.csv` as `power1.csv`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    if number == 0 {
+        return path.to_owned();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(number.to_string());
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+/// Writes the files of a program's results: `document` as JSON, `text` for people, its `reports` as CSV, and what is of
+/// one device each.
+///
+/// # Errors
+/// Files cannot be written: which, and why. The others are written.
+pub fn of_program(
+    options: &Options,
+    document: &impl Serialize,
+    text: &str,
+    reports: &[(&Report, &GpuConfig)],
+    program: Program<'_>,
+) -> Result<(), String> {
+    let mut problems = Vec::new();
+    let json_file = options.json.as_ref().and_then(Destination::file).map(Path::to_owned);
+    if let Some(folder) = &options.out {
+        // A folder that cannot be made is reported with the first file in it.
+        let _ = std::fs::create_dir_all(folder);
+        problems.extend(save_as(&folder.join("report.txt"), |out| out.write_all(text.as_bytes())).err());
+    }
+    for path in json_file.into_iter().chain(options.out.iter().map(|folder| folder.join("report.json"))) {
+        problems.extend(save_as(&path, |out| json(document, program.commit, out)).err());
+    }
+    if let Some(path) = options.csv.as_ref().and_then(Destination::file) {
+        let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report));
+        problems.extend(save_as(path, |out| csv(rows(), out)).err());
+    }
+    for (number, (report, gpu)) in reports.iter().enumerate() {
+        problems.extend(of_run(options, report, gpu, number, program).err());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_later_devices_have_numbers() {
+        assert_eq!(numbered(Path::new("a/power.csv"), 0), Path::new("a/power.csv"));
+        assert_eq!(numbered(Path::new("a/power.csv"), 2), Path::new("a/power2.csv"));
+        assert_eq!(numbered(Path::new("report"), 1), Path::new("report1"));
+    }
+}

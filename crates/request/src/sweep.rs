@@ -1,0 +1,398 @@
+//! The machines of a comparison: every combination of what its axes list, with labels, baselines and descriptions.
+
+use crate::BadRequest;
+use crate::comparison::{Axis, Column};
+use crate::machine;
+use crate::options::Options;
+use crate::values::{Core, EVERY, NameOrFile, Scheduler, Vary};
+use crate::{code, gpu, name};
+use lab::Setup;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use workloads::Workload;
+
+/// Maximum number of columns of a comparison.
+const MOST_COLUMNS: u64 = 1024;
+/// Maximum number of runs of a comparison: workloads by columns.
+const MOST_RUNS: u64 = 65_536;
+
+/// Checks that a comparison is not too large.
+pub fn check_size(workloads: u64, columns: u64) -> Result<(), BadRequest> {
+    let problem = if columns > MOST_COLUMNS {
+        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
+    } else if workloads.saturating_mul(columns) > MOST_RUNS {
+        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
+    } else {
+        return Ok(());
+    };
+    Err(BadRequest::new(format!(
+        "{problem}\n  hint: columns are combinations of GPUs, cores, schedulers, what is varied and what changes the GPU; list fewer values"
+    )))
+}
+
+/// Every combination of the values that are varied, as assignments.
+fn combinations(options: &Options, given: &[&Vary]) -> Result<Vec<Vec<String>>, BadRequest> {
+    let mut out = vec![Vec::new()];
+    for Vary { key, values } in given {
+        distinct(&format!("{} {key}", options.called("vary")), values)?;
+        check_size(1, (out.len() as u64).saturating_mul(values.len() as u64))?;
+        out = out
+            .iter()
+            .flat_map(|before: &Vec<String>| {
+                values.iter().map(move |v| before.iter().cloned().chain([format!("{key}={v}")]).collect())
+            })
+            .collect();
+    }
+    Ok(out)
+}
+
+/// Checks that a list has no empty entry and nothing twice.
+///
+/// # Errors
+/// It has: `option` says of which list.
+pub fn distinct<T: AsRef<OsStr>>(option: &str, list: &[T]) -> Result<(), BadRequest> {
+    let mut seen = BTreeSet::new();
+    for one in list.iter().map(AsRef::as_ref) {
+        let shown = kit::text::excerpt(&one.to_string_lossy());
+        if one.is_empty() {
+            let what = if list.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
+            return Err(BadRequest::new(format!("{option}: {what}")));
+        }
+        if !seen.insert(one) {
+            return Err(BadRequest::new(format!("{option}: `{shown}` is given twice; give it once")));
+        }
+    }
+    Ok(())
+}
+
+/// Something with parameters of its own, which a comparison can vary.
+struct Parametric {
+    /// Prefix of the keys that are parameters of these.
+    prefix: &'static str,
+    /// The option that names them.
+    option: &'static str,
+    /// All of them, in messages and as the topic of `list`.
+    plural: &'static str,
+    check: fn(&str) -> Result<(), String>,
+    /// One with a parameter set; `None` if it has no such parameter.
+    with: fn(&str, &str, &str) -> Result<Option<String>, String>,
+}
+
+/// Core designs.
+const CORES: Parametric =
+    Parametric { prefix: "core.", option: "core", plural: "cores", check: lab::check_core, with: lab::with_parameter };
+
+/// Warp schedulers.
+const SCHEDULERS: Parametric = Parametric {
+    prefix: "scheduler.",
+    option: "scheduler",
+    plural: "schedulers",
+    check: lab::check_scheduler,
+    with: lab::scheduler_with,
+};
+
+impl Parametric {
+    /// Each of `named` with every combination of the values that `given` lists, where it has the parameters.
+    fn varied(&self, options: &Options, named: &[String], given: &[&Vary]) -> Result<Vec<String>, BadRequest> {
+        if named.is_empty() && !given.is_empty() {
+            let (vary, plural, option) = (options.called("vary"), self.plural, options.called(self.option));
+            return Err(BadRequest::new(format!(
+                "`{vary} {}`: varies the {plural} that {option} names, and none is named",
+                given[0].key
+            )));
+        }
+        let parameter = |assignment: &str| -> (String, String) {
+            let (name, value) = assignment[self.prefix.len()..].split_once('=').unwrap_or_default();
+            (name.to_owned(), value.to_owned())
+        };
+        let varied = combinations(options, given)?;
+        let mut out: Vec<String> = Vec::new();
+        let mut found = BTreeSet::new();
+        for (one, values) in named.iter().flat_map(|one| varied.iter().map(move |values| (one, values))) {
+            let mut one = one.clone();
+            for (name, value) in values.iter().map(|value| parameter(value)) {
+                if let Some(with) = (self.with)(&one, &name, &value).map_err(BadRequest::new)? {
+                    one = with;
+                    found.insert(name);
+                }
+            }
+            (self.check)(&one).map_err(BadRequest::new)?;
+            if !out.contains(&one) {
+                out.push(one);
+            }
+        }
+        let Self { prefix, plural, .. } = self;
+        match varied[0].iter().map(|value| parameter(value).0).find(|name| !found.contains(name)) {
+            None => Ok(out),
+            Some(name) => Err(BadRequest::new(format!(
+                "`{} {prefix}{name}`: none of the {plural} has this parameter\n  hint: `warpwright list {plural} {}` shows the parameters",
+                options.called("vary"),
+                named[0]
+            ))),
+        }
+    }
+}
+
+/// What a comparison runs.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Rows: names of workloads, `all` replaced by those that run the same code on every machine.
+    pub workloads: Vec<PathBuf>,
+    /// Workloads that `all` leaves out: they have no machine code for some machine, where others have.
+    pub left_out: Vec<&'static str>,
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// The machine of each column.
+    pub setups: Vec<Setup>,
+}
+
+impl Sweep {
+    /// Every combination of the axes of `options`, in their order; the last one varies fastest.
+    ///
+    /// # Errors
+    /// An axis has something twice or nothing, is not about anything here, or a machine makes no sense.
+    pub fn new(options: &Options, workloads: &[PathBuf]) -> Result<Self, BadRequest> {
+        distinct("workload", workloads)?;
+        distinct(&options.called("kernels"), &options.kernels)?;
+        let (columns, mut setups): (Vec<_>, Vec<_>) = machines(options, workloads)?.into_iter().unzip();
+        let host = machine::host(options);
+        setups.iter_mut().for_each(|setup: &mut Setup| setup.threads = host.clone());
+        let (gpus, cores) = (gpus(&setups), cores(&setups));
+        let runs = |w: &&Workload| !code::lacks_code(options, w, &gpus, &cores);
+        let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
+        let names: Vec<&str> = every.iter().map(|w| w.name).collect();
+        let is_left_out = workloads.iter().any(|w| w == Path::new(EVERY));
+        let left_out = without.iter().filter(|_| is_left_out).map(|w| w.name).collect();
+        let workloads = expanded(workloads, &names, |name| name.as_os_str(), |name| PathBuf::from(name));
+        check_size(workloads.len() as u64, columns.len() as u64)?;
+        Ok(Self { workloads, left_out, columns, setups })
+    }
+
+    /// The code that each workload runs as, the same on every machine, and a remark where it is not the usual one.
+    pub fn codes(&self, options: &Options) -> Vec<(workloads::Form, Option<String>)> {
+        let (gpus, cores) = (gpus(&self.setups), cores(&self.setups));
+        let of = |w: &PathBuf| (code::form(options, w, &gpus, &cores), code::remark(options, w, &gpus, &cores));
+        self.workloads.iter().map(of).collect()
+    }
+}
+
+fn gpus(setups: &[Setup]) -> Vec<&config::GpuConfig> {
+    setups.iter().map(|setup| &setup.gpu).collect()
+}
+
+fn cores(setups: &[Setup]) -> Vec<&str> {
+    setups.iter().map(|setup| &*setup.core).collect()
+}
+
+/// The names given, `all` replaced by every known name.
+fn expanded<T: Clone>(given: &[T], every: &[&str], text: fn(&T) -> &OsStr, named: fn(&str) -> T) -> Vec<T> {
+    let mut out = Vec::new();
+    for name in given {
+        if text(name) == EVERY { out.extend(every.iter().map(|name| named(name))) } else { out.push(name.clone()) }
+    }
+    out
+}
+
+fn names(list: &[(&'static str, &'static str)]) -> Vec<&'static str> {
+    list.iter().map(|&(name, _)| name).collect()
+}
+
+/// The combinations, each with its machine.
+fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Setup)>, BadRequest> {
+    let every_gpu: Vec<&str> = config::hardware().collect();
+    let gpus: Vec<PathBuf> = if options.gpu.is_empty() {
+        vec![name::usual_gpu(options, &workloads.iter().map(PathBuf::as_path).collect::<Vec<_>>())?]
+    } else {
+        let all = expanded(&options.gpu, &every_gpu, |gpu| gpu.0.as_os_str(), |name| NameOrFile(name.into()));
+        all.into_iter().map(|gpu| gpu.0).collect()
+    };
+    distinct(&options.called("gpu"), &gpus)?;
+    let (of_cores, rest): (Vec<&Vary>, Vec<&Vary>) = options.vary.iter().partition(|v| v.key.starts_with(CORES.prefix));
+    let (of_schedulers, of_gpus): (Vec<&Vary>, Vec<&Vary>) =
+        rest.iter().partition(|v| v.key.starts_with(SCHEDULERS.prefix));
+    // One that runs PTX only would make the others run as PTX too.
+    let is_ptx = *options.code == crate::values::Code::Ptx;
+    let is_meant = |core: &&str| lab::is_timed(core) && (is_ptx || !lab::needs_ptx(core));
+    let all: Vec<&str> = names(lab::cores()).into_iter().filter(is_meant).collect();
+    let given: Vec<String> = options.core.iter().map(|Core(name)| name.clone()).collect();
+    distinct(&options.called("core"), &given)?;
+    let mut cores = expanded(&given, &all, |core| core.as_ref(), |name| name.to_owned());
+    cores = CORES.varied(options, &cores, &of_cores)?;
+    let over = options.over.as_ref().map(|Core(name)| name.clone());
+    if let Some(over) = over.as_ref().filter(|over| !cores.contains(over)) {
+        cores.insert(0, over.clone());
+    }
+    let given: Vec<String> = options.scheduler.iter().map(|Scheduler(name)| name.clone()).collect();
+    distinct(&options.called("scheduler"), &given)?;
+    let schedulers = expanded(&given, &names(lab::schedulers()), |one| one.as_ref(), |name| name.to_owned());
+    let schedulers = SCHEDULERS.varied(options, &schedulers, &of_schedulers)?;
+    // Without a choice, the GPU description's own scheduler.
+    let schedulers: Vec<Option<String>> =
+        if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
+    let (varied, choices) = (combinations(options, &of_gpus)?, gpu::choices(options));
+    let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
+    check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
+    let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
+    let mut columns = vec![Column::default()];
+    columns = combined(&columns, &gpus, |c, gpu| {
+        c.gpu = gpu.display().to_string();
+        c.gpu_path.clone_from(gpu);
+    });
+    columns = combined(&columns, &cores, |c, core| c.core.clone_from(core));
+    columns = combined(&columns, &schedulers, |c, scheduler| c.scheduler.clone_from(scheduler));
+    columns = combined(&columns, &varied, |c, varied| {
+        c.settings = common.iter().chain(varied).cloned().collect();
+        c.label = varied.iter().map(|v| last_part(v)).collect::<Vec<_>>().join(" ");
+    });
+    columns = combined(&columns, &choices, |c, choice| {
+        c.choice = choice.clone();
+        c.label = format!("{} {}", c.label, choice.label).trim().to_owned();
+    });
+    for column in &mut columns {
+        let parts = [
+            Some(&column.gpu).filter(|_| gpus.len() > 1),
+            Some(&column.core).filter(|_| cores.len() > 1),
+            column.scheduler.as_ref().filter(|_| schedulers.len() > 1),
+            Some(&column.label).filter(|varied| !varied.is_empty()),
+        ];
+        let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
+        let axis = |name: &str, value: &str, is_setting| Axis { name: name.into(), value: value.into(), is_setting };
+        let one_design = options.core.len() == 1 && over.is_none();
+        let one_scheduler = options.scheduler.len() == 1;
+        let of_column = [
+            (gpus.len() > 1).then(|| axis("gpu", &column.gpu, false)),
+            (cores.len() > 1).then(|| axis("core", &column.core, one_design && of_cores.len() == 1)),
+            column
+                .scheduler
+                .as_ref()
+                .filter(|_| schedulers.len() > 1)
+                .map(|scheduler| axis("scheduler", scheduler, one_scheduler && of_schedulers.len() == 1)),
+        ];
+        let set = column.settings.iter().skip(common.len());
+        let several = set.filter(|setting| varied.iter().any(|of| !of.contains(setting)));
+        let settings =
+            several.filter_map(|s| Some((s.split_once('=')?.0, s))).map(|(key, s)| axis(key, &last_part(s), true));
+        let flags = column.choice.varied.iter().map(|(name, value)| axis(name, value, true));
+        column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).collect();
+    }
+    let baselines: Vec<usize> = columns.iter().map(|column| baseline(&columns, column, over.as_deref())).collect();
+    columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);
+    columns.into_iter().map(|column| machine::of_column(column, options)).collect()
+}
+
+/// The column that `column` is compared with: the one that differs in nothing but the core, if speedups
+/// are over a core, else the first.
+fn baseline(columns: &[Column], column: &Column, over: Option<&str>) -> usize {
+    let Some(over) = over else { return 0 };
+    let machine = |c: &Column| (c.gpu.clone(), c.scheduler.clone(), c.settings.clone(), c.choice.clone());
+    let same = |c: &Column| c.core == over && machine(c) == machine(column);
+    columns.iter().position(same).unwrap_or(0)
+}
+
+/// Every column with every value.
+fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) -> Vec<Column> {
+    let mut out = Vec::with_capacity(columns.len() * values.len());
+    for column in columns {
+        for value in values {
+            let mut column = column.clone();
+            set(&mut column, value);
+            out.push(column);
+        }
+    }
+    out
+}
+
+/// `sm.issue.schedulers=2` as `schedulers=2`: enough to distinguish columns.
+fn last_part(assignment: &str) -> String {
+    let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+    format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::option::Way;
+    use workloads::Form;
+
+    fn options(words: &[(&str, &str)]) -> Options {
+        let row = |name: &str| crate::options::row(name).unwrap();
+        let mut texts: crate::options::Texts = Vec::new();
+        for (name, text) in words {
+            match texts.iter_mut().find(|(row, _)| row.name == *name) {
+                Some((_, all)) => all.push(text.into()),
+                None => texts.push((row(name), vec![text.into()])),
+            }
+        }
+        Options::read(Way::Compare, &texts, &|row| row.called(Way::Compare)).unwrap()
+    }
+
+    fn varied(of: &Parametric, named: &[&str], vary: &[&str]) -> Result<Vec<String>, String> {
+        let words: Vec<(&str, &str)> = vary.iter().map(|vary| ("vary", *vary)).collect();
+        let options = options(&words);
+        let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+        of.varied(&options, &named, &options.vary.iter().collect::<Vec<_>>()).map_err(|e| e.message)
+    }
+
+    #[test]
+    fn every_combination_the_last_fastest() {
+        let options = options(&[("vary", "a.x=1,2"), ("vary", "b=3,4")]);
+        let got = combinations(&options, &options.vary.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(got, [["a.x=1", "b=3"], ["a.x=1", "b=4"], ["a.x=2", "b=3"], ["a.x=2", "b=4"]]);
+        assert_eq!(combinations(&options, &[]).unwrap(), [Vec::<String>::new()]);
+    }
+
+    #[test]
+    fn cores_are_varied_as_far_as_they_have_the_parameter() {
+        let cores = ["inorder", "ghost", "socgpu"];
+        let expected = ["inorder", "ghost:issue_buffer=4", "ghost:issue_buffer=16", "socgpu:buffer=32"];
+        assert_eq!(varied(&CORES, &cores, &["core.issue_buffer=4,16", "core.buffer=32"]).unwrap(), expected);
+        assert_eq!(varied(&CORES, &cores, &[]).unwrap(), cores);
+        let error = |vary: &str| varied(&CORES, &cores, &[vary]).unwrap_err();
+        assert!(error("core.size=1").contains("`--vary core.size`: none of the cores"));
+        assert!(error("core.issue_buffer=65").contains("1 to 64"));
+    }
+
+    #[test]
+    fn schedulers_are_varied_as_far_as_they_have_the_parameter() {
+        let schedulers = ["gto", "two_level"];
+        let expected = ["gto", "two_level:active=4", "two_level:active=8"].map(str::to_owned);
+        assert_eq!(varied(&SCHEDULERS, &schedulers, &["scheduler.active=4,8"]), Ok(expected.to_vec()));
+        let error = |named: &[&str], vary: &str| varied(&SCHEDULERS, named, &[vary]).unwrap_err();
+        assert!(error(&schedulers, "scheduler.active=65").contains("`active` is 0 to 64"));
+        assert!(error(&schedulers[..1], "scheduler.active=4").contains("none of the schedulers"));
+        assert!(error(&[], "scheduler.active=4").contains("--scheduler"));
+    }
+
+    #[test]
+    fn all_is_what_runs_the_same_code_on_all_gpus() {
+        let all = |words: &[(&str, &str)]| {
+            let options = options(words);
+            let sweep = Sweep::new(&options, &["all".into()]).unwrap();
+            let codes = sweep.codes(&options);
+            (sweep.workloads.len(), codes.iter().filter(|(code, _)| *code == Form::Sass).count())
+        };
+        let every = workloads::suite::ALL.len();
+        let (turing, _) = all(&[]);
+        assert!(turing < every && turing >= 20);
+        assert_eq!(all(&[("code", "sass")]), (turing, turing));
+        assert_eq!(all(&[]), (turing, turing));
+        assert_eq!(all(&[("gpu", "gtx480")]), (every, 0));
+        assert_eq!(all(&[("gpu", "rtx2060s,gtx480")]), (every, 0));
+        assert_eq!(all(&[("code", "ptx")]), (every, 0));
+        assert_eq!(all(&[("registers", "allocated")]), (every, 0));
+        assert_eq!(all(&[("core", "inorder,sgmf")]), (every, 0), "what runs PTX only");
+        assert_eq!(all(&[("core", "all")]), (turing, turing));
+    }
+
+    /// Another core of the same design that a parameter distinguishes is not the one that speedups are over.
+    #[test]
+    fn over_is_a_column_of_its_own() {
+        let options = options(&[("core", "inorder,ghost"), ("vary", "core.issue_buffer=4,8"), ("over", "ghost")]);
+        let sweep = Sweep::new(&options, &["vectoradd".into()]).unwrap();
+        let columns: Vec<(&str, usize)> = sweep.columns.iter().map(|c| (&*c.core, c.baseline)).collect();
+        let expected = [("ghost", 0), ("inorder", 0), ("ghost:issue_buffer=4", 0), ("ghost:issue_buffer=8", 0)];
+        assert_eq!(columns, expected);
+    }
+}

@@ -1,0 +1,279 @@
+//! Results as tables for other programs: the rows of CSV.
+//!
+//! A command writes one table. Figures of several kinds are in long form: a row for each, with its unit beside it.
+//! Rows are flat structs, whose fields are the columns.
+
+use crate::comparison::{Column, Comparison};
+use lab::profile::{Accesses, KernelProfile, Profile};
+use lab::{KernelReport, Report, Stats, Value};
+use serde::Serialize;
+
+/// A figure of a run, or of one of its launches.
+#[derive(Debug, Serialize)]
+pub struct RunRow<'a> {
+    workload: &'a str,
+    gpu: &'a str,
+    core: &'a str,
+    scheduler: &'a str,
+    settings: String,
+    /// `total` of the whole run, `launch` of a kernel launch.
+    scope: &'static str,
+    launch: Option<u32>,
+    kernel: &'a str,
+    grid: String,
+    block: String,
+    statistic: &'a str,
+    unit: &'static str,
+    value: Value,
+}
+
+/// The figures of a run: of the whole, then of each launch.
+pub fn of_run(report: &Report) -> impl Iterator<Item = RunRow<'_>> {
+    let of = move |kernel: Option<&KernelReport>, (statistic, unit, value)| RunRow {
+        workload: &report.workload,
+        gpu: &report.gpu,
+        core: &report.core,
+        scheduler: &report.scheduler,
+        settings: report.settings.join(" "),
+        scope: if kernel.is_some() { "launch" } else { "total" },
+        launch: kernel.map(|k| k.launch),
+        kernel: "",
+        grid: kernel.map(|k| k.grid.to_string()).unwrap_or_default(),
+        block: kernel.map(|k| k.block.to_string()).unwrap_or_default(),
+        statistic,
+        unit,
+        value,
+    };
+    let total = statistics(&report.total).map(move |figure| of(None, figure));
+    let launches = report.kernels.iter().flat_map(move |kernel| {
+        let statistics = kernel.statistics.iter().map(|(info, value)| (&*info.name, info.unit, value));
+        let figures = launch(kernel).into_iter().chain(statistics);
+        figures.map(move |figure| RunRow { kernel: &kernel.name, ..of(Some(kernel), figure) })
+    });
+    total.chain(launches)
+}
+
+/// Name, unit and value of a figure.
+type Figure<'a> = (&'a str, &'static str, Value);
+
+fn statistics(stats: &Stats) -> impl Iterator<Item = Figure<'_>> {
+    stats.0.iter().map(|(info, value)| (&*info.name, info.unit, *value))
+}
+
+/// What a launch has beside statistics.
+fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
+    let occupancy = &kernel.occupancy;
+    [
+        ("registers_per_thread", "registers", Value::Count(kernel.registers_per_thread.into())),
+        ("shared_bytes", "bytes", Value::Count(kernel.shared_bytes.into())),
+        ("occupancy.ctas_per_sm", "CTAs", Value::Count(occupancy.ctas_per_sm.into())),
+        ("occupancy.warps_per_sm", "warps", Value::Count(occupancy.warps_per_sm.into())),
+        ("occupancy.theoretical", "%", Value::Real(Some(occupancy.theoretical_percent))),
+        ("start_cycle", "core cycles", Value::Count(kernel.start_cycle)),
+    ]
+}
+
+/// An instruction of a profile, over all launches of its kernel.
+#[derive(Debug, Serialize)]
+pub struct InstructionRow<'a> {
+    workload: &'a str,
+    /// Label of the machine, of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<&'a str>,
+    gpu: &'a str,
+    core: &'a str,
+    kernel: &'a str,
+    pc: u32,
+    instruction: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    source: Option<&'a str>,
+    issues: u64,
+    lanes: u64,
+    divergences: u64,
+    stalled_slots: u64,
+    /// Why it waited most.
+    reason: Option<&'static str>,
+    caused_slots: u64,
+    latency_mean: Option<f64>,
+    latency_p95: Option<u64>,
+    accesses: u64,
+    transactions: u64,
+    sectors: u64,
+    excess_sectors: u64,
+    conflict_cycles: u64,
+    from_l1: u64,
+    from_l2: u64,
+    from_dram: u64,
+    joules: Option<f64>,
+}
+
+/// The instructions of a profile, by kernel, in the order of the code.
+pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<InstructionRow<'a>> {
+    instructions(report, profile, &report.workload, None)
+}
+
+/// The instructions of each run of a comparison that has a profile.
+pub fn of_profiles(comparison: &Comparison) -> Vec<InstructionRow<'_>> {
+    let columns = comparison.columns.len();
+    let of_run = |i: usize| {
+        let (row, at) = (i / columns, i % columns);
+        let report = comparison.cell(row, at).complete()?;
+        let (workload, label) = (comparison.workloads[row].as_str(), comparison.columns[at].label.as_str());
+        Some(instructions(report, report.profile.as_ref()?, workload, Some(label)))
+    };
+    (0..comparison.cells.len()).filter_map(of_run).flatten().collect()
+}
+
+fn instructions<'a>(
+    report: &'a Report,
+    profile: &'a Profile,
+    workload: &'a str,
+    column: Option<&'a str>,
+) -> Vec<InstructionRow<'a>> {
+    let of_kernel = |kernel: &'a KernelProfile| {
+        kernel.instructions.iter().map(move |i| {
+            let (source, memory) = (i.source.as_ref(), i.memory);
+            let count = |of: fn(&Accesses) -> u64| memory.as_ref().map_or(0, of);
+            InstructionRow {
+                workload,
+                column,
+                gpu: &report.gpu,
+                core: &report.core,
+                kernel: &kernel.name,
+                pc: i.pc,
+                instruction: &i.text,
+                file: source.and_then(|line| line.file.as_deref()),
+                line: source.map(|line| line.line),
+                source: source.and_then(|line| line.text.as_deref()),
+                issues: i.issues,
+                lanes: i.lanes,
+                divergences: i.divergences,
+                stalled_slots: i.stalled(),
+                reason: i.stalls.first().map(|(reason, _)| *reason),
+                caused_slots: i.caused(),
+                latency_mean: i.latency.as_ref().map(|latency| latency.mean),
+                latency_p95: i.latency.as_ref().map(|latency| latency.p95),
+                accesses: count(|m| m.accesses),
+                transactions: count(|m| m.transactions),
+                sectors: count(|m| m.sectors),
+                excess_sectors: count(|m| m.excess_sectors),
+                conflict_cycles: count(|m| m.conflict_cycles),
+                from_l1: count(|m| m.from_l1),
+                from_l2: count(|m| m.from_l2),
+                from_dram: count(|m| m.from_dram),
+                joules: i.energy.as_ref().map(|energy| energy.joules),
+            }
+        })
+    };
+    profile.kernels.iter().flat_map(of_kernel).collect()
+}
+
+/// Which comparison of an experiment a row is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// `paper` on the paper's machine, `stock` on the stock GPU.
+    pub machines: &'static str,
+    /// Number of the comparison among those, from 1.
+    pub number: usize,
+}
+
+/// A figure of a run of a comparison.
+#[derive(Debug, Serialize)]
+pub struct ComparedRow<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<usize>,
+    workload: &'a str,
+    column: &'a str,
+    gpu: &'a str,
+    core: &'a str,
+    scheduler: &'a str,
+    settings: String,
+    /// Label of the column that relative figures are over.
+    baseline: &'a str,
+    status: &'static str,
+    statistic: &'a str,
+    unit: &'static str,
+    value: Value,
+}
+
+/// The figures of each run of a comparison, relative ones first.
+pub fn of_comparison(comparison: &Comparison, part: Option<Part>) -> Vec<ComparedRow<'_>> {
+    let columns = comparison.columns.len();
+    let run = |i: usize| {
+        let (row, at) = (i / columns, i % columns);
+        let (cell, column) = (comparison.cell(row, at), &comparison.columns[at]);
+        let report = cell.any_report();
+        let of_report = report.into_iter().flat_map(|report| statistics(&report.total));
+        let figures = relative(comparison, row, at).into_iter().chain(published(comparison, row, at)).chain(of_report);
+        figures.map(move |(statistic, unit, value)| {
+            let Column { label, gpu, core, scheduler, settings, .. } = column;
+            ComparedRow {
+                machines: part.map(|part| part.machines),
+                part: part.map(|part| part.number),
+                workload: &comparison.workloads[row],
+                column: label,
+                gpu,
+                core,
+                scheduler: report.map_or(scheduler.as_deref().unwrap_or_default(), |report| &report.scheduler),
+                settings: settings.join(" "),
+                baseline: &comparison.baseline(at).label,
+                status: cell.status(),
+                statistic,
+                unit,
+                value,
+            }
+        })
+    };
+    (0..comparison.cells.len()).flat_map(run).collect()
+}
+
+/// Figures over those of the baseline's column; absent of a run that is not complete.
+fn relative(comparison: &Comparison, row: usize, column: usize) -> [Figure<'static>; 4] {
+    [
+        ("speedup", "ratio", Value::Real(comparison.speedup(row, column))),
+        ("stall_reduction", "%", Value::Real(comparison.stall_reduction(row, column))),
+        ("relative_energy", "ratio", Value::Real(comparison.relative_energy(row, column))),
+        ("relative_management", "ratio", Value::Real(comparison.relative_management(row, column))),
+    ]
+}
+
+/// A paper's figures for such a run, those that there are.
+fn published(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'static>> {
+    let Some(of) = comparison.published(row, column) else { return Vec::new() };
+    let figures = [
+        ("published.speedup", "ratio", of.speedup),
+        ("published.stall_reduction", "%", of.stall_reduction_percent),
+        ("published.occupancy", "%", of.occupancy_percent),
+        ("published.ipc", "thread instructions/cycle", of.ipc),
+        ("published.power", "W", of.watts),
+        ("published.relative_energy", "ratio", of.relative_energy),
+        ("published.efficiency", "ratio", of.efficiency),
+    ];
+    figures.into_iter().filter(|(_, _, value)| value.is_some()).map(|(n, unit, v)| (n, unit, Value::Real(v))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::csv;
+    use render::sample;
+
+    #[test]
+    fn a_run_has_a_row_for_each_figure_of_the_whole_and_of_each_launch() {
+        let report = sample::report();
+        let rows: Vec<RunRow<'_>> = of_run(&report).collect();
+        let of = |launch: Option<u32>| rows.iter().filter(move |row| row.launch == launch);
+        assert_eq!(of(None).count(), report.total.0.len());
+        let launched = &report.kernels[0];
+        assert_eq!(of(Some(launched.launch)).count(), launched.statistics.iter().count() + launch(launched).len());
+        let cycles = rows.iter().find(|row| row.statistic == "cycles").unwrap();
+        assert_eq!((cycles.unit, Some(cycles.value)), ("cycles", report.total.get("cycles")));
+        let mut text = Vec::new();
+        csv(rows, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.lines().all(|line| line.matches(',').count() >= 12), "{text}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Options are the same whichever way they are given.
+
+mod contract;
+mod documents;
