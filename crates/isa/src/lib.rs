@@ -10,6 +10,7 @@
 mod architecture;
 mod class;
 mod control_bits;
+mod form;
 mod image;
 mod inst;
 mod launch;
@@ -20,6 +21,7 @@ mod work;
 pub use architecture::runs_on;
 pub use class::OpClass;
 pub use control_bits::ControlBits;
+pub use form::Form;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
     Access, CacheOp, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program, ProgramBuilder, RegFile,

@@ -6,16 +6,16 @@ use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use gpu::Machine;
+use isa::Form;
 use sm::passages::Passages;
 use sm::{
     Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Instruments, Observer, Profile,
-    ResidentKernel, Silent, Sm, TimingTable, WarpMask,
+    ResidentKernel, Silent, Sm, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
 use stream::{Source, Stream};
 use trace::Recorder;
-use workloads::Form;
 
 /// Builds a machine.
 pub(crate) struct Build<'a> {
@@ -33,7 +33,7 @@ impl<'a> Build<'a> {
     /// There is no such scheduler, or the description cannot be built.
     pub fn new(setup: &'a Setup, options: &CoreOptions, source: Source) -> Result<Self, String> {
         let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
-        let (ptx, sass) = (spec(TimingTable::Ptx)?, spec(TimingTable::Sass)?);
+        let (ptx, sass) = (spec(Form::Ptx)?, spec(Form::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
         Ok(Self { setup, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
     }

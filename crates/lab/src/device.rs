@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::Source;
-use trace::{Action, LaunchInfo, Recorder, Timing};
+use trace::{Action, LaunchInfo, Recorder};
 use workloads::Form;
 use workloads::device::{
     Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo, ThreadRegisters,
@@ -318,13 +318,6 @@ fn gpus_for(architectures: &[u32]) -> String {
     if names.is_empty() { String::new() } else { format!("\n  hint: it runs on {}", names.join(", ")) }
 }
 
-fn timing_of(code: Form) -> Timing {
-    match code {
-        Form::Ptx => Timing::Ptx,
-        Form::Sass => Timing::Sass,
-    }
-}
-
 /// The span `offset..offset + bytes` of a buffer, as a device address.
 fn span(buffer: Buffer, offset: u64, bytes: u64) -> Result<u64, DeviceError> {
     if offset.checked_add(bytes).is_none_or(|end| end > buffer.bytes) {
@@ -607,7 +600,7 @@ impl SimulatedDevice<'_> {
         self.note_rest(id, number, part.as_ref(), &live);
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
-        let (timing, architecture) = (timing_of(code), self.sm_version());
+        let (timing, architecture) = (code, self.sm_version());
         if let Some(recorder) = &mut self.recorder {
             recorder.launch(&kernel.program, LaunchInfo { code: 0, shape, stream, architecture, timing });
         }

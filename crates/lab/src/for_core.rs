@@ -5,8 +5,9 @@ use crate::designs::{self, CORES, DESIGNS, Design, ForDesign};
 use crate::other_core::Other;
 use config::GpuConfig;
 use gpu::{StatInfo, Value};
+use isa::Form;
 use sm::scalar::ScalarCounts;
-use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePolicy, TimingTable, WarpMask};
+use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePolicy, WarpMask};
 use std::sync::Arc;
 
 /// Something that can be done with any core design.
@@ -140,7 +141,7 @@ pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
             D::Issue::new(config, self.0).statistics()
         }
     }
-    let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
+    let Ok(spec) = CoreSpec::new(gpu, Form::Sass, CoreOptions::default()) else { return Vec::new() };
     let mut all: Vec<DesignStatistic> = Vec::new();
     for (core, _) in CORES {
         for one in for_core::<u128, _>(core, Collect(&spec)).unwrap_or_default() {

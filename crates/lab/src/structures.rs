@@ -6,7 +6,8 @@ use crate::error::RunError;
 use crate::for_core::{ForCore, check_core_on, for_core};
 use crate::setup::Setup;
 use energy::Hardware;
-use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
+use isa::Form;
+use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, WarpMask};
 
 /// The hardware structures of the core design that `setup` names, in an SM of its GPU.
 ///
@@ -21,7 +22,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;
-    let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
+    let spec = CoreSpec::new(&setup.gpu, Form::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
     check_core_on(&setup.core, &spec).map_err(RunError::input)?;

@@ -8,12 +8,13 @@
 
 use config::load;
 use gpu::Core;
+use isa::Form;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
     MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use mem::{Port, RequestKind};
-use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, ResidentKernel, Silent, Sm, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, ResidentKernel, Silent, Sm};
 use std::sync::Arc;
 
 /// What a line does to the stream.
@@ -149,7 +150,7 @@ fn main() {
     dynamics.push(Dynamic { space: Space::Global, address: [0; 3], is_access: false });
 
     let gpu = load("rtx2060s").expect("a built-in GPU");
-    let spec = Arc::new(CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU"));
+    let spec = Arc::new(CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU"));
     let code = Arc::new(Code::new(Arc::new(program), &spec));
     let block = Dim3::new(32 * warps, 1, 1);
     let shape = LaunchShape { grid: Dim3::new(1, 1, 1), block, registers_per_thread: 32, shared_bytes: 0 };

@@ -1,20 +1,21 @@
 //! Checks of the description of an SM, by which the other files can rely on its sizes.
 
 use crate::issue::schedulers;
-use crate::spec::{CoreOptions, CoreSpec, SpecError, TimingTable, within};
+use crate::spec::{CoreOptions, CoreSpec, SpecError, within};
 use crate::warps::mask::MOST_WARPS;
 use config::{GpuConfig, OpTable};
+use isa::Form;
 
 impl CoreSpec {
     /// Derives and checks the description of an SM.
     ///
     /// # Errors
     /// [`SpecError`] says which value is missing or impossible.
-    pub fn new(gpu: &GpuConfig, table: TimingTable, options: CoreOptions) -> Result<Self, SpecError> {
+    pub fn new(gpu: &GpuConfig, table: Form, options: CoreOptions) -> Result<Self, SpecError> {
         let sm = gpu.sm.clone();
         let timing = match table {
-            TimingTable::Ptx => OpTable::of_ptx(&sm),
-            TimingTable::Sass => OpTable::of_machine_code(&sm),
+            Form::Ptx => OpTable::of_ptx(&sm),
+            Form::Sass => OpTable::of_machine_code(&sm),
         }
         .map_err(SpecError::NoTiming)?;
         let partitions = if sm.operands.sub_cores { sm.issue.schedulers as usize } else { 1 };

@@ -75,7 +75,7 @@ pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use resolved::Micro;
 pub use slab::{Flight, Slab, Window};
 pub use sm::{Env, Sm};
-pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
+pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError};
 pub use wake_up::WakeUp;
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};

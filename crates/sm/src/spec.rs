@@ -90,15 +90,6 @@ impl PipeSet {
     }
 }
 
-/// Which latencies and initiation intervals hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimingTable {
-    /// Of PTX instructions.
-    Ptx,
-    /// Of machine code and traces.
-    Sass,
-}
-
 /// Choices of behaviour that no GPU description fixes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreOptions {

@@ -396,7 +396,7 @@ fn the_issue_buffer_bounds_how_far_an_instruction_passes() {
 
 #[test]
 fn an_entry_has_111_bits() {
-    let spec = sm::CoreSpec::new(&gpu(), sm::TimingTable::Sass, sm::CoreOptions::default()).unwrap();
+    let spec = sm::CoreSpec::new(&gpu(), isa::Form::Sass, sm::CoreOptions::default()).unwrap();
     let all = <Ghost>::new(&GhostConfig::default(), &spec).structures();
     let of = |name: &str| all.iter().find(|s| s.name == name).expect("it is there").clone();
     let (checker, bank) = (of("dependence checker"), of("issue buffer bank"));

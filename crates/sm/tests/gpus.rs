@@ -3,9 +3,10 @@
 
 use crate::support;
 
+use isa::Form;
 use isa::{CacheOp, OpClass, Space};
 use kit::CounterGroup;
-use sm::{CoreOptions, CoreSpec, SpecError, TimingTable};
+use sm::{CoreOptions, CoreSpec, SpecError};
 use support::*;
 
 /// One instruction of every class, and accesses to every space.
@@ -45,7 +46,7 @@ fn every_gpu_runs_everything() {
 fn every_gpu_has_both_tables() {
     for builtin in config::builtin() {
         let gpu = config::load(builtin.name).unwrap();
-        for table in [TimingTable::Ptx, TimingTable::Sass] {
+        for table in [Form::Ptx, Form::Sass] {
             let spec = CoreSpec::new(&gpu, table, CoreOptions::default());
             assert!(spec.is_ok(), "{}: {}", builtin.name, spec.unwrap_err());
         }
@@ -57,7 +58,7 @@ fn an_impossible_sm_is_refused_with_the_reason() {
     let refusal = |change: fn(&mut config::GpuConfig), options: CoreOptions| {
         let mut gpu = gpu();
         change(&mut gpu);
-        CoreSpec::new(&gpu, TimingTable::Sass, options).unwrap_err()
+        CoreSpec::new(&gpu, Form::Sass, options).unwrap_err()
     };
     let with = |change| refusal(change, CoreOptions::default());
     assert_eq!(with(|g| g.sm.max_warps = 129).to_string(), "the number of warp slots is 129, not in 1..=128");

@@ -3,9 +3,10 @@
 use crate::support;
 
 use config::Unit;
+use isa::Form;
 use isa::{OpClass, Space};
 use sm::policy::load_slice::{LoadSlice, LoadSliceConfig};
-use sm::{CoreDesign, CoreOptions, CoreSpec, IssuePolicy, Stall, Timeline, TimingTable};
+use sm::{CoreDesign, CoreOptions, CoreSpec, IssuePolicy, Stall, Timeline};
 use support::*;
 
 fn bench(lines: &[Line]) -> Bench {
@@ -299,7 +300,7 @@ fn statistics_count_what_went_through_queue_b() {
 
 #[test]
 fn sizes_fit() {
-    let spec = CoreSpec::new(&gpu(), TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+    let spec = CoreSpec::new(&gpu(), Form::Sass, CoreOptions::default()).expect("a sound GPU");
     let config = |ist_entries, ist_ways| LoadSliceConfig { ist_entries, ist_ways, ..LoadSliceConfig::default() };
     assert!(<LoadSlice as IssuePolicy>::check(&config(128, 2), &spec).is_ok());
     let refused = <LoadSlice as IssuePolicy>::check(&config(128, 3), &spec).unwrap_err();

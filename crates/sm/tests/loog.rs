@@ -3,10 +3,11 @@
 
 use crate::support;
 
+use isa::Form;
 use isa::{OpClass, RegId, Space};
 use kit::Cycle;
 use sm::policy::loog::{Loog, LoogConfig};
-use sm::{CoreOptions, CoreSpec, IssuePolicy, Observer, Seen, Stall, Structure, Timeline, TimingTable};
+use sm::{CoreOptions, CoreSpec, IssuePolicy, Observer, Seen, Stall, Structure, Timeline};
 use support::*;
 
 /// Accesses in collectors, and in a queue of their own.
@@ -226,7 +227,7 @@ fn a_warp_that_waits_keeps_others_out() {
 }
 
 fn structures(config: &LoogConfig) -> Vec<Structure> {
-    let spec = CoreSpec::new(&gpu(), TimingTable::Sass, CoreOptions::default()).unwrap();
+    let spec = CoreSpec::new(&gpu(), Form::Sass, CoreOptions::default()).unwrap();
     <Loog>::new(config, &spec).structures()
 }
 
@@ -255,7 +256,7 @@ fn storage() {
     assert_eq!([table.total_bits(), stations, queue.total_bits()], [33_664, 103_072, 51_520]);
     // What it adds to an SM, whose GPU has a scoreboard and eight collectors: several times what GhOST adds.
     let added = table.total_bits() - 32 * 263 + stations * 24 / 32 + queue.total_bits();
-    let spec = CoreSpec::new(&gpu(), TimingTable::Sass, CoreOptions::default()).unwrap();
+    let spec = CoreSpec::new(&gpu(), Form::Sass, CoreOptions::default()).unwrap();
     let ghost = <sm::policy::ghost::Ghost>::new(&Default::default(), &spec).structures();
     let of_baseline = |s: &&Structure| ["instruction buffer", "scoreboard"].contains(&s.name);
     let of_ghost: usize = ghost.iter().filter(|s| !of_baseline(s)).map(Structure::total_bits).sum();

@@ -2,11 +2,12 @@
 
 use config::GpuConfig;
 use gpu::{HostThreads, Machine, Snapshot, StreamId};
+use isa::Form;
 use isa::{
     Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
     Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
-use sm::{Code, CoreOptions, CoreSpec, InOrder, ResidentKernel, Scoreboard, Silent, Sm, SmTotals, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, InOrder, ResidentKernel, Scoreboard, Silent, Sm, SmTotals};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -95,7 +96,7 @@ fn program(textures: bool) -> Arc<Program> {
 /// Runs two kernels, one after the other; gives all counters after each and the cycles of its CTAs.
 fn run(gpu: &GpuConfig, textures: bool, threads: HostThreads) -> Vec<(u64, u64, Snapshot<SmTotals>)> {
     let options = CoreOptions { decode_past_barriers: true, ..CoreOptions::default() };
-    let spec = Arc::new(CoreSpec::new(gpu, TimingTable::Sass, options).expect("a sound GPU"));
+    let spec = Arc::new(CoreSpec::new(gpu, Form::Sass, options).expect("a sound GPU"));
     let code = Arc::new(Code::new(program(textures), &spec));
     let length = code.program.insts().len() as u32;
     let stream = |_| Drawn { length, warps: Vec::new() };

@@ -47,7 +47,7 @@ pub use header::Header;
 pub use kernel::KernelTrace;
 pub use list::{Command, List};
 pub use native::{
-    Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording, Timing,
+    Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording,
     Written, is_native, walk_cta,
 };
 pub use oddities::Oddities;

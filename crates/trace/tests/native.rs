@@ -1,5 +1,6 @@
 //! Files of our own format: recording and reading, messages for damage.
 
+use isa::Form;
 use isa::{
     Access, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MatrixType,
     MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
@@ -10,8 +11,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{
-    Action, Compression, KernelTrace, LaunchInfo, NativeShared, NativeStream, NativeTrace, Recorder, Timing,
-    TraceError, export_accelsim, is_native,
+    Action, Compression, KernelTrace, LaunchInfo, NativeShared, NativeStream, NativeTrace, Recorder, TraceError,
+    export_accelsim, is_native,
 };
 
 const GRID: Dim3 = Dim3::new(3, 2, 1);
@@ -101,7 +102,7 @@ impl WarpStream for Scripted {
 fn launch() -> LaunchInfo {
     let (block, registers_per_thread, shared_bytes) = (Dim3::new(64, 1, 1), 12, 256);
     let shape = LaunchShape { grid: GRID, block, registers_per_thread, shared_bytes };
-    LaunchInfo { code: 0, shape, stream: 2, architecture: 86, timing: Timing::Ptx }
+    LaunchInfo { code: 0, shape, stream: 2, architecture: 86, timing: Form::Ptx }
 }
 
 /// All instructions of warps 0 and 1 of each CTA, as text, with the values that they read. CTAs run in the

@@ -2,7 +2,8 @@
 
 use crate::device::Device;
 use crate::suite;
-use crate::workload::{Form, Size, Workload};
+use crate::workload::{Size, Workload};
+use isa::Form;
 use std::fmt::Write;
 
 /// Runs every workload at the small size, each on a device of its own, and returns what went wrong:

@@ -20,5 +20,6 @@ pub use device::{
     ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
     ThreadRegisters,
 };
+pub use isa::Form;
 pub use kit::suggest;
-pub use workload::{Form, Outcome, Parameter, Params, Size, Workload, WorkloadError};
+pub use workload::{Outcome, Parameter, Params, Size, Workload, WorkloadError};

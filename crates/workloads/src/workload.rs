@@ -8,7 +8,7 @@ use crate::device::{
 };
 use crate::element::{self, Element};
 use crate::suggest;
-use isa::{Dim3, Image};
+use isa::{Dim3, Form, Image};
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -35,27 +35,6 @@ impl Size {
             Size::Small => "small",
             Size::Medium => "medium",
             Size::Large => "large",
-        }
-    }
-}
-
-/// Which code of a module is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Form {
-    /// PTX, the virtual machine's code.
-    #[default]
-    Ptx,
-    /// Machine code (SASS) of the GPU's architecture.
-    Sass,
-}
-
-impl Form {
-    /// Its name in a sentence.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ptx => "PTX",
-            Self::Sass => "machine code",
         }
     }
 }

@@ -17,7 +17,7 @@ use gpu::StreamId;
 use std::path::Path;
 use std::sync::Arc;
 use stream::Source;
-use trace::{Action, NativeShared, NativeTrace, Timing};
+use trace::{Action, NativeShared, NativeTrace};
 use workloads::Form;
 
 /// Runs the trace at `path` on a GPU set up like `setup`.
@@ -54,10 +54,7 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
             Action::Launch => {
                 let Some((index, launch)) = launches.next() else { continue };
                 let program = trace.code(index);
-                let code = match launch.timing {
-                    Timing::Ptx => Form::Ptx,
-                    Timing::Sass => Form::Sass,
-                };
+                let code = launch.timing;
                 let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
                 simulation.run_to(MOST_PENDING - 1)?;
                 let number = index as u32;
@@ -97,7 +94,7 @@ fn check(trace: &NativeTrace, setup: &Setup, remarks: &mut Remarks) -> Result<Ex
     let mut expected = Expected { kernels: trace.launches().len() as u32, ctas: 0 };
     for (index, launch) in trace.launches().iter().enumerate() {
         let name = plain(trace.code(index).name.clone());
-        if launch.timing == Timing::Sass {
+        if launch.timing == Form::Sass {
             check_architecture(&name, launch.architecture, setup, remarks).map_err(RunError::input)?;
         }
         check_fit(&setup.gpu, &launch.shape).map_err(|misfit| RunError::input(format!("{name}: {misfit}")))?;

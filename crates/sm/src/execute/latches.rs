@@ -244,13 +244,14 @@ impl Latches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{CoreOptions, TimingTable};
+    use crate::spec::CoreOptions;
+    use isa::Form;
     use std::collections::VecDeque;
 
     #[test]
     fn latches_are_queues_of_their_capacity() {
         let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
-        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
         for per_partition in [1, 2, 3, 5] {
             let mut latches = Latches::new(&spec, |_| per_partition * spec.partitions as u32);
             let latch = latches.id(Pipe::MEM, 2);

@@ -168,13 +168,14 @@ impl<M: WarpMask> InstructionBuffer<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{CoreOptions, TimingTable};
+    use crate::spec::CoreOptions;
+    use isa::Form;
     use std::collections::VecDeque;
 
     #[test]
     fn a_buffer_is_a_queue_of_each_warp() {
         let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
-        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
         for capacity in [2, 4, 5, 8, 13] {
             let mut buffer: InstructionBuffer = InstructionBuffer::new(&spec, capacity);
             let (warp, mut model) = (WarpSlot(3), VecDeque::new());

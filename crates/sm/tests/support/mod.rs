@@ -2,6 +2,7 @@
 //! loop that sleeps or does not.
 use config::{GpuConfig, Unit};
 use gpu::Core;
+use isa::Form;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
     MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
@@ -11,7 +12,7 @@ use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
     Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, Flight, InOrder,
-    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline, TimingTable,
+    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline,
 };
 use std::sync::Arc;
 
@@ -497,7 +498,7 @@ impl Bench {
     }
 
     pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
-        let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
+        let spec = CoreSpec::new(&self.gpu, Form::Sass, self.options.clone());
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
         let launch = |&shared_bytes: &u32| {

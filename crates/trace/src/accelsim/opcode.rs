@@ -1,6 +1,7 @@
 //! SASS opcodes for exported traces.
 
-use crate::{Generation, Timing, class_of};
+use crate::{Generation, class_of};
+use isa::Form;
 use isa::{Access, CacheOp, Control, Inst, MemAccess, Space};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -19,8 +20,8 @@ fn rows() -> impl Iterator<Item = [&'static str; 3]> {
 }
 
 /// The opcode, with modifiers, of an instruction with text `text`.
-pub(super) fn opcode(inst: &Inst, text: &str, timing: Timing, generation: Generation) -> String {
-    if timing == Timing::Sass
+pub(super) fn opcode(inst: &Inst, text: &str, timing: Form, generation: Generation) -> String {
+    if timing == Form::Sass
         && let Some(own) = opcode_in(text)
         && class_of(own.split('.').next().unwrap_or_default(), generation).is_some()
     {

@@ -2,7 +2,8 @@
 
 use super::opcode::opcode;
 use crate::native::{CtaCode, CtaSource, NativeTrace};
-use crate::{Generation, LaunchInfo, Timing, TraceError};
+use crate::{Generation, LaunchInfo, TraceError};
+use isa::Form;
 use isa::{Access, Control, DynInst, Inst, Pc, Program, RegId, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::fmt::Write as _;
@@ -143,8 +144,8 @@ impl Read for LaunchText<'_> {
 fn head(name: &str, launch: usize, info: &LaunchInfo, producer: &str) -> String {
     let shape = &info.shape;
     let version = match info.timing {
-        Timing::Ptx => info.architecture.max(OLDEST),
-        Timing::Sass => info.architecture,
+        Form::Ptx => info.architecture.max(OLDEST),
+        Form::Sass => info.architecture,
     };
     format!(
         "-kernel name = {name}\n-kernel id = {}\n-grid dim = {}\n-block dim = {}\n-shmem = {}\n-nregs = {}\n\
@@ -191,11 +192,11 @@ fn has_wide_type(text: &str) -> bool {
 
 /// Numbers of the vector registers in a line. For two consecutive ones of a wide operand only the first is
 /// named, as by the tracer; numbers beyond the format's range wrap.
-fn named(program: &Program, registers: &[RegId], timing: Timing, wide: bool, most: usize) -> Vec<u16> {
+fn named(program: &Program, registers: &[RegId], timing: Form, wide: bool, most: usize) -> Vec<u16> {
     let mut out = Vec::new();
     let mut second = None;
     for register in registers.iter().filter(|r| program.regs.is_vector(**r)) {
-        if timing == Timing::Ptx && wide && second == Some(register.0) {
+        if timing == Form::Ptx && wide && second == Some(register.0) {
             second = None;
             continue;
         }

@@ -3,17 +3,9 @@
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::file::{Block, VALUES_VERSION};
 use super::program::{classes, program, put_classes, put_program};
+use isa::Form;
 use isa::{Dim3, LaunchShape, Program};
 use std::sync::Arc;
-
-/// Which table of latencies and units times a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
-    /// That for PTX.
-    Ptx,
-    /// That for machine code.
-    Sass,
-}
 
 /// Commands of the program to the GPU, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +35,7 @@ pub struct LaunchInfo {
     /// Compute capability of the code, times ten.
     pub architecture: u32,
     /// How its instructions are timed.
-    pub timing: Timing,
+    pub timing: Form,
 }
 
 /// Contents of a file without the CTAs.
@@ -217,8 +209,8 @@ fn put_launch(out: &mut Vec<u8>, launch: &LaunchInfo, ran: &Ran) {
     put(out, launch.stream.into());
     put(out, launch.architecture.into());
     out.push(match launch.timing {
-        Timing::Ptx => 0,
-        Timing::Sass => 1,
+        Form::Ptx => 0,
+        Form::Sass => 1,
     });
     put(out, ran.warp_instructions);
     put(out, ran.thread_instructions);
@@ -249,8 +241,8 @@ fn launch(cursor: &mut Cursor, bytes: &[u8], codes: usize, blocks: &[Block]) -> 
     }
     let (stream, architecture) = (cursor.narrow(bytes)?, cursor.narrow(bytes)?);
     let timing = match cursor.byte(bytes)? {
-        0 => Timing::Ptx,
-        1 => Timing::Sass,
+        0 => Form::Ptx,
+        1 => Form::Sass,
         _ => return Err("the timing of PTX or of machine code"),
     };
     let (warp_instructions, thread_instructions) = (cursor.number(bytes)?, cursor.number(bytes)?);

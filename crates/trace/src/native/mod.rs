@@ -20,7 +20,7 @@ mod values;
 mod writer;
 
 pub(crate) use codec::CtaCode;
-pub use contents::{Action, Contents, LaunchInfo, Timing};
+pub use contents::{Action, Contents, LaunchInfo};
 pub use file::{NATIVE_VERSION, is_native};
 pub(crate) use reader::CtaSource;
 pub use reader::NativeTrace;

@@ -543,12 +543,13 @@ kit::persist! {
 mod tests {
     use super::*;
     use crate::slab::Slab;
-    use crate::spec::{CoreOptions, TimingTable};
+    use crate::spec::CoreOptions;
+    use isa::Form;
 
     #[test]
     fn a_ghost_scheduler_looks_at_one_warp_in_turn_and_at_write_backs_first() {
         let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
-        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
         let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
         let slab = Slab::with_capacity(1);
         let mut left_after_a_look = |write_backs: u64, room: u64| {

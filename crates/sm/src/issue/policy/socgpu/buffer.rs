@@ -380,7 +380,8 @@ mod tests {
     use super::*;
     use crate::kernel::{Code, ResidentKernel};
     use crate::slab::Slab;
-    use crate::spec::{CoreOptions, CoreSpec, TimingTable};
+    use crate::spec::{CoreOptions, CoreSpec};
+    use isa::Form;
     use isa::{Dim3, DynInst, InstSpec, KernelId, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
     use std::sync::Arc;
 
@@ -406,7 +407,7 @@ mod tests {
             }
             let program = builder.finish(RegFile { vector: 64, predicate: 0, uniform: 0 }, vec![]);
             let gpu = config::load("accel-sim/rtx2060s").expect("a built-in GPU");
-            let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("it is consistent");
+            let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("it is consistent");
             let code = Arc::new(Code::new(Arc::new(program), &spec));
             let one = Dim3::new(1, 1, 1);
             let shape = LaunchShape { grid: one, block: one, registers_per_thread: 16, shared_bytes: 0 };
