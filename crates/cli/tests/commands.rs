@@ -840,3 +840,17 @@ fn accel_sims_tables_of_caches_add_up() {
         assert!(total("GLOBAL_ACC_R") > 0 && total("GLOBAL_ACC_W") > 0, "{cache}");
     }
 }
+
+/// Where memory begins changes no instruction and no result, and the cycles a little.
+#[test]
+fn addresses_may_be_shifted() {
+    let report = |shift: &str| json(&succeed(&["run", "bfs", "--gpu", "v100", "--shift-addresses", shift, "--json"]));
+    let (plain, shifted) = (report("0"), report("8448"));
+    assert_eq!(shifted["check"]["passed"], true);
+    let of = |report: &Value, name: &str| report["total"][name].as_u64().unwrap();
+    assert_eq!(of(&plain, "warp_instructions"), of(&shifted, "warp_instructions"));
+    assert_eq!(plain["total"], json(&succeed(&["run", "bfs", "--gpu", "v100", "--json"]))["total"]);
+    assert_ne!(of(&plain, "cycles"), of(&shifted, "cycles"));
+    let far = run(&["run", "bfs", "--shift-addresses", "18446744073709551615"]);
+    assert!(far.status != 0 && !far.stderr.contains("panicked"), "{}", far.stderr);
+}

@@ -109,6 +109,7 @@ impl<'m> SimulatedDevice<'m> {
         };
         let mut state = DeviceState::new(MEMORY_BYTES, facts);
         state.check(setup.out_of_bounds, setup.check_memory);
+        state.memory.skip_addresses(setup.shift_addresses);
         let source = Source::Live(Box::new(state));
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));

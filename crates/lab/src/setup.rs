@@ -37,6 +37,8 @@ pub struct Setup {
     pub registers: RegisterChoice,
     /// Whether machine code of another architecture than the GPU's may run on it.
     pub any_architecture: bool,
+    /// Bytes of device memory before the first allocation, a multiple of 256.
+    pub shift_addresses: u64,
     /// Stack of a thread where machine code does not bound its own, if not what CUDA gives by default or
     /// what a launch file sets.
     pub stack_bytes: Option<u32>,
@@ -87,6 +89,7 @@ impl Setup {
             code: Form::Ptx,
             registers: RegisterChoice::default(),
             any_architecture: false,
+            shift_addresses: 0,
             stack_bytes: None,
             audit: false,
             profile: false,

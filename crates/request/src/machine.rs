@@ -123,6 +123,7 @@ pub(crate) fn of_column(mut column: Column, options: &Options) -> Result<(Column
         livelock_cycles: NonZeroU64::new(*options.livelock_cycles),
         registers: RegisterChoice { mode: options.registers.unwrap_or_default(), most: options.max_registers },
         any_architecture: options.any_architecture,
+        shift_addresses: options.shift_addresses.unwrap_or_default(),
         stack_bytes: options.stack_bytes,
         audit: options.audit,
         profile: options.profile,

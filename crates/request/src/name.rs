@@ -197,6 +197,7 @@ fn trace(path: &Path, options: &Options) -> Result<Job, BadRequest> {
         ("seed", options.seed.is_some()),
         ("code", *options.code == Code::Sass),
         ("registers", options.registers.is_some()),
+        ("shift_addresses", options.shift_addresses.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         let path = path.display();

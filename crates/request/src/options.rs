@@ -105,6 +105,8 @@ options! {
         stack_bytes: Option<u32>, "BYTES", "2048", { usual: Some("the launch file's, else 1024") };
         /// What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware
         out_of_bounds: Always<OutOfBounds>, "POLICY", "allow", { default: Some("error"), exec_default: Some("warn") };
+        /// Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance
+        shift_addresses: Option<u64>, "BYTES", "4096";
         /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
         any_architecture: bool, "", "1";
         /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other

@@ -15,6 +15,8 @@ pub(super) const ADDRESS_LIMIT: u64 = 1 << 40;
 /// addresses after all others.
 #[derive(Debug)]
 pub(super) struct Heap {
+    /// The first address that is given out.
+    first: u64,
     /// Nothing at or after it has been taken, or all of it has been given back.
     next: u64,
     /// Free addresses before `next`; none of them ends there.
@@ -23,7 +25,7 @@ pub(super) struct Heap {
 
 impl Default for Heap {
     fn default() -> Self {
-        Self { next: HEAP_BASE, holes: Holes::default() }
+        Self { first: HEAP_BASE, next: HEAP_BASE, holes: Holes::default() }
     }
 }
 
@@ -40,8 +42,10 @@ impl Heap {
 
     /// Leaves out the first `bytes` of the addresses. Only before anything is taken.
     pub(super) fn skip(&mut self, bytes: u64) {
-        assert!(self.next == HEAP_BASE && self.holes.is_empty(), "something is taken");
-        self.next += bytes.next_multiple_of(ALIGNMENT);
+        assert!(self.next == self.first && self.holes.is_empty(), "something is taken");
+        let first = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| self.first.checked_add(bytes));
+        self.first = first.map_or(ADDRESS_LIMIT, |first| first.min(ADDRESS_LIMIT));
+        self.next = self.first;
     }
 
     /// Takes addresses for `bytes` that start at a multiple of `alignment`, a power of two of at least
@@ -72,5 +76,5 @@ impl Heap {
 }
 
 kit::persist! {
-    struct Heap { next, holes }
+    struct Heap { first, next, holes }
 }

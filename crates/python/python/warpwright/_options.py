@@ -84,6 +84,9 @@ class RunOptions(TypedDict, total=False):
     out_of_bounds: str | None
     """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
 
+    shift_addresses: int | None
+    """Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance."""
+
     any_architecture: bool | None
     """Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run."""
 
@@ -207,6 +210,9 @@ class CompareOptions(TypedDict, total=False):
 
     out_of_bounds: str | None
     """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
+
+    shift_addresses: int | None
+    """Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance."""
 
     any_architecture: bool | None
     """Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run."""
