@@ -61,9 +61,9 @@ options! {
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
         over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
-        /// What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md)
+        /// Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md)
         time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
-        /// End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail
+        /// End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail
         max_cycles: Option<u64>, "NUMBER", "100000000";
         /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
         livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
@@ -81,7 +81,7 @@ options! {
         warps_per_sm: Vec<Amount>, "N|xF", "x0.5", { is_axis: true };
         /// Registers of an SM: a number, or a multiple of the description's such as x2
         register_file: Vec<Amount>, "N|xF", "x2", { is_axis: true };
-        /// What is fetched after a branch that has not issued
+        /// Instructions that are fetched after a branch that has not issued
         branches: Vec<Branches>, "FETCHED", "stall", { is_axis: true };
         /// Entries of each warp's instruction buffer; designs with a buffer of their own keep it
         instruction_buffer: Vec<u32>, "N", "4", { is_axis: true };
@@ -103,7 +103,7 @@ options! {
         max_registers: Option<u32>, "NUMBER", "32", { usual: Some("as many as the GPU allows") };
         /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers
         stack_bytes: Option<u32>, "BYTES", "2048", { usual: Some("the launch file's, else 1024") };
-        /// What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware
+        /// Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware
         out_of_bounds: Always<OutOfBounds>, "POLICY", "allow", { default: Some("error"), exec_default: Some("warn") };
         /// Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance
         shift_addresses: Option<u64>, "BYTES", "4096";
@@ -115,7 +115,7 @@ options! {
     Energy {
         /// Show energy by component and by kernel
         energy: bool, "", "1", { absent: &[&[(Way::Compare, "`--show energy` shows it"), (Way::Python, "the report always has it"), (Way::PythonCompare, "the reports always have it")]] };
-        /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md)
+        /// Coefficients of a GPU that comes with the program, or a file of them (docs/energy.md)
         energy_model: Option<NameOrFile>, "NAME|FILE", "v100", { usual: Some("the GPU description's energy.model") };
         /// Write power over time, by component, to a CSV file
         power: Option<PathBuf>, "FILE", "power.csv", { writes: true, absent: &[ONE_RUN, A_METHOD] };
@@ -127,7 +127,7 @@ options! {
         power_interval: Option<NonZeroU64>, "CYCLES", "500", { usual: Some("1000, if it is asked for"), absent: &[ONE_RUN] };
     }
     Timeline {
-        /// Write what happens to each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
+        /// Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
         timeline: Option<Recorded>, "FILE", "lud.kanata", { writes: true, absent: &[ONE_RUN] };
         /// Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000
         cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("2,000, from the first CTA of the SM on"), python: Some("timeline_cycles"), absent: &[ONE_RUN] };
@@ -141,7 +141,7 @@ options! {
     Checkpoints {
         /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (docs/checkpoints.md)
         checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"), absent: &[WHOLE_RUN] };
-        /// Continue a run from its checkpoint: the report is that of a run without interruption. Without WORKLOAD all options are those of that run, and options given replace them
+        /// Continue a run from its checkpoint; the report is the same as without interruption. Without WORKLOAD, the options of that run hold, and options given replace them
         resume: Option<PathBuf>, "FILE", "bfs.checkpoint", { absent: &[WHOLE_RUN] };
     }
     Output {
@@ -255,14 +255,8 @@ impl Options {
         if self.scaling && self.threads.is_some() {
             found.push(format!("{} runs on one host thread: leave {} out", name("scaling"), name("threads")));
         }
-        if let Some(((sample, power), _)) = self
-            .sample
-            .as_ref()
-            .zip(self.power_interval)
-            .zip(Some(()))
-            .filter(|((sample, power), ())| sample.interval != *power)
-        {
-            let sample = sample.interval;
+        let sample = self.sample.as_ref().map(|sample| sample.interval);
+        if let Some((sample, power)) = sample.zip(self.power_interval).filter(|(sample, power)| sample != power) {
             found.push(format!(
                 "{} {sample} and {} {power}: a run has one interval",
                 name("sample"),

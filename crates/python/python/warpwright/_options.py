@@ -25,10 +25,10 @@ class RunOptions(TypedDict, total=False):
     """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
 
     time: str | None
-    """What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
+    """Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
 
     max_cycles: int | None
-    """End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail."""
+    """End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail."""
 
     livelock_cycles: int | None
     """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
@@ -52,7 +52,7 @@ class RunOptions(TypedDict, total=False):
     """Registers of an SM: a number, or a multiple of the description's such as x2."""
 
     branches: str | Sequence[str] | None
-    """What is fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
+    """Instructions that are fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
 
     instruction_buffer: int | Sequence[int] | None
     """Entries of each warp's instruction buffer; designs with a buffer of their own keep it."""
@@ -82,7 +82,7 @@ class RunOptions(TypedDict, total=False):
     """Stack of each thread where machine code does not bound its own, with recursion or calls through pointers. Default: the launch file's, else 1024."""
 
     out_of_bounds: str | None
-    """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
+    """Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
 
     shift_addresses: int | None
     """Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance."""
@@ -94,7 +94,7 @@ class RunOptions(TypedDict, total=False):
     """Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other."""
 
     energy_model: PathLike | None
-    """Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md). Default: the GPU description's energy.model."""
+    """Coefficients of a GPU that comes with the program, or a file of them (docs/energy.md). Default: the GPU description's energy.model."""
 
     sample: int | None
     """Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles."""
@@ -103,7 +103,7 @@ class RunOptions(TypedDict, total=False):
     """Core cycles between two points of power over time, which the JSON then holds too. Default: 1000, if it is asked for."""
 
     timeline: bool | None
-    """Write what happens to each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata."""
+    """Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata."""
 
     timeline_cycles: str | None
     """Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000. Default: 2,000, from the first CTA of the SM on."""
@@ -149,10 +149,10 @@ class CompareOptions(TypedDict, total=False):
     """Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out. Default: the first column."""
 
     time: str | None
-    """What is simulated in time, the rest being executed without, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
+    """Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
 
     max_cycles: int | None
-    """End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles. What is executed without time (--time) ends after as many warp instructions. Later CUDA calls of a program fail."""
+    """End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail."""
 
     livelock_cycles: int | None
     """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
@@ -176,7 +176,7 @@ class CompareOptions(TypedDict, total=False):
     """Registers of an SM: a number, or a multiple of the description's such as x2."""
 
     branches: str | Sequence[str] | None
-    """What is fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
+    """Instructions that are fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
 
     instruction_buffer: int | Sequence[int] | None
     """Entries of each warp's instruction buffer; designs with a buffer of their own keep it."""
@@ -209,7 +209,7 @@ class CompareOptions(TypedDict, total=False):
     """Stack of each thread where machine code does not bound its own, with recursion or calls through pointers. Default: the launch file's, else 1024."""
 
     out_of_bounds: str | None
-    """What happens when a kernel accesses global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
+    """Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware. Default: error, for programs warn."""
 
     shift_addresses: int | None
     """Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance."""
@@ -221,7 +221,7 @@ class CompareOptions(TypedDict, total=False):
     """Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other."""
 
     energy_model: PathLike | None
-    """Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md). Default: the GPU description's energy.model."""
+    """Coefficients of a GPU that comes with the program, or a file of them (docs/energy.md). Default: the GPU description's energy.model."""
 
     threads: int | None
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
