@@ -72,7 +72,7 @@ macro_rules! ghost {
     ($rest:literal) => {
         concat!(
             "gaussian:n=40 nn:places=42764 lud:n=256 backprop:inputs=65536 bfs:nodes=65536 btree lavamd ",
-            "--gpus papers/ghost --isa sass ",
+            "--gpus papers/ghost --code sass ",
             $rest
         )
     };
@@ -82,10 +82,10 @@ macro_rules! ghost {
 /// with `allocated` ones.
 macro_rules! war {
     ("ptx", $boards:literal) => {
-        war!("--isa ptx ", "", $boards)
+        war!("--code ptx ", "", $boards)
     };
     ("allocated", $boards:literal) => {
-        war!("--isa ptx ", "--registers allocated ", $boards)
+        war!("--code ptx ", "--registers allocated ", $boards)
     };
     ($isa:literal, $registers:literal, $boards:literal) => {
         concat!(
@@ -109,7 +109,7 @@ macro_rules! sgmf {
             "bfs:nodes=15360,kernels=1|bfs:kernels=1|bfs:nodes=1000000,kernels=1 gaussian backprop|backprop|backprop:inputs=65536 ",
             "backprop:constant_words=1|backprop:constant_words=1|backprop:inputs=65536,constant_words=1 ",
             "--kernels compute_step_factor,time_step,distances,normalize_weights,bfs_commit,multipliers,eliminate,adjust_weights,adjust_weights_single ",
-            "--gpus papers/sgmf --isa ptx ",
+            "--gpus papers/sgmf --code ptx ",
             $($rest),*
         )
     };
@@ -166,7 +166,7 @@ pub const ALL: &[Experiment] = &[
         about: "share of reordered instructions under idealised out-of-order issue, with and without renaming, addresses and branches known",
         published: "no values are printed; there is much to reorder without any of the three",
         size: Size::Medium,
-        parts: &["all --gpus papers/ghost --isa sass --cores ideal,ideal-none --show reordered,speedup"],
+        parts: &["all --gpus papers/ghost --code sass --cores ideal,ideal-none --show reordered,speedup"],
     },
     Experiment {
         name: "ghost-fig13",
@@ -178,7 +178,7 @@ pub const ALL: &[Experiment] = &[
             ghost!("--cores inorder,ghost --show speedup,stalls,occupancy --published"),
             ghost!("--cores inorder --instruction-buffer 4,12 --show speedup"),
             ghost!("--cores inorder,ghost --set sm.issue.ignore_predicates=true --show speedup --published"),
-            "all --gpus papers/ghost --isa sass --cores inorder,ghost --show speedup,occupancy",
+            "all --gpus papers/ghost --code sass --cores inorder,ghost --show speedup,occupancy",
         ],
     },
     Experiment {
@@ -189,7 +189,7 @@ pub const ALL: &[Experiment] = &[
         size: Size::Medium,
         parts: &[
             ghost!("--cores inorder,ghost,ghost-precise --show speedup --published"),
-            "all --gpus papers/ghost --isa sass --cores inorder,ghost,ghost-precise --show speedup",
+            "all --gpus papers/ghost --code sass --cores inorder,ghost,ghost-precise --show speedup",
         ],
     },
     Experiment {
@@ -199,8 +199,8 @@ pub const ALL: &[Experiment] = &[
         published: "geometric means with 4, 8, 16, 32 entries: RTX 2060 Super 1.051, 1.068, 1.079, 1.074; RTX 3070 1.042, 1.051, 1.059, 1.066",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/ghost --isa sass --cores inorder,ghost-4,ghost,ghost-16,ghost-32 --show speedup --published",
-            "all --gpus papers/ghost-rtx3070 --isa sass --cores inorder,ghost-4,ghost,ghost-16,ghost-32 --show speedup --published",
+            "all --gpus papers/ghost --code sass --cores inorder,ghost-4,ghost,ghost-16,ghost-32 --show speedup --published",
+            "all --gpus papers/ghost-rtx3070 --code sass --cores inorder,ghost-4,ghost,ghost-16,ghost-32 --show speedup --published",
         ],
     },
     Experiment {
@@ -210,7 +210,7 @@ pub const ALL: &[Experiment] = &[
         published: "RTX 2060 Super, geometric means: GTO 1.069, LRR 1.071, SRR 1.086: the weaker the scheduler, the larger the gain",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/ghost --schedulers gto,lrr,srr --isa sass --cores inorder,ghost --over inorder --show speedup",
+            "all --gpus papers/ghost --schedulers gto,lrr,srr --code sass --cores inorder,ghost --over inorder --show speedup",
         ],
     },
     Experiment {
@@ -219,7 +219,7 @@ pub const ALL: &[Experiment] = &[
         about: "GhOST as its text words it: the oldest instruction only while the instruction table is empty",
         published: "no values; its own simulator takes the oldest instruction that is ready first",
         size: Size::Medium,
-        parts: &["all --gpus papers/ghost --isa sass --cores inorder,ghost,ghost:table_first=true --show speedup"],
+        parts: &["all --gpus papers/ghost --code sass --cores inorder,ghost,ghost:table_first=true --show speedup"],
     },
     Experiment {
         name: "ghost-fig17",
@@ -230,7 +230,7 @@ pub const ALL: &[Experiment] = &[
         parts: &[
             ghost!("--cores inorder,ghost,loog --show speedup --published"),
             ghost!("--cores inorder,ghost,loog --set sm.issue.ignore_predicates=true --show speedup --published"),
-            "all --gpus papers/ghost --isa sass --cores inorder,ghost,loog --show speedup",
+            "all --gpus papers/ghost --code sass --cores inorder,ghost,loog --show speedup",
         ],
     },
     Experiment {
@@ -240,7 +240,7 @@ pub const ALL: &[Experiment] = &[
         published: "RTX 2060 Super, machine code, GTO: all three 1.151, r a 1.144, r b 1.137, a b 1.080, r 1.101, a 1.074, b 1.073, none 1.069",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/ghost --isa sass --cores inorder,ideal,ideal-ra,ideal-rb,ideal-ab,ideal-r,ideal-a,ideal-b,ideal-none --show speedup",
+            "all --gpus papers/ghost --code sass --cores inorder,ideal,ideal-ra,ideal-rb,ideal-ab,ideal-r,ideal-a,ideal-b,ideal-none --show speedup",
         ],
     },
     Experiment {
@@ -250,8 +250,8 @@ pub const ALL: &[Experiment] = &[
         published: "V100, 64 to 128 warps: most applications gain nothing",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/socgpu --cores inorder-war-exact --isa sass --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
-            "btree backprop bfs gaussian hotspot kmeans lud nn particlefilter pathfinder --gpus papers/socgpu --cores inorder-war-exact --isa sass --set sm_count=20 --set l2.partitions=8 --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
+            "all --gpus papers/socgpu --cores inorder-war-exact --code sass --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
+            "btree backprop bfs gaussian hotspot kmeans lud nn particlefilter pathfinder --gpus papers/socgpu --cores inorder-war-exact --code sass --set sm_count=20 --set l2.partitions=8 --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
         ],
     },
     Experiment {
@@ -261,8 +261,8 @@ pub const ALL: &[Experiment] = &[
         published: "V100, machine code, GTO: geometric mean 1.38; speedup and RAW dependences correlate by -0.73, so that Deepbench with few RAW and Stop dependences gains more than Rodinia",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/socgpu --isa sass --cores inorder-war-exact,socgpu --show speedup,dependences,reordered --published",
-            "all --gpus papers/socgpu --isa sass --cores inorder-war-exact,socgpu --set sm.issue.ignore_predicates=true --show speedup --published",
+            "all --gpus papers/socgpu --code sass --cores inorder-war-exact,socgpu --show speedup,dependences,reordered --published",
+            "all --gpus papers/socgpu --code sass --cores inorder-war-exact,socgpu --set sm.issue.ignore_predicates=true --show speedup --published",
         ],
     },
     Experiment {
@@ -272,7 +272,7 @@ pub const ALL: &[Experiment] = &[
         published: "V100, machine code, GTO: 6.5 % less in the mean; rnn_gru_train 41.9 % less, backprop 24.7 % more",
         size: Size::Medium,
         parts: &[
-            "all --gpus papers/socgpu --isa sass --cores inorder-war-exact,socgpu --show speedup,relative-energy,power --published",
+            "all --gpus papers/socgpu --code sass --cores inorder-war-exact,socgpu --show speedup,relative-energy,power --published",
         ],
     },
     Experiment {
@@ -282,8 +282,8 @@ pub const ALL: &[Experiment] = &[
         published: "GTX 480, PTX: 3.05 % more in the mean, 8.35 % at most",
         size: Size::Medium,
         parts: &[
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --isa ptx --cores inorder,inorder+scalar --show ipc,speedup,scalar --published",
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --isa ptx --cores inorder,inorder+scalar,inorder+scalar+early,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show speedup,scalar",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --code ptx --cores inorder,inorder+scalar --show ipc,speedup,scalar --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --code ptx --cores inorder,inorder+scalar,inorder+scalar+early,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show speedup,scalar",
         ],
     },
     Experiment {
@@ -293,8 +293,8 @@ pub const ALL: &[Experiment] = &[
         published: "GTX 480, PTX: 9.59 % less in the mean, 3.76 to 12.37 %",
         size: Size::Medium,
         parts: &[
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --isa ptx --cores inorder,inorder+scalar --show power,relative-energy --published",
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --isa ptx --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --code ptx --cores inorder,inorder+scalar --show power,relative-energy --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus papers/scalar --code ptx --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
         ],
     },
     Experiment {

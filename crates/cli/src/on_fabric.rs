@@ -1,10 +1,10 @@
 //! Which bundled kernels can be mapped onto the fabric of `sgmf`: a table that a test compares with the compiler, which
-//! takes seconds for all of them.
+//! takes seconds for all of them. `BLESS=1 cargo test -p warpwright on_fabric` renews it.
 
 use serde::Serialize;
 
-/// The table, a page for people too.
-const TABLE: &str = include_str!("../../../docs/designs/sgmf-kernels.md");
+/// Workload, kernel, outcome and reasons, between tabs.
+const TABLE: &str = include_str!("on_fabric.tsv");
 
 /// A kernel of a bundled workload on the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,8 +22,8 @@ pub struct OnFabric {
 
 /// The rows of the table.
 pub fn rows() -> impl Iterator<Item = OnFabric> {
-    TABLE.lines().filter(|line| line.starts_with("| `")).filter_map(|line| {
-        let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`'));
+    TABLE.lines().filter_map(|line| {
+        let mut cells = line.split('\t');
         Some(OnFabric {
             workload: cells.next()?,
             kernel: cells.next()?,
@@ -40,14 +40,6 @@ mod tests {
     use crate::render::inspection::fabric::outcome;
     use std::fmt::Write;
     use std::path::Path;
-
-    const HEAD: &str = "\
-# Bundled kernels on the SGMF fabric
-
-Which kernels of the bundled workloads the compiler maps onto the fabric of `sgmf` with its default parameters, and why \
-others are in parts or refused. `warpwright inspect WORKLOAD --fabric` shows the graphs. The page is what `warpwright list \
-workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 'test(/^on_fabric::/)'`.
-";
 
     /// Why a mapped kernel is in parts, or another one is refused.
     fn reasons(kernel: &FabricKernel) -> String {
@@ -66,8 +58,8 @@ workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 
         bounds.into_iter().chain(cuts).collect::<Vec<_>>().join("; ")
     }
 
-    /// The page, and the sentence with its counts.
-    fn page() -> (String, String) {
+    /// The table, and the sentence with its counts.
+    fn table() -> (String, String) {
         let gpu = config::load("gtx480").unwrap();
         let (mut rows, [mut whole, mut uncut, mut cut, mut refused]) = (String::new(), [0; 4]);
         for workload in workloads::suite::ALL {
@@ -83,7 +75,7 @@ workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 
                 } += 1;
                 let outcome = outcome(kernel.mapped.as_ref().map(|mapped| mapped.parts.len()));
                 let (name, reasons) = (&kernel.name, reasons(kernel));
-                writeln!(rows, "| `{}` | `{name}` | {outcome} | {reasons} |", workload.name).unwrap();
+                writeln!(rows, "{}\t{name}\t{outcome}\t{reasons}", workload.name).unwrap();
             }
         }
         let all = whole + uncut + cut + refused;
@@ -91,22 +83,22 @@ workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 
             "Of the {all} kernels, {whole} are one graph, {uncut} are in parts only because loops and barriers end a \
              graph, {cut} also because a region needs more units or links than the fabric has, and {refused} are refused."
         );
-        let table = "| workload | kernel | fabric | why |\n| --- | --- | --- | --- |";
-        (format!("{HEAD}\n{sentence}\n\n{table}\n{rows}"), sentence)
+        (rows, sentence)
     }
 
     #[test]
     fn the_table_is_what_the_compiler_makes() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/designs");
-        let (page, sentence) = page();
-        let design = std::fs::read_to_string(folder.join("sgmf.md")).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let page = root.join("../../docs/designs/sgmf.md");
+        let (table, sentence) = table();
+        let design = std::fs::read_to_string(&page).unwrap();
         let (head, rest) = design.split_once("Of the ").expect("the page of the design has the counts");
         let (_, tail) = rest.split_once(" refused.").expect("the counts end with those that are refused");
         let renewed = format!("{head}{sentence}{tail}");
-        if page != TABLE || renewed != design {
-            std::fs::write(folder.join("sgmf-kernels.md"), &page).unwrap();
-            std::fs::write(folder.join("sgmf.md"), &renewed).unwrap();
-            assert!(std::env::var_os("BLESS").is_some(), "docs/designs/sgmf-kernels.md and sgmf.md were out of date");
+        if table != TABLE || renewed != design {
+            std::fs::write(root.join("src/on_fabric.tsv"), &table).unwrap();
+            std::fs::write(page, &renewed).unwrap();
+            assert!(std::env::var_os("BLESS").is_some(), "on_fabric.tsv or docs/designs/sgmf.md was out of date");
         }
     }
 

@@ -154,7 +154,7 @@ fn usage() {
     fails(2, &["run", "matmul", "--max-cycles", "-1"], &["-1"]);
     fails(2, &["run", "matmul", "--max-registers", "32"], &["--registers"]);
     fails(2, &["run", "matmul", "--registers", "some"], &["hazard-free"]);
-    fails(2, &["run", "matmul", "--registers", "allocated", "--isa", "sass"], &["machine code has its registers"]);
+    fails(2, &["run", "matmul", "--registers", "allocated", "--code", "sass"], &["machine code has its registers"]);
     fails(2, &["run", "matmul", "--registers", "allocated", "--max-registers", "3"], &["fit into 3 registers"]);
     fails(2, &["compare", "matmul", "--jobs", "0"], &["--threads"]);
     fails(2, &["compare"], &["WORKLOAD"]);
@@ -482,7 +482,7 @@ fn fabrics() {
     fails(2, &["inspect", "nn", "--core", "inorder"], &["`inorder` has no fabric", "sgmf"]);
     let few = "sgmf:columns=3,rows=3,int_dividers=0,fp_dividers=1,roots=1";
     fails(2, &["run", "nn", "--core", few], &["distances", "compute units: 2 needed, 1 available", "control_columns"]);
-    fails(2, &["run", "nn", "--core", "sgmf", "--isa", "sass"], &["distances", "machine code", "--isa ptx"]);
+    fails(2, &["run", "nn", "--core", "sgmf", "--code", "sass"], &["distances", "machine code", "--code ptx"]);
     let folder = Folder::new();
     let ptx = folder.path("saxpy.ptx");
     for (file, mentions) in [("empty", &["empty"][..]), ("binary", &["binary"]), ("directory", &["directory"])] {

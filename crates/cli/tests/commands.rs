@@ -476,17 +476,23 @@ fn a_launch_files_gpu_and_module_are_replaced() {
 }
 
 #[test]
-fn the_readmes_commands_work() {
+fn the_readmes_commands_work_and_print_what_it_shows() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let lines = readme.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line));
-    let mut commands = 0;
-    for line in lines.filter_map(|line| line.strip_prefix("warpwright ")) {
-        let args: Vec<&str> = line.split_whitespace().collect();
+    let mut lines = readme.lines().peekable();
+    let (mut commands, mut shown) = (0, 0);
+    while let Some(line) = lines.next() {
+        let (prompt, command_line) = line.strip_prefix("$ ").map_or((false, line), |line| (true, line));
+        let Some(args) = command_line.strip_prefix("warpwright ") else { continue };
+        let args: Vec<&str> = args.split_whitespace().collect();
         let ran = from(command(&args).current_dir(root()).output().unwrap());
         assert_eq!(ran.status, 0, "{line}\n{}", ran.stderr);
         commands += 1;
+        while let Some(output) = lines.next_if(|output| prompt && !output.starts_with("```")) {
+            assert!(ran.stdout.lines().any(|line| line == output), "{line} does not print: {output}\n{}", ran.stdout);
+            shown += 1;
+        }
     }
-    assert!(commands >= 3, "the README has {commands} commands");
+    assert!(commands >= 3 && shown >= 3, "the README has {commands} commands and shows {shown} lines of output");
 }
 
 #[test]
@@ -601,7 +607,7 @@ fn flags_make_columns() {
 
 #[test]
 fn what_papers_report_stands_beside() {
-    let machines = ["--gpus", "rtx2060s", "--isa", "sass", "--cores", "inorder,ghost", "--published"];
+    let machines = ["--gpus", "rtx2060s", "--code", "sass", "--cores", "inorder,ghost", "--published"];
     let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
     let text = succeed(&args);
     for part in ["inorder  ghost  paper", "1.083", "of 2  1.056", "1.069 over all 28", "ghost: GhOST (", "figure 13"] {
@@ -615,10 +621,10 @@ fn what_papers_report_stands_beside() {
     assert_eq!(document["published_means"][1]["speedup"], 1.0687);
     assert_eq!(document["published_means"][0], Value::Null);
     // Neither over another design than the paper's baseline, nor beside other code.
-    let over = &["compare", "lud", "--isa", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
+    let over = &["compare", "lud", "--code", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
     let text = succeed(over);
     assert!(text.contains("over `inorder`, which is not the baseline") && !text.contains("1.083"), "{text}");
-    let ptx = ["--isa", "ptx", "--cores", "inorder,ghost", "--published", "--show", "speedup"];
+    let ptx = ["--code", "ptx", "--cores", "inorder,ghost", "--published", "--show", "speedup"];
     let text = succeed(&[&["compare", "lud"][..], &ptx].concat());
     assert!(text.contains("No paper reports on PTX") && !text.contains("1.083"), "{text}");
 }
@@ -653,7 +659,7 @@ fn machine_code_is_the_default_where_there_is_some() {
     let of = |more: &[&str]| code(&[&QUICK[..], more].concat());
     assert_eq!(of(&[]), ("sass".into(), 0));
     assert_eq!(of(&["--gpu", "gtx480"]), ("ptx".into(), 0));
-    assert_eq!(of(&["--isa", "ptx"]), ("ptx".into(), 0));
+    assert_eq!(of(&["--code", "ptx"]), ("ptx".into(), 0));
     assert_eq!(of(&["--registers", "allocated"]), ("ptx".into(), 0));
     assert_eq!(code(&["run", "asynccopy", "--gpu", "rtx3070"]), ("sass".into(), 0));
     assert_eq!(code(&["run", "asynccopy"]), ("ptx".into(), 1));
@@ -664,7 +670,7 @@ fn machine_code_is_the_default_where_there_is_some() {
     assert!(succeed(&["compare", "asynccopy", "vectoradd"]).contains("  asynccopy has no machine code for rtx2060s"));
     let cores = ["compare", "vectoradd", "transpose", "--cores", "inorder,ghost"];
     assert!(!succeed(&cores).contains("PTX"));
-    assert!(succeed(&[&cores[..], &["--isa", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code"));
+    assert!(succeed(&[&cores[..], &["--code", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code"));
 }
 
 #[test]
@@ -710,7 +716,7 @@ fn an_experiment_is_reproduced() {
 /// Rows of kernels add up their launches, and nothing else of the program.
 #[test]
 fn kernels_are_compared_by_themselves() {
-    let what = ["compare", "gaussian:n=12,side=2", "nn:places=500", "--gpus", "gtx480", "--isa", "ptx"];
+    let what = ["compare", "gaussian:n=12,side=2", "nn:places=500", "--gpus", "gtx480", "--code", "ptx"];
     let words = [&what[..], &["--cores", "inorder,sgmf", "--set", "launch.kernel_latency_cycles=100"]].concat();
     let document = json(&succeed(&[&words[..], &["--kernels", "eliminate,distances", "--json"]].concat()));
     let runs = document["runs"].as_array().unwrap();
@@ -740,7 +746,7 @@ fn kernels_are_compared_by_themselves() {
 fn parameters_may_follow_a_workload() {
     let both = succeed(&["compare", "nn:places=64", "nn:places=96,block=32", "--show", "cycles"]);
     assert!(both.contains("nn:places=64") && both.contains("nn:places=96,block=32"), "{both}");
-    let report = json(&succeed(&["run", "backprop:inputs=16,constant_words=1", "--isa", "ptx", "--json"]));
+    let report = json(&succeed(&["run", "backprop:inputs=16,constant_words=1", "--code", "ptx", "--json"]));
     assert_eq!(report["workload"], "backprop (small, inputs=16, constant_words=1, seed=1)");
     assert_eq!(report["kernels"][1]["name"], "adjust_weights_single");
     for (word, why) in [

@@ -55,7 +55,7 @@ fn a_fabric_has_its_management_beside_an_sm_s() {
     let text = succeed(&["run", "nn", "--gpu", "gtx480", "--core", "sgmf", "--energy"]);
     let line = text.lines().find(|line| line.starts_with("  management: ")).unwrap_or_else(|| panic!("{text}"));
     assert!(line.ends_with("(pipeline, interconnect, token buffers, unit control, configuration)"), "{line}");
-    let cores = ["--gpus", "gtx480", "--isa", "ptx", "--cores", "inorder,sgmf"];
+    let cores = ["--gpus", "gtx480", "--code", "ptx", "--cores", "inorder,sgmf"];
     let args = [&["compare", "nn", "--show", "management"], cores.as_slice()].concat();
     let text = succeed(&args);
     for component in ["register file", "scheduler", "token buffers", "management"] {

@@ -175,7 +175,7 @@ fn facts_of_files_follow_their_schema() {
 #[test]
 fn validation_follows_its_schema() {
     check("microbench", &["microbench", "titanv", "--only", "fp32_fma_latency,l1_latency"]);
-    check("microbench", &["validate", "titanv", "--only", "fp32_fma_latency", "--isa", "ptx"]);
+    check("microbench", &["validate", "titanv", "--only", "fp32_fma_latency", "--code", "ptx"]);
     check("microbench", &["microbench", "--list"]);
     check("validate-hardware", &["validate", "hardware"]);
     check("validate-accelwattch", &["validate", "accelwattch"]);

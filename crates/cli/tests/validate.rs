@@ -35,13 +35,13 @@ fn json_and_text_say_the_same() {
 
 #[test]
 fn validate_prints_the_same_table() {
-    let of = |command: &str| succeed(&[command, "gtx480", "--only", "fp64_add_rate", "--isa", "ptx"]);
+    let of = |command: &str| succeed(&[command, "gtx480", "--only", "fp64_add_rate", "--code", "ptx"]);
     assert_eq!(of("validate"), of("microbench"));
 }
 
 #[test]
 fn json_of_all_gpus() {
-    let args = ["microbench", "all", "--only", "shared_latency", "--isa", "ptx", "--json"];
+    let args = ["microbench", "all", "--only", "shared_latency", "--code", "ptx", "--json"];
     let document: Value = serde_json::from_str(&succeed(&args)).unwrap();
     let gpus = document["gpus"].as_array().unwrap();
     assert_eq!(gpus.len(), config::hardware().count());

@@ -187,7 +187,7 @@ impl Subject for Sgmf<(), Source> {
         };
         if live.kernel.is_machine_code() {
             return Err(format!(
-                "kernel `{}` is machine code, and an SGMF core executes PTX: --isa ptx for a bundled workload, the PTX \
+                "kernel `{}` is machine code, and an SGMF core executes PTX: --code ptx for a bundled workload, the PTX \
                  for a launch file",
                 live.kernel.name()
             ));

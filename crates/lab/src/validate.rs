@@ -1,7 +1,7 @@
 //! The model's figures beside those of hardware, each gap with its verdict.
 //!
-//! Ours come from [`crate::microbench`], the others from [`crate::figures`]. `docs/validation.md` has the
-//! table of the GPUs that come with the program.
+//! Ours come from [`crate::microbench`], the others from [`crate::figures`]. `docs/validation.md` counts the verdicts
+//! of the GPUs that come with the program.
 
 use crate::figures::{self, Figure};
 use crate::microbench::catalogue::Group;
@@ -221,24 +221,6 @@ pub fn summary_text(counts: Summary) -> String {
     )
 }
 
-/// The rows as a table in Markdown.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| quantity | unit | hardware | PTX | | machine code | | verdict |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
-    );
-    for row in rows {
-        let ((ptx, ptx_off), (machine, machine_off)) = (row.found_text(Form::Ptx), row.found_text(Form::Sass));
-        text += &format!(
-            "| {} | {} | {} | {ptx} | {ptx_off} | {machine} | {machine_off} | {} |\n",
-            row.quantity,
-            row.unit,
-            row.published_text(),
-            row.verdict_text()
-        );
-    }
-    text
-}
-
 /// `text` with what is between `<!-- name -->` and `<!-- end of name -->` replaced.
 fn replaced(text: &str, name: &str, by: &str) -> Result<String, String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
@@ -249,28 +231,62 @@ fn replaced(text: &str, name: &str, by: &str) -> Result<String, String> {
     }
 }
 
-/// A page with the summaries and the tables of GPUs, each by its name, between its marks.
+/// The table of a page: for each GPU how many of its figures are near to hardware's, in each form of code.
+pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [Row])>) -> String {
+    let mut text = String::from(
+        "| GPU | PTX: within 10 %, within 30 % | machine code: within 10 %, within 30 % |\n| --- | --- | --- |\n",
+    );
+    let cell = |rows: &[Row], code| {
+        if rows.iter().all(|row| row.of(code).is_none()) {
+            return "-".to_owned();
+        }
+        let Summary { rows, within_10_percent, within_30_percent, beyond_with_reason } = summary(rows, code);
+        let unexplained = match rows - within_30_percent - beyond_with_reason {
+            0 => String::new(),
+            n => format!(", {n} beyond without a reason"),
+        };
+        format!("{within_10_percent}, {within_30_percent} of {rows}{unexplained}")
+    };
+    for (gpu, rows) in tables {
+        text += &format!("| {gpu} | {} | {} |\n", cell(rows, Form::Ptx), cell(rows, Form::Sass));
+    }
+    text
+}
+
+/// The reasons of the deviations in `tables` as a list, each with its quantities and GPUs.
+fn reasons(tables: &[(String, Vec<Row>)]) -> String {
+    let explained: Vec<_> =
+        tables.iter().flat_map(|(_, rows)| rows).filter_map(|row| Some((row.reason?, row))).collect();
+    let mut texts: Vec<&str> = Vec::new();
+    for (reason, _) in &explained {
+        if !texts.contains(reason) {
+            texts.push(reason);
+        }
+    }
+    let line = |reason: &&str| {
+        let mut quantities: Vec<String> = Vec::new();
+        let mut gpus: Vec<&str> = Vec::new();
+        for (_, row) in explained.iter().filter(|(of, _)| of == reason) {
+            let quantity = format!("`{}`", row.quantity);
+            if !quantities.contains(&quantity) {
+                quantities.push(quantity);
+            }
+            if !gpus.contains(&row.gpu.as_str()) {
+                gpus.push(&row.gpu);
+            }
+        }
+        format!("- {} ({}): {reason}\n", quantities.join(", "), gpus.join(", "))
+    };
+    texts.iter().map(line).collect()
+}
+
+/// A page with the summaries of GPUs, each by its name, and the reasons of deviations between its marks.
 ///
 /// # Errors
 /// The marks that the page lacks.
 pub fn page(old: &str, tables: &[(String, Vec<Row>)]) -> Result<String, String> {
-    let mut summaries = String::from("| GPU | PTX | machine code |\n| --- | --- | --- |\n");
-    let mut sections = String::new();
-    for (name, rows) in tables {
-        let of = |code| match rows.iter().any(|row| row.of(code).is_some()) {
-            true => summary_text(summary(rows, code)),
-            false => "-".to_owned(),
-        };
-        summaries += &format!("| {name} | {} | {} |\n", of(Form::Ptx), of(Form::Sass));
-        sections += &format!("### {name}\n\n{}\n", markdown(rows));
-        for (row, reason) in rows.iter().filter_map(|row| Some((row, row.reason?))) {
-            sections += &format!("- `{}`: {reason}\n", row.quantity);
-        }
-        if rows.iter().any(|row| row.reason.is_some()) {
-            sections.push('\n');
-        }
-    }
-    replaced(&replaced(old, "summaries", &summaries)?, "tables", &sections)
+    let summaries = summaries(tables.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
+    replaced(&replaced(old, "summaries", &summaries)?, "reasons", &reasons(tables))
 }
 
 #[cfg(test)]
@@ -278,23 +294,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_take_the_tables_between_their_marks() {
-        let row = Row {
-            gpu: "g".into(),
+    fn pages_take_summaries_and_reasons_between_their_marks() {
+        let found = |deviation| Found {
+            value: 33.0,
+            deviation_percent: Some(deviation),
+            verdict: Some(Verdict::of(deviation)),
+        };
+        let row = |gpu: &str, deviation, reason| Row {
+            gpu: gpu.into(),
             quantity: "l1_latency".into(),
             group: Group::L1,
             unit: "core cycles",
             published: None,
-            ptx: Some(Found::new(33.0, None)),
+            ptx: Some(found(deviation)),
             machine_code: None,
-            reason: None,
+            reason,
         };
         let old =
-            "a\n<!-- summaries -->\nold\n<!-- end of summaries -->\nb\n<!-- tables -->\n<!-- end of tables -->\nc\n";
-        let tables = [("g".to_owned(), vec![row])];
+            "a\n<!-- summaries -->\nold\n<!-- end of summaries -->\nb\n<!-- reasons -->\n<!-- end of reasons -->\nc\n";
+        let tables = [
+            ("g".to_owned(), vec![row("g", 40.0, Some("because")), row("g", 20.0, None), row("g", 50.0, None)]),
+            ("h".to_owned(), vec![row("h", -40.0, Some("because"))]),
+        ];
         let new = page(old, &tables).unwrap();
-        assert!(new.contains("### g\n") && new.contains("| l1_latency | core cycles | - | 33 |"), "{new}");
-        assert!(!new.contains("old") && new.ends_with("<!-- end of tables -->\nc\n"), "{new}");
+        assert!(new.contains("| g | 0, 1 of 3, 1 beyond without a reason | - |\n| h | 0, 0 of 1 | - |\n"), "{new}");
+        assert!(new.contains("\n- `l1_latency` (g, h): because\n"), "{new}");
+        assert!(!new.contains("old") && new.ends_with("<!-- end of reasons -->\nc\n"), "{new}");
         assert_eq!(page(&new, &tables).unwrap(), new);
         assert!(page("no marks", &tables).unwrap_err().contains("<!-- summaries -->"));
     }

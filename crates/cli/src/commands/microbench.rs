@@ -15,11 +15,11 @@ use workloads::Form;
 
 /// Measure latencies, rates and bandwidths of a GPU, as PTX and as machine code, beside hardware's
 ///
-/// Each figure comes from a small kernel that is run on the simulated GPU: once as PTX, once as the machine code that CUDA's assembler makes of the same PTX for the GPU's architecture. Where hardware's figure is published, the deviation from the nearest published value is given. docs/validation.md has the tables of the GPUs that come with the program.
+/// Each figure comes from a small kernel that is run on the simulated GPU: once as PTX, once as the machine code that CUDA's assembler makes of the same PTX for the GPU's architecture. Where hardware's figure is published, the deviation from the nearest published value is given. docs/validation.md counts the verdicts of the GPUs that come with the program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright microbench v100
-  warpwright microbench my-gpu.toml --isa sass --only 'dram*'
+  warpwright microbench my-gpu.toml --code sass --only 'dram*'
   warpwright microbench rtx3070 --only 'fp32*,l1*' --set sm.l1d.latency_cycles=30
   warpwright microbench a100 --json
   warpwright microbench --list")]
@@ -34,7 +34,7 @@ pub struct Args {
     /// List the quantities and leave
     #[arg(long)]
     list: bool,
-    /// Write the tables between the marks of this page, as docs/validation.md
+    /// Write the counts and reasons between the marks of this page, as docs/validation.md
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     #[command(flatten)]
@@ -47,8 +47,8 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 pub struct Choice {
     /// Form of code: ptx, sass, or both
-    #[arg(long, value_enum, default_value_t)]
-    isa: Codes,
+    #[arg(long, alias = "isa", value_enum, default_value_t)]
+    code: Codes,
     /// Quantities, as fp32_fma_latency; * matches any text
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     only: Vec<String>,
@@ -222,7 +222,7 @@ fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<
     let host = jobs.host();
     let setup = Setup { settings: set.settings.clone(), threads: host.clone(), ..Setup::new(gpu) };
     let name = setup.gpu.name.clone();
-    let forms = choice.isa.forms();
+    let forms = choice.code.forms();
     let rows = validate::table(&setup, forms, |q| choice.wants(q), host.total())
         .map_err(|e| Failure::failed(format!("{name} cannot be measured: {e}")))?;
     let counts = |code| forms.contains(&code).then(|| summary(&rows, code));

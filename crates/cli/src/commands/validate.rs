@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 /// Compare the model with hardware, with Accel-Sim or with AccelWattch
 ///
-/// With a GPU: the tables of `warpwright microbench`, latencies, rates and bandwidths beside those published of hardware. docs/validation.md has those of the GPUs that come with the program.
+/// With a GPU: the tables of `warpwright microbench`, latencies, rates and bandwidths beside those published of hardware. docs/validation.md counts the verdicts of the GPUs that come with the program.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   warpwright validate titanv
-  warpwright validate all --isa sass
+  warpwright validate all --code sass
   warpwright validate titanv --set l2.latency_cycles=200 --only 'l2*'
   warpwright validate accelsim reference traces
   warpwright validate accelwattch

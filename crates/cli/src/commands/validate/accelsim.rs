@@ -215,6 +215,9 @@ const COLUMNS: [(&str, Align); 11] = [
     ("our MiB", Align::Right),
 ];
 
+/// The columns of results; those after them are what the host took.
+const RESULTS: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
 fn cells(row: &Compared) -> [String; 11] {
     let (theirs, ours) = (&row.accelsim, &row.ours);
     [
@@ -242,7 +245,7 @@ fn render(document: &Document, kernels: bool) -> String {
         }
         table.render()
     };
-    let mut text = format!("{}\n{}", part(&[0, 1, 2, 3, 4, 5]), part(&[0, 1, 6, 7, 8, 9, 10]));
+    let mut text = format!("{}\n{}", part(&RESULTS), part(&[0, 1, 6, 7, 8, 9, 10]));
     if kernels {
         text += &render_kernels(&document.rows);
     }
@@ -278,6 +281,16 @@ fn render_kernels(rows: &[Compared]) -> String {
     format!("\n{}", table.render())
 }
 
+/// How far cycles are from Accel-Sim's.
+fn deviations(summary: &Summary) -> String {
+    format!(
+        "{}: deviation {:.1} % on average, {:.1} % at most",
+        kit::text::counted(summary.rows as u64, "row"),
+        summary.mean_deviation_percent,
+        summary.greatest_deviation_percent
+    )
+}
+
 fn sentence(summary: &Summary) -> String {
     let memory = match summary.less_memory {
         Some(true) => "; less memory than Accel-Sim in each",
@@ -285,23 +298,22 @@ fn sentence(summary: &Summary) -> String {
         None => "",
     };
     format!(
-        "{}: deviation {:.1} % on average, {:.1} % at most; {:.0} times Accel-Sim's speed (geometric mean), {:.0} at least{memory}",
-        kit::text::counted(summary.rows as u64, "row"),
-        summary.mean_deviation_percent,
-        summary.greatest_deviation_percent,
+        "{}; {:.0} times Accel-Sim's speed (geometric mean), {:.0} at least{memory}",
+        deviations(summary),
         summary.mean_speed_ratio,
         summary.least_speed_ratio
     )
 }
 
-/// The table as Markdown.
+/// The table of a page: cycles only, because Accel-Sim's times are of another machine.
 fn markdown(document: &Document) -> String {
+    let columns = &COLUMNS[..RESULTS.len()];
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(COLUMNS.iter().map(|(heading, _)| (*heading).to_owned()).collect());
+    let mut text = line(columns.iter().map(|(heading, _)| (*heading).to_owned()).collect());
     let rule = |align: &Align| if *align == Align::Right { "---:" } else { "---" }.to_owned();
-    text += &line(COLUMNS.iter().map(|(_, align)| rule(align)).collect());
-    text += &document.rows.iter().map(|row| line(cells(row).to_vec())).collect::<String>();
-    text + &document.summary.map_or(String::new(), |s| format!("\n{}.\n", sentence(&s)))
+    text += &line(columns.iter().map(|(_, align)| rule(align)).collect());
+    text += &document.rows.iter().map(|row| line(cells(row)[..columns.len()].to_vec())).collect::<String>();
+    text + &document.summary.map_or(String::new(), |s| format!("\n{}.\n", deviations(&s)))
 }
 
 /// `page` with `table` between its marks.
