@@ -8,6 +8,10 @@ typedef signed char i8; typedef short i16; typedef int i32; typedef long long i6
 #define CONSTANT static __constant__
 #define TABLE static __device__
 #define KERNEL extern "C" __global__ void
+#define ALIGN16 __align__(16)
+#define DYNAMIC_SHARED extern __shared__ ALIGN16 u8 dynamic_shared[]
+#define GRID_CONSTANT __grid_constant__
+#define BOUNDS(threads, ctas) __launch_bounds__(threads, ctas)
 #define NOUNROLL _Pragma("unroll 1")
 #define TID threadIdx.x
 #define LANE (threadIdx.x & 31)
@@ -24,6 +28,8 @@ DEV float bitsf(u32 x) { return __uint_as_float(x); }
 DEV double bitsd(u64 x) { return __longlong_as_double(x); }
 DEV u32 count_bits(u32 x) { return __popc(x); }
 DEV u32 hidden(u32 x) { asm("" : "+r"(x)); return x; }
+template <class T> DEV T copied(const void *p) { T x; memcpy(&x, p, sizeof x); return x; }
+template <class T> DEV void copy_out(void *p, T x) { memcpy(p, &x, sizeof x); }
 struct __align__(16) uint4_like { u32 x, y, z, w; };
 #ifdef HALVES
 #include <cuda_fp16.h>
@@ -33,6 +39,7 @@ DEV u16 canon_h(u16 x) { return (x & 0x7fff) > 0x7c00 ? 0x7fff : x; }
 DEV u32 canon2_h(u32 x) { return (u32)canon_h(x >> 16) << 16 | canon_h((u16)x); }
 DEV __half2 half2_of(u32 x) { __half2 r; *(u32 *)&r = x; return r; }
 DEV u32 h2bits(__half2 x) { return *(u32 *)&x; }
+DEV u32 half2_add(u32 *p, u32 x) { return h2bits(atomicAdd((__half2 *)p, half2_of(x))); }
 #endif
 #ifdef BFLOATS
 #include <cuda_bf16.h>

@@ -20,6 +20,11 @@ typedef int8_t i8; typedef int16_t i16; typedef int32_t i32; typedef int64_t i64
 #define CONSTANT static
 #define TABLE static
 #define KERNEL static void
+#define HOST
+#define ALIGN16 __attribute__((aligned(16)))
+#define DYNAMIC_SHARED static ALIGN16 u8 dynamic_shared[16 << 10]
+#define GRID_CONSTANT
+#define BOUNDS(threads, ctas)
 #define NOUNROLL
 #define TID (now->tid)
 #define LANE (now->tid & 31)
@@ -149,6 +154,23 @@ template <class T, class V> static T atomicExch(T *p, V v) { T o = *p; *p = (T)v
 template <class T, class V, class W> static T atomicCAS(T *p, V c, W v) { T o = *p; if (o == (T)c) *p = (T)v; return o; }
 static u32 atomicInc(u32 *p, u32 v) { u32 o = *p; *p = o >= v ? 0 : o + 1; return o; }
 static u32 atomicDec(u32 *p, u32 v) { u32 o = *p; *p = o == 0 || o > v ? v : o - 1; return o; }
+#define SCOPED(name) template <class... A> static auto name##_block(A... a) { return name(a...); } template <class... A> static auto name##_system(A... a) { return name(a...); }
+SCOPED(atomicAdd) SCOPED(atomicSub) SCOPED(atomicAnd) SCOPED(atomicOr) SCOPED(atomicXor) SCOPED(atomicMin) SCOPED(atomicMax) SCOPED(atomicExch)
+SCOPED(atomicCAS) SCOPED(atomicInc) SCOPED(atomicDec)
+
+// ------------------------------------------------------------------ memory
+template <class T> static T copied(const void *p) { T x; memcpy(&x, p, sizeof x); return x; }
+template <class T> static void copy_out(void *p, T x) { memcpy(p, &x, sizeof x); }
+#define LOAD(name) template <class T> static T name(const T *p) { return *p; }
+LOAD(__ldg) LOAD(__ldcg) LOAD(__ldca) LOAD(__ldcs) LOAD(__ldlu) LOAD(__ldcv)
+#define STORE(name) template <class T> static void name(T *p, T x) { *p = x; }
+STORE(__stwb) STORE(__stcg) STORE(__stcs) STORE(__stwt)
+#define VECTORS(name, T) \
+    struct alignas(2 * sizeof(T)) name##2 { T x, y; }; static name##2 make_##name##2(T x, T y) { return {x, y}; } \
+    struct name##3 { T x, y, z; }; static name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+    struct alignas(sizeof(T) == 8 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; }; static name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+VECTORS(char, i8) VECTORS(uchar, u8) VECTORS(short, i16) VECTORS(ushort, u16) VECTORS(int, i32) VECTORS(uint, u32)
+VECTORS(longlong, i64) VECTORS(ulonglong, u64) VECTORS(float, float) VECTORS(double, double)
 
 // ------------------------------------------------------------------ rounding
 enum { RN = FE_TONEAREST, RZ = FE_TOWARDZERO, RU = FE_UPWARD, RD = FE_DOWNWARD };
@@ -327,5 +349,11 @@ static u32 canon2_h(u32 x) { return (u32)canon_h(x >> 16) << 16 | canon_h((u16)x
 static u16 canon_b(u16 x) { return (x & 0x7fff) > 0x7f80 ? 0x7fff : x; }
 static u32 canon2_b(u32 x) { return (u32)canon_b(x >> 16) << 16 | canon_b((u16)x); }
 static u16 ftz_h(u16 x) { return x & 0x7c00 ? x : x & 0x8000; }
+static u32 half2_add(u32 *p, u32 x) {
+    u32 old = *p;
+    *p = (u32)to_h(of_h(old >> 16) + of_h(x >> 16)) << 16 | to_h(of_h((u16)old) + of_h((u16)x));
+    return old;
+}
+static u32 hidden(u32 x) { return x; }
 static u32 count_bits(u32 x) { return __builtin_popcount(x); }
 struct alignas(16) uint4_like { u32 x, y, z, w; };

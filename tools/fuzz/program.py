@@ -64,6 +64,10 @@ def leaf(text):
 class Kernel:
     """A random kernel: `source()` is its text, which compiles for the device and for the host."""
 
+    # What accesses.py has besides: words before its name and before its first argument, further arguments, and bytes of
+    # dynamic shared memory.
+    bounds, restrict, parameters, dynamic = "", "", (), 0
+
     def __init__(self, name, random, level=70, size=6, convergence=False):
         self.name, self.random, self.level = name, random, level
         themes = [t for t in THEMES if level >= 80 or "b" not in t]
@@ -509,7 +513,8 @@ class Kernel:
     def source(self):
         """Tables, functions and the kernel."""
         lines = self.tables + [line for function in self.functions for line in function.text("")]
-        lines.append(f"KERNEL {self.name}(const u32 *in, u32 *out, u32 *all_own) {{")
+        arguments = "".join(f", {p.declaration}" for p in self.parameters)
+        lines.append(f"KERNEL {self.bounds}{self.name}(const u32 *{self.restrict}in, u32 *out, u32 *all_own{arguments}) {{")
         lines += ["  " + s for s in self.shared]
         lines.append("  u32 id = CTA * NT + TID; u32 *own = all_own + id * 64;")
         lines.append("  for (u32 k = 0; k < 16; k++) own[k] = k * 0x01234567u;")
@@ -536,7 +541,16 @@ class Kernel:
                 else:
                     lines.append(f"  out[{k}] = {self.fold(t, name)};")
                     k += 1
-        return "\n".join(lines + ["}"])
+        lines.append("}")
+        if self.parameters:
+            arguments = "".join(f", copied<{p.type}>((const u8 *)in + {p.offset})" for p in self.parameters)
+            lines.append(f"#ifdef HOST\nstatic void enter_{self.name}(const u32 *in, u32 *out, u32 *own) {{ {self.name}(in, out, own{arguments}); }}\n#endif")
+        return "\n".join(lines)
+
+    def case(self):
+        """What runs the kernel must know, as crates/lab/tests/differential reads it."""
+        words = [self.name, self.grid, self.block, self.output_words, self.dynamic] + [f"{p.offset}:{p.size}" for p in self.parameters]
+        return " ".join(map(str, words if self.dynamic or self.parameters else words[:4]))
 
 
 def used_functions(text, ops=OPS):

@@ -14,6 +14,8 @@ pub struct MachineCode {
     /// Offset in constant bank 0 of the device address of constant bank 3, and that address. Unoptimised code
     /// uses it to read `__constant__` variables.
     pub constants_base: (u32, u64),
+    /// Offset in constant bank 0 of a generic address for pointers to parameters, and that address.
+    pub parameters_base: (u32, u64),
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
     /// Offsets in constant bank 0 of the lower and the upper word of the address of the workspace of a
@@ -53,8 +55,8 @@ pub enum WordSource {
 }
 
 /// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory, the
-/// initial stack pointer of threads (at 0x28), dynamic shared memory, the address of constant bank 3, then
-/// the packed parameters.
+/// initial stack pointer of threads (at 0x28), dynamic shared memory, the addresses of constant bank 3 and of
+/// parameters, then the packed parameters.
 pub(crate) fn launch_bank(
     code: &MachineCode,
     stack: u32,
@@ -69,9 +71,10 @@ pub(crate) fn launch_bank(
     let head = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
     let head = head.into_iter().chain(windows.into_iter().flatten()).chain([stack, dynamic_shared]);
     bank[..base].iter_mut().zip(head).for_each(|(word, value)| *word = value);
-    let (at, address) = code.constants_base;
-    let words = [address as u32, (address >> 32) as u32];
-    bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
+    for (at, address) in [code.constants_base, code.parameters_base] {
+        let words = [address as u32, (address >> 32) as u32];
+        bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
+    }
     bank[base..].copy_from_slice(params);
     bank
 }

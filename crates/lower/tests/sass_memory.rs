@@ -410,6 +410,34 @@ fn loads_of_the_launch_bank() {
 }
 
 #[test]
+fn parameters_have_generic_addresses() {
+    for sm in [70, 75, 86, 90] {
+        let mut bench = Bench::new(8);
+        let parameter: [u8; 64] = std::array::from_fn(|_| bench.random.random());
+        bench.setting.parameter = parameter;
+        // The address of constant bank 0, or of the parameters in it.
+        let (at, offset) = if sm == 90 { (0x198, 24) } else { (0x40, 0x160 + 24) };
+        let address = Word::new(0x182, 5).d(4).a(RZ).bits(38, 16, at).bits(73, 3, 5);
+        let ld = Word::new(0x180, 4).d(14).a(4).bits(if sm < 80 { 32 } else { 40 }, 24, offset);
+        let ld = ld.bits(72, 1, 1).bits(73, 3, 5).pq(PT, 1);
+        let ld = if sm < 80 {
+            ld.bits(77, 2, 3).bits(79, 2, 1)
+        } else {
+            ld.bits(32, 6, DESCRIPTOR).bits(76, 1, 1).bits(90, 2, 3)
+        };
+        let text = match sm {
+            70 | 75 => "LD.E.64.SYS R14, [R4+0x178]",
+            86 => "LD.E.64 R14, [R4.64+0x178]",
+            _ => "LD.E.64 R14, [R4.64+0x18]",
+        };
+        means(text, sm, ld);
+        let result = bench.run(sm, &[address.0, ld.0]);
+        let expected = loaded(&parameter[24..], SIZES[5]);
+        assert_eq!([14, 15].map(|r: usize| result.general[r][5]), expected[..], "sm_{sm}");
+    }
+}
+
+#[test]
 fn guards_choose_lanes() {
     let mut bench = Bench::new(11);
     let base = bench.base;

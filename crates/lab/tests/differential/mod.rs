@@ -3,10 +3,11 @@
 //! `examples/differential.rs`, which `tools/fuzz-kernels` runs on fresh kernels.
 //!
 //! A folder holds `input.bin`, which all kernels read, and groups of kernels: `NAME.cases` has a line for
-//! each kernel (`kernel grid block cells words`), `NAME.expected` what they leave, one after the other, and
-//! `NAME.VARIANT.ptx` or `NAME.VARIANT.cubin` the same kernels compiled in different ways. What is expected and
-//! what is compiled may be compressed (`.gz`).
-//! A kernel takes three buffers: the input, the output, and memory of its own.
+//! each kernel (`kernel grid block words [shared [offset:size ...]]`), `NAME.expected` what they leave, one after
+//! the other, and `NAME.VARIANT.ptx` or `NAME.VARIANT.cubin` the same kernels compiled in different ways. What is
+//! expected and what is compiled may be compressed (`.gz`).
+//! A kernel takes three buffers: the input, the output of `words` words, and memory of its own. Further arguments
+//! are `size` bytes each of the input from `offset` on. `shared` is its dynamic shared memory, in bytes.
 
 use exec::DeviceState;
 use flate2::read::GzDecoder;
@@ -36,6 +37,10 @@ pub struct Case {
     pub kernel: String,
     grid: u32,
     block: u32,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+    /// Where in the input the arguments after the buffers are, and their sizes.
+    arguments: Vec<(usize, usize)>,
     expected: Vec<u8>,
 }
 
@@ -102,7 +107,13 @@ impl Group {
             let [grid, block, count] = [(); 3].map(|()| words.next().unwrap().parse::<u32>().unwrap());
             let (expected, after) = rest.split_at(4 * count as usize);
             rest = after;
-            Case { kernel, grid, block, expected: expected.to_vec() }
+            let shared = words.next().map_or(0, |bytes| bytes.parse().unwrap());
+            let argument = |word: &str| {
+                let (offset, size) = word.split_once(':').unwrap();
+                (offset.parse().unwrap(), size.parse().unwrap())
+            };
+            let arguments = words.map(argument).collect();
+            Case { kernel, grid, block, shared, arguments, expected: expected.to_vec() }
         };
         let cases = fs::read_to_string(list).unwrap().lines().map(&mut case).collect();
         assert!(rest.is_empty(), "{name}: more is expected than the kernels leave");
@@ -170,6 +181,13 @@ fn guarded(f: impl FnOnce() -> Outcome) -> Outcome {
     })
 }
 
+impl Case {
+    /// The bytes of the arguments after the buffers.
+    fn further<'a>(&'a self, input: &'a [u8]) -> impl Iterator<Item = Vec<u8>> + 'a {
+        self.arguments.iter().map(|&(offset, size)| input[offset..][..size].to_vec())
+    }
+}
+
 /// Compares what a kernel left with what it should.
 fn compare(case: &Case, got: &[u8]) -> Outcome {
     let words =
@@ -199,8 +217,9 @@ fn functional(loaded: &Loaded, case: &Case, input: &[u8]) -> Outcome {
     state.memory.write(buffers[0], input).unwrap();
     state.memory.write(buffers[1], &vec![0; case.expected.len()]).unwrap();
     let shape = [case.grid, case.block].map(|n| Dim3::new(n, 1, 1));
-    let launch =
-        exec::Launch::new(kernel, shape[0], shape[1], 0, &buffers.map(exec::Arg::Pointer)).map_err(|e| fault(&e))?;
+    let pointers = buffers.map(exec::Arg::Pointer).into_iter();
+    let args: Vec<_> = pointers.chain(case.further(input).map(exec::Arg::Bytes)).collect();
+    let launch = exec::Launch::new(kernel, shape[0], shape[1], case.shared, &args).map_err(|e| fault(&e))?;
     let mut executed = 0;
     exec::run_observed(&mut state, &launch, |_, _| {
         executed += 1;
@@ -306,14 +325,15 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
     let buffers = sizes.map(|bytes| device.alloc("buffer", bytes).unwrap());
     device.write(buffers[0], 0, input).unwrap();
     device.memset(buffers[1], 0).unwrap();
-    let args = buffers.map(workloads::device::ArgBytes::from);
+    let pointers = buffers.map(workloads::device::ArgBytes::from).into_iter();
+    let args: Vec<_> = pointers.chain(case.further(input).map(workloads::device::ArgBytes::from_bytes)).collect();
     let [grid, block] = [case.grid, case.block].map(|n| Dim3::new(n, 1, 1));
     let launch = LaunchRequest {
         module,
         kernel: &case.kernel,
         grid,
         block,
-        dynamic_shared_bytes: 0,
+        dynamic_shared_bytes: case.shared,
         args: &args,
         registers: ThreadRegisters::Estimated,
         stream: 0,

@@ -11,6 +11,7 @@ use crate::loaded::LowerOptions;
 use exec::kernel::{Guarded, Kernel, Param, RegisterCount, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
 use exec::machine_code::MachineCode;
+use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
@@ -25,6 +26,11 @@ use std::sync::Arc;
 /// compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
+
+/// Offset in constant bank 0 of the generic address of that bank, before Hopper, and of the parameters in it, since
+/// Hopper: what `cvta.param` is compiled to (CUDA 11.8).
+const BANK_ADDRESS_AT: u32 = 0x40;
+const PARAMETERS_ADDRESS_AT_90: u32 = 0x198;
 
 /// Offsets in constant bank 0 of the words of the address of a cooperative launch's workspace, lower first,
 /// before Hopper and since Hopper: what `%envreg2` and `%envreg1` are compiled to (CUDA 11.8 and 12.9).
@@ -289,6 +295,12 @@ impl Builder<'_> {
                     if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
                     self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
                 ),
+                // Generic accesses to the window of parameters are to constant bank 0.
+                parameters_base: if self.sm < 90 {
+                    (BANK_ADDRESS_AT, PARAM_WINDOW)
+                } else {
+                    (PARAMETERS_ADDRESS_AT_90, PARAM_WINDOW + u64::from(function.parameter_base))
+                },
                 workspace_at: if self.sm < 90 { WORKSPACE_AT } else { WORKSPACE_AT_90 },
                 sequences: self.sequences,
                 functions: self.functions,
