@@ -35,7 +35,7 @@ const ARCHIVES: [(&str, &str); 3] = [
     ("13/libcudart_static.a", "libcudart13.a"),
 ];
 
-/// The libraries within the command; empty where it was built without.
+/// The libraries within the command, compressed; empty where it was built without.
 const EMBEDDED: [(&str, &[u8]); 4] = [
     ("libcuda.so", embed::library!("libcuda.so")),
     ("libcudart11.so", embed::library!("libcudart11.so")),
@@ -77,7 +77,12 @@ impl Libraries {
             }
         }
         if EMBEDDED.iter().all(|(_, bytes)| !bytes.is_empty()) {
-            return Self::unpacked(&EMBEDDED, cache.as_deref());
+            let unpack = |&(name, packed): &(&'static str, &[u8])| {
+                let library = lz4_flex::decompress_size_prepended(packed);
+                library.map(|bytes| (name, bytes)).map_err(|e| Failure::failed(format!("this command is damaged: {e}")))
+            };
+            let libraries: Vec<_> = EMBEDDED.iter().map(unpack).collect::<Result<_, _>>()?;
+            return Self::unpacked(&libraries, cache.as_deref());
         }
         Err(Failure::failed(match refused {
             Some(why) => format!("the libraries beside the command are not safe to use: {why}"),
@@ -100,16 +105,16 @@ impl Libraries {
     }
 
     /// The folder of the libraries that are within the command.
-    fn unpacked(libraries: &[(&str, &[u8])], cache: Option<&Path>) -> Result<Self, Failure> {
+    fn unpacked(libraries: &[(&str, impl AsRef<[u8]> + Hash)], cache: Option<&Path>) -> Result<Self, Failure> {
         // Another version of the command has other libraries.
         let name = format!("libraries-{:016x}", hash_of(libraries));
         let mut entries: Vec<Entry<'_>> = Vec::new();
         for (name, file) in SHARED {
-            let Some(&(_, bytes)) = libraries.iter().find(|(library, _)| *library == file) else { continue };
+            let Some((_, bytes)) = libraries.iter().find(|(library, _)| *library == file) else { continue };
             // A second name of a library is a link to the first.
             let first = SHARED.iter().find(|(_, other)| *other == file).map_or(name, |(first, _)| *first);
             let to_first = if name.contains('/') { Path::new("..").join(first) } else { first.into() };
-            let content = if first == name { Content::Bytes(bytes) } else { Content::Link(to_first) };
+            let content = if first == name { Content::Bytes(bytes.as_ref()) } else { Content::Link(to_first) };
             entries.push(Entry { name, content });
         }
         Self::own(cache, &name, &entries)
