@@ -670,7 +670,9 @@ fn machine_code_is_the_default_where_there_is_some() {
     assert!(succeed(&["compare", "asynccopy", "vectoradd"]).contains("  asynccopy has no machine code for rtx2060s"));
     let cores = ["compare", "vectoradd", "transpose", "--cores", "inorder,ghost"];
     assert!(!succeed(&cores).contains("PTX"));
-    assert!(succeed(&[&cores[..], &["--code", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code"));
+    assert!(
+        succeed(&[&cores[..], &["--code", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code")
+    );
 }
 
 #[test]

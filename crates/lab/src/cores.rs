@@ -5,6 +5,7 @@ use crate::engine::{Engine, Loading, Rig, Subject};
 use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
+use crate::source::{Source, Stream};
 use gpu::Machine;
 use isa::Form;
 use sm::passages::Passages;
@@ -14,7 +15,6 @@ use sm::{
 };
 use std::collections::HashMap;
 use std::sync::Arc;
-use stream::{Source, Stream};
 use trace::Recorder;
 
 /// Builds a machine.

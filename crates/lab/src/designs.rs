@@ -2,6 +2,7 @@
 //! this crate and its row.
 
 use crate::other_core::{Other, OtherCore};
+use crate::source::{Source, Stream};
 use ::functional::FunctionalCore;
 use ::sgmf::Sgmf;
 use kit::Parameters;
@@ -15,7 +16,6 @@ use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
 use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
-use stream::{Source, Stream};
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {

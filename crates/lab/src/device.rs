@@ -10,6 +10,7 @@ use crate::sampling::Began;
 use crate::sampling::began::Rest;
 use crate::setup::Setup;
 use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
+use crate::source::Source;
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
 use isa::KernelId;
@@ -19,7 +20,6 @@ use sm::{ConfigOf, CoreDesign};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use stream::Source;
 use trace::{Action, LaunchInfo, Recorder};
 use workloads::Form;
 use workloads::device::{

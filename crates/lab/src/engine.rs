@@ -1,6 +1,7 @@
 //! A machine of any core design, for callers that only launch and wait: the one place where a simulation
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
+use crate::source::Source;
 use crate::timeline::SmTimeline;
 use gpu::{AnySnapshot, Core, CoreReport, HostThreads, KernelRun, Machine, MachineError, Snapshot, StreamId, View};
 use isa::{KernelId, LaunchShape, Program};
@@ -12,7 +13,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use stream::Source;
 use workloads::Form;
 
 /// What a simulation needs of the machine under it. Methods without a comment are those of [`Machine`].

@@ -2,11 +2,11 @@
 
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
+use crate::source::{Source, Stream};
 use config::GpuConfig;
 use functional::{FunctionalConfig, FunctionalCore, FunctionalKernel, FunctionalSpec};
 use gpu::Machine;
 use std::sync::Arc;
-use stream::{Source, Stream};
 use trace::Recorder;
 
 impl Subject for FunctionalCore<Stream> {

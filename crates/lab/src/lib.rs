@@ -10,8 +10,9 @@
 //! | `power`, `packed`, `samples`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | [`design_cost`], [`energy`], [`attribution`] | from counters to joules, of a run and of its instructions |
+//! | `source` | what the warps do: live execution, a recording of it, or a trace, as one type of stream |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
-//! | `other_core` | cores that are no SM |
+//! | `other_core` | cores that are not SMs |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
 //! | `checkpoint` | what is kept of a run between kernels, and the way back to it |
@@ -58,6 +59,7 @@ mod sampling;
 mod setup;
 mod sgmf;
 mod simulation;
+mod source;
 mod statistics;
 mod structures;
 pub mod timeline;

@@ -1,11 +1,11 @@
 //! What checks of memory accesses have found, for reports.
 
 use crate::setup::Setup;
+use crate::source::Source;
 use exec::OutOfBounds;
 use exec::check::{Finding, Findings, Hazard};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use stream::Source;
 
 /// Accesses outside allocations that are described in remarks.
 const MOST_REMARKS: usize = 10;

@@ -2,12 +2,12 @@
 
 use crate::design_cost::Process;
 use crate::engine::{Engine, Rig, Subject};
+use crate::source::Source;
 use config::GpuConfig;
 use energy::Hardware;
 use gpu::{CoreReport, Period, Stats, Table};
 use kit::Parameters;
 use kit::parameters::{self, Settings};
-use stream::Source;
 use trace::Recorder;
 
 /// A core that is no SM.

@@ -4,6 +4,7 @@ use crate::core_name::CoreName;
 use crate::design_cost::Process;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
+use crate::source::Source;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing, unit_counts};
 use config::GpuConfig;
 use dataflow::Refusal;
@@ -19,7 +20,6 @@ use kit::parameters::{self, Parameter};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use stream::Source;
 use trace::Recorder;
 
 const DESIGN: &str = "sgmf";

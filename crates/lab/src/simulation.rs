@@ -12,6 +12,7 @@ use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, Occupan
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampler;
 use crate::setup::Setup;
+use crate::source::Source;
 use crate::timeline::SmTimeline;
 use config::GpuConfig;
 use energy::Energy;
@@ -25,7 +26,6 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stream::Source;
 use workloads::Form;
 use workloads::device::MOST_LAUNCHES;
 

@@ -16,12 +16,12 @@ use crate::report::RegisterSource;
 use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
+use crate::source::Source;
 use config::BranchFetch;
 use gpu::StreamId;
 use sm::CoreOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stream::Source;
 use trace::{Command, Header, KernelTrace, List, Oddities, TraceError, TraceShared};
 use workloads::Form;
 

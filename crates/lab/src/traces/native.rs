@@ -13,10 +13,10 @@ use crate::report::RegisterSource;
 use crate::sampling::{self, work::Work};
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, MOST_PENDING, Simulation, check_fit, check_launches};
+use crate::source::Source;
 use gpu::StreamId;
 use std::path::Path;
 use std::sync::Arc;
-use stream::Source;
 use trace::{Action, NativeShared, NativeTrace};
 use workloads::Form;
 
