@@ -26,10 +26,14 @@
 //! Cores that run in step ([`Core::IN_STEP`]) and an L2 without a latency have windows of one cycle, one part after the
 //! other.
 
-use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport};
+mod exchange;
+mod progress;
+mod samples;
+
+use crate::core::{Access, Core, CoreKernel};
 use crate::crew::{Crew, HostThreads, Work};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
-use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running, View};
+use crate::run::{KernelRun, MachineError, Running, View};
 use crate::scaling::Scaling;
 use crate::snapshot::{LaunchWait, Snapshot};
 use crate::unit::{Start, StopAt, Unit};
@@ -37,33 +41,15 @@ use crate::watchdog::Watchdog;
 use config::GpuConfig;
 use isa::{Fault, KernelId};
 use kit::locks::{own, read, write};
-use kit::{BitSet, Counters, Cycle, NEVER};
-use mem::{AnswerCounters, MemorySystem};
+use kit::{BitSet, Cycle, NEVER};
+use mem::MemorySystem;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, MutexGuard, RwLock};
 
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
 const CYCLES_PER_WATCH: Cycle = 4096;
-
-/// Core cycles without an issue and without a packet between SMs and L2 after which the machine counts
-/// as stuck, although requests still move.
-const STUCK_AFTER_CYCLES: Cycle = 10_000_000;
-
-/// The same, or the time of a hundred requests one after the other on a GPU with long latencies or with very
-/// different clocks.
-fn stuck_after(config: &GpuConfig) -> Cycle {
-    let clocks = &config.clocks;
-    let t = &config.dram.timing;
-    let in_bank: u64 = [t.tRC, t.tRAS, t.tRP, t.tRCD, t.tCL, t.tWL, t.tWR, t.tCDLR].map(u64::from).iter().sum();
-    let dram = (u64::from(config.dram.latency_cycles) + in_bank) as f64 / clocks.dram_mhz;
-    let l2 = f64::from(config.l2.latency_cycles) / clocks.l2_mhz;
-    // A line in flits of one byte.
-    let interconnect = 256.0 / clocks.interconnect_mhz;
-    STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
-}
 
 /// What cores counted while every kernel was within its launch latency.
 pub(crate) struct Waiting<K> {
@@ -272,7 +258,7 @@ impl<C: Core> Machine<C> {
             kernel_ready: NEVER,
             waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
             last_move: (0, 0),
-            stuck_after: stuck_after(config),
+            stuck_after: progress::stuck_after(config),
             watchdog: None,
             since_watch: 0,
             shuffle: None,
@@ -381,52 +367,6 @@ impl<C: Core> Machine<C> {
         control.make_all(&floor);
     }
 
-    /// From now on takes a sample before each cycle whose number is a multiple of `cycles`, as long as kernels
-    /// run. What is simulated stays the same. What the memory system has counted is as of the window.
-    pub fn sample_every(&mut self, cycles: NonZeroU64) {
-        let control = &mut self.control;
-        control.sample_every = cycles.get();
-        control.sample_at = control.now.next_multiple_of(cycles.get()).max(cycles.get());
-    }
-
-    /// As [`Machine::sample_every`] from the start of a run whose length is not known: when there are `most` samples,
-    /// an even number, each two become one and the interval doubles.
-    pub fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize) {
-        self.sample_every(cycles);
-        self.control.most_samples = most;
-    }
-
-    /// Ends a run with [`MachineError::Livelock`] when all warps have repeated themselves, and nothing that
-    /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped. Cores
-    /// must know their state ([`Core::has_changed`]).
-    ///
-    /// [`MachineError::Livelock`]: crate::MachineError::Livelock
-    pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
-        self.control.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
-    }
-
-    /// What was counted in each interval between samples that has ended since this was last called
-    /// ([`Machine::sample_every`]).
-    pub fn take_samples(&mut self) -> Vec<Snapshot<C::Counters>> {
-        std::mem::take(&mut self.control.samples)
-    }
-
-    /// What was counted in each interval that [`Machine::take_samples`] has not taken.
-    pub fn samples(&self) -> &[Snapshot<C::Counters>] {
-        &self.control.samples
-    }
-
-    /// What was counted since the last sample.
-    pub fn since_sample(&mut self) -> Snapshot<C::Counters> {
-        self.counters().since(&self.control.sampled)
-    }
-
-    /// All counters since the start.
-    pub fn counters(&mut self) -> Snapshot<C::Counters> {
-        let (control, floor) = self.split();
-        control.snapshot(&floor, control.now)
-    }
-
     /// The cycle that comes next: all before it have been simulated.
     pub fn now(&self) -> Cycle {
         self.control.now
@@ -489,7 +429,7 @@ impl<C: Core> Control<C> {
             if self.since_watch >= CYCLES_PER_WATCH {
                 self.since_watch = 0;
                 self.check_progress(floor)?;
-                if watch(&Look { control: self, floor }).is_break() {
+                if watch(&progress::Look { control: self, floor }).is_break() {
                     return Err(MachineError::Interrupted);
                 }
             }
@@ -683,145 +623,6 @@ impl<C: Core> Control<C> {
         from
     }
 
-    /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
-    /// and it is returned: of several that of the first core in the first cycle. The present cycle is the one after it then.
-    fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
-        let (mut faults, mut behind) = (Vec::new(), Vec::new());
-        for (number, mut unit) in floor.units_in(&self.awake) {
-            faults.extend(unit.fault.take());
-            if unit.next_event() < self.now {
-                behind.push(number);
-            }
-        }
-        let first = faults.into_iter().min_by_key(|&(cycle, core, _)| (cycle, core));
-        if let Some((cycle, _, fault)) = first {
-            self.now = cycle + 1;
-            return Some(fault);
-        }
-        behind.into_iter().for_each(|unit| floor.run_unit(unit, self.now, StopAt::End));
-        None
-    }
-
-    /// Cores and memory system exchange what they have for each other: messages, and what cores have written.
-    /// Operations that wait for this are performed if they are of a cycle before `end`. Returns the units in which CTAs
-    /// have ended.
-    fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<Vec<usize>, Box<Fault>> {
-        let (mut memory, mut world) = (write(&floor.memory), write(&floor.world));
-        let shared = &mut *world.0;
-        self.exchange_messages(floor, &mut memory);
-        let (mut waiting, mut with_ends) = (Vec::new(), Vec::new());
-        for (number, mut unit) in floor.units_in(&self.awake) {
-            if unit.ended.is_some() {
-                with_ends.push(number);
-            }
-            if !std::mem::take(&mut unit.has_run) {
-                continue;
-            }
-            for (place, core) in unit.cores.iter_mut().enumerate() {
-                core.merge(shared);
-                waiting.extend(core.waiting().first().map(|&cycle| (cycle, number, place)));
-            }
-        }
-        // In the order of cycles; of one cycle, in the order of cores.
-        let held = waiting.clone();
-        let mut queue: BinaryHeap<_> = waiting.into_iter().map(Reverse).collect();
-        while let Some(Reverse((cycle, number, place))) = queue.pop() {
-            if cycle >= end {
-                break;
-            }
-            let core = &mut own(&floor.units[number]).cores[place];
-            core.exchange(shared)?;
-            queue.extend(core.waiting().first().map(|&cycle| Reverse((cycle, number, place))));
-        }
-        for (_, number, place) in held {
-            let mut unit = own(&floor.units[number]);
-            unit.cores[place].end_exchange(self.now);
-            unit.wake(place, self.now);
-        }
-        Ok(with_ends)
-    }
-
-    /// Units get their replies, and those without anything to do fall asleep.
-    fn exchange_messages(&mut self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
-        for (number, unit) in floor.units.iter().enumerate() {
-            if self.awake.contains(number) || memory.has_replies(number) {
-                let mut unit = own(unit);
-                let Unit { gate, ports, .. } = &mut **unit;
-                memory.exchange(number, gate, ports);
-                // A sample is taken of all of them.
-                let falls_asleep = self.sample_every == NEVER && unit.is_idle();
-                _ = if falls_asleep { self.awake.remove(number) } else { self.awake.insert(number) };
-            }
-        }
-    }
-
-    /// CTAs that have ended, which are in `units`, make room; kernels that have ended are reported.
-    fn retire(&mut self, floor: &Floor<'_, C>, units: &[usize]) {
-        let mut ended = Vec::new();
-        for &number in units {
-            let mut unit = own(&floor.units[number]);
-            unit.ended = None;
-            let first = unit.first;
-            for (place, core) in unit.cores.iter_mut().enumerate() {
-                for cta in core.finished().drain(..) {
-                    self.room.insert(first + place);
-                    if self.dispatcher.cta_finished(cta.kernel, self.now) {
-                        ended.push(cta.kernel);
-                    }
-                }
-            }
-        }
-        if ended.is_empty() {
-            return;
-        }
-        let after = self.snapshot(floor, self.now);
-        for kernel in ended {
-            let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
-            self.ended.push(self.running.remove(at).until(&after));
-        }
-        if self.flush_l2 {
-            write(&floor.memory).flush_l2();
-        }
-        self.admit(floor, self.now);
-    }
-
-    /// Kernels whose turn has come become resident from cycle `now` on.
-    fn admit(&mut self, floor: &Floor<'_, C>, now: Cycle) {
-        let begun = self.dispatcher.admit(now);
-        if !begun.is_empty() {
-            let before = self.snapshot(floor, now);
-            for (kernel, ready) in begun {
-                let stream = self.streams[kernel.index()];
-                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
-            }
-            if self.flush_l1 {
-                for mut unit in floor.each_unit() {
-                    unit.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);
-                }
-            }
-            self.kernel_ready = self.dispatcher.next_ready(now);
-        }
-        if self.waiting.since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
-            self.waiting.since = Some(Box::new(self.counted(floor, now)));
-        }
-    }
-
-    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
-    fn end_launch_latencies(&mut self, floor: &Floor<'_, C>) {
-        let now = self.now;
-        let counted = self.counted(floor, now);
-        if let Some(since) = self.waiting.since.take() {
-            self.waiting.ended.add(&counted.wait_since(&since));
-            self.waiting.ended_cores.add(&counted.core.since(&since.core));
-        }
-        let here = self.without_waits(counted);
-        for running in self.running.iter_mut().filter(|r| r.ready == now) {
-            if !running.only_waited(&here) {
-                running.before = here.clone();
-            }
-        }
-    }
-
     /// What the dispatcher does in `cycle`: each unit gets at most one CTA, which starts in the next cycle. Cores that
     /// cannot take another one have no room any more.
     fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle) {
@@ -866,145 +667,6 @@ impl<C: Core> Control<C> {
         let next = dispatch.min(units);
         if next <= self.now { self.now } else { next.min(write(&floor.memory).next_event()).max(self.now) }
     }
-
-    /// A machine in which requests circulate but nothing issues is deadlocked too.
-    fn check_progress(&mut self, floor: &Floor<'_, C>) -> Result<(), MachineError> {
-        let issued = floor.each_unit().map(|unit| unit.cores.iter().map(C::warp_instructions).sum::<u64>());
-        let moved = issued.sum::<u64>() + write(&floor.memory).packets_moved();
-        if moved != self.last_move.1 {
-            self.last_move = (self.now, moved);
-        } else if self.now - self.last_move.0 > self.stuck_after {
-            return Err(self.deadlock(floor));
-        }
-        let Self { watchdog, kernel_ready, now, .. } = self;
-        if let Some(watchdog) = watchdog {
-            let mut world = write(&floor.world);
-            let (shared, kernels) = &mut *world;
-            let mut units: Vec<_> = floor.each_unit().collect();
-            let cores: Vec<(usize, &C)> = units.iter().flat_map(|unit| (unit.first..).zip(&unit.cores)).collect();
-            if watchdog.look(*now, &cores, shared, *kernel_ready != NEVER) {
-                let mut warps = Vec::new();
-                let cores = units.iter_mut().flat_map(|unit| (unit.first..).zip(&mut unit.cores));
-                for (number, core) in cores {
-                    warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
-                }
-                return Err(MachineError::Livelock(watchdog.report(*now, warps)));
-            }
-        }
-        Ok(())
-    }
-
-    fn deadlock(&self, floor: &Floor<'_, C>) -> MachineError {
-        let world = read(&floor.world);
-        let mut blocked = Vec::new();
-        for unit in floor.each_unit() {
-            unit.cores.iter().for_each(|core| blocked.extend(core.describe_stalls(world.1)));
-        }
-        MachineError::Deadlock(Deadlock { cycle: self.now, blocked })
-    }
-
-    /// Nothing happens between the last cycle and `next`: the state is that of each cycle between.
-    #[cold]
-    fn take_samples_upto(&mut self, floor: &Floor<'_, C>, next: Cycle) {
-        while self.sample_at <= next {
-            let sample = self.snapshot(floor, self.sample_at);
-            self.take_sample(sample);
-        }
-    }
-
-    /// Takes the samples of the window, of which each unit has its part. The memory system's counters are those of the
-    /// window.
-    fn collect_samples(&mut self, floor: &Floor<'_, C>) {
-        if self.sample_at > self.now {
-            return;
-        }
-        floor.each_unit().for_each(|mut unit| unit.pass(self.now));
-        while self.sample_at <= self.now {
-            let at = self.sample_at;
-            let counted = self.sum(floor, at, |unit, core, answers| {
-                if let Some(part) = unit.samples.iter().find(|part| part.at == at) {
-                    core.add(&part.core);
-                    answers.add(&part.answers);
-                }
-            });
-            let sample = self.without_waits(counted);
-            self.take_sample(sample);
-        }
-        floor.each_unit().for_each(|mut unit| unit.samples.clear());
-    }
-
-    fn take_sample(&mut self, sample: Snapshot<C::Counters>) {
-        self.samples.push(sample.since(&self.sampled));
-        self.sampled = sample;
-        if self.samples.len() >= self.most_samples {
-            self.halve_samples();
-        }
-        self.sample_at += self.sample_every;
-    }
-
-    fn halve_samples(&mut self) {
-        let sum = |pair: &[Snapshot<C::Counters>]| {
-            let mut sum = pair[0].clone();
-            pair[1..].iter().for_each(|other| sum.add(other));
-            sum
-        };
-        self.samples = self.samples.chunks(2).map(sum).collect();
-        self.sample_every *= 2;
-    }
-
-    /// What is counted up to `cycle`, as reports have it.
-    fn snapshot(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        let counted = self.counted(floor, upto);
-        self.without_waits(counted)
-    }
-
-    /// What cores and memory have counted up to `upto`, waits for launches like any other time.
-    fn counted(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
-        let mut counted = self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers));
-        let unmade = floor.unmade();
-        if unmade == 0 {
-            self.unmade = None;
-        }
-        if let Some(cores) = &mut self.unmade {
-            let idle = cores.idle(upto);
-            (0..unmade).for_each(|_| idle.count(&mut counted.core));
-        }
-        counted
-    }
-
-    /// What the memory system has counted up to `upto`, with the parts of the units that `add` gives.
-    fn sum(
-        &self,
-        floor: &Floor<'_, C>,
-        upto: Cycle,
-        add: impl Fn(&mut Unit<C>, &mut C::Counters, &mut AnswerCounters),
-    ) -> Snapshot<C::Counters> {
-        let (mut memory, mut core) = (write(&floor.memory), C::Counters::default());
-        let mut counters = memory.counters();
-        for mut unit in floor.each_unit() {
-            add(&mut unit, &mut core, &mut counters.answers);
-        }
-        Snapshot {
-            cycles: upto,
-            launch: LaunchWait::default(),
-            core,
-            memory: counters,
-            dram_cycles: memory.dram_cycles(upto),
-        }
-    }
-
-    /// Separates the waits for launches from other time.
-    fn without_waits(&self, mut counted: Snapshot<C::Counters>) -> Snapshot<C::Counters> {
-        let Waiting { ended, ended_cores, since } = &self.waiting;
-        let (mut wait, mut cores) = (ended.clone(), ended_cores.clone());
-        if let Some(since) = since {
-            wait.add(&counted.wait_since(since));
-            cores.add(&counted.core.since(&since.core));
-        }
-        counted.launch = wait;
-        counted.core.leave_out(&cores);
-        counted
-    }
 }
 
 /// Puts `entries` into an order drawn with the generator in `state`.
@@ -1012,44 +674,5 @@ fn shuffle(state: &mut u64, entries: &mut [usize]) {
     for i in (1..entries.len()).rev() {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         entries.swap(i, (*state >> 33) as usize % (i + 1));
-    }
-}
-
-/// The machine as the watcher sees it.
-struct Look<'a, 'b, C: Core> {
-    control: &'a Control<C>,
-    floor: &'a Floor<'b, C>,
-}
-
-impl<C: Core> View for Look<'_, '_, C> {
-    fn progress(&self) -> Progress {
-        let (ctas_done, ctas_total) = self.control.dispatcher.progress();
-        Progress {
-            kernel: self.control.running.first().map(|r| r.kernel),
-            ctas_done,
-            ctas_total,
-            cycles: self.control.now,
-            warp_instructions: self.issued().iter().sum(),
-        }
-    }
-
-    fn issued(&self) -> Vec<u64> {
-        let mut issued = Vec::new();
-        for unit in self.floor.each_unit() {
-            issued.extend(unit.cores.iter().map(C::warp_instructions));
-            issued.resize(unit.first + unit.ports.len(), 0);
-        }
-        issued
-    }
-
-    fn counted(&self) -> Box<dyn CoreReport> {
-        let mut sum = C::Counters::default();
-        for unit in self.floor.each_unit() {
-            unit.cores.iter().for_each(|core| core.count(&mut sum));
-        }
-        if let Some(Unmade { idle: Some(idle), .. }) = &self.control.unmade {
-            (0..self.floor.unmade()).for_each(|_| idle.count(&mut sum));
-        }
-        Box::new(sum)
     }
 }

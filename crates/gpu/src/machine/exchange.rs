@@ -1,0 +1,153 @@
+//! The end of a window: units and memory system meet; CTAs end, kernels end and begin.
+
+use super::{Control, Floor};
+use crate::core::Core;
+use crate::run::Running;
+use crate::unit::{StopAt, Unit};
+use isa::Fault;
+use kit::locks::{own, write};
+use kit::{Counters, Cycle, NEVER};
+use mem::MemorySystem;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+impl<C: Core> Control<C> {
+    /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
+    /// and it is returned: of several that of the first core in the first cycle. The present cycle is the one after it then.
+    pub(super) fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
+        let (mut faults, mut behind) = (Vec::new(), Vec::new());
+        for (number, mut unit) in floor.units_in(&self.awake) {
+            faults.extend(unit.fault.take());
+            if unit.next_event() < self.now {
+                behind.push(number);
+            }
+        }
+        let first = faults.into_iter().min_by_key(|&(cycle, core, _)| (cycle, core));
+        if let Some((cycle, _, fault)) = first {
+            self.now = cycle + 1;
+            return Some(fault);
+        }
+        behind.into_iter().for_each(|unit| floor.run_unit(unit, self.now, StopAt::End));
+        None
+    }
+
+    /// Cores and memory system exchange what they have for each other: messages, and what cores have written.
+    /// Operations that wait for this are performed if they are of a cycle before `end`. Returns the units in which CTAs
+    /// have ended.
+    pub(super) fn exchange(&mut self, floor: &Floor<'_, C>, end: Cycle) -> Result<Vec<usize>, Box<Fault>> {
+        let (mut memory, mut world) = (write(&floor.memory), write(&floor.world));
+        let shared = &mut *world.0;
+        self.exchange_messages(floor, &mut memory);
+        let (mut waiting, mut with_ends) = (Vec::new(), Vec::new());
+        for (number, mut unit) in floor.units_in(&self.awake) {
+            if unit.ended.is_some() {
+                with_ends.push(number);
+            }
+            if !std::mem::take(&mut unit.has_run) {
+                continue;
+            }
+            for (place, core) in unit.cores.iter_mut().enumerate() {
+                core.merge(shared);
+                waiting.extend(core.waiting().first().map(|&cycle| (cycle, number, place)));
+            }
+        }
+        // In the order of cycles; of one cycle, in the order of cores.
+        let held = waiting.clone();
+        let mut queue: BinaryHeap<_> = waiting.into_iter().map(Reverse).collect();
+        while let Some(Reverse((cycle, number, place))) = queue.pop() {
+            if cycle >= end {
+                break;
+            }
+            let core = &mut own(&floor.units[number]).cores[place];
+            core.exchange(shared)?;
+            queue.extend(core.waiting().first().map(|&cycle| Reverse((cycle, number, place))));
+        }
+        for (_, number, place) in held {
+            let mut unit = own(&floor.units[number]);
+            unit.cores[place].end_exchange(self.now);
+            unit.wake(place, self.now);
+        }
+        Ok(with_ends)
+    }
+
+    /// Units get their replies, and those without anything to do fall asleep.
+    pub(super) fn exchange_messages(&mut self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
+        for (number, unit) in floor.units.iter().enumerate() {
+            if self.awake.contains(number) || memory.has_replies(number) {
+                let mut unit = own(unit);
+                let Unit { gate, ports, .. } = &mut **unit;
+                memory.exchange(number, gate, ports);
+                // A sample is taken of all of them.
+                let falls_asleep = self.sample_every == NEVER && unit.is_idle();
+                _ = if falls_asleep { self.awake.remove(number) } else { self.awake.insert(number) };
+            }
+        }
+    }
+
+    /// CTAs that have ended, which are in `units`, make room; kernels that have ended are reported.
+    pub(super) fn retire(&mut self, floor: &Floor<'_, C>, units: &[usize]) {
+        let mut ended = Vec::new();
+        for &number in units {
+            let mut unit = own(&floor.units[number]);
+            unit.ended = None;
+            let first = unit.first;
+            for (place, core) in unit.cores.iter_mut().enumerate() {
+                for cta in core.finished().drain(..) {
+                    self.room.insert(first + place);
+                    if self.dispatcher.cta_finished(cta.kernel, self.now) {
+                        ended.push(cta.kernel);
+                    }
+                }
+            }
+        }
+        if ended.is_empty() {
+            return;
+        }
+        let after = self.snapshot(floor, self.now);
+        for kernel in ended {
+            let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
+            self.ended.push(self.running.remove(at).until(&after));
+        }
+        if self.flush_l2 {
+            write(&floor.memory).flush_l2();
+        }
+        self.admit(floor, self.now);
+    }
+
+    /// Kernels whose turn has come become resident from cycle `now` on.
+    pub(super) fn admit(&mut self, floor: &Floor<'_, C>, now: Cycle) {
+        let begun = self.dispatcher.admit(now);
+        if !begun.is_empty() {
+            let before = self.snapshot(floor, now);
+            for (kernel, ready) in begun {
+                let stream = self.streams[kernel.index()];
+                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
+            }
+            if self.flush_l1 {
+                for mut unit in floor.each_unit() {
+                    unit.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);
+                }
+            }
+            self.kernel_ready = self.dispatcher.next_ready(now);
+        }
+        if self.waiting.since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
+            self.waiting.since = Some(Box::new(self.counted(floor, now)));
+        }
+    }
+
+    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
+    pub(super) fn end_launch_latencies(&mut self, floor: &Floor<'_, C>) {
+        let now = self.now;
+        let counted = self.counted(floor, now);
+        if let Some(since) = self.waiting.since.take() {
+            self.waiting.ended.add(&counted.wait_since(&since));
+            self.waiting.ended_cores.add(&counted.core.since(&since.core));
+        }
+        let here = self.without_waits(counted);
+        for running in self.running.iter_mut().filter(|r| r.ready == now) {
+            if !running.only_waited(&here) {
+                running.before = here.clone();
+            }
+        }
+    }
+}
