@@ -5,7 +5,7 @@ use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lab::HostThreads;
 use request::Options;
-use request::values::Destination;
+use request::shown::Destination;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use render::table::{Align, Table};
 use render::wrap::wrapped;
 use render::{accelsim, number, profile};
 use request::Options;
-use request::values::Statistics;
+use request::shown::Statistics;
 
 /// The commit that was built; `None` if that was not known.
 pub const COMMIT: Option<&str> = {

@@ -2,7 +2,8 @@
 
 use crate::BadRequest;
 use crate::options::Options;
-use crate::values::{Amount, Branches, MOST_WARPS};
+use crate::shown::MOST_WARPS;
+use crate::values::{Amount, Branches};
 use config::GpuConfig;
 use kit::text::excerpt;
 use std::collections::BTreeMap;

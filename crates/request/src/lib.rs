@@ -3,7 +3,7 @@
 //!
 //! | module | role |
 //! | --- | --- |
-//! | [`option`], [`values`] | what an option is: a row; types of values |
+//! | [`option`], [`values`], [`shown`] | what an option is: a row; types of values |
 //! | [`options`] | **the table of options** |
 //! | `command` (feature `clap`), [`environment`], [`documents`] | options as arguments, as variables, as text |
 //! | [`name`] | the meaning of a name: bundled workload, launch file, trace |
@@ -27,6 +27,7 @@ pub mod name;
 pub mod option;
 pub mod options;
 pub mod outputs;
+pub mod shown;
 pub mod sweep;
 pub mod tables;
 pub mod values;

@@ -2,7 +2,7 @@
 
 use crate::comparison::Column;
 use crate::options::{Options, row};
-use crate::values::{Recorded, Statistics};
+use crate::shown::{Recorded, Statistics};
 use crate::{BadRequest, Way, code, sweep};
 use config::GpuConfig;
 use lab::energy::EnergyModel;

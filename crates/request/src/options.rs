@@ -6,10 +6,8 @@
 
 use crate::BadRequest;
 use crate::option::{Always, Field, Group, Reasons, Row, Shaped, Way, options};
-use crate::values::{
-    Amount, Assignment, Branches, Code, Core, Cycles, Destination, Every, NameOrFile, Recorded, Sample, Scheduler,
-    Setting, Statistics, Vary, Warps,
-};
+use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
+use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, Vary};
 use lab::{OutOfBounds, RegisterMode, Time};
 use std::ffi::OsString;
 use std::io;

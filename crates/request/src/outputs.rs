@@ -2,8 +2,8 @@
 
 use crate::machine;
 use crate::options::Options;
+use crate::shown::{Destination, Recorded};
 use crate::tables;
-use crate::values::{Destination, Recorded};
 use crate::write::{csv, json, save_as};
 use config::GpuConfig;
 use lab::Report;

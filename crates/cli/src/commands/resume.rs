@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::{output, version};
 use kit::locks;
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
-use request::values::Every;
+use request::shown::Every;
 use request::{Options, ROWS};
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};

@@ -10,7 +10,7 @@ use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
 use request::outputs::Program;
-use request::values::{Recorded, Statistics};
+use request::shown::{Recorded, Statistics};
 use request::{Options, code, gpu, machine, name, outputs, tables};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
