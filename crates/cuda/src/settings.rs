@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use lab::Setup;
-use request::{Options, Way, environment, machine};
+use request::{Options, Way, environment, sweep};
 use std::env::VarError;
 
 /// The devices that a program sees, by number: CUDA's own variable.
@@ -24,7 +24,7 @@ impl Settings {
     /// A variable has no meaning: all problems.
     pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let options = environment::read(get).map_err(|e| e.message)?;
-        let devices = machine::devices(&options).map_err(|e| e.message)?;
+        let devices = sweep::devices(&options).map_err(|e| e.message)?;
         Ok(Self { devices: visible(devices, get(VISIBLE_DEVICES).as_deref()), options })
     }
 

@@ -258,7 +258,7 @@ impl<C: Core> Machine<C> {
             kernel_ready: NEVER,
             waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
             last_move: (0, 0),
-            stuck_after: progress::stuck_after(config),
+            stuck_after: Control::<C>::stuck_after(config),
             watchdog: None,
             since_watch: 0,
             shuffle: None,
@@ -429,7 +429,7 @@ impl<C: Core> Control<C> {
             if self.since_watch >= CYCLES_PER_WATCH {
                 self.since_watch = 0;
                 self.check_progress(floor)?;
-                if watch(&progress::Look { control: self, floor }).is_break() {
+                if watch(&self.view(floor)).is_break() {
                     return Err(MachineError::Interrupted);
                 }
             }

@@ -9,7 +9,7 @@ use isa::Dim3;
 use lab::SimulatedDevice;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{Way, machine};
+use request::{Way, sweep};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workloads::device::{ArgBytes, Buffer, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters};
 use workloads::{Device as _, DeviceError};
@@ -47,7 +47,7 @@ impl Device {
     #[new]
     fn new(keywords: Keywords, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         job::check_without_input(&keywords)?;
-        let setup = machine::device(&job::options(Way::Python, keywords)?).map_err(bad_input)?;
+        let setup = sweep::device(&job::options(Way::Python, keywords)?).map_err(bad_input)?;
         setup.energy.as_ref().map_err(bad_input)?;
         let (watch, stopped) = Watch::new(progress);
         let device = SimulatedDevice::watched(&setup, Box::new(watch)).map_err(bad_input)?;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use request::documents::by_keyword;
 use request::options::Texts;
 use request::sweep::Sweep as Machines;
-use request::{Group, Options, Way, machine, name};
+use request::{Group, Options, Way, name, sweep};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use workloads::{Form, suggest};
@@ -55,7 +55,7 @@ pub fn check_without_input(keywords: &Keywords) -> PyResult<()> {
 #[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
 pub fn run(py: Python<'_>, workload: PathBuf, keywords: Keywords, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
     let options = options(Way::Python, keywords)?;
-    let (setup, _) = machine::one(&options, &workload).map_err(bad_input)?;
+    let (setup, _) = sweep::one(&options, &workload).map_err(bad_input)?;
     let job = name::job(&workload, &options).map_err(bad_input)?;
     run_on(py, &setup, &job, progress)
 }

@@ -1,17 +1,17 @@
 //! Options as machines: the one place where a [`Setup`] is made.
 
+use crate::BadRequest;
 use crate::comparison::Column;
-use crate::options::{Options, row};
+use crate::options::Options;
 use crate::shown::{Recorded, Statistics};
-use crate::{BadRequest, Way, code, sweep};
+use crate::values::distinct;
 use config::GpuConfig;
 use lab::energy::EnergyModel;
 use lab::timeline::{Cycles, TimelineWindow};
 use lab::{HostThreads, RegisterChoice, Setup};
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
-use workloads::Form;
 
 /// Core cycles between two points of power over time, if it is asked for without an interval.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
@@ -29,68 +29,6 @@ pub fn host(options: &Options) -> HostThreads {
         Some(threads) => HostThreads::new(threads.get()),
         None => HOST.clone(),
     }
-}
-
-/// The machine of what is called `workload`, and what its GPU description is called.
-///
-/// # Errors
-/// Options name several machines, or one that makes no sense.
-pub fn one(options: &Options, workload: &Path) -> Result<(Setup, PathBuf), BadRequest> {
-    let sweep = sweep::Sweep::new(options, &[workload.to_owned()])?;
-    let (Ok([column]), Ok([setup])) = (<[Column; 1]>::try_from(sweep.columns), <[Setup; 1]>::try_from(sweep.setups))
-    else {
-        return Err(several(options));
-    };
-    let code = code::form(options, workload, &[&setup.gpu], &[&setup.core]);
-    Ok((Setup { code, ..setup }, column.gpu_path))
-}
-
-/// The devices of a program.
-///
-/// # Errors
-/// Options name several machines on one GPU, or one that makes no sense.
-pub fn devices(options: &Options) -> Result<Vec<Setup>, BadRequest> {
-    let sweep = sweep::Sweep::new(options, &[])?;
-    if sweep.setups.len() > options.gpu.len().max(1) {
-        return Err(several(options));
-    }
-    let code = code::of_programs(options);
-    Ok(sweep.setups.into_iter().map(|setup| Setup { code, ..setup }).collect())
-}
-
-/// A device for kernels that are given one by one.
-///
-/// # Errors
-/// Options name several machines, or one that makes no sense.
-pub fn device(options: &Options) -> Result<Setup, BadRequest> {
-    match <[Setup; 1]>::try_from(devices(options)?) {
-        Ok([setup]) => Ok(Setup { code: Form::Ptx, ..setup }),
-        Err(_) => Err(several(options)),
-    }
-}
-
-fn several(options: &Options) -> BadRequest {
-    let axes = [
-        ("gpu", options.gpu.len()),
-        ("core", options.core.len()),
-        ("scheduler", options.scheduler.len()),
-        ("warps_per_sm", options.warps_per_sm.len()),
-        ("register_file", options.register_file.len()),
-        ("branches", options.branches.len()),
-        ("instruction_buffer", options.instruction_buffer.len()),
-    ];
-    let is_several = |(name, count): &&(&str, usize)| *count > 1 && !(*name == "gpu" && options.way == Way::Exec);
-    let name = axes.iter().find(is_several).map_or("core", |(name, _)| name);
-    let plural = row(name).map_or_else(String::new, |row| row.called(Way::Compare));
-    let how = if options.way.is_python() {
-        "`warpwright.compare`".to_owned()
-    } else {
-        format!("`warpwright compare {plural} A,B`")
-    };
-    BadRequest::new(format!(
-        "{}: one machine at a time, not several\n  hint: {how} takes several values and shows them side by side",
-        options.called(name)
-    ))
 }
 
 /// The column with the settings that it has in the end, and its machine. The code is chosen by workload.
@@ -185,7 +123,7 @@ pub fn shows_all(options: &Options) -> bool {
 /// Whether the SMs and the warp slots are some of `gpu`.
 fn check_places(options: &Options, gpu: &GpuConfig) -> Result<(), BadRequest> {
     let option = options.called("sm");
-    sweep::distinct(&option, &options.sm.iter().map(u16::to_string).collect::<Vec<_>>())?;
+    distinct(&option, &options.sm.iter().map(u16::to_string).collect::<Vec<_>>())?;
     let (name, sms, slots) = (&gpu.name, gpu.sm_count, gpu.sm.max_warps);
     if let Some(sm) = options.sm.iter().find(|sm| u32::from(**sm) >= sms) {
         return Err(BadRequest::new(format!("{option} {sm}: {name} has SMs 0 to {}", sms - 1)));

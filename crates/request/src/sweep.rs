@@ -1,16 +1,17 @@
-//! The machines of a comparison: every combination of what its axes list, with labels, baselines and descriptions.
+//! The machines that are asked for: one, the devices of a program, or every combination of what the axes of a comparison
+//! list, with labels, baselines and descriptions.
 
 use crate::BadRequest;
 use crate::comparison::{Axis, Column};
 use crate::machine;
-use crate::options::Options;
-use crate::values::{Core, EVERY, NameOrFile, Scheduler, Vary};
-use crate::{code, gpu, name};
+use crate::options::{Options, row};
+use crate::values::{Core, EVERY, NameOrFile, Scheduler, Vary, distinct};
+use crate::{Way, code, gpu, name};
 use lab::Setup;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use workloads::Workload;
+use workloads::{Form, Workload};
 
 /// Maximum number of columns of a comparison.
 const MOST_COLUMNS: u64 = 1024;
@@ -45,25 +46,6 @@ fn combinations(options: &Options, given: &[&Vary]) -> Result<Vec<Vec<String>>, 
             .collect();
     }
     Ok(out)
-}
-
-/// Checks that a list has no empty entry and nothing twice.
-///
-/// # Errors
-/// It has: `option` says of which list.
-pub fn distinct<T: AsRef<OsStr>>(option: &str, list: &[T]) -> Result<(), BadRequest> {
-    let mut seen = BTreeSet::new();
-    for one in list.iter().map(AsRef::as_ref) {
-        let shown = kit::text::excerpt(&one.to_string_lossy());
-        if one.is_empty() {
-            let what = if list.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
-            return Err(BadRequest::new(format!("{option}: {what}")));
-        }
-        if !seen.insert(one) {
-            return Err(BadRequest::new(format!("{option}: `{shown}` is given twice; give it once")));
-        }
-    }
-    Ok(())
 }
 
 /// Something with parameters of its own, which a comparison can vary.
@@ -170,11 +152,73 @@ impl Sweep {
     }
 
     /// The code that each workload runs as, the same on every machine, and a remark where it is not the usual one.
-    pub fn codes(&self, options: &Options) -> Vec<(workloads::Form, Option<String>)> {
+    pub fn codes(&self, options: &Options) -> Vec<(Form, Option<String>)> {
         let (gpus, cores) = (gpus(&self.setups), cores(&self.setups));
         let of = |w: &PathBuf| (code::form(options, w, &gpus, &cores), code::remark(options, w, &gpus, &cores));
         self.workloads.iter().map(of).collect()
     }
+}
+
+/// The machine of what is called `workload`, and what its GPU description is called.
+///
+/// # Errors
+/// Options name several machines, or one that makes no sense.
+pub fn one(options: &Options, workload: &Path) -> Result<(Setup, PathBuf), BadRequest> {
+    let sweep = Sweep::new(options, &[workload.to_owned()])?;
+    let (Ok([column]), Ok([setup])) = (<[Column; 1]>::try_from(sweep.columns), <[Setup; 1]>::try_from(sweep.setups))
+    else {
+        return Err(several(options));
+    };
+    let code = code::form(options, workload, &[&setup.gpu], &[&setup.core]);
+    Ok((Setup { code, ..setup }, column.gpu_path))
+}
+
+/// The devices of a program.
+///
+/// # Errors
+/// Options name several machines on one GPU, or one that makes no sense.
+pub fn devices(options: &Options) -> Result<Vec<Setup>, BadRequest> {
+    let sweep = Sweep::new(options, &[])?;
+    if sweep.setups.len() > options.gpu.len().max(1) {
+        return Err(several(options));
+    }
+    let code = code::of_programs(options);
+    Ok(sweep.setups.into_iter().map(|setup| Setup { code, ..setup }).collect())
+}
+
+/// A device for kernels that are given one by one.
+///
+/// # Errors
+/// Options name several machines, or one that makes no sense.
+pub fn device(options: &Options) -> Result<Setup, BadRequest> {
+    match <[Setup; 1]>::try_from(devices(options)?) {
+        Ok([setup]) => Ok(Setup { code: Form::Ptx, ..setup }),
+        Err(_) => Err(several(options)),
+    }
+}
+
+fn several(options: &Options) -> BadRequest {
+    let axes = [
+        ("gpu", options.gpu.len()),
+        ("core", options.core.len()),
+        ("scheduler", options.scheduler.len()),
+        ("warps_per_sm", options.warps_per_sm.len()),
+        ("register_file", options.register_file.len()),
+        ("branches", options.branches.len()),
+        ("instruction_buffer", options.instruction_buffer.len()),
+    ];
+    let is_several = |(name, count): &&(&str, usize)| *count > 1 && !(*name == "gpu" && options.way == Way::Exec);
+    let name = axes.iter().find(is_several).map_or("core", |(name, _)| name);
+    let plural = row(name).map_or_else(String::new, |row| row.called(Way::Compare));
+    let how = if options.way.is_python() {
+        "`warpwright.compare`".to_owned()
+    } else {
+        format!("`warpwright compare {plural} A,B`")
+    };
+    BadRequest::new(format!(
+        "{}: one machine at a time, not several\n  hint: {how} takes several values and shows them side by side",
+        options.called(name)
+    ))
 }
 
 fn gpus(setups: &[Setup]) -> Vec<&config::GpuConfig> {
@@ -317,7 +361,7 @@ mod tests {
     use workloads::Form;
 
     fn options(words: &[(&str, &str)]) -> Options {
-        let row = |name: &str| crate::options::row(name).unwrap();
+        let row = |name: &str| row(name).unwrap();
         let mut texts: crate::options::Texts = Vec::new();
         for (name, text) in words {
             match texts.iter_mut().find(|(row, _)| row.name == *name) {

@@ -1,9 +1,11 @@
 //! Types of values of options, each read from one text and written as it: names, numbers, choices. Those about results are
 //! in [`shown`](crate::shown).
 
+use crate::BadRequest;
 use crate::option::{One, utf8};
 use kit::suggest;
 use lab::{OutOfBounds, RegisterMode, Time};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io;
@@ -16,6 +18,25 @@ use workloads::launchfile::ModuleOverride;
 
 /// What stands in a list of GPUs, cores or schedulers for every one of them.
 pub const EVERY: &str = "all";
+
+/// Checks that a list has no empty entry and nothing twice.
+///
+/// # Errors
+/// It has: `option` says of which list.
+pub fn distinct<T: AsRef<OsStr>>(option: &str, list: &[T]) -> Result<(), BadRequest> {
+    let mut seen = BTreeSet::new();
+    for one in list.iter().map(AsRef::as_ref) {
+        let shown = kit::text::excerpt(&one.to_string_lossy());
+        if one.is_empty() {
+            let what = if list.len() > 1 { "a name is missing at a comma" } else { "no name is given" };
+            return Err(BadRequest::new(format!("{option}: {what}")));
+        }
+        if !seen.insert(one) {
+            return Err(BadRequest::new(format!("{option}: `{shown}` is given twice; give it once")));
+        }
+    }
+    Ok(())
+}
 
 /// A whole number; digits may be grouped: `1_000_000`.
 ///

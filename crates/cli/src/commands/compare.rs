@@ -10,8 +10,8 @@ use ::render::page;
 use lab::{Job, Setup};
 use request::command::{Compare, Given};
 use request::comparison::{Cell, Comparison};
-use request::sweep::{self, Sweep};
-use request::{Options, gpu, name, outputs, tables};
+use request::sweep::Sweep;
+use request::{Options, gpu, name, outputs, tables, values};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Outcome {
 /// Runs everything; returns the results and the exit status.
 pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let shown = args.show.iter().filter_map(clap::ValueEnum::to_possible_value);
-    sweep::distinct("--show", &shown.map(|value| value.get_name().to_owned()).collect::<Vec<_>>())?;
+    values::distinct("--show", &shown.map(|value| value.get_name().to_owned()).collect::<Vec<_>>())?;
     let options = args.options()?;
     let sweep = args.sweep()?;
     if !sweep.left_out.is_empty() && !options.quiet {

@@ -5,7 +5,7 @@ use crate::libraries::Libraries;
 use crate::{output, program};
 use kit::output::MadeFolders;
 use request::command::{Exec, Given};
-use request::{Options, environment, gpu, machine, outputs};
+use request::{Options, environment, gpu, outputs, sweep};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Outcome {
 /// nothing.
 fn check_files(options: &Options, program: Option<&Path>) -> Result<(), Failure> {
     let mut inputs: Vec<PathBuf> = program.map(Path::to_owned).into_iter().collect();
-    for device in machine::devices(options)? {
+    for device in sweep::devices(options)? {
         inputs.extend(gpu::energy_file(&device.gpu));
     }
     inputs.extend(options.gpu.iter().flat_map(|gpu| gpu::files(&gpu.0)));

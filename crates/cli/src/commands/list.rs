@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::core_cost::{CoreArea, CoreCost};
 use lab::{Setup, StatInfo};
-use request::{gpu, sweep};
+use request::{gpu, values};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use workloads::{Size, suggest};
@@ -68,7 +68,7 @@ enum Topic {
 /// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &gpu::files(&args.gpu))?;
-    sweep::distinct("list", &args.names)?;
+    values::distinct("list", &args.names)?;
     let lists = lists(args)?;
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n: &usize| n > 0);
     match columns {

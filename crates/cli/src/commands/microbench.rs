@@ -8,7 +8,7 @@ use crate::render::wrap::wrapped;
 use lab::Setup;
 use lab::microbench::{Quantity, quantities};
 use lab::validate::{self, Row, Summary, Verdict, summary, summary_text};
-use request::{gpu, sweep};
+use request::{gpu, values};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use workloads::Form;
@@ -101,7 +101,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 impl Choice {
     /// Checks that every pattern means something.
     fn check(&self) -> Result<(), Failure> {
-        sweep::distinct("--only", &self.only)?;
+        values::distinct("--only", &self.only)?;
         let names: Vec<&str> = quantities().iter().map(|q| q.name.as_str()).collect();
         match self.only.iter().find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
             Some(pattern) => Err(Failure::unknown("quantity", pattern, &names)),

@@ -11,7 +11,7 @@ use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
 use request::outputs::Program;
 use request::shown::{Recorded, Statistics};
-use request::{Options, code, gpu, machine, name, outputs, tables};
+use request::{Options, code, gpu, machine, name, outputs, sweep, tables};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workloads::suggest;
@@ -121,7 +121,7 @@ type Kept<'a> = &'a dyn Fn(&Setup) -> Result<Checkpoints, Failure>;
 /// nothing that is written elsewhere.
 fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Result<String, Failure>) -> Outcome {
     let &Asked { workload, options, instructions } = run;
-    let (setup, described) = machine::one(options, workload)?;
+    let (setup, described) = sweep::one(options, workload)?;
     let job = name::job(workload, options)?;
     let results = Results::of(options);
     results.formats.files()?;

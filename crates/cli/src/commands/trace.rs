@@ -7,7 +7,7 @@ use crate::{interrupt, output};
 use clap::ValueEnum;
 use lab::{Compression, Export, Job, TraceFormat};
 use request::command::{Given, Trace};
-use request::{code, gpu, machine, name};
+use request::{code, gpu, name, sweep};
 use std::path::PathBuf;
 
 /// Run a workload on the in-order core and record it as a trace
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
     let format = format(args)?;
     let options = args.given.options()?;
     let job = name::job(&args.workload, &options)?;
-    let (setup, described) = machine::one(&options, &args.workload)?;
+    let (setup, described) = sweep::one(&options, &args.workload)?;
     // The trace itself is tried when it begins.
     let list =
         [lab::NATIVE_FILE, lab::LIST_FILE].map(|name| args.output.join(name)).into_iter().filter(|list| list.exists());

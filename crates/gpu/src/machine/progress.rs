@@ -25,6 +25,24 @@ impl<C: Core> Machine<C> {
 }
 
 impl<C: Core> Control<C> {
+    /// The same, or the time of a hundred requests one after the other on a GPU with long latencies or with very
+    /// different clocks.
+    pub(super) fn stuck_after(config: &GpuConfig) -> Cycle {
+        let clocks = &config.clocks;
+        let t = &config.dram.timing;
+        let in_bank: u64 = [t.tRC, t.tRAS, t.tRP, t.tRCD, t.tCL, t.tWL, t.tWR, t.tCDLR].map(u64::from).iter().sum();
+        let dram = (u64::from(config.dram.latency_cycles) + in_bank) as f64 / clocks.dram_mhz;
+        let l2 = f64::from(config.l2.latency_cycles) / clocks.l2_mhz;
+        // A line in flits of one byte.
+        let interconnect = 256.0 / clocks.interconnect_mhz;
+        STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
+    }
+
+    /// The machine as the watcher sees it.
+    pub(super) fn view<'a, 'b>(&'a self, floor: &'a Floor<'b, C>) -> impl View + use<'a, 'b, C> {
+        Look { control: self, floor }
+    }
+
     /// A machine in which requests circulate but nothing issues is deadlocked too.
     pub(super) fn check_progress(&mut self, floor: &Floor<'_, C>) -> Result<(), MachineError> {
         let issued = floor.each_unit().map(|unit| unit.cores.iter().map(C::warp_instructions).sum::<u64>());
@@ -62,23 +80,10 @@ impl<C: Core> Control<C> {
     }
 }
 
-/// The same, or the time of a hundred requests one after the other on a GPU with long latencies or with very
-/// different clocks.
-pub(super) fn stuck_after(config: &GpuConfig) -> Cycle {
-    let clocks = &config.clocks;
-    let t = &config.dram.timing;
-    let in_bank: u64 = [t.tRC, t.tRAS, t.tRP, t.tRCD, t.tCL, t.tWL, t.tWR, t.tCDLR].map(u64::from).iter().sum();
-    let dram = (u64::from(config.dram.latency_cycles) + in_bank) as f64 / clocks.dram_mhz;
-    let l2 = f64::from(config.l2.latency_cycles) / clocks.l2_mhz;
-    // A line in flits of one byte.
-    let interconnect = 256.0 / clocks.interconnect_mhz;
-    STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
-}
-
 /// The machine as the watcher sees it.
-pub(super) struct Look<'a, 'b, C: Core> {
-    pub(super) control: &'a Control<C>,
-    pub(super) floor: &'a Floor<'b, C>,
+struct Look<'a, 'b, C: Core> {
+    control: &'a Control<C>,
+    floor: &'a Floor<'b, C>,
 }
 
 impl<C: Core> View for Look<'_, '_, C> {
