@@ -158,7 +158,7 @@ fn help(row: &Row, way: Way) -> String {
     let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
     let default = row.default_of(way).or(row.usual).filter(|_| !(way == Way::Exec && row.name == "gpu"));
-    let default = if way == Way::Exec && row.name == "gpu" { Some("rtx2060s") } else { default };
+    let default = if way == Way::Exec && row.name == "gpu" { Some(crate::gpu::USUAL) } else { default };
     let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
     format!("{}{several}{every}{default}", row.text.trim())
 }
