@@ -1,5 +1,10 @@
 //! Version and commit of the program.
 
+use request::outputs::Program;
+
+/// This build.
+pub const PROGRAM: Program<'static> = Program { commit: COMMIT };
+
 /// Version and commit: `0.1.0 (0123456789ab)`.
 pub const TEXT: &str = {
     const WITH_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPWRIGHT_COMMIT"), ")");

@@ -263,6 +263,8 @@ fn programs_have_every_output() {
     assert!(
         read("s.csv").lines().count() > 2 && read("p.csv").lines().count() > 2 && read("p.svg").starts_with("<svg")
     );
+    let unnamed = from(command(&["exec", "--json", "--", "./program"]).current_dir(folder.path()).output().unwrap());
+    assert!(unnamed.status == 2 && unnamed.stderr.contains("--json: name a file"), "{}", unnamed.stderr);
     let modelled = of(&["--gpu", "h100", "--energy", "--energy-model", "v100"]);
     assert!(modelled.contains("Energy"), "{modelled}");
     let fewer = of(&["--gpu", "v100", "--warps-per-sm", "x0.5", "--json=f.json", "-q"]);

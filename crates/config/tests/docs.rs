@@ -1,6 +1,7 @@
 //! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`.
 
 use config::schema::{self, KEYS, Key, Kind};
+use kit::text::with_section;
 use std::fmt::Write;
 
 /// The table of keys, one heading per TOML table.
@@ -45,20 +46,14 @@ fn types() -> String {
     out
 }
 
-/// `text` with `body` between the markers `<!-- name -->` and `<!-- end of name -->`.
-fn with_section(text: &str, name: &str, body: &str) -> String {
-    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-    let from = text.find(&start).unwrap() + start.len();
-    let to = text.find(&end).unwrap();
-    format!("{}{body}\n{}", &text[..from], &text[to..])
-}
-
 #[test]
 fn the_document_has_the_tables_of_the_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gpus.md");
     let text = std::fs::read_to_string(path).unwrap();
     let sections = [("keys", keys()), ("classes", classes()), ("types", types())];
-    let expected = sections.iter().fold(text.clone(), |text, (name, body)| with_section(&text, name, body));
+    let expected = sections
+        .iter()
+        .fold(text.clone(), |text, (name, body)| with_section(&text, name, &format!("{body}\n")).unwrap());
     if text != expected {
         assert!(std::env::var_os("BLESS").is_some(), "docs/gpus.md is out of date: run with BLESS=1");
         std::fs::write(path, expected).unwrap();

@@ -152,6 +152,19 @@ fn push_bounded(out: &mut String, line: &str) {
     }
 }
 
+/// `page` with `body` between the marks `<!-- name -->` and `<!-- end of name -->`, each of which ends its line.
+///
+/// # Errors
+/// The page has no such place.
+pub fn with_section(page: &str, name: &str, body: &str) -> Result<String, String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let from = page.find(&begin).map(|at| at + begin.len());
+    match from.and_then(|from| Some((from, from + page[from..].find(&end)?))) {
+        Some((from, to)) => Ok(format!("{}{body}{}", &page[..from], &page[to..])),
+        None => Err(format!("the page has no place for the {name}: put {} and {end} into it", begin.trim())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

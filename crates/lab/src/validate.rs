@@ -7,6 +7,7 @@ use crate::figures::{self, Figure};
 use crate::microbench::catalogue::Group;
 use crate::microbench::{Quantity, has, measure, quantities};
 use crate::setup::Setup;
+use kit::text::with_section;
 use workloads::Form;
 use workloads::device::DeviceError;
 
@@ -221,16 +222,6 @@ pub fn summary_text(counts: Summary) -> String {
     )
 }
 
-/// `text` with what is between `<!-- name -->` and `<!-- end of name -->` replaced.
-fn replaced(text: &str, name: &str, by: &str) -> Result<String, String> {
-    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-    let from = text.find(&begin).map(|at| at + begin.len());
-    match from.and_then(|from| Some((from, from + text[from..].find(&end)?))) {
-        Some((from, to)) => Ok(format!("{}\n{by}\n{}", &text[..from], &text[to..])),
-        None => Err(format!("the page has no place for the {name}: put {} and {end} into it", begin.trim())),
-    }
-}
-
 /// The table of a page: for each GPU how many of its figures are near to hardware's, in each form of code.
 pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [Row])>) -> String {
     let mut text = String::from(
@@ -286,7 +277,8 @@ fn reasons(tables: &[(String, Vec<Row>)]) -> String {
 /// The marks that the page lacks.
 pub fn page(old: &str, tables: &[(String, Vec<Row>)]) -> Result<String, String> {
     let summaries = summaries(tables.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
-    replaced(&replaced(old, "summaries", &summaries)?, "reasons", &reasons(tables))
+    let page = with_section(old, "summaries", &format!("\n{summaries}\n"))?;
+    with_section(&page, "reasons", &format!("\n{}\n", reasons(tables)))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn audited(gpu: &str, code: Form, core: &str, workload: &str) -> (Report, Findin
     (report, findings)
 }
 
-/// Warp instructions of a workload on the in-order core, of which each row needs those of its GPU and code.
+/// Warp instructions of each workload on the in-order core, by GPU and code.
 fn in_order(gpu: &'static str, code: Form, workload: &'static str) -> f64 {
     type Key = (&'static str, bool, &'static str);
     static KNOWN: Mutex<BTreeMap<Key, f64>> = Mutex::new(BTreeMap::new());

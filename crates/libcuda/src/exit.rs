@@ -8,7 +8,7 @@ use crate::process::{self, INTERRUPTED, message};
 use crate::text;
 use driver::Settings;
 use driver::report::ProgramReport;
-use request::outputs::{self, Program};
+use request::outputs;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
@@ -120,8 +120,7 @@ fn write(settings: &Settings, report: &ProgramReport) {
     let devices = report.devices.iter();
     let reports: Vec<_> =
         devices.filter_map(|device| Some((&device.report, &settings.devices.get(device.device)?.gpu))).collect();
-    let program = Program { version: text::VERSION, commit: text::COMMIT };
-    if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, program) {
+    if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, text::PROGRAM) {
         message(&format!("the report is not written: {problems}"));
     }
     if !options.quiet {

@@ -1,52 +1,35 @@
 //! The report of a program as text.
 
 use driver::report::{DeviceReport, ProgramReport};
-use lab::Report;
-use render::report::{Detail, program, render as device_report};
+use render::number;
+use render::report::program;
 use render::style::{HEADING, WARNING, styled};
 use render::table::{Align, Table};
 use render::wrap::wrapped;
-use render::{accelsim, number, profile};
 use request::Options;
-use request::shown::Statistics;
+use request::outputs::{self, Program};
 
 /// The commit that was built; `None` if that was not known.
-pub const COMMIT: Option<&str> = {
+const COMMIT: Option<&str> = {
     let commit = env!("WARPWRIGHT_COMMIT");
     if commit.is_empty() { None } else { Some(commit) }
 };
 
-/// Version and commit: `0.1.0 (0123456789ab)`.
-pub const VERSION: &str = {
-    const WITH_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPWRIGHT_COMMIT"), ")");
-    if COMMIT.is_some() { WITH_COMMIT } else { env!("CARGO_PKG_VERSION") }
-};
+/// This build.
+pub const PROGRAM: Program<'static> = Program { commit: COMMIT };
 
 /// The report with colours.
 pub fn render(report: &ProgramReport, options: &Options) -> String {
     let mut sections = vec![failures(report), unsupported(report)];
     for device in &report.devices {
-        sections.push(of_device(&device.report, options));
+        sections.push(outputs::text(options, &device.report, false));
         sections.push(untimed(device));
         sections.push(transfers(device));
     }
-    sections.push(program(VERSION));
+    sections.push(program(&PROGRAM.version()));
     sections.push(failed(report));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
-}
-
-fn of_device(report: &Report, options: &Options) -> String {
-    if *options.stats == Statistics::Accelsim {
-        return accelsim::render(report);
-    }
-    let (all_statistics, all_kernels) = (*options.stats == Statistics::All, options.all_kernels);
-    let detail = Detail { all_statistics, all_kernels, energy: options.energy, ..Detail::default() };
-    let profile = report.profile.as_ref().map(|counted| match &options.kernel {
-        Some(kernel) => profile::render(&counted.of_kernels(kernel), profile::Detail::default()),
-        None => profile::render(counted, profile::Detail::default()),
-    });
-    [device_report(report, detail)].into_iter().chain(profile).collect::<Vec<_>>().join("\n")
 }
 
 fn failures(report: &ProgramReport) -> String {

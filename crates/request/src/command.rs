@@ -66,11 +66,7 @@ impl<C: Asks> clap::Args for Given<C> {
 
 impl<C: Asks> clap::FromArgMatches for Given<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut texts = Texts::new();
-        for row in ROWS {
-            let Some(given) = given(row, matches) else { continue };
-            texts.push((row, given));
-        }
+        let texts = ROWS.iter().filter_map(|row| Some((row, given(row, matches)?))).collect();
         Ok(Self { texts, command: PhantomData })
     }
 
@@ -157,8 +153,7 @@ fn parser(row: &'static Row) -> ValueParser {
 fn help(row: &Row, way: Way) -> String {
     let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
-    let default = row.default_of(way).or(row.usual).filter(|_| !(way == Way::Exec && row.name == "gpu"));
-    let default = if way == Way::Exec && row.name == "gpu" { Some(crate::gpu::USUAL) } else { default };
+    let default = row.default_of(way).or(row.usual);
     let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
     format!("{}{several}{every}{default}", row.text.trim())
 }

@@ -91,24 +91,29 @@ pub fn python() -> String {
          import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, TypedDict, Union\n\n\
          PathLike = Union[str, \"os.PathLike[str]\"]\n",
     );
-    for (class, way, about) in [
-        ("RunOptions", Way::Python, "Keywords of `run` and `Device`."),
-        (
-            "CompareOptions",
-            Way::PythonCompare,
-            "Keywords of `compare`; lists of GPUs, cores, schedulers and changes make columns.",
-        ),
-    ] {
-        let _ = writeln!(text, "\n\nclass {class}(TypedDict, total=False):\n    \"\"\"{about}\"\"\"");
-        for row in ROWS.iter().filter(|row| row.reason(way).is_none()) {
-            let kind = python_type(row);
-            let aliases = row.aliases.iter().copied().filter(|_| way == Way::PythonCompare);
-            for name in std::iter::once(row.keyword()).chain(aliases) {
-                let meaning = meaning(row).replace("\\|", "|");
+    let has = |row: &Row, way| row.reason(way).is_none();
+    let both = |row: &Row| has(row, Way::Python) && has(row, Way::PythonCompare);
+    let mut class = |heading: &str, rows: &dyn Fn(&Row) -> bool, aliases: &dyn Fn(&Row) -> bool| {
+        let _ = writeln!(text, "\n\nclass {heading}");
+        for row in ROWS {
+            let own = std::iter::once(row.keyword()).filter(|_| rows(row));
+            for name in own.chain(row.aliases.iter().copied().filter(|_| aliases(row))) {
+                let (kind, meaning) = (python_type(row), meaning(row).replace("\\|", "|"));
                 let _ = writeln!(text, "\n    {name}: {kind} | None\n    \"\"\"{meaning}.\"\"\"");
             }
         }
-    }
+    };
+    class("_Options(TypedDict, total=False):\n    \"\"\"Keywords of runs and comparisons.\"\"\"", &both, &|_| false);
+    class(
+        "RunOptions(_Options, total=False):\n    \"\"\"Keywords of `run` and `Device`.\"\"\"",
+        &|row| has(row, Way::Python) && !both(row),
+        &|_| false,
+    );
+    class(
+        "CompareOptions(_Options, total=False):\n    \"\"\"Keywords of `compare`; lists of GPUs, cores, schedulers and changes make columns.\"\"\"",
+        &|row| has(row, Way::PythonCompare) && !both(row),
+        &|row| has(row, Way::PythonCompare),
+    );
     text
 }
 

@@ -67,13 +67,11 @@ pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Options, BadRequest>
     }
     let called = |row: &Row| variables(row).find(|name| get(name).is_some()).unwrap_or_else(|| row.variable());
     let options = Options::read(Way::Exec, &texts, &called);
-    match options {
-        Ok(options) if problems.is_empty() => Ok(options),
-        Ok(_) => Err(BadRequest::new(problems.join("\n"))),
-        Err(others) => {
-            Err(BadRequest::new(problems.into_iter().chain([others.message]).collect::<Vec<_>>().join("\n")))
-        }
+    if problems.is_empty() {
+        return options;
     }
+    problems.extend(options.err().map(|others| others.message));
+    Err(BadRequest::new(problems.join("\n")))
 }
 
 /// Values of a variable: an array of JSON, or words with commas, of settings with semicolons, between them.

@@ -9,9 +9,6 @@ use kit::text::excerpt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The GPU that runs if neither the user nor a launch file names one.
-pub const USUAL: &str = "rtx2060s";
-
 /// A GPU description with its overrides.
 ///
 /// # Errors

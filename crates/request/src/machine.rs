@@ -3,7 +3,7 @@
 use crate::BadRequest;
 use crate::comparison::Column;
 use crate::options::Options;
-use crate::shown::{Recorded, Statistics};
+use crate::shown::Recorded;
 use crate::values::distinct;
 use config::GpuConfig;
 use lab::energy::EnergyModel;
@@ -22,8 +22,8 @@ const TIMELINE_CYCLES: u64 = 2000;
 /// The host threads of runs that name none: runs at the same time share them.
 static HOST: LazyLock<HostThreads> = LazyLock::new(HostThreads::all);
 
-/// The host threads that are asked for.
-pub fn host(options: &Options) -> HostThreads {
+/// The host threads that are asked for, which the runs of a request share.
+pub(crate) fn host(options: &Options) -> HostThreads {
     match options.threads {
         _ if options.scaling => HostThreads::measuring(),
         Some(threads) => HostThreads::new(threads.get()),
@@ -32,7 +32,11 @@ pub fn host(options: &Options) -> HostThreads {
 }
 
 /// The column with the settings that it has in the end, and its machine. The code is chosen by workload.
-pub(crate) fn of_column(mut column: Column, options: &Options) -> Result<(Column, Setup), BadRequest> {
+pub(crate) fn of_column(
+    mut column: Column,
+    options: &Options,
+    host: &HostThreads,
+) -> Result<(Column, Setup), BadRequest> {
     let called = |name: &str| options.called(name);
     let model = options.energy_model.as_ref().map(|model| model.0.as_path());
     column.settings.extend(model.map(|model| format!("energy.model={}", model.display())));
@@ -69,7 +73,7 @@ pub(crate) fn of_column(mut column: Column, options: &Options) -> Result<(Column
         out_of_bounds: *options.out_of_bounds,
         check_memory: options.check_memory,
         time: (*options.time).clone(),
-        threads: host(options),
+        threads: host.clone(),
         ..Setup::new(gpu)
     };
     Ok((column, setup))
@@ -97,7 +101,7 @@ fn intervals(
 }
 
 /// The window of a timeline.
-pub fn window(options: &Options) -> TimelineWindow {
+fn window(options: &Options) -> TimelineWindow {
     TimelineWindow {
         cycles: options
             .cycles
@@ -113,11 +117,6 @@ pub fn window(options: &Options) -> TimelineWindow {
 pub fn is_for_perfetto(options: &Options) -> bool {
     let file = options.timeline.as_ref().and_then(Recorded::file);
     file.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-}
-
-/// Whether every statistic is shown.
-pub fn shows_all(options: &Options) -> bool {
-    *options.stats == Statistics::All
 }
 
 /// Whether the SMs and the warp slots are some of `gpu`.

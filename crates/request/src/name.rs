@@ -4,7 +4,7 @@
 use crate::BadRequest;
 use crate::gpu;
 use crate::options::Options;
-use crate::values::{Assignment, Code, assignment};
+use crate::values::{Assignment, Code, USUAL_GPU, assignment};
 use lab::Job;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn usual_gpu(options: &Options, workloads: &[&Path]) -> Result<PathBuf, BadR
     }
     named.dedup();
     match &named[..] {
-        [] => Ok(gpu::USUAL.into()),
+        [] => Ok(USUAL_GPU.into()),
         [one] => Ok(one.clone()),
         [one, other, ..] => {
             let (one, other) = (one.display(), other.display());

@@ -143,6 +143,8 @@ pub struct Row {
     pub is_axis: bool,
     /// Whether its value names a file or folder that results are written to.
     pub writes: bool,
+    /// Whether `trace` has it, beside what runs.
+    pub is_traced: bool,
     /// Ways in that do not have it, each with the reason.
     pub absent: &'static [Reasons],
 }
@@ -170,13 +172,14 @@ impl Row {
         check: |_| Ok(()),
         is_axis: false,
         writes: false,
+        is_traced: false,
         absent: &[],
     };
 
     /// Why `way` does not have it; `None` if it does.
     pub fn reason(&self, way: Way) -> Option<&'static str> {
         if way == Way::Trace {
-            let is_there = self.group == Group::Input || ["gpu", "scheduler", "set", "quiet"].contains(&self.name);
+            let is_there = self.group == Group::Input || self.is_traced;
             return (!is_there).then_some(TRACE);
         }
         self.reasons().find(|(absent, _)| *absent == way).map(|(_, reason)| *reason)

@@ -7,7 +7,7 @@
 use crate::BadRequest;
 use crate::option::{Always, Field, Group, Reasons, Row, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
-use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, Vary};
+use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, USUAL_GPU, Vary};
 use lab::{OutOfBounds, RegisterMode, Time};
 use std::ffi::OsString;
 use std::io;
@@ -50,11 +50,11 @@ const FAILURES: Reasons = &[
 options! {
     Machine {
         /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
-        gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, usual: Some("the launch file's, else rtx2060s") };
+        gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, is_traced: true, usual: Some("the launch file's, else rtx2060s"), exec_default: Some(USUAL_GPU) };
         /// Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`)
         core: Vec<Core>, "NAME", "ghost", { aliases: &["cores"], is_axis: true, default: Some("inorder") };
         /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`)
-        scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, usual: Some("the GPU description's") };
+        scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, is_traced: true, usual: Some("the GPU description's") };
         /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
@@ -74,7 +74,7 @@ options! {
     }
     Changes {
         /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
-        set: Vec<Setting>, "KEY=VALUE", "sm.issue.schedulers=2", { python: Some("settings") };
+        set: Vec<Setting>, "KEY=VALUE", "sm.issue.schedulers=2", { is_traced: true, python: Some("settings") };
         /// Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2
         warps_per_sm: Vec<Amount>, "N|xF", "x0.5", { is_axis: true };
         /// Registers of an SM: a number, or a multiple of the description's such as x2
@@ -152,7 +152,7 @@ options! {
         /// Write the report to this folder: report.txt, report.json and, with --power-interval, power.csv
         out: Option<PathBuf>, "FOLDER", "results", { writes: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
         /// Print neither progress nor results: only errors, and the JSON or CSV asked for
-        quiet: bool, "", "1", { short: Some('q'), absent: &[PROGRESS] };
+        quiet: bool, "", "1", { is_traced: true, short: Some('q'), absent: &[PROGRESS] };
         /// Which statistics the report shows
         stats: Always<Statistics>, "STATS", "all", { default: Some("summary"), absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
         /// List each launch, however many there are
@@ -252,6 +252,10 @@ impl Options {
         }
         if self.scaling && self.threads.is_some() {
             found.push(format!("{} runs on one host thread: leave {} out", name("scaling"), name("threads")));
+        }
+        let printed = [("json", &self.json), ("csv", &self.csv)].into_iter();
+        for (option, _) in printed.filter(|(_, to)| self.way == Way::Exec && **to == Some(Destination::Printed)) {
+            found.push(format!("{}: name a file; standard output is the program's", name(option)));
         }
         let sample = self.sample.as_ref().map(|sample| sample.interval);
         if let Some((sample, power)) = sample.zip(self.power_interval).filter(|(sample, power)| sample != power) {

@@ -2,26 +2,33 @@
 
 use crate::machine;
 use crate::options::Options;
-use crate::shown::{Destination, Recorded};
+use crate::shown::{Destination, Recorded, Statistics};
 use crate::tables;
 use crate::write::{csv, json, save_as};
 use config::GpuConfig;
 use lab::Report;
+use lab::profile::Profile;
 use render::timeline::{konata, perfetto};
-use render::{page, power};
+use render::{accelsim, page, power, profile, report};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Files in the folder of a program's report.
 const IN_FOLDER: [&str; 3] = ["report.txt", "report.json", "power.csv"];
 
-/// The program that made the results.
+/// The build that made the results.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// Version and commit, for people.
-    pub version: &'a str,
     /// Commit, if it is known.
     pub commit: Option<&'a str>,
+}
+
+impl Program<'_> {
+    /// Version and commit: `0.1.0 (0123456789ab)`.
+    pub fn version(self) -> String {
+        let commit = self.commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+        format!("{}{commit}", env!("CARGO_PKG_VERSION"))
+    }
 }
 
 /// The files that the results are written to.
@@ -32,6 +39,24 @@ pub fn files(options: &Options) -> Vec<PathBuf> {
     let others = [options.html.as_deref(), options.power.as_deref(), options.power_plot.as_deref(), sample, timeline];
     let folder = options.out.iter().flat_map(|folder| IN_FOLDER.map(|name| folder.join(name)));
     printed.chain(others.into_iter().flatten()).map(Path::to_owned).chain(folder).collect()
+}
+
+/// A report of a run for people, with the profile if there is one.
+pub fn text(options: &Options, report: &Report, failed: bool) -> String {
+    if *options.stats == Statistics::Accelsim {
+        return accelsim::render(report);
+    }
+    let all_statistics = *options.stats == Statistics::All;
+    let detail = report::Detail { all_statistics, all_kernels: options.all_kernels, energy: options.energy, failed };
+    let profile = report.profile.as_ref().map_or_else(String::new, |counted| {
+        format!("\n{}", profile::render(&kernels_of(options, counted), profile::Detail::default()))
+    });
+    report::render(report, detail) + &profile
+}
+
+/// The counts of the kernels that are to be shown.
+pub fn kernels_of(options: &Options, counted: &Profile) -> Profile {
+    options.kernel.as_ref().map_or_else(|| counted.clone(), |kernel| counted.of_kernels(kernel))
 }
 
 /// Writes the files of one run that are of that run only: timeline, power, statistics over time, page. Of several devices
@@ -68,7 +93,7 @@ pub fn of_run(
         }
     }
     if let Some(path) = &options.html {
-        save(path, &|| Ok(page::run(&page::Run { report, gpu, program: program.version })));
+        save(path, &|| Ok(page::run(&page::Run { report, gpu, program: &program.version() })));
     }
     if let Some((path, samples)) =
         options.sample.as_ref().and_then(|sample| sample.file.as_ref()).zip(report.samples.as_ref())
@@ -106,14 +131,14 @@ pub fn of_program(
     program: Program<'_>,
 ) -> Result<(), String> {
     let mut problems = Vec::new();
-    let json_file = options.json.as_ref().and_then(Destination::file).map(Path::to_owned);
     if let Some(folder) = &options.out {
         // A folder that cannot be made is reported with the first file in it.
         let _ = std::fs::create_dir_all(folder);
         problems.extend(save_as(&folder.join("report.txt"), |out| out.write_all(text.as_bytes())).err());
     }
-    for path in json_file.into_iter().chain(options.out.iter().map(|folder| folder.join("report.json"))) {
-        problems.extend(save_as(&path, |out| json(document, program.commit, out)).err());
+    let in_folder = options.out.as_ref().map(|folder| folder.join("report.json"));
+    for path in options.json.iter().filter_map(Destination::file).chain(in_folder.as_deref()) {
+        problems.extend(save_as(path, |out| json(document, program.commit, out)).err());
     }
     if let Some(path) = options.csv.as_ref().and_then(Destination::file) {
         let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report));

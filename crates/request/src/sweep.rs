@@ -137,16 +137,16 @@ impl Sweep {
     pub fn new(options: &Options, workloads: &[PathBuf]) -> Result<Self, BadRequest> {
         distinct("workload", workloads)?;
         distinct(&options.called("kernels"), &options.kernels)?;
-        let (columns, mut setups): (Vec<_>, Vec<_>) = machines(options, workloads)?.into_iter().unzip();
-        let host = machine::host(options);
-        setups.iter_mut().for_each(|setup: &mut Setup| setup.threads = host.clone());
-        let (gpus, cores) = (gpus(&setups), cores(&setups));
-        let runs = |w: &&Workload| !code::lacks_code(options, w, &gpus, &cores);
-        let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
-        let names: Vec<&str> = every.iter().map(|w| w.name).collect();
-        let is_left_out = workloads.iter().any(|w| w == Path::new(EVERY));
-        let left_out = without.iter().filter(|_| is_left_out).map(|w| w.name).collect();
-        let workloads = expanded(workloads, &names, |name| name.as_os_str(), |name| PathBuf::from(name));
+        let (columns, setups): (Vec<_>, Vec<_>) = machines(options, workloads)?.into_iter().unzip();
+        let (mut workloads, mut left_out) = (workloads.to_vec(), Vec::new());
+        if workloads.iter().any(|w| w == Path::new(EVERY)) {
+            let (gpus, cores) = (gpus(&setups), cores(&setups));
+            let runs = |w: &&Workload| !code::lacks_code(options, w, &gpus, &cores);
+            let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
+            let names: Vec<&str> = every.iter().map(|w| w.name).collect();
+            workloads = expanded(&workloads, &names, |name| name.as_os_str(), |name| PathBuf::from(name));
+            left_out = without.iter().map(|w| w.name).collect();
+        }
         check_size(workloads.len() as u64, columns.len() as u64)?;
         Ok(Self { workloads, left_out, columns, setups })
     }
@@ -323,16 +323,19 @@ fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Set
     }
     let baselines: Vec<usize> = columns.iter().map(|column| baseline(&columns, column, over.as_deref())).collect();
     columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);
-    columns.into_iter().map(|column| machine::of_column(column, options)).collect()
+    let host = machine::host(options);
+    columns.into_iter().map(|column| machine::of_column(column, options, &host)).collect()
 }
 
 /// The column that `column` is compared with: the one that differs in nothing but the core, if speedups
 /// are over a core, else the first.
 fn baseline(columns: &[Column], column: &Column, over: Option<&str>) -> usize {
     let Some(over) = over else { return 0 };
-    let machine = |c: &Column| (c.gpu.clone(), c.scheduler.clone(), c.settings.clone(), c.choice.clone());
-    let same = |c: &Column| c.core == over && machine(c) == machine(column);
-    columns.iter().position(same).unwrap_or(0)
+    let is_same = |c: &Column| {
+        let machine = (&c.gpu, &c.scheduler, &c.settings, &c.choice);
+        c.core == over && machine == (&column.gpu, &column.scheduler, &column.settings, &column.choice)
+    };
+    columns.iter().position(is_same).unwrap_or(0)
 }
 
 /// Every column with every value.

@@ -16,6 +16,9 @@ use std::str::FromStr;
 use workloads::Size;
 use workloads::launchfile::ModuleOverride;
 
+/// The GPU that runs if neither the user nor a launch file names one.
+pub const USUAL_GPU: &str = "rtx2060s";
+
 /// What stands in a list of GPUs, cores or schedulers for every one of them.
 pub const EVERY: &str = "all";
 

@@ -1,5 +1,6 @@
 //! Documents and Python say what the table of options says. Renew them with `BLESS=1`.
 
+use kit::text::with_section;
 use request::documents::{options, python, reasons, variables};
 use std::path::Path;
 
@@ -18,19 +19,13 @@ fn check(file: &str, expected: impl FnOnce(&str) -> String) {
     }
 }
 
-/// `text` with `body` between the markers `<!-- name -->` and `<!-- end of name -->`.
-fn with_section(text: &str, name: &str, body: &str) -> String {
-    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-    let from = text.find(&start).unwrap() + start.len();
-    let to = text.find(&end).unwrap();
-    format!("{}{body}{}", &text[..from], &text[to..])
-}
-
 #[test]
 fn the_documents_have_the_table_of_options() {
     let tables = [("options", options()), ("reasons", reasons()), ("variables", variables())];
     check("docs/options.md", |text| {
-        tables.iter().fold(text.to_owned(), |text, (name, table)| with_section(&text, name, &format!("\n{table}\n")))
+        tables
+            .iter()
+            .fold(text.to_owned(), |text, (name, table)| with_section(&text, name, &format!("\n{table}\n")).unwrap())
     });
 }
 

@@ -56,9 +56,9 @@ impl Args {
         Ok(self.given.options()?)
     }
 
-    /// The machines.
-    pub fn sweep(&self) -> Result<Sweep, Failure> {
-        Ok(Sweep::new(&self.options()?, &self.workloads)?)
+    /// The machines that `options`, its own, ask for.
+    pub fn sweep(&self, options: &Options) -> Result<Sweep, Failure> {
+        Ok(Sweep::new(options, &self.workloads)?)
     }
 }
 
@@ -67,25 +67,25 @@ const PROFILE_LINES: usize = 12;
 
 /// Runs everything and shows the tables.
 pub fn run(args: &Args) -> Outcome {
-    let (comparison, exit) = compared(args)?;
-    show(args, &comparison)?;
+    let options = args.options()?;
+    let (comparison, exit) = compared(args, &options)?;
+    show(args, &options, &comparison)?;
     Ok(exit)
 }
 
 /// Runs everything; returns the results and the exit status.
-pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
+pub fn compared(args: &Args, options: &Options) -> Result<(Comparison, Exit), Failure> {
     let shown = args.show.iter().filter_map(clap::ValueEnum::to_possible_value);
     values::distinct("--show", &shown.map(|value| value.get_name().to_owned()).collect::<Vec<_>>())?;
-    let options = args.options()?;
-    let sweep = args.sweep()?;
+    let sweep = args.sweep(options)?;
     if !sweep.left_out.is_empty() && !options.quiet {
         let names = sweep.left_out.join(", ");
-        output::remark(&format!("left out, without machine code for every GPU here: {names} (--code ptx has all)\n"));
+        output::remark(&format!("left out for lack of machine code for every GPU: {names} (--code ptx runs all)\n"));
     }
-    let jobs = sweep.workloads.iter().map(|w| name::job(w, &options)).collect::<Result<Vec<_>, _>>()?;
-    check_files(&options, &sweep, &jobs)?;
+    let jobs = sweep.workloads.iter().map(|w| name::job(w, options)).collect::<Result<Vec<_>, _>>()?;
+    check_files(options, &sweep, &jobs)?;
     interrupt::install()?;
-    let (codes, remarks): (Vec<Form>, Vec<Option<String>>) = sweep.codes(&options).into_iter().unzip();
+    let (codes, remarks): (Vec<Form>, Vec<Option<String>>) = sweep.codes(options).into_iter().unzip();
     let Sweep { workloads, columns, setups, .. } = sweep;
     let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
@@ -145,20 +145,19 @@ pub fn text(args: &Args, options: &Options, comparison: &Comparison) -> String {
     text
 }
 
-fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
-    let options = args.options()?;
-    let results = Results::of(&options);
+fn show(args: &Args, options: &Options, comparison: &Comparison) -> Result<(), Failure> {
+    let results = Results::of(options);
     if results.quiet {
         for (workload, column, why) in comparison.failures() {
             output::error(&format!("{workload} on {}: {why}", column.label));
         }
     } else if results.as_text() {
-        output::print(&text(args, &options, comparison))?;
+        output::print(&text(args, options, comparison))?;
     }
     let about = "Designs side by side. Cycles, times and speedups are of kernels, without launch latency.".to_owned();
     let title = comparison.workloads.join(", ");
     let page = || page::comparison(&title, &[about], &[parts::part(comparison, None)], Vec::new(), version::TEXT);
-    Page::of(&options).save(page)?;
+    Page::of(options).save(page)?;
     let document = comparison.document();
     if options.profile {
         results.formats.give(&document, || tables::of_profiles(comparison))

@@ -76,13 +76,11 @@ pub fn run(args: &Args) -> Outcome {
     }
     let (mut comparisons, mut exit) = (Vec::new(), Exit::Success);
     for (line, command) in papers.iter().chain(&stock) {
-        let (comparison, ended) = compare::compared(&line.compare)?;
+        let options = line.compare.options()?;
+        let (comparison, ended) = compare::compared(&line.compare, &options)?;
         if text {
             let command = styled(FAINT, format!("$ warpwright compare {command}"));
-            output::print(&format!(
-                "\n{command}\n{}",
-                compare::text(&line.compare, &line.compare.options()?, &comparison)
-            ))?;
+            output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &options, &comparison)))?;
         }
         comparisons.push(comparison);
         exit = if exit == Exit::Success { ended } else { exit };
@@ -307,7 +305,7 @@ mod tests {
             };
             for line in Size::ALL.into_iter().flat_map(|size| on_both(experiment, size)) {
                 let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
-                let made = line.compare.sweep();
+                let made = line.compare.options().and_then(|options| line.compare.sweep(&options));
                 assert!(made.is_ok_and(|sweep| sweep.columns.len() > 1), "{}", experiment.name);
             }
         }

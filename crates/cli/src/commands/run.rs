@@ -4,14 +4,13 @@ use super::{exec, resume};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Results;
 use crate::progress::Watch;
-use crate::render::{accelsim, number, profile, report};
+use crate::render::{number, report};
 use crate::{interrupt, output, program, version};
 use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
-use request::outputs::Program;
 use request::shown::{Recorded, Statistics};
-use request::{Options, code, gpu, machine, name, outputs, sweep, tables};
+use request::{Options, code, gpu, name, outputs, sweep, tables};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workloads::suggest;
@@ -142,8 +141,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
     let remark = code::remark(options, workload, &[&setup.gpu], &[&setup.core]);
     let save = |report: &Report| {
         check_timeline(options, report)?;
-        let program = Program { version: version::TEXT, commit: version::COMMIT };
-        outputs::of_run(options, report, &setup.gpu, 0, program).map_err(Failure::failed)
+        outputs::of_run(options, report, &setup.gpu, 0, version::PROGRAM).map_err(Failure::failed)
     };
     match result {
         Ok(mut report) => {
@@ -205,14 +203,13 @@ pub fn check_timeline(options: &Options, report: &Report) -> Result<(), Failure>
     }
 }
 
-/// What was counted of the kernels that are to be shown.
+/// The counts of the kernels that are to be shown.
 ///
 /// # Errors
 /// No kernel of the name asked for ran.
 pub fn kernels_of(options: &Options, counted: &Profile) -> Result<Profile, Failure> {
-    let Some(kernel) = &options.kernel else { return Ok(counted.clone()) };
     check_kernel(options, counted.kernels.iter().map(|kernel| &kernel.name[..]))?;
-    Ok(counted.of_kernels(kernel))
+    Ok(outputs::kernels_of(options, counted))
 }
 
 fn show(
@@ -231,17 +228,11 @@ fn show(
 
 /// The report as the options ask for it.
 fn text(options: &Options, report: &Report, failed: bool) -> Result<String, Failure> {
-    let all_statistics = machine::shows_all(options);
-    let detail = report::Detail { all_statistics, all_kernels: options.all_kernels, energy: options.energy, failed };
-    let counted = report.profile.as_ref().map(|counted| kernels_of(options, counted)).transpose()?;
-    let profile = counted
-        .map_or_else(String::new, |counted| format!("\n{}", profile::render(&counted, profile::Detail::default())));
-    Ok(match *options.stats {
-        Statistics::Accelsim => accelsim::render(report),
-        Statistics::Summary | Statistics::All => {
-            report::render(report, detail) + &profile + &report::program(version::TEXT)
-        }
-    })
+    report.profile.as_ref().map(|counted| kernels_of(options, counted)).transpose()?;
+    let text = outputs::text(options, report, failed);
+    // Scripts read the other lines.
+    let is_for_scripts = *options.stats == Statistics::Accelsim;
+    Ok(if is_for_scripts { text } else { text + &report::program(version::TEXT) })
 }
 
 fn exit(report: &Report) -> Exit {

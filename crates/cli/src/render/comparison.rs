@@ -40,15 +40,15 @@ pub enum Shown {
     Reordered,
     /// Energy of GPU and board
     Energy,
-    /// That energy by simulated time, in watts
+    /// Energy by simulated time, in watts
     Power,
-    /// That energy over that of the baseline's column
+    /// Energy relative to the baseline's column
     RelativeEnergy,
-    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
+    /// Energy of register file, pipeline and scheduler, or of a fabric's parts in their place, relative to the baseline's column
     Management,
-    /// Instructions per joule over those of the baseline's column, by the instructions of the baseline's for both
+    /// Instructions per joule relative to the baseline's column; the instructions of the baseline count for both
     Efficiency,
-    /// Instructions per joule over those of the baseline's column, each by the instructions that it executes itself
+    /// Instructions per joule relative to the baseline's column; each column counts its own instructions
     OwnEfficiency,
     /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
     Scalar,

@@ -11,5 +11,5 @@ pub mod page;
 #[cfg(test)]
 pub use ::render::sample;
 pub use ::render::{
-    accelsim, energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
+    energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
 };

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 impl<C: Core> Control<C> {
     /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
-    /// and it is returned: of several that of the first core in the first cycle. The present cycle is the one after it then.
+    /// and it is returned: of several the earliest, by cycle and then by core. The present cycle is then the next one.
     pub(super) fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
         let (mut faults, mut behind) = (Vec::new(), Vec::new());
         for (number, mut unit) in floor.units_in(&self.awake) {

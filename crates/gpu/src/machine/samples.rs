@@ -49,7 +49,7 @@ impl<C: Core> Machine<C> {
 }
 
 impl<C: Core> Control<C> {
-    /// Nothing happens between the last cycle and `next`: the state is that of each cycle between.
+    /// Nothing happens between the last cycle and `next`: the state holds for each cycle between.
     #[cold]
     pub(super) fn take_samples_upto(&mut self, floor: &Floor<'_, C>, next: Cycle) {
         while self.sample_at <= next {

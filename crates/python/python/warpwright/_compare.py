@@ -222,7 +222,8 @@ def compare(
     """
     names = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
     sweep = _native.Sweep([os.fspath(name) for name in names], texts(options))
-    return Comparison(_all(sweep, progress), {column[0]: sweep.columns()[column[5]][0] for column in sweep.columns()})
+    columns = sweep.columns()
+    return Comparison(_all(sweep, progress), {column[0]: columns[column[5]][0] for column in columns})
 
 
 def _all(sweep: _native.Sweep, progress: Optional[bool]) -> list[Entry]:

@@ -6,6 +6,7 @@ use crate::progress::Board;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use crate::{interrupt, output, preparation};
+use kit::text::with_section;
 use lab::accelsim::{Compared, Ours, Reference, Row, Summary, Traces, deviation_percent};
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -318,12 +319,7 @@ fn markdown(document: &Document) -> String {
 
 /// `page` with `table` between its marks.
 fn with_table(page: &str, table: &str) -> Result<String, String> {
-    const MARKS: [&str; 2] = ["<!-- table -->\n", "<!-- end of table -->"];
-    let begin = page.find(MARKS[0]).map(|at| at + MARKS[0].len());
-    match begin.and_then(|from| Some((from, from + page[from..].find(MARKS[1])?))) {
-        Some((from, to)) => Ok(format!("{}\n{table}\n{}", &page[..from], &page[to..])),
-        None => Err(format!("the page has no place for the table: put {} and {} into it", MARKS[0].trim(), MARKS[1])),
-    }
+    with_section(page, "table", &format!("\n{table}\n"))
 }
 
 #[cfg(test)]
