@@ -404,10 +404,12 @@ fn a_process_killed_at_any_moment_leaves_the_old_or_the_new() {
             let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
             let place = || format!("{} killed after {after:?}: {:?}", writer.args, names(&left));
             assert!(names(&left) == names(&old) || names(&left) == names(&new), "{}", place());
-            let same = |other: &Files| {
-                left.iter().all(|(name, bytes)| other.get(name) == Some(bytes) || is_complete(name, bytes))
+            let different = |other: &Files| {
+                let is_same = |name, bytes| other.get(name) == Some(bytes) || is_complete(name, bytes);
+                left.iter().find(|(name, bytes)| !is_same(*name, *bytes)).map(|(name, _)| name.clone())
             };
-            assert!(same(&old) || same(&new), "{}", place());
+            let (before, after) = (different(&old), different(&new));
+            assert!(before.is_none() || after.is_none(), "{}: {before:?}, {after:?} differ", place());
         }
     }
 }

@@ -252,6 +252,10 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
         self.stream.prepare_cta(shared, kernel, cta);
     }
 
+    fn merge(&mut self, shared: &mut S::Shared) {
+        self.stream.merge(shared);
+    }
+
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
         self.settle(now);
         let need = Resources::of_cta(&self.spec.sm, &env.kernels[kernel.index()].shape);

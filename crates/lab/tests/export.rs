@@ -1,7 +1,7 @@
 //! What is recorded of a live run and run again is the same run.
 
 use isa::{Access, CtaSlot, DynInst, KernelId, OperandValues, Space, StepContext, WarpSlot, WarpStream};
-use lab::{Compression, Export, Job, Report, Setup, TraceFormat, Unattended, export, run};
+use lab::{Compression, Export, HostThreads, Job, Report, Setup, TraceFormat, Unattended, export, run};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +68,23 @@ fn a_native_trace_runs_as_the_live_run_did_on_v100() {
 #[test]
 fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_rtx3070() {
     native_round_trip("rtx3070", Form::Sass, "inorder");
+}
+
+/// Which CTA's host thread comes first does not show in the file.
+#[test]
+fn a_trace_is_the_same_file_for_any_number_of_host_threads() {
+    for name in ["vectoradd", "histogram", "bfs"] {
+        let bytes = |threads| {
+            let folder = tempfile::tempdir().unwrap();
+            let recorded = Setup { threads, ..setup("rtx2060s") };
+            let format = TraceFormat::Native { values: false };
+            std::fs::read(exported(&recorded, name, folder.path(), format).path).unwrap()
+        };
+        let alone = bytes(HostThreads::new(1));
+        for threads in 1..=4 {
+            assert!(bytes(HostThreads::new(threads).shuffled(threads as u64)) == alone, "{name}, {threads} threads");
+        }
+    }
 }
 
 /// SOCGPU looks at where lanes that are apart meet again.

@@ -123,6 +123,7 @@ fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, order: &[u64]) ->
             }
         }
         stream.end_cta(CtaSlot(1));
+        stream.merge(shared);
     }
     Ok(texts)
 }

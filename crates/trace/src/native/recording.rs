@@ -38,14 +38,17 @@ struct Resident {
     thread_instructions: u64,
 }
 
-/// A recorded stream: each CTA is sent to the writer when it ends. The run itself does not change. Memory
-/// holds the instructions of resident CTAs, two to four bytes for most of them.
+/// A recorded stream: each CTA is sent to the writer at the end of the window in which it ends, which is where
+/// streams take turns; so the file is the same whichever host thread was faster. The run itself does not change.
+/// Memory holds the instructions of resident CTAs, two to four bytes for most of them.
 #[derive(Debug)]
 pub struct Recording<S: WarpStream> {
     stream: S,
     program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
     to: SyncSender<Message>,
     ctas: Vec<Option<Resident>>,
+    /// CTAs that have ended in this window.
+    ended: Vec<FinishedCta>,
     /// CTA of each warp, and the warp's index in it.
     warps: Vec<(CtaSlot, u32)>,
     with_values: bool,
@@ -63,7 +66,14 @@ impl<S: WarpStream> Recording<S> {
         with_values: bool,
     ) -> Self {
         let values = with_values.then(OperandValues::default);
-        Self { stream, program_of, to, ctas: Vec::new(), warps: Vec::new(), with_values, values, lost: false }
+        let (ctas, ended, warps) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stream, program_of, to, ctas, ended, warps, with_values, values, lost: false }
+    }
+
+    fn send_ended(&mut self) {
+        for cta in self.ended.drain(..) {
+            self.lost |= self.to.send(Message::Cta(cta)).is_err();
+        }
     }
 
     /// Records an instruction of `warp` and the values that it read.
@@ -160,6 +170,7 @@ impl<S: WarpStream> WarpStream for Recording<S> {
     #[inline]
     fn merge(&mut self, shared: &mut S::Shared) {
         self.stream.merge(shared);
+        self.send_ended();
     }
 
     #[inline]
@@ -176,9 +187,8 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         if let Some(cta) = self.ctas[slot.index()].take() {
             let Resident { kernel, position, log, warp_instructions, thread_instructions, .. } = cta;
             let bytes = log.finish();
-            let finished =
-                FinishedCta { launch: kernel.index(), position, bytes, warp_instructions, thread_instructions };
-            self.lost |= self.to.send(Message::Cta(finished)).is_err();
+            let launch = kernel.index();
+            self.ended.push(FinishedCta { launch, position, bytes, warp_instructions, thread_instructions });
         }
     }
 }
