@@ -1,8 +1,8 @@
 //! A core design: which alternative each stage of the SM is.
 //!
-//! The SM is generic over the design, so that a stage calls its neighbours by static dispatch. A role with
-//! one implementation (execution units) is no choice yet.
+//! The SM is generic over the design, so that a stage calls its neighbours by static dispatch.
 
+use crate::execute::ExecutionStage;
 use crate::frontend::FrontEnd;
 use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
@@ -45,6 +45,9 @@ pub trait CoreDesign: Sized {
     /// Where issued instructions get their operands.
     type Operands: OperandStage<Self::Issue>;
 
+    /// Where other instructions than loads and stores execute: [`Units`](crate::Units), unless the design is about that.
+    type Execution: ExecutionStage;
+
     /// Where loads and stores execute: [`LoadStoreUnit`](crate::LoadStoreUnit), unless the design is about
     /// that.
     type Memory: MemoryStage;
@@ -69,3 +72,32 @@ pub trait CoreDesign: Sized {
 /// The design `D` with the stage `S` in place of its own. The file of `S` says of which kind it is.
 #[derive(Debug)]
 pub struct With<S, D>(PhantomData<(S, D)>);
+
+/// Makes `With<$stage, D>` a design: `D` with these stages. Not for operand stages, because a design says how its own
+/// is made.
+macro_rules! with {
+    ($stage:ty => $front_end:ty, $execution:ty, $memory:ty) => {
+        impl<D: $crate::CoreDesign> $crate::CoreDesign for $crate::With<$stage, D> {
+            type FrontEnd = $front_end;
+            type Issue = D::Issue;
+            type Operands = D::Operands;
+            type Execution = $execution;
+            type Memory = $memory;
+
+            const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
+
+            fn operands(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> D::Operands {
+                D::operands(config, spec)
+            }
+
+            fn branches(config: &$crate::ConfigOf<D>, of_gpu: config::BranchFetch) -> config::BranchFetch {
+                D::branches(config, of_gpu)
+            }
+
+            fn allowances(config: &$crate::ConfigOf<D>) -> $crate::Allowances {
+                D::allowances(config)
+            }
+        }
+    };
+}
+pub(crate) use with;

@@ -10,6 +10,7 @@
 //! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
 //! | a front end | a file with a [`FrontEnd`] in `frontend` | its `mod` and `pub use` |
 //! | an operand stage | a file with an [`OperandStage`] in `operands` | its `mod` and `pub use` |
+//! | units | a file with an [`ExecutionStage`] in `execute` | its `mod` and `pub use` |
 //! | a memory stage | a file with a [`MemoryStage`] in `memory` | its `mod` and `pub use` |
 //! | a warp scheduler | a file with a [`WarpScheduler`] in `schedulers` | its `mod` and its row there |
 //!
@@ -34,6 +35,7 @@ mod kernel;
 mod memory;
 mod observe;
 pub mod operands;
+mod outbox;
 mod resolved;
 mod slab;
 mod sm;
@@ -44,7 +46,9 @@ mod warps;
 
 pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
+pub use execute::ExecutionStage;
 pub use execute::latches::{LatchId, Latches};
+pub use execute::units::Units;
 pub use execute::work::WorkCounts;
 pub use execute::write_back::WriteBack;
 pub use frontend::cached::CachedFetch;
@@ -58,8 +62,9 @@ pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Str
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, ResidentKernel};
+pub use memory::load_store::LoadStoreUnit;
 pub use memory::perfect::PerfectMemory;
-pub use memory::{LoadStoreUnit, MemoryCounters, MemoryStage, MemoryWires};
+pub use memory::{MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
 pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
@@ -71,6 +76,7 @@ pub use observe::stalls::{SlotAccount, Stall};
 pub use observe::timeline::Timeline;
 pub use observe::{passages, profile};
 pub use operands::{OperandStage, scalar};
+pub use outbox::{Client, Outbox};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use resolved::Micro;
 pub use slab::{Flight, Slab, Window};

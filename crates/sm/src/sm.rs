@@ -2,8 +2,8 @@
 
 use crate::core::SmTotals;
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
+use crate::execute::ExecutionStage;
 use crate::execute::latches::Latches;
-use crate::execute::units::Units;
 use crate::execute::work::WorkCounts;
 use crate::execute::write_back::WriteBack;
 use crate::frontend::FrontEnd;
@@ -18,6 +18,7 @@ use crate::observe::observer::{Observer, Seen, Silent};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::layer::{Layer, LayerCounts};
 use crate::operands::{Collected, Hooks, OperandStage, Wires};
+use crate::outbox::{Client, Outbox};
 use crate::slab::Window;
 use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
@@ -29,9 +30,8 @@ use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{ByKind, Counters, Cycle, NEVER};
-use mem::Port;
+use mem::{Port, RequestKind};
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What an SM shares with the rest of the GPU while it ticks.
@@ -52,8 +52,10 @@ pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
     layer: Layer,
     pub(crate) operands: D::Operands,
     oc_ex: Latches,
-    units: Units,
+    units: D::Execution,
     memory: D::Memory,
+    /// The next reply from the memory cannot be taken before something else happens.
+    inbox_stuck: bool,
     /// What the stages share.
     pub(crate) state: State<MaskOf<D>>,
     /// What is informed of each event of an instruction; nothing, unless a caller asks for it.
@@ -80,8 +82,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             layer: Layer::new(&spec),
             operands: D::operands(config, &spec),
             oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
-            units: Units::new(&spec),
+            units: D::Execution::new(&spec),
             memory: D::Memory::new(&spec),
+            inbox_stuck: false,
             state: State::new(id, spec),
             observer,
         }
@@ -116,7 +119,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
             return from;
         }
         let next = self.state.wake_up.next();
-        let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
+        let reply = port.inbox.front().filter(|_| !self.inbox_stuck).map_or(NEVER, |&(due, _)| due);
         let stages = self.memory.next_event(from).min(self.units.next_ending(from));
         next.min(reply).min(self.state.timers.next).min(stages).max(from)
     }
@@ -231,9 +234,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         sum.design.add(&DesignStatistics(design));
         let memory = self.memory_counters();
         sum.l1d.add(&memory.l1d);
-        if let Some(cache) = self.icache() {
-            sum.icache.add(cache.counters());
-        }
+        sum.icache.add(&self.fetch.source.counters());
         sum.constant.add(&memory.constant);
         sum.texture.add(&memory.texture);
     }
@@ -251,14 +252,27 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 
     fn persist(&mut self, kernels: &[ResidentKernel], archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { fetch, decode: _, issue, id_oc: _, layer, operands, oc_ex: _, units, memory, state, observer } =
-            self;
+        let Self {
+            fetch,
+            decode: _,
+            issue,
+            id_oc: _,
+            layer,
+            operands,
+            oc_ex: _,
+            units,
+            memory,
+            inbox_stuck,
+            state,
+            observer,
+        } = self;
         fetch.persist(archive)?;
         issue.persist(archive)?;
         layer.persist(archive)?;
         operands.persist(archive)?;
         units.persist(archive)?;
         memory.persist(&state.spec, archive)?;
+        inbox_stuck.persist(archive)?;
         state.persist(archive)?;
         observer.persist(kernels, archive)
     }
@@ -318,14 +332,15 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Instructions leave their units, which take others; loads and stores; the CTAs that end with any.
     #[inline]
     fn execute(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
-        if let Some(ending) = self.units.take_ending(now) {
-            self.write_back(now, kernels, ending);
+        if self.units.has_ending(now) {
+            self.write_back(now, kernels);
         }
-        if self.oc_ex.occupied() & !self.oc_ex.of_memory() != 0 {
+        if self.oc_ex.has_other_than_access() {
             self.dispatch(now, kernels);
         }
-        let wires = MemoryWires::<D> { port, oc_ex: &mut self.oc_ex, front_end: &mut self.fetch.source };
-        if self.memory.has_work(now, &wires) {
+        let has_reply = port.inbox.front().is_some_and(|&(due, _)| due <= now);
+        let may_send = self.memory.may_send() | self.fetch.source.may_send();
+        if may_send | has_reply || self.memory.has_work(now, self.oc_ex.has_access()) {
             self.access_memory(now, kernels, port);
         }
         if self.state.ctas.ended != 0 {
@@ -341,11 +356,11 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// Instructions leave their units.
     #[inline(never)]
-    fn write_back(&mut self, now: Cycle, kernels: &[ResidentKernel], ending: Range<usize>) {
+    fn write_back(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { issue, operands, units, memory, state, observer, .. } = self;
         let tick = Tick { now, kernels, observer };
-        let mut wb = WriteBack::<D, O> { tick, state, policy: &mut issue.policy, operands };
-        units.write_back(&mut wb, ending, memory.is_writing_back());
+        let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
+        units.write_back(&mut wb, memory.is_writing_back());
     }
 
     /// Units take the instructions that have their operands.
@@ -358,13 +373,35 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         operands.latches_freed(taken);
     }
 
-    /// Loads and stores.
+    /// Loads and stores, and what goes through the port: in the order of GPGPU-Sim.
     #[inline(never)]
     fn access_memory(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
-        let Self { fetch, issue, operands, oc_ex, memory, state, observer, .. } = self;
+        let Self { fetch, issue, operands, oc_ex, memory, inbox_stuck, state, observer, .. } = self;
         let tick = Tick { now, kernels, observer };
-        let mut wb = WriteBack::<D, O> { tick, state, policy: &mut issue.policy, operands };
-        memory.step(&mut wb, &mut MemoryWires { port, oc_ex, front_end: &mut fetch.source });
+        let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
+        memory.write_back(&mut wb);
+        if let Some(&(_, reply)) = port.inbox.front().filter(|&&(due, _)| due <= now) {
+            // The client that asked takes it.
+            let stuck_until = if reply.kind == RequestKind::Instruction {
+                fetch.source.receive(now, &reply);
+                now
+            } else {
+                memory.receive(&mut wb.reborrow(), &reply)
+            };
+            *inbox_stuck = stuck_until > now;
+            if !*inbox_stuck {
+                port.inbox.drop_front(1);
+                wb.state.wake_up.moved();
+            } else if stuck_until != NEVER {
+                wb.state.wake_up.at(stuck_until);
+            }
+        }
+        if memory.may_send() | fetch.source.may_send() {
+            let mut outbox = Outbox::new(now, port, wb.state);
+            memory.send(&mut outbox);
+            fetch.source.send(&mut outbox);
+        }
+        memory.step(&mut wb, &mut MemoryWires { port, oc_ex });
     }
 
     /// Issued instructions get their operands.
@@ -483,9 +520,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         self.memory.counters()
     }
 
-    /// The instruction cache, for its counters.
-    pub fn icache(&self) -> Option<&mem::Cache> {
-        self.fetch.source.icache()
+    /// What the instruction caches have done.
+    pub fn icache_counters(&self) -> mem::cache::CacheCounters {
+        self.fetch.source.counters()
     }
 
     /// Warps resident now.

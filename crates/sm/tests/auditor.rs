@@ -7,7 +7,7 @@ use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
     Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, Flight, Head, InOrder, InstId,
-    IssuePolicy, LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
+    IssuePolicy, LoadStoreUnit, Observer, PipeSet, Seen, Structure, Units, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -100,6 +100,7 @@ impl CoreDesign for Backwards {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

@@ -8,7 +8,7 @@ use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
     CachedFetch, Candidates, CoreDesign, CoreSpec, Flight, Head, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet,
-    Stall, Structure, Timeline, WakeUp, Window,
+    Stall, Structure, Timeline, Units, WakeUp, Window,
 };
 use support::*;
 
@@ -68,6 +68,7 @@ impl CoreDesign for SmallWindow {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
@@ -196,6 +197,7 @@ impl CoreDesign for Stations {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = ReservationStations;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: spec.sm.operands.collectors, of_memory: 0 })

@@ -16,7 +16,7 @@ use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
     Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer,
-    IssuePolicy, LoadStoreUnit, PipeSet, Structure, WakeUp, WarpMask, Window,
+    IssuePolicy, LoadStoreUnit, PipeSet, Structure, Units, WakeUp, WarpMask, Window,
 };
 
 /// The design in one SM.
@@ -66,9 +66,10 @@ impl<M: WarpMask> Sidestep<M> {
 }
 
 impl<M: WarpMask> CoreDesign for Sidestep<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {

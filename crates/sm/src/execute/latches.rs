@@ -117,6 +117,18 @@ impl Latches {
         self.occupied
     }
 
+    /// Whether any instruction waits for a unit that is not the memory stage.
+    #[inline]
+    pub fn has_other_than_access(&self) -> bool {
+        self.occupied & !self.of_memory != 0
+    }
+
+    /// Whether any access to memory waits.
+    #[inline]
+    pub fn has_access(&self) -> bool {
+        self.occupied & self.of_memory != 0
+    }
+
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
     /// which must have room.
     #[inline]
@@ -141,8 +153,7 @@ impl Latches {
         self.full |= u64::from(self.len[l] + 1 == self.capacity[l]) << l;
     }
 
-    /// The one of `latches`, of which none is empty and there is at least one, whose oldest
-    /// instruction issued first.
+    /// The latch that holds the oldest instruction. `latches` must be occupied and not empty.
     #[inline]
     pub fn oldest(&self, latches: u64) -> LatchId {
         let first = latches.trailing_zeros() as usize % LATCHES;

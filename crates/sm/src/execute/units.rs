@@ -15,24 +15,20 @@
 //! - D-U2: with latencies from issue to issue, a result is written to its bank in the cycle in which it is
 //!   forwarded, a few cycles before hardware writes it.
 
-use crate::execute::latches::{LATCHES, LatchId, Latches};
+use super::latches::{LATCHES, LatchId, Latches};
+use super::write_back::WriteBack;
+use super::{ExecutionStage, beyond_latency, cycles_to_end};
 use crate::inflight::InstId;
+use crate::issue::policy::IssuePolicy;
+use crate::observe::observer::Observer;
+use crate::operands::OperandStage;
 use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe};
 use crate::wake_up::WakeUp;
-use config::LatencyOf;
 use kit::bits::set_bits;
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use std::ops::Range;
-
-/// Cycles from acceptance to write-back beyond the latency: leaving the pipe, and EX_WB; or, where latencies count
-/// from issue, less those from issue to acceptance.
-fn beyond_latency(spec: &CoreSpec) -> i64 {
-    match spec.sm.latency.unwrap_or(LatencyOf::Execution) {
-        LatencyOf::Execution => 2,
-        LatencyOf::Issue => -3,
-    }
-}
 
 /// An execution unit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,9 +69,8 @@ struct Buses {
     beyond_latency: i64,
 }
 
-impl Units {
-    /// Creates the units of `spec`, all idle.
-    pub fn new(spec: &CoreSpec) -> Self {
+impl ExecutionStage for Units {
+    fn new(spec: &CoreSpec) -> Self {
         let ring = (spec.max_latency() + 3).next_power_of_two().max(64);
         let (buses, partitions) = (spec.writeback_width(), spec.partitions);
         let (mut service, mut several, mut shared, mut others) = (Vec::new(), 0, 0, 0);
@@ -108,9 +103,25 @@ impl Units {
         }
     }
 
-    /// Units take instructions from their latches. Calls `begin` for each one taken. Returns the
-    /// latches that any was taken from, one bit each.
-    pub fn accept(
+    #[inline]
+    fn has_ending(&self, now: Cycle) -> bool {
+        self.buses.lens[self.buses.at(now)] != 0
+    }
+
+    #[inline(always)]
+    fn write_back<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, P, R, O>,
+        contended: bool,
+    ) {
+        for &id in self.buses.take_ending(wb.tick.now) {
+            // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
+            // unit's writes give way.
+            wb.end(id, contended);
+        }
+    }
+
+    fn accept(
         &mut self,
         now: Cycle,
         oc_ex: &mut Latches,
@@ -137,6 +148,17 @@ impl Units {
         from
     }
 
+    #[inline]
+    fn next_ending(&self, from: Cycle) -> Cycle {
+        if self.buses.under_way == 0 { NEVER } else { self.buses.next_ending(from) }
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        Persist::persist(self, archive)
+    }
+}
+
+impl Units {
     /// The other units of `latch` take instructions.
     #[cold]
     #[inline(never)]
@@ -205,36 +227,25 @@ impl Units {
         begin(slab, id);
         1 << (latch & 63)
     }
-
-    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
-    /// takes all of them ([`Units::ending`]), since their places are free with this.
-    #[inline]
-    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
-        let Buses { lens, under_way, count, .. } = &mut self.buses;
-        let at = now as usize & (lens.len() - 1);
-        let len = lens[at];
-        if len == 0 {
-            return None;
-        }
-        lens[at] = 0;
-        *under_way -= u32::from(len);
-        Some(at * *count..at * *count + usize::from(len))
-    }
-
-    /// The instructions in the places of those that write back, before any is accepted in that cycle.
-    #[inline]
-    pub fn ending(&self, places: Range<usize>) -> &[InstId] {
-        &self.buses.ending[places]
-    }
-
-    /// The first cycle from `from` on in which an instruction writes back.
-    #[inline]
-    pub fn next_ending(&self, from: Cycle) -> Cycle {
-        if self.buses.under_way == 0 { NEVER } else { self.buses.next_ending(from) }
-    }
 }
 
 impl Buses {
+    /// The bucket of cycle `cycle`.
+    #[inline(always)]
+    fn at(&self, cycle: Cycle) -> usize {
+        cycle as usize & (self.lens.len() - 1)
+    }
+
+    /// The instructions that write back in cycle `now`. Their places are free with this, and are used again when others
+    /// are accepted.
+    #[inline]
+    fn take_ending(&mut self, now: Cycle) -> &[InstId] {
+        let at = self.at(now);
+        let len = std::mem::take(&mut self.lens[at]);
+        self.under_way -= u32::from(len);
+        &self.ending[at * self.count..][..len.into()]
+    }
+
     /// A unit, given with its number, takes `id` if its dispatch register is free, unless another instruction ends with
     /// it.
     #[inline(always)]
@@ -250,9 +261,8 @@ impl Buses {
             wake_up.at(unit.free_at);
             return false;
         }
-        let after = (i64::from(slab.get(id).latency_cycles) + self.beyond_latency).max(1);
-        let ends = now + after as Cycle;
-        let at = ends as usize & (self.lens.len() - 1);
+        let ends = now + cycles_to_end(slab, id, self.beyond_latency);
+        let at = self.at(ends);
         let (first, len) = (at * self.count, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
         let same_end = |&other: &InstId| slab.get(other).unit == number;
@@ -272,7 +282,7 @@ impl Buses {
 
     #[inline(never)]
     fn next_ending(&self, from: Cycle) -> Cycle {
-        let (before, after) = self.lens.split_at(from as usize & (self.lens.len() - 1));
+        let (before, after) = self.lens.split_at(self.at(from));
         let is_used = |&len: &u8| len != 0;
         let behind = || before.iter().position(is_used).map(|i| after.len() + i);
         after.iter().position(is_used).or_else(behind).map_or(NEVER, |i| from + i as Cycle)

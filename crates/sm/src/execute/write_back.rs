@@ -1,8 +1,6 @@
 //! Write-back: the end of instructions, and of the warps and CTAs they end.
 
-use crate::design::{CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
-use crate::execute::units::Units;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Level, Observer, Seen};
@@ -13,45 +11,27 @@ use crate::warps::mask::WarpMask;
 use isa::{Access, WarpSlot};
 use kit::Cycle;
 use std::fmt;
-use std::ops::Range;
 
 /// What the execution of an instruction is connected to, and its end.
-pub struct WriteBack<'a, D: CoreDesign, O> {
+pub struct WriteBack<'a, P: IssuePolicy, R, O> {
     pub(crate) tick: Tick<'a, O>,
-    pub(crate) state: &'a mut State<MaskOf<D>>,
-    pub(crate) policy: &'a mut D::Issue,
-    pub(crate) operands: &'a mut D::Operands,
+    pub(crate) state: &'a mut State<P::Mask>,
+    /// The issue design and the operand stage, which learn of it.
+    pub(crate) policy: &'a mut P,
+    pub(crate) operands: &'a mut R,
 }
 
-impl<D: CoreDesign, O> fmt::Debug for WriteBack<'_, D, O> {
+impl<P: IssuePolicy, R, O> fmt::Debug for WriteBack<'_, P, R, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteBack").field("now", &self.tick.now).finish_non_exhaustive()
     }
 }
 
-impl Units {
-    /// The instructions in the places `ending` leave their units and write their results. `contended`: the
-    /// memory unit has a result to write as well.
-    #[inline(always)]
-    pub(crate) fn write_back<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        ending: Range<usize>,
-        contended: bool,
-    ) {
-        for &id in self.ending(ending) {
-            // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
-            // unit's writes give way.
-            wb.end(id, contended);
-        }
-    }
-}
-
 /// For stages in which instructions execute.
-impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
+impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
     /// The same, for a function that is not inlined: this one stays in registers of the host.
     #[inline(always)]
-    pub(crate) fn reborrow(&mut self) -> WriteBack<'_, D, O> {
+    pub(crate) fn reborrow(&mut self) -> WriteBack<'_, P, R, O> {
         let Self { tick, state, policy, operands } = self;
         let tick = Tick { now: tick.now, kernels: tick.kernels, observer: tick.observer };
         WriteBack { tick, state, policy, operands }
@@ -87,7 +67,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     /// `id`, which comes from a unit, writes its results and is complete: see [`Self::complete`]. `contended`: the memory
     /// unit has a result to write as well.
     #[inline(always)]
-    fn end(&mut self, id: InstId, contended: bool) {
+    pub(crate) fn end(&mut self, id: InstId, contended: bool) {
         let Self { tick, state, operands, .. } = self;
         let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
         state.counters.register_writes += register_writes(flight);

@@ -7,26 +7,25 @@
 
 use super::{FetchWires, FrontEnd};
 use crate::observe::observer::Observer;
+use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, Persist, part};
-use mem::Cache;
-use mem::cache::CacheOutcome;
+use mem::cache::{CacheCounters, CacheOutcome};
+use mem::{Cache, Request};
 use std::collections::VecDeque;
 
 /// The instruction cache and the fetch latch.
 #[derive(Debug)]
-pub struct CachedFetch<M = u64> {
+pub struct CachedFetch {
     /// Absent if every fetch hits.
     icache: Option<Cache>,
     /// The fetch latch: a warp and the number of its instructions.
     packet: Option<(WarpSlot, u8)>,
     /// The warp that was last fetched for.
     last: u32,
-    /// Warps whose fetch has missed.
-    missing: M,
     /// Warps whose fetch has its reply, which goes through the latch.
     answered: VecDeque<WarpSlot>,
     per_fetch: u8,
@@ -34,7 +33,7 @@ pub struct CachedFetch<M = u64> {
     may_send: bool,
 }
 
-impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
+impl<M: WarpMask> FrontEnd<M> for CachedFetch {
     fn new(spec: &CoreSpec) -> Self {
         let perfect = spec.sm.perfect_instruction_and_constant_caches;
         Self {
@@ -42,7 +41,6 @@ impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
             packet: None,
             // As GPGPU-Sim: the first cycle looks at warp 1 first.
             last: 0,
-            missing: M::NONE,
             answered: VecDeque::with_capacity(spec.sm.max_warps as usize),
             per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
             may_send: false,
@@ -55,13 +53,12 @@ impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
             return;
         }
         if let Some(warp) = self.answered.pop_front() {
-            self.missing.remove(warp);
             wires.answered(warp);
             self.packet = Some((warp, self.per_fetch));
             wires.moved();
             return;
         }
-        let Some(warp) = (wanting & !self.missing).next_after(self.last) else { return };
+        let Some(warp) = wanting.next_after(self.last) else { return };
         let Some(pc) = wires.next_pc(warp) else { return };
         self.last = u32::from(warp.0);
         wires.moved();
@@ -81,56 +78,49 @@ impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
         self.packet.take()
     }
 
-    #[inline]
-    fn missing(&self) -> M {
-        self.missing
-    }
-
-    fn fill(&mut self, now: Cycle, token: u32) {
+    fn receive(&mut self, now: Cycle, reply: &Request) {
         let Some(icache) = &mut self.icache else { return };
-        icache.fill(now, token);
+        icache.fill(now, reply.token);
         while let Some(waiter) = icache.pop_ready() {
             self.answered.push_back(WarpSlot(waiter.token as u16));
         }
     }
 
-    #[inline]
-    fn may_send(&self) -> bool {
-        self.may_send
-    }
-
-    #[inline]
-    fn send(&mut self) -> Option<&mut Cache> {
-        self.may_send = false;
-        self.icache.as_mut()
-    }
-
-    fn icache(&self) -> Option<&Cache> {
-        self.icache.as_ref()
+    fn counters(&self) -> CacheCounters {
+        self.icache.as_ref().map_or_else(CacheCounters::default, |icache| icache.counters().clone())
     }
 
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { icache, packet, last, missing, answered, per_fetch: _, may_send } = self;
+        let Self { icache, packet, last, answered, per_fetch: _, may_send } = self;
         part(icache, archive)?;
         packet.persist(archive)?;
         last.persist(archive)?;
-        missing.persist(archive)?;
         answered.persist(archive)?;
         may_send.persist(archive)
     }
 }
 
-impl<M: WarpMask> CachedFetch<M> {
+impl Client for CachedFetch {
+    #[inline]
+    fn may_send(&self) -> bool {
+        self.may_send
+    }
+
+    fn send(&mut self, outbox: &mut Outbox<'_>) {
+        self.may_send = self.icache.as_mut().is_some_and(|icache| outbox.send_miss(icache));
+    }
+}
+
+impl CachedFetch {
     /// Looks the instruction at `pc` up in the instruction cache; true on a hit.
     #[inline(always)]
-    fn look_up<O: Observer>(&mut self, wires: &mut FetchWires<'_, M, O>, warp: WarpSlot, pc: Pc) -> bool {
+    fn look_up<M: WarpMask, O: Observer>(&mut self, wires: &mut FetchWires<'_, M, O>, warp: WarpSlot, pc: Pc) -> bool {
         let Some(icache) = &mut self.icache else { return true };
         let outcome = icache.access(wires.now(), &wires.request(warp, pc)).outcome;
         self.may_send |= icache.peek_miss().is_some();
         match outcome {
             CacheOutcome::Hit => true,
             CacheOutcome::Miss | CacheOutcome::Merged => {
-                self.missing.insert(warp);
                 wires.missed(warp, pc);
                 false
             }

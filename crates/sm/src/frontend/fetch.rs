@@ -129,7 +129,7 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
     /// decode now.
     #[inline(always)]
     pub fn step<O: Observer>(&mut self, tick: Tick<'_, O>, state: &mut State<M>, room: M) -> bool {
-        let held = self.at_branch | self.at_barrier | self.resumed | state.warps.decoded;
+        let held = self.at_branch | self.at_barrier | self.resumed | state.warps.decoded | state.warps.missing;
         let wanting = state.warps.resident & room & !held;
         self.source.step(wanting, &mut FetchWires { tick, state, next: &self.next });
         self.has_packet()

@@ -14,6 +14,7 @@ pub(crate) mod instruction_buffer;
 pub(crate) mod perfect;
 
 use crate::observe::observer::Observer;
+use crate::outbox::Client;
 use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
 use crate::warps::PerWarp;
@@ -21,19 +22,20 @@ use crate::warps::mask::WarpMask;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
-use mem::{Cache, Request, RequestKind};
+use mem::cache::CacheCounters;
+use mem::{Request, RequestKind};
 
 /// Where code is for the caches.
 const CODE_BASE: u64 = 1 << 43;
 
-/// How instructions come to decode. All but [`FrontEnd::has_packet`], [`FrontEnd::take_packet`] and
-/// [`FrontEnd::step`] concern an instruction cache, which a front end need not have.
-pub trait FrontEnd<M: WarpMask>: Send {
+/// How instructions come to decode. As a [`Client`] of the SM's port it sends the misses of its instruction caches, if
+/// it has any.
+pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// The front end of an SM of `spec`, with nothing fetched.
     fn new(spec: &CoreSpec) -> Self;
 
-    /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for a
-    /// change of control flow nor at a barrier. Called [`FrontEnd::fetches_per_cycle`] times in a cycle,
+    /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for an earlier
+    /// fetch ([`FetchWires::missed`]), nor for a change of control flow, nor at a barrier. Called [`FrontEnd::fetches_per_cycle`] times in a cycle,
     /// after decode of what was fetched before, as long as something is fetched.
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
 
@@ -50,29 +52,12 @@ pub trait FrontEnd<M: WarpMask>: Send {
     /// find fewer.
     fn take_packet(&mut self) -> Option<(WarpSlot, u8)>;
 
-    /// Warps that wait for the instruction cache.
-    #[inline]
-    fn missing(&self) -> M {
-        M::NONE
-    }
+    /// The reply to a request of [`RequestKind::Instruction`] has come.
+    fn receive(&mut self, _now: Cycle, _reply: &Request) {}
 
-    /// The instructions that the request `token` asked for have come from memory.
-    fn fill(&mut self, _now: Cycle, _token: u32) {}
-
-    /// Whether the instruction cache may have a request for the memory.
-    #[inline]
-    fn may_send(&self) -> bool {
-        false
-    }
-
-    /// The instruction cache, whose requests are sent: [`FrontEnd::may_send`] is false until the next miss.
-    fn send(&mut self) -> Option<&mut Cache> {
-        None
-    }
-
-    /// The instruction cache, for its counters.
-    fn icache(&self) -> Option<&Cache> {
-        None
+    /// What its instruction caches have done.
+    fn counters(&self) -> CacheCounters {
+        CacheCounters::default()
     }
 
     /// What survives the end of all warps, for checkpoints between kernels; by default nothing
@@ -138,11 +123,12 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         self.tick.observer.fetched(self.tick.now, warp, pc);
     }
 
-    /// A fetch for `warp` at `pc` begins, and misses: the warp is [missing](FrontEnd::missing).
+    /// A fetch for `warp` at `pc` begins, and misses: the warp waits until it is [answered](Self::answered).
     #[inline]
     pub fn missed(&mut self, warp: WarpSlot, pc: Pc) {
         self.fetched(warp, pc);
         self.state.counters.fetch_misses += 1;
+        self.state.warps.missing.insert(warp);
         self.state.dirty.insert(warp);
     }
 
@@ -152,9 +138,10 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         self.state.counters.fetch_refusals += 1;
     }
 
-    /// `warp` is no longer [missing](FrontEnd::missing).
+    /// What `warp` has [missed](Self::missed) is there.
     #[inline]
     pub fn answered(&mut self, warp: WarpSlot) {
+        self.state.warps.missing.remove(warp);
         self.state.dirty.insert(warp);
     }
 }

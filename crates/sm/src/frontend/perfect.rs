@@ -11,11 +11,11 @@
 //! branch, `instruction_cache` never.
 
 use super::{FetchWires, FrontEnd};
-use crate::design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
+use crate::design::{MaskOf, with};
 use crate::observe::observer::Observer;
+use crate::outbox::Client;
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
-use config::BranchFetch;
 use isa::WarpSlot;
 
 /// Warps whose next instructions are to be decoded.
@@ -54,23 +54,6 @@ impl<M: WarpMask> FrontEnd<M> for PerfectFetch<M> {
     }
 }
 
-impl<D: CoreDesign> CoreDesign for With<PerfectFetch<MaskOf<D>>, D> {
-    type FrontEnd = PerfectFetch<MaskOf<D>>;
-    type Issue = D::Issue;
-    type Operands = D::Operands;
-    type Memory = D::Memory;
+impl<M> Client for PerfectFetch<M> {}
 
-    const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
-
-    fn operands(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Operands {
-        D::operands(config, spec)
-    }
-
-    fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {
-        D::branches(config, of_gpu)
-    }
-
-    fn allowances(config: &ConfigOf<D>) -> Allowances {
-        D::allowances(config)
-    }
-}
+with!(PerfectFetch<MaskOf<D>> => PerfectFetch<MaskOf<D>>, D::Execution, D::Memory);

@@ -6,7 +6,6 @@
 
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
-use crate::frontend::FrontEnd;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::{Head, IssuePolicy};
 use crate::issue::schedulers::{Scheduler, View};
@@ -414,7 +413,7 @@ impl<D: CoreDesign> IssueStage<D> {
             (Stall::Sleep, w.asleep & warps),
             (Stall::Barrier, w.at_barrier & warps),
             (Stall::Control, fetch.at_branch() & free),
-            (Stall::InstructionCache, fetch.source.missing() & free),
+            (Stall::InstructionCache, w.missing & free),
             (Stall::EmptyBuffer, free),
             (Stall::Drain, warps),
         ]

@@ -17,17 +17,17 @@
 //! Counters: accesses by kind. There are no transactions, and caches of data have done nothing.
 
 use super::{MemoryStage, MemoryWires};
-use crate::design::{Allowances, ConfigOf, CoreDesign, With};
+use crate::design::with;
 use crate::execute::write_back::WriteBack;
-use crate::frontend::FrontEnd;
 use crate::inflight::InstId;
+use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
+use crate::operands::OperandStage;
+use crate::outbox::Client;
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
-use config::BranchFetch;
 use isa::{Access, Space};
-use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use std::collections::VecDeque;
 
@@ -63,28 +63,37 @@ enum Hit {
 pub struct PerfectMemory {
     /// By [`Hit`].
     under_way: [UnderWay; 3],
-    /// The instruction cache has more requests than were sent.
-    may_send: bool,
 }
 
 impl MemoryStage for PerfectMemory {
     fn new(spec: &CoreSpec) -> Self {
         let [l1, shared] = [spec.sm.l1d.latency_cycles, spec.sm.shared.latency_cycles].map(|l| Cycle::from(l.max(1)));
-        Self { under_way: [1, 1 + l1, 2 + shared].map(UnderWay::new), may_send: false }
+        Self { under_way: [1, 1 + l1, 2 + shared].map(UnderWay::new) }
     }
 
-    fn has_work<D: CoreDesign<Memory = Self>>(&self, now: Cycle, wires: &MemoryWires<'_, D>) -> bool {
-        let asks = self.may_send || wires.front_end.may_send() || wires.has_reply(now);
-        asks || wires.has_access() || !self.is_idle()
+    fn has_work(&self, _: Cycle, access_waits: bool) -> bool {
+        access_waits || !self.is_idle()
     }
 
-    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+    /// As in the load/store unit, a hit in L1 finds its register bank free.
+    fn write_back<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>) {
+        for hit in [Hit::AtOnce, Hit::L1, Hit::Shared] {
+            let under_way = &mut self.under_way[hit as usize];
+            while let Some(id) = under_way.done(wb.tick.now) {
+                if matches!(hit, Hit::Shared) && !wb.try_write_registers(id) {
+                    break;
+                }
+                under_way.accesses.pop_front();
+                wb.complete(id);
+            }
+        }
+    }
+
+    fn step<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
         &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, D>,
+        wb: &mut WriteBack<'_, P, R, O>,
+        wires: &mut MemoryWires<'_>,
     ) {
-        self.complete(wb);
-        self.bring_instructions(wb, wires);
         if wires.has_access() {
             let id = wb.begin_access(wires.oc_ex);
             let UnderWay { accesses, latency } = &mut self.under_way[hit(wb.state, id) as usize];
@@ -101,53 +110,9 @@ impl MemoryStage for PerfectMemory {
     fn is_writing_back(&self) -> bool {
         !self.under_way[Hit::Shared as usize].accesses.is_empty()
     }
-
-    fn persist(&mut self, _: &CoreSpec, archive: &mut Archive) -> Result<(), Mismatch> {
-        self.may_send.persist(archive)
-    }
 }
 
-impl PerfectMemory {
-    /// Accesses that are done leave. As in the load/store unit, a hit in L1 finds its register bank free.
-    fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
-        for hit in [Hit::AtOnce, Hit::L1, Hit::Shared] {
-            let under_way = &mut self.under_way[hit as usize];
-            while let Some(id) = under_way.done(wb.tick.now) {
-                if matches!(hit, Hit::Shared) && !wb.try_write_registers(id) {
-                    break;
-                }
-                under_way.accesses.pop_front();
-                wb.complete(id);
-            }
-        }
-    }
-
-    /// Takes a reply for the instruction cache and sends a request of it, as the load/store unit does.
-    fn bring_instructions<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        MemoryWires { port, front_end, .. }: &mut MemoryWires<'_, D>,
-    ) {
-        let now = wb.tick.now;
-        if let Some(&(_, reply)) = port.inbox.front().filter(|(due, _)| *due <= now) {
-            port.inbox.pop_front();
-            front_end.fill(now, reply.token);
-            wb.state.wake_up.moved();
-        }
-        if !std::mem::take(&mut self.may_send) && !front_end.may_send() {
-            return;
-        }
-        let Some(icache) = front_end.send().filter(|icache| icache.peek_miss().is_some()) else { return };
-        if port.has_room(wb.state.spec.outbox_packets, now)
-            && let Some(request) = icache.pop_miss()
-        {
-            port.outbox.push_back((now, request));
-            wb.state.counters.requests += 1;
-        }
-        self.may_send = icache.peek_miss().is_some();
-        wb.wake_at(now + 1);
-    }
-}
+impl Client for PerfectMemory {}
 
 /// How access `id` hits; counts it.
 fn hit<M: WarpMask>(state: &mut State<M>, id: InstId) -> Hit {
@@ -170,23 +135,4 @@ fn hit<M: WarpMask>(state: &mut State<M>, id: InstId) -> Hit {
     hit
 }
 
-impl<D: CoreDesign> CoreDesign for With<PerfectMemory, D> {
-    type FrontEnd = D::FrontEnd;
-    type Issue = D::Issue;
-    type Operands = D::Operands;
-    type Memory = PerfectMemory;
-
-    const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
-
-    fn operands(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Operands {
-        D::operands(config, spec)
-    }
-
-    fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {
-        D::branches(config, of_gpu)
-    }
-
-    fn allowances(config: &ConfigOf<D>) -> Allowances {
-        D::allowances(config)
-    }
-}
+with!(PerfectMemory => D::FrontEnd, D::Execution, PerfectMemory);

@@ -151,6 +151,7 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for With<PerfectOperands, 
     type FrontEnd = D::FrontEnd;
     type Issue = D::Issue;
     type Operands = PerfectOperands;
+    type Execution = D::Execution;
     type Memory = D::Memory;
 
     fn operands(_: &ConfigOf<D>, spec: &CoreSpec) -> PerfectOperands {

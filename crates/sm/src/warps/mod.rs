@@ -63,6 +63,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub exited: M,
     /// All threads have exited as far as decode has come: nothing more to fetch.
     pub decoded: M,
+    /// Waits for a fetch that has missed in an instruction cache.
+    pub missing: M,
     /// Waits at a CTA barrier.
     pub at_barrier: M,
     /// Waits at a fence.
@@ -115,6 +117,7 @@ impl<M: WarpMask> Default for Warps<M> {
             resident: M::NONE,
             exited: M::NONE,
             decoded: M::NONE,
+            missing: M::NONE,
             at_barrier: M::NONE,
             at_fence: M::NONE,
             invalidates: M::NONE,
@@ -202,7 +205,7 @@ impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
 
 kit::persist! {
     struct [M: WarpMask] Warps<M> {
-        resident, exited, decoded, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_atomic, atomic_at_exchange,
+        resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_atomic, atomic_at_exchange,
         fence_at_exchange, exchanged, asleep, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
         outstanding, writers, atomics, l1_misses, arrivals
     }

@@ -11,11 +11,12 @@ use super::candidates::Head;
 use super::heads::Heads;
 use super::{Candidates, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::InstId;
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::operands::{CollectorRules, Collectors};
 use crate::slab::{Flight, Window};
 use crate::spec::{CoreSpec, PipeSet};
@@ -58,9 +59,10 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
 }
 
 impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;

@@ -83,11 +83,12 @@ use super::candidates::Head;
 use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors, read_guard};
@@ -327,9 +328,10 @@ fn synchronises(inst: &InFlight) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Ghost<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {

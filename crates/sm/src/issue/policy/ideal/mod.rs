@@ -54,9 +54,10 @@ mod waits;
 
 use super::{Candidates, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InFlight, InstId};
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -255,9 +256,10 @@ fn synchronises(inst: &InFlight) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Ideal<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {

@@ -50,10 +50,11 @@ mod slices;
 use super::boards::scoreboard::{Board, Scoreboard};
 use super::{Candidates, DEPENDENCE_BITS, Each, Head, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId};
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors, read_guard};
@@ -290,9 +291,10 @@ impl<M: WarpMask> LoadSlice<M> {
 }
 
 impl<M: WarpMask> CoreDesign for LoadSlice<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(_: &LoadSliceConfig, spec: &CoreSpec) -> Collectors {

@@ -77,10 +77,11 @@ use super::extent::{Extent, overlap};
 use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId};
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{FeedsStations, ReservationStations, StationCounts};
@@ -211,9 +212,10 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Loog<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = ReservationStations;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(config: &LoogConfig, spec: &CoreSpec) -> ReservationStations {

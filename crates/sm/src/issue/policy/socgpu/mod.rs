@@ -63,9 +63,10 @@ use super::candidates::Head;
 use super::heads::Heads;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
+use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::inflight::InstId;
-use crate::memory::LoadStoreUnit;
+use crate::memory::load_store::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::operands::{CollectorRules, Collectors};
 use crate::slab::{Flight, Window};
@@ -121,9 +122,10 @@ impl<M: WarpMask> Socgpu<M> {
 }
 
 impl<M: WarpMask> CoreDesign for Socgpu<M> {
-    type FrontEnd = CachedFetch<M>;
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Execution = Units;
     type Memory = LoadStoreUnit;
 
     fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {

@@ -1,6 +1,6 @@
 //! Shared memory: a pipe after the dispatch register, in which bank conflicts keep an access.
 
-use super::Dispatch;
+use super::dispatch::Dispatch;
 use crate::inflight::{InFlight, InstId};
 use crate::observe::counters::SmCounters;
 use crate::slab::Slab;

@@ -1,7 +1,7 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
-use super::global::Sending;
-use super::{Dispatch, LoadStoreUnit, Path};
+use super::LoadStoreUnit;
+use super::dispatch::{Dispatch, Path, Sending};
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::Space;
