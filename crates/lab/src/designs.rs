@@ -15,7 +15,10 @@ use sm::policy::ideal::Ideal;
 use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
-use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
+use sm::{
+    ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectExecution, PerfectFetch, PerfectMemory, Scoreboard, WarpMask,
+    With,
+};
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {
@@ -121,6 +124,7 @@ designs! {
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
         "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
         "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
+        "perfect-execution": With<PerfectExecution, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a unit and a result bus for every instruction";
         "perfect-memory": With<PerfectMemory, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a memory in which every access takes the time of a hit";
         "no-dependences": InOrder<NoDependences, M>, "limit study: inorder without waiting for registers";
     }

@@ -10,12 +10,13 @@ use workloads::{Form, suite};
 /// each other in operand collectors, as in historical simulators; the one that counts on hazard-free
 /// registers; GhOST by its paper alone, where that hazard ends at issue (its D8); and the first of these with
 /// one stage that has no limits.
-const UNPROTECTED: [&str; 7] = [
+const UNPROTECTED: [&str; 8] = [
     "inorder",
     "war-none",
     "warpboard-stores",
     "ghost-unguarded",
     "perfect-frontend",
+    "perfect-execution",
     "perfect-memory",
     "no-dependences",
 ];
@@ -193,7 +194,7 @@ fn sub_cores_without_protection_let_atomics_pass_each_other_too() {
 /// The in-order core with one stage that has no limits breaks the orders that it breaks itself, and no other.
 #[test]
 fn limits_without_protection_break_no_further_order() {
-    for core in ["perfect-frontend", "perfect-memory", "no-dependences"] {
+    for core in ["perfect-frontend", "perfect-execution", "perfect-memory", "no-dependences"] {
         for workload in workloads_on("rtx2060s", Form::Sass) {
             let (_, findings) = audited("rtx2060s", Form::Sass, core, workload);
             let open = findings.count(Violation::War) + findings.count(Violation::Memory);

@@ -27,6 +27,7 @@ const EXPOSED: &[(&str, &[Violation])] = &[
     ("ghost-unguarded", &[Violation::War]),
     // Limits of the in-order core.
     ("perfect-frontend", &[Violation::War, Violation::Memory]),
+    ("perfect-execution", &[Violation::War, Violation::Memory]),
     ("perfect-memory", &[Violation::War, Violation::Memory]),
     ("no-dependences", &[Violation::Memory]),
 ];

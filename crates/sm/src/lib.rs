@@ -48,6 +48,7 @@ pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
 pub use execute::ExecutionStage;
 pub use execute::latches::{LatchId, Latches};
+pub use execute::perfect::PerfectExecution;
 pub use execute::units::Units;
 pub use execute::work::WorkCounts;
 pub use execute::write_back::WriteBack;

@@ -6,7 +6,10 @@ use crate::support;
 use isa::{OpClass, Space};
 use sm::operands::PerfectOperands;
 use sm::policy::boards::NoDependences;
-use sm::{Allowances, Auditor, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Stall, Timeline, With};
+use sm::{
+    Allowances, Auditor, CoreDesign, InOrder, IssuePolicy, PerfectExecution, PerfectFetch, PerfectMemory, Stall,
+    Timeline, With,
+};
 use support::*;
 
 /// The in-order core with the stage `S`.
@@ -233,4 +236,32 @@ fn without_dependences_no_slot_is_lost_to_a_hazard() {
     let run = draw::<InOrder<NoDependences>>(&bench);
     let hazards = [Stall::Raw, Stall::RawMemory, Stall::War, Stall::Waw, Stall::MemoryOrder];
     assert_eq!(hazards.map(|stall| run.sm.account().stalled(stall)), [0; 5]);
+}
+
+/// The cycles from one instruction of a sub-core's special unit to the next, and from the begin of the first to its end.
+fn special<D: CoreDesign<Issue = InOrder>>(bench: &Bench) -> (Vec<u64>, u64) {
+    let run = draw::<D>(bench);
+    let mut began: Vec<u64> = (0..16).step_by(4).map(|warp| cycles(&run, warp, 1, 'E')[0]).collect();
+    began.sort_unstable();
+    (began.windows(2).map(|two| two[1] - two[0]).collect(), taken::<D>(bench, 0))
+}
+
+#[test]
+fn a_perfect_execution_begins_an_instruction_in_each_cycle_and_keeps_its_latency() {
+    let bench = Bench::new(&[op(OpClass::Sfu, 1, &[2])]).warps(16);
+    let interval = u64::from(bench.gpu.sm.sass_timing["sfu"].initiation_cycles);
+    assert!(interval > 1);
+    let (usual, latency) = special::<InOrder>(&bench);
+    assert_eq!(usual, [interval; 3]);
+    assert_eq!(special::<Perfect<PerfectExecution>>(&bench), (vec![1; 3], latency));
+    is_only_faster::<Perfect<PerfectExecution>>(&bench);
+    assert_eq!(bench.audit::<Perfect<PerfectExecution>>(&()).total(), 0);
+}
+
+/// Instructions of different latencies that end in one cycle: there is a bus for each.
+#[test]
+fn results_of_a_perfect_execution_wait_for_no_bus() {
+    let mut bench = Bench::new(&mixed()).warps(16);
+    bench.ctas = 2;
+    is_only_faster::<Perfect<PerfectExecution>>(&bench);
 }

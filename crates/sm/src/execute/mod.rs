@@ -1,9 +1,10 @@
 //! Execution: the latches around the operand stage, the units, and write-back.
 //!
 //! Where instructions other than loads and stores execute is a choice of the core design ([`ExecutionStage`]):
-//! [`Units`](units::Units) are GPGPU-Sim's.
+//! [`Units`](units::Units) are GPGPU-Sim's, [`PerfectExecution`](perfect::PerfectExecution) one without limits.
 
 pub(crate) mod latches;
+pub(crate) mod perfect;
 pub(crate) mod units;
 pub(crate) mod work;
 pub(crate) mod write_back;
