@@ -2,7 +2,7 @@
 #![no_main]
 
 use std::path::Path;
-use workloads::launchfile::{LaunchFile, Overrides};
+use launchfile::{LaunchFile, Overrides};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Err(error) = LaunchFile::parse(Path::new("fuzz.toml"), text, &Overrides::default()) {

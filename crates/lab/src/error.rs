@@ -22,7 +22,8 @@ impl RunError {
         Self { message, bad_input, partial }
     }
 
-    pub(crate) fn input(message: String) -> Self {
+    /// What was asked for is the reason: a run that did not begin.
+    pub fn input(message: String) -> Self {
         Self { message, bad_input: true, partial: None }
     }
 }

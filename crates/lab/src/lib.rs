@@ -24,8 +24,6 @@
 
 #![warn(missing_docs)]
 
-pub mod accelsim;
-pub mod applications;
 pub mod attribution;
 mod checkpoint;
 pub mod core_cost;
@@ -38,19 +36,16 @@ pub mod energy;
 mod engine;
 mod error;
 mod export;
-pub mod figures;
 mod for_core;
 mod functional;
 pub mod listing;
 mod memory_checks;
 mod meter;
-pub mod microbench;
 mod monitor;
 mod other_core;
 mod packed;
 mod power;
 pub mod profile;
-pub mod published;
 mod registers;
 mod report;
 mod run;
@@ -64,7 +59,6 @@ mod statistics;
 mod structures;
 pub mod timeline;
 mod traces;
-pub mod validate;
 
 pub use ::trace::Compression;
 pub use checkpoint::{CheckpointPlan, Checkpoints, SavedRun};

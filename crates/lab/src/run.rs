@@ -11,10 +11,10 @@ use crate::setup::Setup;
 use crate::traces;
 use kit::parameters::{self, Parameter};
 use kit::text::counted;
+use launchfile::{LaunchFile, LaunchFileRunError, Overrides};
 use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workloads::launchfile::{LaunchFile, LaunchFileRunError, Overrides};
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suite};
 
 /// What is run, and with which inputs.

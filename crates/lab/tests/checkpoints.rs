@@ -6,10 +6,10 @@ use lab::{
     CORES, CheckpointPlan, Checkpoints, Compression, HostThreads, Job, OutOfBounds, SavedRun, Setup, TraceFormat,
     Unattended, export, run_kept,
 };
+use launchfile::Overrides;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use workloads::launchfile::Overrides;
 use workloads::{Form, Size, suite};
 
 fn workload(name: &str, params: &[(&str, u64)]) -> Job {

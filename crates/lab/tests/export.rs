@@ -2,12 +2,12 @@
 
 use isa::{Access, CtaSlot, DynInst, KernelId, OperandValues, Space, StepContext, WarpSlot, WarpStream};
 use lab::{Compression, Export, HostThreads, Job, Report, Setup, TraceFormat, Unattended, export, run};
+use launchfile::Overrides;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, NativeTrace};
 use workloads::Form;
-use workloads::launchfile::Overrides;
 
 /// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils, textures.
 const WORKLOADS: [&str; 10] =

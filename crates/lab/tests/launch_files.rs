@@ -1,7 +1,8 @@
 //! Launch files whose kernels use more than buffers: texture references, the heap of kernels.
 
 use lab::{Job, Report, Setup, Time, Unattended, run};
-use workloads::launchfile::Overrides;
+use launchfile::Overrides;
+use std::path::Path;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lower/tests/data/");
 
@@ -9,9 +10,25 @@ fn report(text: &str) -> Report {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.toml");
     std::fs::write(&path, text.replace("DATA/", DATA)).unwrap();
-    let setup = Setup::new(config::load("rtx2060s").unwrap());
-    let job = Job::LaunchFile { path, overrides: Overrides::default() };
-    run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{e}"))
+    report_of(&path, "inorder")
+}
+
+fn report_of(path: &Path, core: &str) -> Report {
+    let setup = Setup { core: core.into(), ..Setup::new(config::load("rtx2060s").unwrap()) };
+    let job = Job::LaunchFile { path: path.to_owned(), overrides: Overrides::default() };
+    run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn examples_compute_what_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // The list of the kernels' sources is another kind of file.
+    let examples =
+        files.filter(|path| path.extension().is_some_and(|e| e == "toml") && !path.ends_with("kernels.toml"));
+    let checks: Vec<_> = examples.map(|path| report_of(&path, "functional").check.expect("a comparison")).collect();
+    assert!(checks.len() >= 4);
+    checks.iter().for_each(|check| assert!(check.passed, "{}", check.details));
 }
 
 #[track_caller]

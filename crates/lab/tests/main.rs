@@ -6,7 +6,6 @@
 #[path = "../../sm/tests/support/mod.rs"]
 mod support;
 
-mod accelsim;
 mod audit;
 mod checkpoints;
 mod concurrency;
@@ -25,7 +24,6 @@ mod launch_files;
 mod litmus;
 mod livelock;
 mod memory_checks;
-mod microbench;
 mod own_design;
 mod profile;
 mod registers;
@@ -37,6 +35,4 @@ mod starvation;
 mod suite;
 mod textures;
 mod threads;
-mod timing;
-mod validation;
 mod wide;

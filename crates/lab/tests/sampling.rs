@@ -16,7 +16,7 @@ fn job(name: &str) -> Job {
 
 fn launch_file(name: &str) -> Job {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch").join(name);
-    Job::LaunchFile { path, overrides: workloads::launchfile::Overrides::default() }
+    Job::LaunchFile { path, overrides: launchfile::Overrides::default() }
 }
 
 fn simulate(setup: &Setup, job: &Job) -> Report {

@@ -3,6 +3,7 @@
 use crate::failure::bad_input;
 use crate::monitor::Watch;
 use crate::outcome::{self, Outcome};
+use kit::suggest;
 use lab::{Job, Setup};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ use request::sweep::Sweep as Machines;
 use request::{Group, Options, Way, name, sweep};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use workloads::{Form, suggest};
+use workloads::Form;
 
 /// Keywords, each with the texts of its values.
 pub type Keywords = Vec<(String, Vec<OsString>)>;

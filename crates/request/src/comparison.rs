@@ -1,12 +1,14 @@
 //! Workloads on several machines, side by side: baselines, speedups, means, and what is published beside them.
 
 use crate::gpu::Choice;
-use lab::{Report, published};
+use evidence::published;
+use kit::suggest;
+use lab::Report;
 use render::{energy, summary};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use workloads::{Form, suggest};
+use workloads::Form;
 
 /// A machine to compare: one column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

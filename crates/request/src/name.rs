@@ -5,11 +5,12 @@ use crate::BadRequest;
 use crate::gpu;
 use crate::options::Options;
 use crate::values::{Assignment, Code, USUAL_GPU, assignment};
+use kit::suggest;
 use lab::Job;
+use launchfile::{LaunchFile, Overrides};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use workloads::launchfile::{LaunchFile, Overrides};
-use workloads::{Workload, WorkloadError, suggest, suite};
+use workloads::{Workload, WorkloadError, suite};
 
 /// What the first bytes of a file say that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use crate::option::{Always, Field, Group, Reasons, Row, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
 use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, USUAL_GPU, Vary};
 use lab::{OutOfBounds, RegisterMode, Time};
+use launchfile::ModuleOverride;
 use std::ffi::OsString;
 use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use workloads::Size;
-use workloads::launchfile::ModuleOverride;
 
 const OWN_INPUT: Reasons = &[(Way::Exec, "a program has its own input: give it as the program's arguments")];
 const ONE_RUN: Reasons = &[

@@ -5,6 +5,7 @@ use crate::BadRequest;
 use crate::option::{One, utf8};
 use kit::suggest;
 use lab::{OutOfBounds, RegisterMode, Time};
+use launchfile::ModuleOverride;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -14,7 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use workloads::Size;
-use workloads::launchfile::ModuleOverride;
 
 /// The GPU that runs if neither the user nor a launch file names one.
 pub const USUAL_GPU: &str = "rtx2060s";

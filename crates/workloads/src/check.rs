@@ -44,7 +44,7 @@ impl Check {
 
     /// Adds a comparison of the same kind, such as that of the same array after a later launch. Its
     /// indices follow on.
-    pub(crate) fn append(&mut self, later: Self) {
+    pub fn append(&mut self, later: Self) {
         let before = self.compared as usize;
         let first = later.first.map(|first| Mismatch { index: before + first.index, ..first });
         self.first = self.first.take().or(first);

@@ -144,13 +144,13 @@ pub enum DeviceError {
     #[error("module {0:?} is not loaded")]
     UnknownModule(ModuleId),
     /// The module has no such kernel.
-    #[error("there is no kernel `{name}` in the module{}", crate::suggest::among(name, known))]
+    #[error("there is no kernel `{name}` in the module{}", kit::suggest::among(name, known))]
     UnknownKernel { name: String, known: Vec<String> },
     /// The module has no such texture or surface reference.
-    #[error("there is no texture or surface reference `{name}` in the module{}", crate::suggest::among(name, known))]
+    #[error("there is no texture or surface reference `{name}` in the module{}", kit::suggest::among(name, known))]
     UnknownReference { name: String, known: Vec<String> },
     /// The module has no such global variable.
-    #[error("there is no variable `{name}` in the module{}", crate::suggest::among(name, known))]
+    #[error("there is no variable `{name}` in the module{}", kit::suggest::among(name, known))]
     UnknownSymbol { name: String, known: Vec<String> },
     /// Arguments do not fit the kernel's parameters.
     #[error("kernel `{kernel}`: {problem}")]

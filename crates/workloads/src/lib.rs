@@ -1,8 +1,5 @@
-//! What runs on the simulated GPU: bundled CUDA kernels with generated inputs, launch sequences and
-//! host references ([`suite`]), and launch files that describe how to run any other kernel
-//! ([`launchfile`]).
-//!
-//! Both use a [`Device`], whichever implements it.
+//! Bundled CUDA kernels with generated inputs, launch sequences and host references ([`suite`]), and the [`Device`] that
+//! they run on, whichever implements it.
 #![warn(missing_docs)]
 
 pub mod bounded;
@@ -11,7 +8,6 @@ pub mod check;
 pub mod conformance;
 pub mod device;
 pub mod element;
-pub mod launchfile;
 pub mod suite;
 pub mod workload;
 
@@ -21,5 +17,4 @@ pub use device::{
     ThreadRegisters,
 };
 pub use isa::Form;
-pub use kit::suggest;
 pub use workload::{Outcome, Parameter, Params, Size, Workload, WorkloadError};

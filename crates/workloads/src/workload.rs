@@ -7,8 +7,8 @@ use crate::device::{
     ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters,
 };
 use crate::element::{self, Element};
-use crate::suggest;
 use isa::{Dim3, Form, Image};
+use kit::suggest;
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -1,14 +1,12 @@
-//! The suite and the example launch files, executed without timing.
+//! The suite, executed without timing.
 
 use crate::host::{self, Host, Runs};
 use exec::{DeviceState, Launch};
 use isa::Program;
 use kit::BitSet;
-use std::path::Path;
 use workloads::Form;
 use workloads::conformance::check_one;
 use workloads::device::{Device, DeviceError, ModuleCode, ModuleSource};
-use workloads::launchfile::{LaunchFile, Overrides};
 use workloads::suite::{ALL, find};
 
 /// Executes each launch at once, CTA by CTA.
@@ -222,24 +220,6 @@ fn many_instructions_write_for_the_whole_warp() {
     }
     // Threads of a warp part and stay apart in most of it.
     assert!(written_at_once("histogram", 80) < 20);
-}
-
-#[test]
-fn example_launch_files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch");
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|e| e != "toml") || path.ends_with("kernels.toml") {
-            continue;
-        }
-        let file = LaunchFile::load(&path, &Overrides::default()).unwrap();
-        let outcome = file.run(&mut functional()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
-        assert!(outcome.passed() && !checks.is_empty(), "{}: {}", path.display(), checks.join("\n"));
-        count += 1;
-    }
-    assert!(count >= 4);
 }
 
 /// What exec finds in the PTX agrees with what NVIDIA's assembler says of it.

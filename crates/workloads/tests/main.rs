@@ -1,4 +1,4 @@
-//! Tests of the workloads and launch files.
+//! Tests of the workloads.
 //!
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
@@ -6,4 +6,3 @@ mod bundled;
 mod functional;
 mod host;
 mod inputs;
-mod launch_files;

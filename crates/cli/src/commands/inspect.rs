@@ -9,12 +9,12 @@ use crate::options::Formats;
 use crate::render::inspection as render;
 use crate::{interrupt, output, tables};
 use kit::output::MadeFolders;
+use kit::suggest;
 use lab::listing::SourcePlace;
 use lower::RegisterLimits;
 use request::{gpu, name};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use workloads::suggest;
 
 /// Show the contents of a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
 ///

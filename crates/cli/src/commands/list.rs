@@ -9,13 +9,14 @@ use crate::render::lists::{
 use crate::render::wrap;
 use crate::{experiments, output};
 use clap::ValueEnum;
+use kit::suggest;
 use kit::text::excerpt;
 use lab::core_cost::{CoreArea, CoreCost};
 use lab::{Setup, StatInfo};
 use request::{gpu, values};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use workloads::{Size, suggest};
+use workloads::Size;
 
 /// List GPUs, core designs, schedulers, workloads, experiments, statistics or settings
 ///

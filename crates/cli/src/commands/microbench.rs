@@ -5,9 +5,9 @@ use crate::options::{Jobs, Results, Settings};
 use crate::output;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
+use evidence::microbench::{Quantity, quantities};
+use evidence::validate::{self, Row, Summary, Verdict, summary, summary_text};
 use lab::Setup;
-use lab::microbench::{Quantity, quantities};
-use lab::validate::{self, Row, Summary, Verdict, summary, summary_text};
 use request::{gpu, values};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -328,9 +328,9 @@ fn sources(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::figures::Figure;
-    use lab::microbench::catalogue::Group;
-    use lab::validate::Found;
+    use evidence::figures::Figure;
+    use evidence::microbench::catalogue::Group;
+    use evidence::validate::Found;
 
     #[test]
     fn patterns() {

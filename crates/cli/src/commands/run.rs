@@ -6,6 +6,7 @@ use crate::options::Results;
 use crate::progress::Watch;
 use crate::render::{number, report};
 use crate::{interrupt, output, program, version};
+use kit::suggest;
 use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
@@ -13,7 +14,6 @@ use request::shown::{Recorded, Statistics};
 use request::{Options, code, gpu, name, outputs, sweep, tables};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use workloads::suggest;
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///

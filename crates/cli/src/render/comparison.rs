@@ -12,10 +12,11 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
+use evidence::published;
 use grid::Grid;
 use kit::text::bounded;
 use lab::profile::Profile;
-use lab::{Report, Violation, published};
+use lab::{Report, Violation};
 use request::comparison::{self, Cell, Comparison, Published};
 use workloads::Form;
 

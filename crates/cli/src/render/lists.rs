@@ -10,9 +10,10 @@ use super::wrap::{WIDTH, is_unbounded, wrapped, wrapped_list};
 use crate::on_fabric::OnFabric;
 use config::Kind;
 use energy::Hardware;
-use lab::core_cost::{self, CoreArea, CoreCost};
+use evidence::{published, published_costs};
+use lab::core_cost::{CoreArea, CoreCost};
 use lab::design_cost::{self, DesignCost, Process};
-use lab::{RunError, StatInfo, published};
+use lab::{RunError, StatInfo};
 use serde::Serialize;
 
 /// A thing with a name.
@@ -164,7 +165,7 @@ pub struct Published {
 fn published(core: &str, gpu: &str) -> Result<Vec<Published>, RunError> {
     let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
     let beside = |c: &'static published::Cost| {
-        let (unit, ours) = (c.measure.unit(), core_cost::ours(c)?);
+        let (unit, ours) = (c.measure.unit(), published_costs::ours(c)?);
         Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
     };
     of_core.map(beside).collect()

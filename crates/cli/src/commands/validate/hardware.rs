@@ -7,7 +7,7 @@ use crate::render::number::count;
 use crate::render::scatter::{self, Group};
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
-use lab::applications::{
+use evidence::applications::{
     Agreement, Applications, Input, Measured, OUTLIER_PERCENT, Published, Row, agreement, applications,
 };
 use serde::Serialize;

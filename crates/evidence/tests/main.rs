@@ -1,0 +1,8 @@
+//! Tests of what is held against the figures of others.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod accelsim;
+mod microbench;
+mod timing;
+mod validation;

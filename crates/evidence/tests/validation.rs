@@ -1,0 +1,59 @@
+//! The model's figures that hardware's are published for: some of each GPU, and how many of a GPU are how near.
+//! `warpwright microbench all --page docs/validation.md` counts all of them, in minutes.
+
+use evidence::microbench::Quantity;
+use evidence::validate::{Row, Verdict, summaries, table};
+use lab::Setup;
+use std::path::Path;
+use workloads::Form;
+
+/// Quantities that take a moment even without optimisation.
+fn quick(quantity: &Quantity) -> bool {
+    ["fp32_add_rate", "shared_latency", "l1_latency"].contains(&quantity.name.as_str())
+}
+
+fn rows(name: &str, wanted: impl Fn(&Quantity) -> bool) -> Vec<Row> {
+    let setup = Setup::new(config::load(name).unwrap());
+    let codes: &[Form] = if setup.gpu.sm_version < 70 { &[Form::Ptx] } else { &[Form::Ptx, Form::Sass] };
+    table(&setup, codes, wanted, 2).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn figures_of_each_gpu() {
+    let mut text = String::new();
+    for row in config::hardware().flat_map(|name| rows(name, quick)).filter(|row| row.published.is_some()) {
+        let [(ptx, ptx_off), (machine, machine_off)] = [Form::Ptx, Form::Sass].map(|code| row.found_text(code));
+        let (gpu, quantity, hardware) = (&row.gpu, &row.quantity, row.published_text());
+        text += &format!(
+            "{gpu} {quantity}: hardware {hardware}, PTX {ptx} ({ptx_off}), machine code {machine} ({machine_off})\n"
+        );
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_page_counts_the_figures_of_each_gpu() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
+    let page = std::fs::read_to_string(&path).expect("docs/validation.md can be read");
+    let stale = "run `warpwright microbench all --page docs/validation.md`";
+    for name in config::hardware() {
+        assert!(page.contains(&format!("\n| {name} | ")), "{name} is not counted: {stale}");
+    }
+    // The one that takes seconds.
+    let rows = rows("gtx480", |_| true);
+    let table = summaries([("gtx480", rows.as_slice())]);
+    let line = table.lines().last().unwrap_or_default();
+    assert!(page.contains(line), "{line}: {stale}");
+}
+
+#[test]
+fn descriptions_made_of_measurements_agree_with_them() {
+    for row in rows("a40", quick) {
+        for found in [row.ptx, row.machine_code] {
+            let found = found.expect("both forms have it");
+            if row.published.is_some() {
+                assert_eq!(found.verdict, Some(Verdict::Within10), "{}: {}", row.quantity, found.value);
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of launch files.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod launch_files;
