@@ -786,7 +786,7 @@ fn a_new_design_is_begun_in_a_checkout_only() {
     let outside = begin("my-core", folder.path());
     assert_eq!(outside.status, 2);
     assert!(outside.stderr.contains("is in no checkout of Warpwright"), "{}", outside.stderr);
-    for file in ["crates/sm/src/issue/policy/mod.rs", "crates/lab/src/designs.rs"] {
+    for file in ["crates/designs/src/lib.rs", "crates/lab/src/designs.rs"] {
         let copy = folder.path().join(file);
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
         std::fs::copy(root().join(file), copy).unwrap();
@@ -794,10 +794,13 @@ fn a_new_design_is_begun_in_a_checkout_only() {
     let written = begin("my-core", &folder.path().join("crates/lab"));
     assert_eq!(written.status, 0, "{}", written.stderr);
     let read = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
-    let design = read("crates/sm/src/issue/policy/my_core.rs");
-    assert!(design.contains("impl<M: WarpMask> IssuePolicy for MyCore<M>") && !design.contains('@'), "{design}");
-    assert!(read("crates/sm/src/issue/policy/mod.rs").contains("\npub mod my_core;\n"));
-    assert!(read("crates/lab/src/designs.rs").contains("\"my-core\": sm::policy::my_core::MyCore<M>, "));
+    let design = read("crates/designs/src/my_core.rs");
+    assert!(
+        design.contains("impl<M: WarpMask> IssuePolicy for MyCore<M>") && !design.contains("NewDesign"),
+        "{design}"
+    );
+    assert!(read("crates/designs/src/lib.rs").contains("\npub mod my_core;\n"));
+    assert!(read("crates/lab/src/designs.rs").contains("\"my-core\": designs::my_core::MyCore<M>, "));
     for (taken, why) in [("my-core", "already"), ("ghost", "already"), ("inorder", "already"), ("My", "is no name")] {
         let refused = begin(taken, folder.path());
         assert_eq!(refused.status, 2, "{taken}");

@@ -189,7 +189,7 @@ pub fn with_parameter(core: &str, name: &str, value: &str) -> Result<Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sm::policy::ghost::GhostConfig;
+    use ::designs::ghost::GhostConfig;
     use sm::scalar::Divergence;
 
     fn scalar(core: &str) -> Option<ScalarConfig> {

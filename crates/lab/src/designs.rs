@@ -1,20 +1,20 @@
-//! The core designs. A new one is its file in `sm` and its row here; one that is no SM its crate, its `OtherCore` in
-//! this crate and its row.
+//! The core designs. A new one is its file in the crate `designs` and its row here; one that is not an SM its crate, its
+//! `OtherCore` in this crate and its row.
 
 use crate::other_core::{Other, OtherCore};
 use crate::source::{Source, Stream};
 use ::functional::FunctionalCore;
 use ::sgmf::Sgmf;
+use designs::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
+use designs::ghost::Ghost;
+use designs::ideal::Ideal;
+use designs::load_slice::LoadSlice;
+use designs::loog::Loog;
+use designs::socgpu::Socgpu;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
 use sm::operands::PerfectOperands;
-use sm::policy::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
-use sm::policy::ghost::Ghost;
-use sm::policy::ideal::Ideal;
-use sm::policy::load_slice::LoadSlice;
-use sm::policy::loog::Loog;
-use sm::policy::socgpu::Socgpu;
 use sm::{
     ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectExecution, PerfectFetch, PerfectMemory, Scoreboard, WarpMask,
     With,

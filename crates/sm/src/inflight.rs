@@ -104,7 +104,8 @@ fn is_remembered(micro: Micro) -> bool {
 
 /// An instruction in flight, and what it names.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Entry {
     pub inst: InFlight,
     pub names: Names,
 }

@@ -62,7 +62,7 @@ impl Code {
 
     /// What an execution of the instruction at `pc` is when it is decoded, before it is known whose.
     #[inline]
-    pub(crate) fn template(&self, pc: Pc) -> &Entry {
+    pub fn template(&self, pc: Pc) -> &Entry {
         &self.templates[pc.index()]
     }
 

@@ -6,8 +6,8 @@
 //!
 //! | to add | write | register |
 //! | --- | --- | --- |
-//! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] | its `mod` and `pub use` in `policy` |
-//! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
+//! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] in the crate `designs` | its `mod` there |
+//! | hazard handling of the in-order core | a file with a [`Board`] in `designs` | its `mod` and `pub use` there |
 //! | a front end | a file with a [`FrontEnd`] in `frontend` | its `mod` and `pub use` |
 //! | an operand stage | a file with an [`OperandStage`] in `operands` | its `mod` and `pub use` |
 //! | units | a file with an [`ExecutionStage`] in `execute` | its `mod` and `pub use` |
@@ -57,7 +57,7 @@ pub use frontend::instruction_buffer::InstructionBuffer;
 pub use frontend::perfect::PerfectFetch;
 pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
-pub use inflight::{InFlight, InstId};
+pub use inflight::{Entry, InFlight, InstId};
 pub use isa::Work;
 pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
@@ -78,12 +78,13 @@ pub use observe::timeline::Timeline;
 pub use observe::{passages, profile};
 pub use operands::{OperandStage, scalar};
 pub use outbox::{Client, Outbox};
-pub use policy::boards::scoreboard::{self, Board, Scoreboard};
-pub use resolved::Micro;
+pub use policy::scoreboard::{self, Board, Scoreboard};
+pub use resolved::{Banks, Micro, Names, RegSet};
 pub use slab::{Flight, Slab, Window};
 pub use sm::{Env, Sm};
-pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError};
+pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SCHEDULERS, SpecError};
 pub use wake_up::WakeUp;
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};
+pub use warps::rows::widened;
 pub use warps::{PerWarp, Warps};

@@ -28,7 +28,7 @@ pub struct Micro {
     /// How many of these lie in the register file.
     pub vector_dsts: u8,
     /// Some of its registers have no place in a [`RegSet`].
-    pub(crate) is_wide: bool,
+    pub is_wide: bool,
 }
 
 impl Micro {
@@ -51,21 +51,21 @@ impl Micro {
 /// What a static instruction names, for stages that look at its registers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(crate) struct Names {
+pub struct Names {
     /// Its registers.
-    pub operands: Operands,
+    pub(crate) operands: Operands,
     /// The registers that it reads.
     pub reads: RegSet,
     /// Those that it writes.
     pub writes: RegSet,
     /// The banks of these.
-    pub banks: Banks,
+    pub(crate) banks: Banks,
 }
 
 /// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
 /// is in bank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Banks {
+pub struct Banks {
     /// How often it reads each of them, three times at most: the lower bits of these numbers, and the higher ones.
     pub reads: [u64; 2],
     /// It reads some more than three times.
@@ -75,6 +75,7 @@ pub(crate) struct Banks {
 }
 
 impl Banks {
+    /// Those of an instruction with `operands`, of which the first `dsts` are written, in a sub-core of `count` banks.
     pub fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
         let (writes, reads) = operands.split_at(dsts);
         let vector = |reg: &&RegId| program.regs.is_vector(**reg);
@@ -104,7 +105,7 @@ impl Banks {
 
 /// A set of registers below [`RegSet::BOUND`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RegSet([u64; RegSet::BOUND / 64]);
+pub struct RegSet([u64; RegSet::BOUND / 64]);
 
 impl RegSet {
     /// Registers from here on have no place in such a set.

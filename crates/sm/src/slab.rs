@@ -77,7 +77,7 @@ impl Slab {
     /// order is `order`. Its lanes are `mask`, it turns its warp, which it may end, and the stream has described it in
     /// `record`.
     #[inline(always)]
-    pub(crate) fn insert(
+    pub fn insert(
         &mut self,
         template: &Entry,
         (warp, kernel, order): (WarpSlot, KernelId, u32),
@@ -174,13 +174,13 @@ impl std::ops::Deref for Flight<'_> {
 impl<'a> Flight<'a> {
     /// What it names.
     #[inline(always)]
-    pub(crate) fn names(self) -> &'a Names {
+    pub fn names(self) -> &'a Names {
         &self.entry.names
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
-    pub(crate) fn banks(self) -> Banks {
+    pub fn banks(self) -> Banks {
         if self.is_routed { self.window.slab.routes[self.id.index()].banks } else { self.names().banks }
     }
 
@@ -251,13 +251,13 @@ impl<'a> Window<'a> {
 
     /// What it names.
     #[inline]
-    pub(crate) fn names(self, id: InstId) -> &'a Names {
+    pub fn names(self, id: InstId) -> &'a Names {
         self.flight(id).names()
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
-    pub(crate) fn banks(self, id: InstId) -> Banks {
+    pub fn banks(self, id: InstId) -> Banks {
         self.flight(id).banks()
     }
 

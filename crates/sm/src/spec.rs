@@ -6,7 +6,7 @@ use isa::{MatrixType, Traits};
 use std::fmt;
 
 /// Maximum number of warp schedulers, rounded up.
-pub(crate) const SCHEDULERS: usize = 8;
+pub const SCHEDULERS: usize = 8;
 
 /// A kind of execution unit by its place in the order in which operand collectors serve the kinds:
 /// SP, SFU, memory, tensor, DP, INT, then the specialised ones (GPGPU-Sim's order of ports).

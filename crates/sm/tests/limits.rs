@@ -3,9 +3,9 @@
 
 use crate::support;
 
+use designs::boards::NoDependences;
 use isa::{OpClass, Space};
 use sm::operands::PerfectOperands;
-use sm::policy::boards::NoDependences;
 use sm::{
     Allowances, Auditor, CoreDesign, InOrder, IssuePolicy, PerfectExecution, PerfectFetch, PerfectMemory, Stall,
     Timeline, With,

@@ -134,7 +134,8 @@ impl TwoLevels {
 
     /// What has come reaches the sub-cores and their warps.
     fn arrive(&mut self, now: Cycle) {
-        while let Some((_, core, token)) = self.coming.pop_front_if(|line| line.0 <= now) {
+        while let Some(&(_, core, token)) = self.coming.front().filter(|line| line.0 <= now) {
+            self.coming.pop_front();
             self.own[core].fill(now, token);
             self.answered.extend(std::iter::from_fn(|| self.own[core].pop_ready()).map(|w| WarpSlot(w.token as u16)));
         }

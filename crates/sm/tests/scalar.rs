@@ -3,9 +3,9 @@
 use crate::support;
 
 use config::Unit;
+use designs::ghost::{Ghost, GhostConfig};
+use designs::socgpu::{Socgpu, SocgpuConfig};
 use isa::{OpClass, Space};
-use sm::policy::ghost::{Ghost, GhostConfig};
-use sm::policy::socgpu::{Socgpu, SocgpuConfig};
 use sm::scalar::{Divergence, ScalarConfig, ScalarCounters};
 use sm::{Allowances, Auditor, ConfigOf, CoreDesign, Timeline, Violation};
 use support::*;

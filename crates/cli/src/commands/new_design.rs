@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Begin a core design of your own in a checkout of Warpwright
 ///
-/// Writes crates/sm/src/issue/policy/NAME.rs, an in-order design that compiles and runs, and registers it: a line in policy/mod.rs and a row in crates/lab/src/designs.rs. docs/designs/write-your-own.md explains the calls that it implements.
+/// Writes crates/designs/src/NAME.rs, an in-order design that compiles and runs, and registers it: a line in lib.rs beside it and a row in crates/lab/src/designs.rs. docs/designs/write-your-own.md explains the calls that it implements.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright new-design my-core
@@ -18,9 +18,9 @@ pub struct Args {
     name: String,
 }
 
-/// The file of a new design, in which `@Type@` is its type.
-const TEMPLATE: &str = include_str!("new_design/design.rs.txt");
-const POLICIES: &str = "crates/sm/src/issue/policy";
+/// The file of a new design, in which `NewDesign` is its type. The tests of `designs` compile it.
+const TEMPLATE: &str = include_str!("new_design/design.rs");
+const DESIGNS: &str = "crates/designs/src";
 const REGISTRY: &str = "crates/lab/src/designs.rs";
 
 /// Writes the file and the registrations.
@@ -30,12 +30,12 @@ pub fn run(args: &Args) -> Outcome {
         std::env::current_dir().map_err(|e| Failure::failed(format!("the current folder cannot be read: {e}")))?;
     let root = checkout(&here).ok_or_else(|| {
         Failure::bad_input(format!(
-            "`{}` is in no checkout of Warpwright: there is no {POLICIES}/mod.rs\n  hint: a design is part of the source; clone the repository and run this in it",
+            "`{}` is in no checkout of Warpwright: there is no {DESIGNS}/lib.rs\n  hint: a design is part of the source; clone the repository and run this in it",
             here.display()
         ))
     })?;
-    let file = root.join(POLICIES).join(format!("{}.rs", name.module));
-    let (policies, registry) = (root.join(POLICIES).join("mod.rs"), root.join(REGISTRY));
+    let file = root.join(DESIGNS).join(format!("{}.rs", name.module));
+    let (designs, registry) = (root.join(DESIGNS).join("lib.rs"), root.join(REGISTRY));
     if lab::CORES.iter().any(|(core, _)| *core == args.name) || file.exists() || file.with_extension("").exists() {
         return Err(Failure::bad_input(format!(
             "there is a core design or a module `{}` already; choose another name",
@@ -52,17 +52,17 @@ pub fn run(args: &Args) -> Outcome {
             path.display()
         ))
     };
-    let declared = with_module(&read(&policies)?, &name.module).ok_or_else(|| unknown(&policies))?;
+    let declared = with_module(&read(&designs)?, &name.module).ok_or_else(|| unknown(&designs))?;
     let registered = with_row(&read(&registry)?, &args.name, &name).ok_or_else(|| unknown(&registry))?;
-    output::check([file.as_path(), &policies, &registry], &[])?;
-    output::save(&file, TEMPLATE.replace("@Type@", &name.type_name).as_bytes())?;
-    output::save(&policies, declared.as_bytes())?;
+    output::check([file.as_path(), &designs, &registry], &[])?;
+    output::save(&file, TEMPLATE.replace("NewDesign", &name.type_name).as_bytes())?;
+    output::save(&designs, declared.as_bytes())?;
     output::save(&registry, registered.as_bytes())?;
     let name = &args.name;
     output::print(&format!(
         "{}\n{}\n{}\n\nNext:\n  cargo run --release -- run matmul --core {name} --audit\n  INSTA_UPDATE=always cargo test -p warpwright-lab contract::   (draws its timelines)\n  cargo run --release -- compare all --cores inorder,{name}\ndocs/designs/write-your-own.md explains the rest.\n",
         file.display(),
-        policies.display(),
+        designs.display(),
         registry.display(),
     ))?;
     Ok(Exit::Success)
@@ -101,11 +101,11 @@ impl Name {
 
 /// The root of the checkout that `folder` is in.
 fn checkout(folder: &Path) -> Option<PathBuf> {
-    let is_root = |root: &&Path| root.join(POLICIES).join("mod.rs").is_file() && root.join(REGISTRY).is_file();
+    let is_root = |root: &&Path| root.join(DESIGNS).join("lib.rs").is_file() && root.join(REGISTRY).is_file();
     folder.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// `text` of the policies' `mod.rs` with `module` declared, in the order of the alphabet; `None` if nothing is
+/// `text` of the designs' `lib.rs` with `module` declared, in the order of the alphabet; `None` if nothing is
 /// declared there.
 fn with_module(text: &str, module: &str) -> Option<String> {
     let declared = |line: &str| {
@@ -128,7 +128,7 @@ fn with_row(text: &str, design: &str, name: &Name) -> Option<String> {
     let end = begin + lines[begin..].iter().position(|line| line.trim() == "}")?;
     let Name { module, type_name } = name;
     let row = format!(
-        "        \"{design}\": sm::policy::{module}::{type_name}<M>, \"in-order issue behind an exact WAR scoreboard: a new design\";"
+        "        \"{design}\": designs::{module}::{type_name}<M>, \"in-order issue behind an exact WAR scoreboard: a new design\";"
     );
     Some(joined(&lines[..end], &row, &lines[end..]))
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn modules_are_in_the_order_of_the_alphabet() {
-        let text = source(&format!("{POLICIES}/mod.rs"));
+        let text = source(&format!("{DESIGNS}/lib.rs"));
         let modules = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| line.ends_with(';'));
             let name = |line: &str| line.trim_start_matches("pub ").strip_prefix("mod ").map(str::to_owned);
@@ -175,7 +175,7 @@ mod tests {
         let lines: Vec<&str> = with.lines().collect();
         let at = lines
             .iter()
-            .position(|line| line.starts_with("        \"my-core\": sm::policy::my_core::MyCore<M>,"))
+            .position(|line| line.starts_with("        \"my-core\": designs::my_core::MyCore<M>,"))
             .unwrap();
         assert!(
             lines[at - 1].starts_with("        \"no-dependences\":") && lines[at + 2] == "    others {",

@@ -10,10 +10,10 @@
 //! Structures: the instruction buffer, the scoreboards and a comparator of register names per warp.
 //! Stalls: those of the oldest instruction.
 
+use designs::boards::{Release, WarScoreboard};
 use isa::{Control, RegFile, RegId, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
-use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
     Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer,
     IssuePolicy, LoadStoreUnit, PipeSet, Structure, Units, WakeUp, WarpMask, Window,

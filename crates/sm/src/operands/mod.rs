@@ -19,7 +19,7 @@ mod gpgpu_sim_order;
 pub(crate) mod layer;
 mod perfect;
 mod pool;
-pub(crate) mod read_guard;
+pub mod read_guard;
 mod route;
 pub mod scalar;
 mod stations;

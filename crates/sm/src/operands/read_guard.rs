@@ -33,7 +33,7 @@ pub enum Guard {
 /// The hardware of [`Guard::All`] in an SM of `spec`: in each sub-core, for each collector, a bit for each other one
 /// whose instruction has yet to read what this one's writes. The register that an instruction writes, and its warp, are
 /// compared with three sources of each other one in a collector or issue latch.
-pub(crate) fn structure(spec: &CoreSpec) -> Structure {
+pub fn structure(spec: &CoreSpec) -> Structure {
     let collectors = spec.sm.operands.collectors as usize / spec.partitions;
     let issue_latches = PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions;
     let warps = (spec.sm.max_warps as usize).div_ceil(spec.partitions);

@@ -15,7 +15,7 @@ use crate::execute::units::Units;
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::InstId;
-use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::issue::policy::scoreboard::{Board, Scoreboard};
 use crate::memory::load_store::LoadStoreUnit;
 use crate::operands::{CollectorRules, Collectors};
 use crate::slab::{Flight, Window};

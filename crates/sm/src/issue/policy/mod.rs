@@ -10,16 +10,10 @@
 //!
 //! [`Warps::held`]: crate::Warps::held
 
-pub mod boards;
 mod candidates;
-mod extent;
-pub mod ghost;
 mod heads;
-pub mod ideal;
 mod in_order;
-pub mod load_slice;
-pub mod loog;
-pub mod socgpu;
+pub mod scoreboard;
 
 pub use candidates::{Candidates, Head};
 pub use energy::{Each, Structure, Uses};
@@ -38,7 +32,7 @@ use kit::{Cycle, Parameters};
 
 /// Bits compared to find the dependences between two instructions: the result of each with the three
 /// sources of the other and with its result, names of 8 bits.
-pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
+pub const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
 
 /// An issue design: it holds the instructions between decode and issue, and knows which may issue.
 pub trait IssuePolicy: Sized + Send {

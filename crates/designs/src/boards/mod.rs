@@ -1,0 +1,53 @@
+//! Write-after-read hazards of the in-order core, one way of handling them to a file.
+//!
+//! Instructions issue in order but read their registers in operand collectors, where one may wait
+//! for its banks while a younger one writes a register that it has yet to read. The
+//! [`Scoreboard`](sm::Scoreboard) sees no reads and does not prevent this: that is the historical
+//! behaviour of GPGPU-Sim.
+
+mod bloomboard;
+mod no_dependences;
+mod store_board;
+mod war_scoreboard;
+mod warpboard;
+
+pub use bloomboard::{BloomConfig, Bloomboard};
+pub use no_dependences::NoDependences;
+pub use store_board::StoreBoard;
+pub use war_scoreboard::WarScoreboard;
+pub use warpboard::Warpboard;
+
+use kit::parameters::{self, Parameter, ParameterValue, Parameters};
+
+kit::words! {
+    /// When an instruction stops holding others back.
+    #[derive(Default)]
+    pub enum Release {
+        /// When it leaves its operand collector, all registers read.
+        Read = "read",
+        /// When it has written back.
+        #[default]
+        Commit = "commit",
+    }
+}
+
+/// The only choice of a board that protects reads.
+impl Parameters for Release {
+    fn schema() -> Vec<Parameter> {
+        let description = "When an instruction stops holding back those that overwrite what it reads.";
+        vec![Parameter {
+            name: "release",
+            description,
+            accepts: Release::accepts(None),
+            default: Release::default().written(),
+        }]
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name != "release" {
+            return Err(parameters::unknown(name, &Self::schema()));
+        }
+        *self = parameters::read(name, value, None)?;
+        Ok(())
+    }
+}
