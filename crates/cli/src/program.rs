@@ -5,7 +5,7 @@ use crate::libraries::Libraries;
 use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _};
-use request::name::{self, Kind, kind};
+use request::name::{self, FileKind, kind};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const SINCE_13: &[u8] = b"cudaErrorStreamDetached\0";
 
 /// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
 pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
-    if kind(path) == Kind::Device {
+    if kind(path) == FileKind::Device {
         let hint = "hint: a launch file runs its kernels (docs/launch-files.md), `warpwright inspect` shows them";
         let path = path.display();
         return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
@@ -65,7 +65,7 @@ pub fn is_asked_for(named: &Path) -> bool {
 
 /// Whether a file is a program, not a library: it is linked to fixed addresses, or names the loader that starts it.
 fn is_program(path: &Path) -> bool {
-    let file = if kind(path) == Kind::Host { kit::files::read_code(path).ok() } else { None };
+    let file = if kind(path) == FileKind::Host { kit::files::read_code(path).ok() } else { None };
     file.is_some_and(|file| is_started_by_a_loader(&file).unwrap_or(false))
 }
 
@@ -170,12 +170,12 @@ mod tests {
         // e_machine of an ELF header: a cubin is of type EXEC too.
         cubin[16..20].copy_from_slice(&[2, 0, 190, 0]);
         for (content, expected) in [
-            (&own[..4096], Kind::Host),
-            (&cubin, Kind::Device),
-            (&cubin[..20], Kind::Device),
-            (&[0x50, 0xed, 0x55, 0xba, 1, 0], Kind::Device),
-            (b"#!/bin/sh\n", Kind::Other),
-            (b"", Kind::Other),
+            (&own[..4096], FileKind::Host),
+            (&cubin, FileKind::Device),
+            (&cubin[..20], FileKind::Device),
+            (&[0x50, 0xed, 0x55, 0xba, 1, 0], FileKind::Device),
+            (b"#!/bin/sh\n", FileKind::Other),
+            (b"", FileKind::Other),
         ] {
             std::fs::write(&file, content).unwrap();
             assert_eq!(kind(&file), expected, "{:?}", &content[..content.len().min(20)]);
@@ -185,7 +185,7 @@ mod tests {
         assert!(!is_program(&file));
         assert!(is_program(&std::env::current_exe().unwrap()));
         for other in [Path::new("/dev/zero"), Path::new("/dev/tty"), folder.path(), Path::new("/nowhere")] {
-            assert_eq!(kind(other), Kind::Other, "{}", other.display());
+            assert_eq!(kind(other), FileKind::Other, "{}", other.display());
         }
     }
 

@@ -39,7 +39,7 @@ use std::path::Path;
 
 /// What a built-in description describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DescriptionKind {
     /// A GPU as its documents and measurements show it: `gpus/`.
     Hardware,
     /// What the importer makes of a configuration of Accel-Sim: `gpus/accel-sim/`.
@@ -48,7 +48,7 @@ pub enum Kind {
     Paper,
 }
 
-impl Kind {
+impl DescriptionKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Hardware, Self::AccelSim, Self::Paper];
 
@@ -68,7 +68,7 @@ impl Kind {
 pub struct Builtin {
     /// Name, as on the command line.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: DescriptionKind,
     pub text: &'static str,
 }
 
@@ -76,7 +76,7 @@ macro_rules! builtin {
     ($($kind:ident { $($name:literal,)* })*) => {
         const BUILTIN: &[Builtin] = &[$($(Builtin {
             name: $name,
-            kind: Kind::$kind,
+            kind: DescriptionKind::$kind,
             text: include_str!(concat!("../../../gpus/", $name, ".toml")),
         },)*)*];
     };
@@ -103,7 +103,7 @@ pub fn builtin() -> &'static [Builtin] {
 
 /// Names of the built-in descriptions of hardware, oldest GPU first.
 pub fn hardware() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().filter(|gpu| gpu.kind == Kind::Hardware).map(|gpu| gpu.name)
+    BUILTIN.iter().filter(|gpu| gpu.kind == DescriptionKind::Hardware).map(|gpu| gpu.name)
 }
 
 /// Loads a built-in description by name, or one from a file.

@@ -5,22 +5,22 @@
 //! To add a key: a row here, its value in the files of `gpus/` (none if it is `optional`: the field
 //! is an `Option` then), and `BLESS=1` for `docs/gpus.md`. To add a word of a choice: its row.
 
-use crate::schema::Kind::{self, Bool, Choice, Int, List, Mhz, Pow2, Text, Volts};
 use crate::schema::MAX_LATENCY;
+use crate::schema::ValueKind::{self, Bool, Choice, Int, List, Mhz, Pow2, Text, Volts};
 use crate::table::{choices, keys};
 use isa::OpClass;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const CYCLES: Kind = Int(0, MAX_LATENCY);
+const CYCLES: ValueKind = Int(0, MAX_LATENCY);
 /// Pipelines are rings with one place per cycle.
 pub(crate) const MAX_OP_CYCLES: u32 = 4000;
-const OP_CYCLES: Kind = Int(1, MAX_OP_CYCLES);
-const CYCLES_1: Kind = Int(1, MAX_LATENCY);
-const COUNT: Kind = Int(1, 65_536);
+const OP_CYCLES: ValueKind = Int(1, MAX_OP_CYCLES);
+const CYCLES_1: ValueKind = Int(1, MAX_LATENCY);
+const COUNT: ValueKind = Int(1, 65_536);
 /// DRAM timing parameters: far above any device's.
-const NCK: Kind = Int(0, 10_000);
-const NCK_1: Kind = Int(1, 10_000);
+const NCK: ValueKind = Int(0, 10_000);
+const NCK_1: ValueKind = Int(1, 10_000);
 
 choices! {
     /// What is fetched after a branch that has not issued.

@@ -4,7 +4,7 @@
 use crate::error::{ConfigError, Lines, Problem, Spot};
 use crate::flattened::{Given, values_of};
 use crate::node::{Node, nested};
-use crate::schema::{self, Kind};
+use crate::schema::{self, ValueKind};
 use crate::{GpuConfig, builtin, quantity, validate};
 use kit::suggest::nearest;
 use kit::text::excerpt;
@@ -180,7 +180,7 @@ impl Raw {
             return self.set_capacity(cache, key, text, &spot);
         }
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
-        let quoted = matches!(row.kind, Kind::Text | Kind::Choice(_)) && !text.starts_with(['"', '\'']);
+        let quoted = matches!(row.kind, ValueKind::Text | ValueKind::Choice(_)) && !text.starts_with(['"', '\'']);
         let value =
             if quoted { Ok(Value::String(text.into())) } else { quantity::plain(text, row.unit).parse::<Value>() };
         let value = value.map(|value| renamed(key, value));

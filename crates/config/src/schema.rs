@@ -12,7 +12,7 @@ pub struct Key {
     /// Dotted path. `<cache>`, `<unit>`, `<timing>`, `<class>` and `<type>` are placeholders for each name of their kind.
     pub path: &'static str,
     /// What values it takes.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Unit; empty for choices, names and switches.
     pub unit: &'static str,
     /// Meaning, as documents and messages give it.
@@ -39,7 +39,7 @@ impl fmt::Display for Word {
 /// What values a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub enum Kind {
+pub enum ValueKind {
     /// An integer between the bounds, both included.
     Int(u32, u32),
     /// A power of two between the bounds, both included.
@@ -55,20 +55,22 @@ pub enum Kind {
     List(Option<usize>, u32, u32),
 }
 
-impl Kind {
+impl ValueKind {
     /// The values taken, in words.
     pub fn describe(&self) -> String {
         match *self {
-            Kind::Int(low, u32::MAX) => format!("an integer of at least {low}"),
-            Kind::Int(low, high) => format!("an integer from {low} to {high}"),
-            Kind::Pow2(low, high) => format!("a power of two from {low} to {high}"),
-            Kind::Mhz => format!("a frequency in MHz from 1 to {MOST_MHZ}"),
-            Kind::Volts => "a voltage from 0.1 to 5".into(),
-            Kind::Bool => "true or false".into(),
-            Kind::Text => "text in quotes".into(),
-            Kind::Choice(words) => format!("one of {}", words.iter().map(|w| w.name).collect::<Vec<_>>().join(", ")),
-            Kind::List(Some(n), low, high) => format!("a list of {n} integers from {low} to {high}"),
-            Kind::List(None, low, high) => format!("a list of integers from {low} to {high}"),
+            ValueKind::Int(low, u32::MAX) => format!("an integer of at least {low}"),
+            ValueKind::Int(low, high) => format!("an integer from {low} to {high}"),
+            ValueKind::Pow2(low, high) => format!("a power of two from {low} to {high}"),
+            ValueKind::Mhz => format!("a frequency in MHz from 1 to {MOST_MHZ}"),
+            ValueKind::Volts => "a voltage from 0.1 to 5".into(),
+            ValueKind::Bool => "true or false".into(),
+            ValueKind::Text => "text in quotes".into(),
+            ValueKind::Choice(words) => {
+                format!("one of {}", words.iter().map(|w| w.name).collect::<Vec<_>>().join(", "))
+            }
+            ValueKind::List(Some(n), low, high) => format!("a list of {n} integers from {low} to {high}"),
+            ValueKind::List(None, low, high) => format!("a list of integers from {low} to {high}"),
         }
     }
 
@@ -80,17 +82,19 @@ impl Kind {
             _ => Err(false),
         };
         let fits = match (*self, value) {
-            (Kind::Int(low, high), v) => within(v, low, high)?,
-            (Kind::Pow2(low, high), v) => within(v, low, high)? && v.as_integer().is_some_and(|i| i.count_ones() == 1),
-            (Kind::Mhz, Value::Float(f)) => (1.0..=f64::from(MOST_MHZ)).contains(f),
-            (Kind::Mhz, Value::Integer(i)) => (1..=i64::from(MOST_MHZ)).contains(i),
-            (Kind::Volts, Value::Float(f)) => (0.1..=5.0).contains(f),
-            (Kind::Volts, Value::Integer(i)) => (1..=5).contains(i),
-            (Kind::Bool, Value::Boolean(_)) => true,
-            (Kind::Text, Value::String(s)) => !s.trim().is_empty(),
+            (ValueKind::Int(low, high), v) => within(v, low, high)?,
+            (ValueKind::Pow2(low, high), v) => {
+                within(v, low, high)? && v.as_integer().is_some_and(|i| i.count_ones() == 1)
+            }
+            (ValueKind::Mhz, Value::Float(f)) => (1.0..=f64::from(MOST_MHZ)).contains(f),
+            (ValueKind::Mhz, Value::Integer(i)) => (1..=i64::from(MOST_MHZ)).contains(i),
+            (ValueKind::Volts, Value::Float(f)) => (0.1..=5.0).contains(f),
+            (ValueKind::Volts, Value::Integer(i)) => (1..=5).contains(i),
+            (ValueKind::Bool, Value::Boolean(_)) => true,
+            (ValueKind::Text, Value::String(s)) => !s.trim().is_empty(),
             // An unknown word cannot be read at all, so it counts as a wrong type.
-            (Kind::Choice(words), Value::String(s)) if words.iter().any(|w| w.name == s) => true,
-            (Kind::List(n, low, high), Value::Array(items)) => {
+            (ValueKind::Choice(words), Value::String(s)) if words.iter().any(|w| w.name == s) => true,
+            (ValueKind::List(n, low, high), Value::Array(items)) => {
                 let mut fits = true;
                 for item in items {
                     fits &= within(item, low, high)?;

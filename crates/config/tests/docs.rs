@@ -1,6 +1,6 @@
 //! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`.
 
-use config::schema::{self, KEYS, Key, Kind};
+use config::schema::{self, KEYS, Key, ValueKind};
 use kit::text::with_section;
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ fn keys() -> String {
         }
         let value = kind.describe();
         write!(out, "| `{key}` | {value} | {unit} | {doc}").unwrap();
-        if let Kind::Choice(words) = kind {
+        if let ValueKind::Choice(words) = kind {
             words.iter().for_each(|word| write!(out, " `{word}`: {}", word.meaning).unwrap());
         }
         writeln!(out, " |").unwrap();

@@ -15,7 +15,7 @@ const COEFFICIENTS: &str = include_str!("../data/v100_hw.toml");
 /// Results of both models for the same counts, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub struct Part {
+pub struct PowerPart {
     pub name: &'static str,
     /// Our model's result from the published counts.
     pub ours: f64,
@@ -25,20 +25,20 @@ pub struct Part {
 /// The comparison for one kernel. Powers are in watts.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub struct Row {
+pub struct AccelWattchRow {
     /// Its name in AccelWattch's tables.
     pub kernel: String,
     /// Parts whose counts are published.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PowerPart>,
     /// The board's constant power, which belongs to no event.
-    pub constant: Part,
+    pub constant: PowerPart,
     /// Published power of everything else.
     pub taken: f64,
     pub published: f64,
     pub measured: f64,
 }
 
-impl Row {
+impl AccelWattchRow {
     /// Our total: our parts, constant power and the published remainder.
     pub fn ours(&self) -> f64 {
         self.taken + self.constant.ours + self.counted().0
@@ -54,14 +54,14 @@ impl Row {
 ///
 /// # Errors
 /// The coefficients in the program are malformed, which tests exclude.
-pub fn rows() -> Result<Vec<Row>, CoefficientError> {
+pub fn rows() -> Result<Vec<AccelWattchRow>, CoefficientError> {
     let coefficients = Coefficients::parse(COEFFICIENTS)?;
     let mut lines = PUBLISHED.lines().filter(|line| !line.starts_with('#'));
     let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     Ok(lines.map(|line| row(&coefficients, &head, line)).collect())
 }
 
-fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> Row {
+fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> AccelWattchRow {
     let cells: Vec<&str> = line.split(',').collect();
     let cell = |name: &str| head.iter().position(|&h| h == name).and_then(|i| cells.get(i)).copied().unwrap_or("");
     let number = |name: &str| cell(name).parse::<f64>().unwrap_or(0.0);
@@ -80,8 +80,9 @@ fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> Row {
     let energy = coefficients.energy(&activity, coefficients.volts);
     let watts = |of: &[Component]| of.iter().map(|&c| energy.watts(c)).sum::<f64>();
     use Component as C;
-    let part = |name, of: &[Component], published: &str| Part { name, ours: watts(of), published: number(published) };
-    Row {
+    let part =
+        |name, of: &[Component], published: &str| PowerPart { name, ours: watts(of), published: number(published) };
+    AccelWattchRow {
         kernel: cell("kernel").to_owned(),
         parts: vec![
             part("L1", &[C::L1], "w_l1"),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A part of a core, all of its instances together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct HardwarePart {
     /// What it is.
     pub name: &'static str,
     /// Name of the component to which its energy is charged.
@@ -26,7 +26,7 @@ pub struct Part {
     pub source: &'static str,
 }
 
-impl Part {
+impl HardwarePart {
     /// `instances` of a structure of standard cells that is charged to `component`.
     pub fn stored(name: &'static str, component: Component, instances: usize, storage: Storage, cost: &Cost) -> Self {
         let all = instances as f64;
@@ -57,7 +57,7 @@ impl Part {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Hardware {
     /// Its parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<HardwarePart>,
     /// What else there is to say of its sizes.
     pub notes: Vec<String>,
     /// Picojoules of each event.

@@ -33,7 +33,7 @@ pub mod wire;
 
 pub use coefficients::{CoefficientError, Coefficients};
 pub use event::{Component, Event, PerEvent};
-pub use hardware::{Hardware, Part};
+pub use hardware::{Hardware, HardwarePart};
 pub use model::{Activity, Energy};
 pub use static_power::{Lanes, StaticPower};
 pub use storage::{Cost, Storage};

@@ -1,14 +1,14 @@
 //! With AccelWattch's published counts our model gives its published watts, where counts are published, and
 //! totals as close to the measured ones as its own.
 
-use energy::accelwattch::{Row, mean_error_percent, rows};
+use energy::accelwattch::{AccelWattchRow, mean_error_percent, rows};
 
-fn part(row: &Row, name: &str) -> (f64, f64) {
+fn part(row: &AccelWattchRow, name: &str) -> (f64, f64) {
     let part = row.parts.iter().chain([&row.constant]).find(|p| p.name == name).expect("is a part");
     (part.ours, part.published)
 }
 
-fn all() -> Vec<Row> {
+fn all() -> Vec<AccelWattchRow> {
     let rows = rows().expect("comes with the program");
     assert_eq!(rows.len(), 25);
     rows
@@ -51,7 +51,7 @@ fn totals_are_as_good_as_the_published_ones() {
     let theirs = mean_error_percent(rows.iter().map(|r| (r.published, r.measured)));
     println!("{from_published:.2} % from the published totals; {ours:.2} % from measured, published {theirs:.2} %");
     // The part computed from counts, without constant power and the published remainder.
-    let counted = mean_error_percent(rows.iter().map(Row::counted));
+    let counted = mean_error_percent(rows.iter().map(AccelWattchRow::counted));
     assert!(counted < 3.0, "{counted} %");
     assert!(from_published < 2.0 && (ours - theirs).abs() < 1.0, "{from_published} {ours} {theirs}");
 }

@@ -21,7 +21,7 @@ const COLUMNS: &str = "trace,accelsim_config,total_cycles,kernels,warp_instructi
 
 /// Accel-Sim's result for a trace on a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct AccelSimRow {
     /// Name of the trace.
     pub trace: String,
     /// Name of Accel-Sim's configuration.
@@ -45,7 +45,7 @@ pub struct Row {
 pub struct Reference {
     folder: PathBuf,
     /// In the order of the file.
-    pub rows: Vec<Row>,
+    pub rows: Vec<AccelSimRow>,
 }
 
 impl Reference {
@@ -86,11 +86,11 @@ impl Reference {
     }
 }
 
-fn row(text: &str) -> Option<Row> {
+fn row(text: &str) -> Option<AccelSimRow> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     let [trace, config, cycles, kernels, warp, thread, seconds, memory, each] = fields[..] else { return None };
     let kernel_cycles: Vec<u64> = each.split_whitespace().map(|n| n.parse().ok()).collect::<Option<_>>()?;
-    let row = Row {
+    let row = AccelSimRow {
         trace: trace.to_owned(),
         config: config.to_owned(),
         cycles: cycles.parse().ok()?,
@@ -152,7 +152,7 @@ impl Ours {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Compared {
-    pub accelsim: Row,
+    pub accelsim: AccelSimRow,
     pub ours: Ours,
     /// Deviation of our cycles from Accel-Sim's, in percent.
     pub deviation_percent: f64,
@@ -164,7 +164,7 @@ pub struct Compared {
 
 impl Compared {
     /// Compares the two.
-    pub fn new(accelsim: Row, ours: Ours) -> Self {
+    pub fn new(accelsim: AccelSimRow, ours: Ours) -> Self {
         Self {
             deviation_percent: deviation_percent(ours.cycles, accelsim.cycles),
             same_instructions: ours.warp_instructions == accelsim.warp_instructions

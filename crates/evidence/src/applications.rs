@@ -123,7 +123,7 @@ fn telling(argument: &str) -> Option<&str> {
 /// A run of ours beside the hardware's and Accel-Sim's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub struct Row {
+pub struct ApplicationRow {
     pub suite: String,
     pub name: String,
     pub input: Input,
@@ -137,7 +137,7 @@ pub struct Row {
     pub cause: Option<String>,
 }
 
-impl Row {
+impl ApplicationRow {
     /// Whether our cycles are beyond [`OUTLIER_PERCENT`].
     pub fn is_outlier(&self) -> bool {
         self.error_percent.abs() > OUTLIER_PERCENT
@@ -186,8 +186,8 @@ fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Our agreement and Accel-Sim's over the same rows.
-pub fn agreement<'a>(rows: impl IntoIterator<Item = &'a Row>) -> (Agreement, Agreement) {
-    let pair = |row: &Row| {
+pub fn agreement<'a>(rows: impl IntoIterator<Item = &'a ApplicationRow>) -> (Agreement, Agreement) {
+    let pair = |row: &ApplicationRow| {
         let hardware = row.hardware as f64;
         ((row.ours as f64, hardware), (row.accelsim as f64, hardware))
     };
@@ -205,11 +205,11 @@ impl Applications {
     }
 
     /// The runs that have a figure of ours on the GPU description `gpu`.
-    pub fn rows(&self, gpu: &str) -> Vec<Row> {
+    pub fn rows(&self, gpu: &str) -> Vec<ApplicationRow> {
         let row = |run: &Run| {
             let ours = run.cycles.get(gpu)? + run.launches * self.published.launch_cycles;
             let off = |cycles: u64| (cycles as f64 / run.hardware as f64 - 1.0) * 100.0;
-            Some(Row {
+            Some(ApplicationRow {
                 suite: run.suite.clone(),
                 name: run.name(),
                 input: run.input,

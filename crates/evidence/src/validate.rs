@@ -66,7 +66,7 @@ impl Found {
 
 /// One quantity of one GPU.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Row {
+pub struct ValidationRow {
     /// Name of the GPU description.
     pub gpu: String,
     /// Name of the quantity.
@@ -85,7 +85,7 @@ pub struct Row {
     pub reason: Option<&'static str>,
 }
 
-impl Row {
+impl ValidationRow {
     /// The figure in a form of code.
     pub fn of(&self, code: Form) -> Option<Found> {
         match code {
@@ -109,7 +109,7 @@ pub struct Summary {
 }
 
 /// Counts the verdicts of a form of code.
-pub fn summary(rows: &[Row], code: Form) -> Summary {
+pub fn summary(rows: &[ValidationRow], code: Form) -> Summary {
     let mut counts = Summary::default();
     for row in rows {
         let Some(verdict) = row.of(code).and_then(|found| found.verdict) else { continue };
@@ -137,7 +137,7 @@ pub fn table(
     codes: &[Form],
     wanted: impl Fn(&Quantity) -> bool,
     jobs: usize,
-) -> Result<Vec<Row>, DeviceError> {
+) -> Result<Vec<ValidationRow>, DeviceError> {
     let figures: Vec<&Figure> = figures::of(&setup.gpu.name).collect();
     let mut measured = Vec::new();
     for &code in codes {
@@ -155,7 +155,7 @@ pub fn table(
         let (ptx, machine_code) = (found(Form::Ptx), found(Form::Sass));
         let beyond = [ptx, machine_code].into_iter().flatten().any(|f| f.verdict == Some(Verdict::Beyond));
         let reason = figures::reason_of(&setup.gpu.name, &quantity.name).filter(|_| beyond);
-        Row {
+        ValidationRow {
             gpu: setup.gpu.name.clone(),
             quantity: quantity.name.clone(),
             group: quantity.group,
@@ -180,7 +180,7 @@ pub fn figure(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-impl Row {
+impl ValidationRow {
     /// What hardware has, as text: one value or two.
     pub fn published_text(&self) -> String {
         match &self.published {
@@ -223,11 +223,11 @@ pub fn summary_text(counts: Summary) -> String {
 }
 
 /// The table of a page: for each GPU how many of its figures are near to hardware's, in each form of code.
-pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [Row])>) -> String {
+pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [ValidationRow])>) -> String {
     let mut text = String::from(
         "| GPU | PTX: within 10 %, within 30 % | machine code: within 10 %, within 30 % |\n| --- | --- | --- |\n",
     );
-    let cell = |rows: &[Row], code| {
+    let cell = |rows: &[ValidationRow], code| {
         if rows.iter().all(|row| row.of(code).is_none()) {
             return "-".to_owned();
         }
@@ -245,7 +245,7 @@ pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [Row])>) -> 
 }
 
 /// The reasons of the deviations in `tables` as a list, each with its quantities and GPUs.
-fn reasons(tables: &[(String, Vec<Row>)]) -> String {
+fn reasons(tables: &[(String, Vec<ValidationRow>)]) -> String {
     let explained: Vec<_> =
         tables.iter().flat_map(|(_, rows)| rows).filter_map(|row| Some((row.reason?, row))).collect();
     let mut texts: Vec<&str> = Vec::new();
@@ -275,7 +275,7 @@ fn reasons(tables: &[(String, Vec<Row>)]) -> String {
 ///
 /// # Errors
 /// The marks that the page lacks.
-pub fn page(old: &str, tables: &[(String, Vec<Row>)]) -> Result<String, String> {
+pub fn page(old: &str, tables: &[(String, Vec<ValidationRow>)]) -> Result<String, String> {
     let summaries = summaries(tables.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
     let page = with_section(old, "summaries", &format!("\n{summaries}\n"))?;
     with_section(&page, "reasons", &format!("\n{}\n", reasons(tables)))
@@ -292,7 +292,7 @@ mod tests {
             deviation_percent: Some(deviation),
             verdict: Some(Verdict::of(deviation)),
         };
-        let row = |gpu: &str, deviation, reason| Row {
+        let row = |gpu: &str, deviation, reason| ValidationRow {
             gpu: gpu.into(),
             quantity: "l1_latency".into(),
             group: Group::L1,

@@ -2,7 +2,7 @@
 //! `warpwright microbench all --page docs/validation.md` counts all of them, in minutes.
 
 use evidence::microbench::Quantity;
-use evidence::validate::{Row, Verdict, summaries, table};
+use evidence::validate::{ValidationRow, Verdict, summaries, table};
 use lab::Setup;
 use std::path::Path;
 use workloads::Form;
@@ -12,7 +12,7 @@ fn quick(quantity: &Quantity) -> bool {
     ["fp32_add_rate", "shared_latency", "l1_latency"].contains(&quantity.name.as_str())
 }
 
-fn rows(name: &str, wanted: impl Fn(&Quantity) -> bool) -> Vec<Row> {
+fn rows(name: &str, wanted: impl Fn(&Quantity) -> bool) -> Vec<ValidationRow> {
     let setup = Setup::new(config::load(name).unwrap());
     let codes: &[Form] = if setup.gpu.sm_version < 70 { &[Form::Ptx] } else { &[Form::Ptx, Form::Sass] };
     table(&setup, codes, wanted, 2).unwrap_or_else(|e| panic!("{name}: {e}"))

@@ -1,7 +1,7 @@
 //! Machines of any core design: of SMs here, of other cores as they say.
 
 use crate::core_name::CoreName;
-use crate::engine::{Engine, Loading, Rig, Subject};
+use crate::engine::{Engine, LaunchCode, LoadableCore, LoadingMachine};
 use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use trace::Recorder;
 
 /// Builds a machine.
-pub(crate) struct Build<'a> {
+pub(crate) struct MachineBuilder<'a> {
     setup: &'a Setup,
     source: Source,
     /// Records what the warps do.
     recorder: Option<&'a Recorder>,
-    codes: Codes,
+    codes: CodeCache,
 }
 
-impl<'a> Build<'a> {
+impl<'a> MachineBuilder<'a> {
     /// The machine that `setup` describes. Its SMs have `options`, and its warps get their instructions from `source`.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl<'a> Build<'a> {
         let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
         let (ptx, sass) = (spec(Form::Ptx)?, spec(Form::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
-        Ok(Self { setup, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
+        Ok(Self { setup, source, recorder: None, codes: CodeCache { sms, ptx, sass, made: HashMap::new() } })
     }
 
     /// Records the warps with `recorder`.
@@ -63,7 +63,7 @@ impl<'a> Build<'a> {
         }
         check_core_on(core, &self.codes.sms)?;
         if !self.setup.is_watched() && self.setup.gpu.sm.max_warps as usize <= u64::SLOTS {
-            for_core::<u64, _>(core, Plain(self))
+            for_core::<u64, _>(core, UnwatchedBuilder(self))
         } else {
             for_core::<u128, _>(core, self)
         }
@@ -71,7 +71,7 @@ impl<'a> Build<'a> {
 
     /// Builds the machine with core design `D`, which need not be registered.
     pub fn of_design<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        if self.setup.is_watched() { self.with::<D>(config) } else { Plain(self).with::<D>(config) }
+        if self.setup.is_watched() { self.with::<D>(config) } else { UnwatchedBuilder(self).with::<D>(config) }
     }
 
     fn assemble<D: CoreDesign + 'static, O: Watch>(
@@ -85,7 +85,7 @@ impl<'a> Build<'a> {
         let sm = |(stream, i)| Sm::<Stream, D, O>::new(i, codes.sms.clone(), stream, config, observer(i));
         let sms = streams.into_iter().zip(numbers).map(sm);
         let machine = Machine::new(&setup.gpu, source, sms);
-        Box::new(Rig::new(machine, codes))
+        Box::new(LoadingMachine::new(machine, codes))
     }
 }
 
@@ -108,7 +108,7 @@ fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), Str
 
 /// Machines with instruments at each SM: watched ones, and those of SMs with more than 64 warps, which no GPU has.
 /// Each design is compiled once for all of these.
-impl ForCore for Build<'_> {
+impl ForCore for MachineBuilder<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
@@ -124,20 +124,20 @@ impl ForCore for Build<'_> {
     }
 }
 
-struct Plain<'a>(Build<'a>);
+struct UnwatchedBuilder<'a>(MachineBuilder<'a>);
 
-impl ForCore for Plain<'_> {
+impl ForCore for UnwatchedBuilder<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        let Self(Build { setup, source, recorder, codes }) = self;
+        let Self(MachineBuilder { setup, source, recorder, codes }) = self;
         if recorder.is_some() {
-            return Build { setup, source, recorder, codes }.assemble::<D, _>(config, |_| Silent);
+            return MachineBuilder { setup, source, recorder, codes }.assemble::<D, _>(config, |_| Silent);
         }
         let (spec, config, stream) = (codes.sms.clone(), config.clone(), source.streams());
         let sm = move |i| Sm::<Stream, D, Silent>::new(i as u16, spec.clone(), stream(), &config, Silent);
         let machine = Machine::made_lazily(&setup.gpu, source, setup.gpu.sm_count as usize, sm);
-        Box::new(Rig::new(machine, codes))
+        Box::new(LoadingMachine::new(machine, codes))
     }
 }
 
@@ -180,7 +180,7 @@ impl Watch for Instruments {
 }
 
 /// Programs as SMs need them, each resolved once.
-pub(crate) struct Codes {
+pub(crate) struct CodeCache {
     sms: Arc<CoreSpec>,
     /// The same with the latencies of PTX and of machine code.
     ptx: Arc<CoreSpec>,
@@ -189,11 +189,11 @@ pub(crate) struct Codes {
     made: HashMap<usize, Arc<Code>>,
 }
 
-impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
-    type Loader = Codes;
+impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
+    type Loader = CodeCache;
 
-    fn load(codes: &mut Codes, loading: &Loading<'_>) -> Result<ResidentKernel, String> {
-        let &Loading { program, form, shape, .. } = loading;
+    fn load(codes: &mut CodeCache, loading: &LaunchCode<'_>) -> Result<ResidentKernel, String> {
+        let &LaunchCode { program, form, shape, .. } = loading;
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
         let code = codes.made.entry(Arc::as_ptr(program).addr());
         let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
@@ -212,7 +212,7 @@ impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
         self.observer.passages()
     }
 
-    fn scheduler(codes: &Codes) -> Option<&str> {
+    fn scheduler(codes: &CodeCache) -> Option<&str> {
         Some(codes.sms.scheduler_name())
     }
 }

@@ -1,7 +1,7 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
 use crate::checkpoint::{Answer, Keeper, Known};
-use crate::cores::Build;
+use crate::cores::MachineBuilder;
 use crate::engine::Engine;
 use crate::listing::SourcePlace;
 use crate::monitor::{Monitor, Unattended};
@@ -98,7 +98,7 @@ impl<'m> SimulatedDevice<'m> {
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
         recorder: Option<Recorder>,
-        build: impl FnOnce(Build<'_>) -> Result<Box<dyn Engine>, String>,
+        build: impl FnOnce(MachineBuilder<'_>) -> Result<Box<dyn Engine>, String>,
     ) -> Result<Self, DeviceError> {
         let sm = &setup.gpu.sm;
         let facts = GpuFacts {
@@ -111,7 +111,7 @@ impl<'m> SimulatedDevice<'m> {
         state.check(setup.out_of_bounds, setup.check_memory);
         state.memory.skip_addresses(setup.shift_addresses);
         let source = Source::Live(Box::new(state));
-        let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
+        let machine = setup.core_options().and_then(|options| MachineBuilder::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
         Ok(Self {

@@ -23,12 +23,13 @@ pub(crate) trait Engine: Send {
     ///
     /// # Errors
     /// The core cannot execute the program; all reasons.
-    fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String>;
+    fn launch(&mut self, loading: &LaunchCode<'_>, stream: StreamId) -> Result<KernelId, String>;
     /// As [`Engine::launch`], of the CTAs with these numbers only.
     ///
     /// # Errors
     /// As of [`Engine::launch`].
-    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String>;
+    fn launch_ctas(&mut self, loading: &LaunchCode<'_>, stream: StreamId, ctas: Range<u64>)
+    -> Result<KernelId, String>;
     fn take_cta_ends(&mut self, kernel: KernelId) -> Vec<Cycle>;
     fn run_to_next_end(
         &mut self,
@@ -100,7 +101,7 @@ kit::persist! {
 
 /// What a core makes a launch of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Loading<'a> {
+pub(crate) struct LaunchCode<'a> {
     /// Name of the kernel, as in reports.
     pub name: &'a str,
     pub program: &'a Arc<Program>,
@@ -112,14 +113,14 @@ pub(crate) struct Loading<'a> {
 }
 
 /// A kind of core that simulations run on.
-pub(crate) trait Subject: Core<Shared = Source> {
+pub(crate) trait LoadableCore: Core<Shared = Source> {
     /// Makes launches of programs.
     type Loader: Send;
     /// A launch as the core needs it.
     ///
     /// # Errors
     /// The core cannot execute the program; all reasons.
-    fn load(loader: &mut Self::Loader, loading: &Loading<'_>) -> Result<Self::Kernel, String>;
+    fn load(loader: &mut Self::Loader, loading: &LaunchCode<'_>) -> Result<Self::Kernel, String>;
     /// What readers of each report must know of this kind of core.
     const REMARKS: &'static [&'static str] = &[];
     /// What an auditor has found, if the core has one.
@@ -141,7 +142,7 @@ pub(crate) trait Subject: Core<Shared = Source> {
 }
 
 /// A machine with what makes its launches.
-pub(crate) struct Rig<C: Subject> {
+pub(crate) struct LoadingMachine<C: LoadableCore> {
     machine: Machine<C>,
     loader: C::Loader,
     /// Names of kernels, as indices of `sums`.
@@ -154,7 +155,7 @@ pub(crate) struct Rig<C: Subject> {
     step: Option<Step<C::Counters>>,
 }
 
-impl<C: Subject> Rig<C> {
+impl<C: LoadableCore> LoadingMachine<C> {
     /// A machine on which nothing has been launched.
     pub fn new(machine: Machine<C>, loader: C::Loader) -> Self {
         Self { machine, loader, names: BTreeMap::new(), sums: Vec::new(), name_of: Vec::new(), step: None }
@@ -171,18 +172,23 @@ impl<C: Subject> Rig<C> {
     }
 }
 
-impl<C: Subject> Engine for Rig<C> {
+impl<C: LoadableCore> Engine for LoadingMachine<C> {
     fn source(&mut self) -> &mut Source {
         &mut self.machine.shared
     }
 
-    fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String> {
+    fn launch(&mut self, loading: &LaunchCode<'_>, stream: StreamId) -> Result<KernelId, String> {
         let kernel = C::load(&mut self.loader, loading)?;
         self.name_next(loading.name);
         Ok(self.machine.launch(kernel, stream))
     }
 
-    fn launch_ctas(&mut self, loading: &Loading<'_>, stream: StreamId, ctas: Range<u64>) -> Result<KernelId, String> {
+    fn launch_ctas(
+        &mut self,
+        loading: &LaunchCode<'_>,
+        stream: StreamId,
+        ctas: Range<u64>,
+    ) -> Result<KernelId, String> {
         let kernel = C::load(&mut self.loader, loading)?;
         self.name_next(loading.name);
         Ok(self.machine.launch_ctas(kernel, stream, ctas))

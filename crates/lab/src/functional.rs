@@ -1,6 +1,6 @@
 //! Machines of functional cores.
 
-use crate::engine::{Loading, Rig, Subject};
+use crate::engine::{LaunchCode, LoadableCore, LoadingMachine};
 use crate::other_core::OtherCore;
 use crate::source::{Source, Stream};
 use config::GpuConfig;
@@ -9,7 +9,7 @@ use gpu::Machine;
 use std::sync::Arc;
 use trace::Recorder;
 
-impl Subject for FunctionalCore<Stream> {
+impl LoadableCore for FunctionalCore<Stream> {
     type Loader = ();
 
     const REMARKS: &'static [&'static str] = &[
@@ -17,7 +17,7 @@ impl Subject for FunctionalCore<Stream> {
         "it has no caches, sends nothing to the memory system and has no model of energy: these figures are zero or absent",
     ];
 
-    fn load((): &mut (), loading: &Loading<'_>) -> Result<FunctionalKernel, String> {
+    fn load((): &mut (), loading: &LaunchCode<'_>) -> Result<FunctionalKernel, String> {
         Ok(FunctionalKernel::new(loading.program.clone(), loading.shape))
     }
 }
@@ -32,10 +32,10 @@ impl OtherCore for FunctionalCore<Stream> {
         config: &FunctionalConfig,
         source: Source,
         recorder: Option<&Recorder>,
-    ) -> Result<Rig<Self>, String> {
+    ) -> Result<LoadingMachine<Self>, String> {
         let spec = Arc::new(FunctionalSpec::new(gpu, config));
         let core = |id| FunctionalCore::new(id, spec.clone(), source.stream(recorder));
         let cores: Vec<_> = (0..gpu.sm_count as u16).map(core).collect();
-        Ok(Rig::new(Machine::new(gpu, source, cores), ()))
+        Ok(LoadingMachine::new(Machine::new(gpu, source, cores), ()))
     }
 }

@@ -1,7 +1,7 @@
 //! Cores that are no SM: how their machines are made of a row in `designs`.
 
 use crate::design_cost::Process;
-use crate::engine::{Engine, Rig, Subject};
+use crate::engine::{Engine, LoadableCore, LoadingMachine};
 use crate::source::Source;
 use config::GpuConfig;
 use energy::Hardware;
@@ -11,7 +11,7 @@ use kit::parameters::{self, Settings};
 use trace::Recorder;
 
 /// A core that is no SM.
-pub(crate) trait OtherCore: Subject + Sized + 'static {
+pub(crate) trait OtherCore: LoadableCore + Sized + 'static {
     /// Its parameters.
     type Config: Parameters;
     /// Whether its cycles are a model of time.
@@ -44,7 +44,7 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
         config: &Self::Config,
         source: Source,
         recorder: Option<&Recorder>,
-    ) -> Result<Rig<Self>, String>;
+    ) -> Result<LoadingMachine<Self>, String>;
 }
 
 /// An [`OtherCore`] of any type.

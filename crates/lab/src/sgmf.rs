@@ -2,7 +2,7 @@
 
 use crate::core_name::CoreName;
 use crate::design_cost::Process;
-use crate::engine::{Loading, Rig, Subject};
+use crate::engine::{LaunchCode, LoadableCore, LoadingMachine};
 use crate::other_core::OtherCore;
 use crate::source::Source;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing, unit_counts};
@@ -178,10 +178,10 @@ impl Mapper {
     }
 }
 
-impl Subject for Sgmf<(), Source> {
+impl LoadableCore for Sgmf<(), Source> {
     type Loader = Mapper;
 
-    fn load(mapper: &mut Mapper, loading: &Loading<'_>) -> Result<SgmfKernel, String> {
+    fn load(mapper: &mut Mapper, loading: &LaunchCode<'_>) -> Result<SgmfKernel, String> {
         let Some(live) = loading.live else {
             return Err("an SGMF core executes operations, and a trace has none: run the program itself".into());
         };
@@ -212,12 +212,17 @@ impl OtherCore for Sgmf<(), Source> {
         Fabric::new(config.fabric).map(drop)
     }
 
-    fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
+    fn machine(
+        gpu: &GpuConfig,
+        config: &Config,
+        source: Source,
+        _: Option<&Recorder>,
+    ) -> Result<LoadingMachine<Self>, String> {
         let compiler = FabricCompiler::of(config, gpu)?;
         let units = unit_counts(&compiler.fabric);
         let core = |number| Sgmf::new(gpu, compiler.config, units, number);
         let cores: Vec<_> = (0..gpu.sm_count).map(core).collect();
         let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
-        Ok(Rig::new(Machine::new(gpu, source, cores), loader))
+        Ok(LoadingMachine::new(Machine::new(gpu, source, cores), loader))
     }
 }

@@ -1,7 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
 use crate::checkpoint::Keeper;
-use crate::engine::{Engine, Loading, Step};
+use crate::engine::{Engine, LaunchCode, Step};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
@@ -240,7 +240,7 @@ impl<'m> Simulation<'m> {
         if let Some(keeper) = &self.keeper {
             keeper.check_launch(self.launches.len(), &launched.name)?;
         }
-        let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
+        let loading = LaunchCode { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
         let part = self.sampler.as_ref().and_then(|sampler| sampler.part(launched.number));
         let id = match part {
             Some(ctas) => self.machine.launch_ctas(&loading, launched.stream, ctas)?,

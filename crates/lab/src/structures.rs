@@ -14,8 +14,8 @@ use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, WarpMask};
 /// # Errors
 /// There is no such design or scheduler, or the description cannot be built.
 pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
-    struct Build(CoreSpec);
-    impl ForCore for Build {
+    struct StructuresOf(CoreSpec);
+    impl ForCore for StructuresOf {
         type Output = Vec<Structure>;
         fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Vec<Structure> {
             D::Issue::new(config, &self.0).structures()
@@ -26,7 +26,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
     check_core_on(&setup.core, &spec).map_err(RunError::input)?;
-    let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
+    let mut all = build(&setup.core, StructuresOf(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)
 }

@@ -5,7 +5,7 @@
 //! are those that it gives.
 
 use crate::settings::{Figures, behaviours, figures};
-use config::schema::{self, Key, Kind};
+use config::schema::{self, Key, ValueKind};
 use config::{GpuConfig, Raw};
 use isa::MatrixType;
 use lab::{Job, Setup, SimulatedDevice, Unattended};
@@ -346,20 +346,20 @@ fn others(key: &Key, now: &Value) -> Vec<String> {
         all
     };
     match (key.kind, now) {
-        (Kind::Int(low, high), Value::Integer(v)) => numbers(*v, low, high).iter().map(i64::to_string).collect(),
-        (Kind::Pow2(low, high), Value::Integer(v)) => {
+        (ValueKind::Int(low, high), Value::Integer(v)) => numbers(*v, low, high).iter().map(i64::to_string).collect(),
+        (ValueKind::Pow2(low, high), Value::Integer(v)) => {
             let fits = |n: &i64| *n != *v && (low.into()..=high.into()).contains(n);
             [low.into(), v / 2, 2 * v, v / 4, 4 * v, v / 8].into_iter().filter(fits).map(|n| n.to_string()).collect()
         }
-        (Kind::Mhz | Kind::Volts, v) => {
+        (ValueKind::Mhz | ValueKind::Volts, v) => {
             let v = v.as_float().unwrap_or(1.0);
             [0.6, 1.7].map(|by| format!("{:?}", v * by)).to_vec()
         }
-        (Kind::Bool, Value::Boolean(v)) => vec![(!v).to_string()],
-        (Kind::Choice(words), Value::String(v)) => {
+        (ValueKind::Bool, Value::Boolean(v)) => vec![(!v).to_string()],
+        (ValueKind::Choice(words), Value::String(v)) => {
             words.iter().filter(|w| w.name != v).map(|w| w.name.to_string()).collect()
         }
-        (Kind::List(_, low, high), Value::Array(items)) => {
+        (ValueKind::List(_, low, high), Value::Array(items)) => {
             let items: Vec<i64> = items.iter().filter_map(Value::as_integer).collect();
             let with = |i: usize, n: i64| {
                 let mut all = items.clone();
@@ -373,10 +373,10 @@ fn others(key: &Key, now: &Value) -> Vec<String> {
             all.extend(items.last().map(|last| format!("[{last}]")));
             all
         }
-        (Kind::Text, Value::String(v)) if key.path == "sm.issue.scheduler" => {
+        (ValueKind::Text, Value::String(v)) if key.path == "sm.issue.scheduler" => {
             lab::schedulers().iter().map(|(name, _)| (*name).to_owned()).filter(|name| name != v).collect()
         }
-        (Kind::Text, Value::String(v)) if key.path == "dram.address_map" => vec![v.replacen("CB", "BC", 1)],
+        (ValueKind::Text, Value::String(v)) if key.path == "dram.address_map" => vec![v.replacen("CB", "BC", 1)],
         _ => Vec::new(),
     }
 }
@@ -470,7 +470,7 @@ fn every_key_changes_something() {
             }
         }
     }
-    let of_runs = |(path, key): (String, &Key)| (!matches!(key.kind, Kind::Text)).then_some(path);
+    let of_runs = |(path, key): (String, &Key)| (!matches!(key.kind, ValueKind::Text)).then_some(path);
     let not_given =
         schema::paths().filter_map(of_runs).filter(|path| descriptions().iter().all(|raw| raw.value(path).is_none()));
     assert_eq!(not_given.collect::<BTreeSet<_>>(), names(NOT_GIVEN), "keys that nothing tries");

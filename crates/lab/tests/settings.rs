@@ -7,7 +7,7 @@
 //! `cargo test -p warpwright-lab settings:: -- --ignored` tries `WARPWRIGHT_CASES` of them (2000 unless
 //! said) from seed `WARPWRIGHT_SEED` on.
 
-use config::schema::{self, Key, Kind};
+use config::schema::{self, Key, ValueKind};
 use config::{GpuConfig, Raw};
 use isa::{Channel, Dim3, Image, Sampler, Shape};
 use lab::{Setup, SimulatedDevice};
@@ -271,16 +271,16 @@ const CEILINGS: &[(&str, u32)] = &[
 fn draw(dice: &mut Dice, key: &Key, gpu: &GpuConfig) -> Option<String> {
     let ceiling = CEILINGS.iter().find(|(path, _)| *path == key.path).map_or(u32::MAX, |(_, most)| *most);
     Some(match key.kind {
-        Kind::Int(low, high) => dice.magnitude(low, high.min(ceiling)).to_string(),
-        Kind::Pow2(low, high) => {
+        ValueKind::Int(low, high) => dice.magnitude(low, high.min(ceiling)).to_string(),
+        ValueKind::Pow2(low, high) => {
             let steps = high.min(ceiling).ilog2() - low.ilog2() + 1;
             (low << dice.below(steps.into())).to_string()
         }
-        Kind::Mhz => format!("{}.0", dice.magnitude(1, 100_000)),
-        Kind::Volts => return None,
-        Kind::Bool => (dice.below(2) == 0).to_string(),
-        Kind::Choice(words) => (*dice.one(words)).to_string(),
-        Kind::List(Some(count), low, high) => {
+        ValueKind::Mhz => format!("{}.0", dice.magnitude(1, 100_000)),
+        ValueKind::Volts => return None,
+        ValueKind::Bool => (dice.below(2) == 0).to_string(),
+        ValueKind::Choice(words) => (*dice.one(words)).to_string(),
+        ValueKind::List(Some(count), low, high) => {
             let mut values: Vec<u32> = (0..count).map(|_| dice.magnitude(low, high)).collect();
             if key.path == "dram.write_queue" {
                 // Entries, drain above, drain until below.
@@ -289,7 +289,7 @@ fn draw(dice: &mut Dice, key: &Key, gpu: &GpuConfig) -> Option<String> {
             }
             format!("{values:?}")
         }
-        Kind::List(None, ..) => {
+        ValueKind::List(None, ..) => {
             let step = gpu.sm.l1d.cache.sets * gpu.sm.l1d.cache.line_bytes;
             let mut parts: Vec<u32> = (0..dice.below(4)).map(|_| dice.below(16) as u32 * step).collect();
             parts.push(gpu.sm.shared.bytes);
@@ -297,8 +297,8 @@ fn draw(dice: &mut Dice, key: &Key, gpu: &GpuConfig) -> Option<String> {
             parts.dedup();
             format!("{parts:?}")
         }
-        Kind::Text if key.path == "sm.issue.scheduler" => dice.one(lab::schedulers()).0.to_string(),
-        Kind::Text if key.path == "dram.address_map" => {
+        ValueKind::Text if key.path == "sm.issue.scheduler" => dice.one(lab::schedulers()).0.to_string(),
+        ValueKind::Text if key.path == "dram.address_map" => {
             let mut bits = "B".repeat(gpu.dram.timing.nbk.ilog2() as usize);
             bits += &"C".repeat(1 + dice.below(8) as usize);
             bits += &"R".repeat(1 + dice.below(16) as usize);
@@ -306,7 +306,7 @@ fn draw(dice: &mut Dice, key: &Key, gpu: &GpuConfig) -> Option<String> {
             (1..bits.len()).rev().for_each(|i| bits.swap(i, dice.below(i as u64 + 1) as usize));
             bits.into_iter().collect::<String>() + &"S".repeat(dice.below(7) as usize)
         }
-        Kind::Text => return None,
+        ValueKind::Text => return None,
     })
 }
 

@@ -26,7 +26,7 @@ pub fn options(way: Way, keywords: Keywords) -> PyResult<Options> {
     let mut texts = Texts::new();
     for (keyword, values) in keywords {
         let Some(row) = by_keyword(&keyword) else {
-            let known: Vec<&str> = request::ROWS.iter().map(request::Row::keyword).collect();
+            let known: Vec<&str> = request::ROWS.iter().map(request::OptionRow::keyword).collect();
             return Err(PyTypeError::new_err(suggest::unknown("keyword", &keyword, &known)));
         };
         if let Some(reason) = row.reason(way) {

@@ -1,7 +1,7 @@
 //! Options as arguments of a command.
 
 use crate::BadRequest;
-use crate::option::{Group, Row, Shape, Way};
+use crate::option::{Group, OptionRow, Shape, Way};
 use crate::options::{Options, ROWS, Texts};
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -50,7 +50,7 @@ impl<C: Asks> Given<C> {
     /// # Errors
     /// The command does not have one of them, or two exclude each other.
     pub fn options(&self) -> Result<Options, BadRequest> {
-        Options::read(C::WAY, &self.texts, &|row: &Row| row.called(C::WAY))
+        Options::read(C::WAY, &self.texts, &|row: &OptionRow| row.called(C::WAY))
     }
 }
 
@@ -77,7 +77,7 @@ impl<C: Asks> clap::FromArgMatches for Given<C> {
 }
 
 /// The texts of an option, if it is given.
-fn given(row: &Row, matches: &ArgMatches) -> Option<Vec<OsString>> {
+fn given(row: &OptionRow, matches: &ArgMatches) -> Option<Vec<OsString>> {
     if row.shape == Shape::Flag {
         return matches.get_flag(row.name).then(|| vec!["1".into()]);
     }
@@ -91,7 +91,7 @@ fn given(row: &Row, matches: &ArgMatches) -> Option<Vec<OsString>> {
 }
 
 /// The option as an argument of a command; hidden where `way` does not have it, to say why.
-fn argument(row: &'static Row, way: Way) -> Arg {
+fn argument(row: &'static OptionRow, way: Way) -> Arg {
     let is_absent = row.reason(way).is_some();
     let mut arg = Arg::new(row.name).long(row.option()).help(help(row, way)).hide(is_absent);
     if row.group != Group::Machine {
@@ -136,7 +136,7 @@ fn argument(row: &'static Row, way: Way) -> Arg {
     arg.hide_possible_values(are_named_in_the_text).value_parser(parser(row))
 }
 
-fn parser(row: &'static Row) -> ValueParser {
+fn parser(row: &'static OptionRow) -> ValueParser {
     let choices = (row.choices)();
     if choices.is_empty() {
         let checked = move |text: OsString| (row.check)(&text).map(|()| text);
@@ -150,7 +150,7 @@ fn parser(row: &'static Row) -> ValueParser {
 }
 
 /// The meaning, with the default.
-fn help(row: &Row, way: Way) -> String {
+fn help(row: &OptionRow, way: Way) -> String {
     let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
     let default = row.default_of(way).or(row.usual);

@@ -1,11 +1,11 @@
 //! Options as text: the tables of the documents, and the keywords of Python.
 
-use crate::option::{Group, Row, Shape, Way};
+use crate::option::{Group, OptionRow, Shape, Way};
 use crate::options::ROWS;
 use std::fmt::Write as _;
 
 /// The values of an option as a command line has them.
-fn usage(row: &Row) -> String {
+fn usage(row: &OptionRow) -> String {
     let short = row.short.map_or_else(String::new, |short| format!("-{short}, "));
     let value = match row.shape {
         Shape::Flag => String::new(),
@@ -16,7 +16,7 @@ fn usage(row: &Row) -> String {
 }
 
 /// Meaning, choices and default.
-fn meaning(row: &Row) -> String {
+fn meaning(row: &OptionRow) -> String {
     let choices: Vec<String> = (row.choices)()
         .into_iter()
         .filter(|(_, meaning)| !meaning.is_empty())
@@ -76,7 +76,7 @@ pub fn variables() -> String {
 }
 
 /// Type of a keyword of Python.
-fn python_type(row: &Row) -> String {
+fn python_type(row: &OptionRow) -> String {
     match row.shape {
         Shape::List => format!("{0} | Sequence[{0}]", row.python_type),
         _ => row.python_type.to_owned(),
@@ -91,9 +91,9 @@ pub fn python() -> String {
          import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, TypedDict, Union\n\n\
          PathLike = Union[str, \"os.PathLike[str]\"]\n",
     );
-    let has = |row: &Row, way| row.reason(way).is_none();
-    let both = |row: &Row| has(row, Way::Python) && has(row, Way::PythonCompare);
-    let mut class = |heading: &str, rows: &dyn Fn(&Row) -> bool, aliases: &dyn Fn(&Row) -> bool| {
+    let has = |row: &OptionRow, way| row.reason(way).is_none();
+    let both = |row: &OptionRow| has(row, Way::Python) && has(row, Way::PythonCompare);
+    let mut class = |heading: &str, rows: &dyn Fn(&OptionRow) -> bool, aliases: &dyn Fn(&OptionRow) -> bool| {
         let _ = writeln!(text, "\n\nclass {heading}");
         for row in ROWS {
             let own = std::iter::once(row.keyword()).filter(|_| rows(row));
@@ -118,6 +118,6 @@ pub fn python() -> String {
 }
 
 /// The option that Python calls `keyword` in a call of `way`.
-pub fn by_keyword(keyword: &str) -> Option<&'static Row> {
+pub fn by_keyword(keyword: &str) -> Option<&'static OptionRow> {
     ROWS.iter().find(|row| row.keyword() == keyword || row.aliases.contains(&keyword))
 }

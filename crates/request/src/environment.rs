@@ -1,17 +1,17 @@
 //! Options as environment variables: `warpwright exec` sets them for the program, and so can a user.
 
 use crate::BadRequest;
-use crate::option::{Row, Shape, Way};
+use crate::option::{OptionRow, Shape, Way};
 use crate::options::{Options, ROWS, Texts};
 use std::ffi::OsString;
 
 /// The options that programs have.
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static OptionRow> {
     ROWS.iter().filter(|row| row.reason(Way::Exec).is_none())
 }
 
 /// The variable of each option, and its other names.
-fn variables(row: &Row) -> impl Iterator<Item = String> {
+fn variables(row: &OptionRow) -> impl Iterator<Item = String> {
     let aliases = row.aliases.iter().map(|alias| format!("WARPWRIGHT_{}", alias.to_uppercase()));
     std::iter::once(row.variable()).chain(aliases)
 }
@@ -29,7 +29,7 @@ pub fn of(options: &Options) -> Result<Vec<(String, OsString)>, BadRequest> {
     options.texts().into_iter().map(|(row, texts)| Ok((row.variable(), value(row, texts)?))).collect()
 }
 
-fn value(row: &Row, texts: Vec<OsString>) -> Result<OsString, BadRequest> {
+fn value(row: &OptionRow, texts: Vec<OsString>) -> Result<OsString, BadRequest> {
     let utf8 = |text: OsString| {
         text.into_string().map_err(|text| {
             let shown = text.to_string_lossy();
@@ -65,7 +65,7 @@ pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Options, BadRequest>
             Err(why) => problems.push(format!("{name}: {why}")),
         }
     }
-    let called = |row: &Row| variables(row).find(|name| get(name).is_some()).unwrap_or_else(|| row.variable());
+    let called = |row: &OptionRow| variables(row).find(|name| get(name).is_some()).unwrap_or_else(|| row.variable());
     let options = Options::read(Way::Exec, &texts, &called);
     if problems.is_empty() {
         return options;
@@ -75,7 +75,7 @@ pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Options, BadRequest>
 }
 
 /// Values of a variable: an array of JSON, or words with commas, of settings with semicolons, between them.
-fn split(row: &Row, value: &str) -> Result<Vec<String>, String> {
+fn split(row: &OptionRow, value: &str) -> Result<Vec<String>, String> {
     match row.shape {
         Shape::List | Shape::Repeated if value.trim_start().starts_with('[') => {
             serde_json::from_str(value).map_err(|e| format!("not an array of texts in JSON: {e}"))

@@ -33,7 +33,7 @@ pub mod tables;
 pub mod values;
 pub mod write;
 
-pub use option::{Group, Row, Shape, Way};
+pub use option::{Group, OptionRow, Shape, Way};
 pub use options::{Options, ROWS};
 
 /// What is wrong with what was asked: what, where, why, and what to do.

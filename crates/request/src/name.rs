@@ -14,7 +14,7 @@ use workloads::{Workload, WorkloadError, suite};
 
 /// What the first bytes of a file say that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A program or a library for a processor.
     Host,
     /// A cubin or a fat binary.
@@ -24,17 +24,17 @@ pub enum Kind {
 }
 
 /// The kind of a file.
-pub fn kind(path: &Path) -> Kind {
+pub fn kind(path: &Path) -> FileKind {
     // A pipe could be waited for indefinitely.
     if !path.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Kind::Other;
+        return FileKind::Other;
     }
     let mut start = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
     match read {
-        Ok(_) if sass::elf::is_elf(&start) && !sass::elf::is_cubin(&start) => Kind::Host,
-        Ok(_) if kit::files::is_machine_code(&start) => Kind::Device,
-        _ => Kind::Other,
+        Ok(_) if sass::elf::is_elf(&start) && !sass::elf::is_cubin(&start) => FileKind::Host,
+        Ok(_) if kit::files::is_machine_code(&start) => FileKind::Device,
+        _ => FileKind::Other,
     }
 }
 
@@ -267,12 +267,12 @@ fn launch_file(path: &Path, options: &Options) -> Result<Job, BadRequest> {
         );
     }
     let kind = kind(path);
-    if kind == Kind::Device || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
+    if kind == FileKind::Device || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
         return refuse(
             "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    if kind == Kind::Host {
+    if kind == FileKind::Host {
         return refuse(
             "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)".into(),
         );

@@ -108,7 +108,7 @@ pub type Reasons = &'static [(Way, &'static str)];
 
 /// An option of a run: all that is said about it.
 #[derive(Debug)]
-pub struct Row {
+pub struct OptionRow {
     /// Name, with underscores.
     pub name: &'static str,
     /// Its meaning.
@@ -152,7 +152,7 @@ pub struct Row {
 /// Why `warpwright trace` lacks what is not about the program.
 const TRACE: &str = "a trace records what a program does, without time";
 
-impl Row {
+impl OptionRow {
     /// A row with nothing but what every option has.
     pub(crate) const PLAIN: Self = Self {
         name: "",
@@ -464,8 +464,8 @@ macro_rules! options {
         }
 
         /// All options, in the order of the documents.
-        pub static ROWS: &[Row] = &[$($(
-            Row {
+        pub static ROWS: &[OptionRow] = &[$($(
+            OptionRow {
                 name: stringify!($name),
                 text: $text,
                 value: $value,
@@ -476,7 +476,7 @@ macro_rules! options {
                 choices: <$type as Shaped>::choices,
                 check: <$type as Shaped>::check,
                 $($($key: $column,)*)?
-                ..Row::PLAIN
+                ..OptionRow::PLAIN
             },
         )*)*];
 
@@ -485,14 +485,14 @@ macro_rules! options {
                 Self { way, $($($name: Default::default(),)*)* }
             }
 
-            fn field_mut(&mut self, row: &Row) -> &mut dyn Field {
+            fn field_mut(&mut self, row: &OptionRow) -> &mut dyn Field {
                 match row.name {
                     $($(stringify!($name) => &mut self.$name,)*)*
                     other => unreachable!("there is no option {other}"),
                 }
             }
 
-            fn field(&self, row: &Row) -> &dyn Field {
+            fn field(&self, row: &OptionRow) -> &dyn Field {
                 match row.name {
                     $($(stringify!($name) => &self.$name,)*)*
                     other => unreachable!("there is no option {other}"),

@@ -5,7 +5,7 @@
 //! follow. A way in that cannot have it says so in the row.
 
 use crate::BadRequest;
-use crate::option::{Always, Field, Group, Reasons, Row, Shaped, Way, options};
+use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
 use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, USUAL_GPU, Vary};
 use lab::{OutOfBounds, RegisterMode, Time};
@@ -171,10 +171,10 @@ strict: bool, "", "1", { absent: &[FAILURES] };
 }
 
 /// The texts of an option, by its row.
-pub type Texts = Vec<(&'static Row, Vec<OsString>)>;
+pub type Texts = Vec<(&'static OptionRow, Vec<OsString>)>;
 
 /// The option called `name`.
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static OptionRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
@@ -195,7 +195,7 @@ impl Options {
     /// # Errors
     /// A text is not a value of its option, `way` does not have an option, or two options exclude each other: all that
     /// is wrong; an option is called as `called` says.
-    pub fn read(way: Way, texts: &Texts, called: &dyn Fn(&Row) -> String) -> Result<Self, BadRequest> {
+    pub fn read(way: Way, texts: &Texts, called: &dyn Fn(&OptionRow) -> String) -> Result<Self, BadRequest> {
         let mut options = Self::new(way);
         let mut problems = Vec::new();
         for (row, texts) in texts {
@@ -217,7 +217,7 @@ impl Options {
 
     /// The texts of the options that have values, defaults among them.
     pub fn texts(&self) -> Texts {
-        let texts = |row: &'static Row| (row, self.field(row).texts());
+        let texts = |row: &'static OptionRow| (row, self.field(row).texts());
         ROWS.iter()
             .filter(|row| row.reason(self.way).is_none())
             .map(texts)

@@ -171,7 +171,7 @@ fn instructions<'a>(
 
 /// Which comparison of an experiment a row is of.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct ExperimentPart {
     /// `paper` on the paper's machine, `stock` on the stock GPU.
     pub machines: &'static str,
     /// Number of the comparison among those, from 1.
@@ -200,7 +200,7 @@ pub struct ComparedRow<'a> {
 }
 
 /// The figures of each run of a comparison, relative ones first.
-pub fn of_comparison(comparison: &Comparison, part: Option<Part>) -> Vec<ComparedRow<'_>> {
+pub fn of_comparison(comparison: &Comparison, part: Option<ExperimentPart>) -> Vec<ComparedRow<'_>> {
     let columns = comparison.columns.len();
     let run = |i: usize| {
         let (row, at) = (i / columns, i % columns);

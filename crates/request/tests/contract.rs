@@ -2,13 +2,13 @@
 
 use clap::{Args as _, FromArgMatches as _};
 use request::command::{Asks, Compare, Exec, Given, Run, Trace};
-use request::option::{Row, Shape, Way};
+use request::option::{OptionRow, Shape, Way};
 use request::options::{ROWS, Texts, row};
 use request::{Options, environment};
 use std::ffi::OsString;
 
 /// The words of a command line that give `row` its example.
-fn words(row: &Row) -> Vec<OsString> {
+fn words(row: &OptionRow) -> Vec<OsString> {
     let option = format!("--{}", row.option());
     match row.shape {
         Shape::Flag => vec![option.into()],
@@ -30,7 +30,7 @@ fn by_texts(way: Way, texts: &Texts) -> Result<Options, String> {
 }
 
 /// Options that an option is given with: alone it means nothing.
-fn with(row: &Row) -> Vec<&'static Row> {
+fn with(row: &OptionRow) -> Vec<&'static OptionRow> {
     let others: &[&str] = if row.name == "max_registers" { &["registers"] } else { &[] };
     others.iter().filter_map(|name| request::options::row(name)).collect()
 }
@@ -38,7 +38,7 @@ fn with(row: &Row) -> Vec<&'static Row> {
 #[test]
 fn every_option_means_the_same_by_every_way() {
     for row in ROWS {
-        let rows: Vec<&'static Row> = with(row).into_iter().chain([row]).collect();
+        let rows: Vec<&'static OptionRow> = with(row).into_iter().chain([row]).collect();
         let line: Vec<OsString> = rows.iter().flat_map(|row| words(row)).collect();
         let texts: Texts = rows.iter().map(|row| (*row, vec![row.example.into()])).collect();
         for way in Way::ALL {
@@ -69,7 +69,7 @@ fn every_option_means_the_same_by_every_way() {
 
 #[test]
 fn an_environment_has_what_the_command_line_says() {
-    let rows: Vec<&'static Row> = ROWS.iter().filter(|row| row.reason(Way::Exec).is_none()).collect();
+    let rows: Vec<&'static OptionRow> = ROWS.iter().filter(|row| row.reason(Way::Exec).is_none()).collect();
     // Two that exclude each other.
     let rows = rows.into_iter().filter(|row| row.name != "power_interval");
     let line: Vec<OsString> = rows.flat_map(words).collect();

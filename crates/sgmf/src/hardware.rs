@@ -19,7 +19,7 @@ use crate::kind::{Kind, unit_counts};
 use dataflow::configuration::{SWITCH, register_bits};
 use dataflow::fabric::{Fabric, UnitKind};
 use energy::logic::{BLOCKS, Block, SRAM, sram_um2};
-use energy::{Component, Cost, Event, Hardware, Part, Storage, wire};
+use energy::{Component, Cost, Event, Hardware, HardwarePart, Storage, wire};
 use isa::OpClass;
 
 /// Bits of the value of a port or a link.
@@ -38,7 +38,7 @@ const LINE_BYTES: u32 = 128;
 /// process of `node_nm` at `volts`.
 pub fn hardware(config: &SgmfConfig, fabric: &Fabric, timing: &Timing, node_nm: f64, volts: f64) -> Hardware {
     let parts = Parts { config, fabric, timing, node_nm, volts };
-    let tiles: Vec<Part> = [parts.units(), parts.buffers(), parts.control(), parts.interconnect()].concat();
+    let tiles: Vec<HardwarePart> = [parts.units(), parts.buffers(), parts.control(), parts.interconnect()].concat();
     let tile_um2 = tiles.iter().map(|part| part.area_um2).sum::<f64>() / fabric.units().len() as f64;
     let pitch_mm = tile_um2.sqrt() * 1e-3;
     Hardware {
@@ -109,22 +109,22 @@ impl Parts<'_> {
         storage.cost(self.node_nm, self.volts)
     }
 
-    fn stored(&self, name: &'static str, component: Component, instances: usize, storage: Storage) -> Part {
-        Part::stored(name, component, instances, storage, &self.cost(storage))
+    fn stored(&self, name: &'static str, component: Component, instances: usize, storage: Storage) -> HardwarePart {
+        HardwarePart::stored(name, component, instances, storage, &self.cost(storage))
     }
 
-    fn block(&self, name: &'static str, component: Component, instances: usize, blocks: &[Block]) -> Part {
+    fn block(&self, name: &'static str, component: Component, instances: usize, blocks: &[Block]) -> HardwarePart {
         let um2 = blocks.iter().map(|block| block.um2(self.node_nm)).sum();
-        Part::block(name, component, instances, um2, BLOCKS)
+        HardwarePart::block(name, component, instances, um2, BLOCKS)
     }
 
-    fn multiplexer(&self, name: &'static str, instances: usize, inputs: usize, bits: usize) -> Part {
+    fn multiplexer(&self, name: &'static str, instances: usize, inputs: usize, bits: usize) -> HardwarePart {
         let cost = Storage::multiplexer(inputs, bits, self.node_nm, self.volts);
-        Part::stored(name, Component::Interconnect, instances, Storage::default(), &cost)
+        HardwarePart::stored(name, Component::Interconnect, instances, Storage::default(), &cost)
     }
 
     /// Arithmetic, and the registers of its pipelines.
-    fn units(&self) -> Vec<Part> {
+    fn units(&self) -> Vec<HardwarePart> {
         use Component::{FpLanes, IntLanes, Pipeline, SfuLanes};
         let compute = self.units_of(Kind::Compute);
         let blocks = |kind: UnitKind| self.fabric.counts()[kind as usize] * self.config.dividers as usize;
@@ -143,7 +143,7 @@ impl Parts<'_> {
     }
 
     /// What tokens and threads wait in.
-    fn buffers(&self) -> Vec<Part> {
+    fn buffers(&self) -> Vec<HardwarePart> {
         use Component::TokenBuffers;
         let entries = self.config.entries as usize;
         let token = ram(entries, WORD + self.config.stored_tag_bits() as usize);
@@ -157,7 +157,7 @@ impl Parts<'_> {
     }
 
     /// What decides which thread fires, and what a unit does.
-    fn control(&self) -> Vec<Part> {
+    fn control(&self) -> Vec<HardwarePart> {
         use Component::{Configuration, UnitControl};
         let control = |(kind, ports, name): (Kind, UnitKind, &'static str)| {
             let storage = Storage { compared_bits: self.compared(ports), ..self.presence(ports) };
@@ -189,7 +189,7 @@ impl Parts<'_> {
         (kind.ports() - 1) * self.config.stored_tag_bits() as usize
     }
 
-    fn interconnect(&self) -> Vec<Part> {
+    fn interconnect(&self) -> Vec<HardwarePart> {
         use Component::Interconnect;
         let (columns, rows) = self.fabric.switches();
         let switches = usize::from(columns) * usize::from(rows);
@@ -202,12 +202,12 @@ impl Parts<'_> {
     }
 
     /// What is beside the tiles.
-    fn around(&self) -> Vec<Part> {
+    fn around(&self) -> Vec<HardwarePart> {
         let (units, banks) = (self.units_of(Kind::Memory), self.config.l1_banks as usize);
         let lines = self.config.l1_kib * 1024 / LINE_BYTES;
         let state = ADDRESS - LINE_BYTES.ilog2() - (lines / 4).max(1).ilog2() + LINE_STATE;
         let bits = (lines * (8 * LINE_BYTES + state)) as usize;
-        let mut l1 = Part::block("L1", Component::L1, 1, sram_um2(bits, self.node_nm), SRAM);
+        let mut l1 = HardwarePart::block("L1", Component::L1, 1, sram_um2(bits, self.node_nm), SRAM);
         l1.bits = bits;
         vec![
             self.stored("injector", Component::UnitControl, INJECTED, row(self.token())),

@@ -6,7 +6,7 @@ use crate::output;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use evidence::microbench::{Quantity, quantities};
-use evidence::validate::{self, Row, Summary, Verdict, summary, summary_text};
+use evidence::validate::{self, Summary, ValidationRow, Verdict, summary, summary_text};
 use lab::Setup;
 use request::{gpu, values};
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl Codes {
 #[derive(Debug, Serialize)]
 struct Document {
     gpu: String,
-    rows: Vec<Row>,
+    rows: Vec<ValidationRow>,
     /// Of the rows on PTX and on machine code.
     ptx: Option<Summary>,
     machine_code: Option<Summary>,
@@ -166,7 +166,7 @@ struct Figure<'a> {
 }
 
 /// The figures of a row: one of each form of code.
-fn figures(row: &Row) -> impl Iterator<Item = Figure<'_>> {
+fn figures(row: &ValidationRow) -> impl Iterator<Item = Figure<'_>> {
     let figure = |code: Form| {
         let found = row.of(code)?;
         let published = row.published.as_ref();
@@ -311,7 +311,7 @@ fn render(document: &Document) -> String {
 }
 
 /// Who measured what, each source once.
-fn sources(rows: &[Row]) -> Vec<String> {
+fn sources(rows: &[ValidationRow]) -> Vec<String> {
     let mut sources = Vec::new();
     for figure in rows.iter().filter_map(|row| row.published.as_ref()) {
         let line = format!("{}: {}", figure.gpu, figure.source);
@@ -360,7 +360,7 @@ mod tests {
         let found = |value: f64, deviation_percent: Option<f64>| {
             Some(Found { value, deviation_percent, verdict: deviation_percent.map(Verdict::of) })
         };
-        let row = |quantity: &str, group, published, ptx, machine_code, reason| Row {
+        let row = |quantity: &str, group, published, ptx, machine_code, reason| ValidationRow {
             gpu: "titanv".into(),
             quantity: quantity.into(),
             group,

@@ -108,7 +108,9 @@ pub fn run(args: &Args) -> Outcome {
     let rows = || {
         let papers = papers.iter().enumerate().map(|part| ("paper", part));
         let all = papers.chain(stock.iter().enumerate().map(|part| ("stock", part)));
-        let rows = |(machines, (at, one))| tables::of_comparison(one, Some(tables::Part { machines, number: at + 1 }));
+        let rows = |(machines, (at, one))| {
+            tables::of_comparison(one, Some(tables::ExperimentPart { machines, number: at + 1 }))
+        };
         all.flat_map(rows)
     };
     args.results.formats.give(&document, rows)?;

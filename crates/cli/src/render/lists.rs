@@ -8,7 +8,7 @@ use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, is_unbounded, wrapped, wrapped_list};
 use crate::on_fabric::OnFabric;
-use config::Kind;
+use config::DescriptionKind;
 use energy::Hardware;
 use evidence::{published, published_costs};
 use lab::core_cost::{CoreArea, CoreCost};
@@ -290,16 +290,16 @@ pub struct Setting {
 pub struct Gpu {
     #[serde(flatten)]
     pub named: Named,
-    /// [`Kind::name`].
+    /// [`DescriptionKind::name`].
     pub kind: &'static str,
 }
 
 /// Heading of the descriptions of a kind.
-const fn heading(kind: Kind) -> &'static str {
+const fn heading(kind: DescriptionKind) -> &'static str {
     match kind {
-        Kind::Hardware => "GPUs",
-        Kind::AccelSim => "GPUs as Accel-Sim describes them",
-        Kind::Paper => "Machines of papers",
+        DescriptionKind::Hardware => "GPUs",
+        DescriptionKind::AccelSim => "GPUs as Accel-Sim describes them",
+        DescriptionKind::Paper => "Machines of papers",
     }
 }
 
@@ -334,7 +334,7 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
     let mut sections = Vec::new();
     let named =
         |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
-    for kind in Kind::ALL {
+    for kind in DescriptionKind::ALL {
         let of_kind = lists.gpus.iter().flatten().filter(|gpu| gpu.kind == kind.name());
         let list: Vec<_> = of_kind.map(|gpu| (gpu.named.name.as_str(), gpu.named.description.as_str())).collect();
         sections.extend((!list.is_empty()).then(|| section(heading(kind), &pairs(list.into_iter()))));
@@ -618,7 +618,7 @@ mod tests {
             cost: None,
             area: None,
         };
-        let gpu = |name, description| Gpu { named: named(name, description), kind: Kind::Hardware.name() };
+        let gpu = |name, description| Gpu { named: named(name, description), kind: DescriptionKind::Hardware.name() };
         let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
             gpus: Some(vec![gpu("v100", "V100, 80 SMs"), gpu("rtx2060s", "RTX 2060 Super, 34 SMs")]),

@@ -9,7 +9,7 @@ use super::ahead::Ahead;
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
 use crate::checkpoint::{Answer, Keeper};
-use crate::cores::Build;
+use crate::cores::MachineBuilder;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
@@ -63,7 +63,8 @@ pub(super) fn run<'m>(
         _ => trace::GenericSpaces::Windows,
     };
     let source = Source::AccelSim(TraceShared::new().with_spaces(spaces));
-    let machine = Build::new(&setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
+    let machine =
+        MachineBuilder::new(&setup, &options, source).and_then(MachineBuilder::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, &setup, Box::new(monitor));
     simulation.expected = Some(expected);
     keeper.map_or(Ok(()), |keeper| simulation.keep_checkpoints(keeper)).map_err(RunError::input)?;

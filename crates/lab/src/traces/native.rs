@@ -6,7 +6,7 @@
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
 use super::remarks::Remarks;
 use crate::checkpoint::Keeper;
-use crate::cores::Build;
+use crate::cores::MachineBuilder;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
@@ -38,7 +38,8 @@ pub(super) fn run<'m>(
         return Err(no_values(setup, path, "record it again with `warpwright trace --values`"));
     }
     let source = Source::Native(NativeShared::new(trace.clone()).map_err(input)?);
-    let machine = Build::new(setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
+    let machine =
+        MachineBuilder::new(setup, &options, source).and_then(MachineBuilder::build).map_err(RunError::input)?;
     let mut simulation = Simulation::new(machine, setup, Box::new(monitor));
     simulation.expected = Some(expected);
     keeper.map_or(Ok(()), |keeper| simulation.keep_checkpoints(keeper)).map_err(RunError::input)?;

@@ -8,7 +8,7 @@ use super::declared::{Declared, What};
 use super::special::{is_special_register, special_type};
 use crate::ast::*;
 use crate::diag::Diagnostic;
-use crate::isa::{self, Form, Kind, Match, OperandShape as Spec, vector_length};
+use crate::isa::{self, Form, Match, OperandShape as Spec, SlotKind, vector_length};
 use crate::names::{Opcode, Sym};
 use crate::scope::Scopes;
 use crate::types::{StateSpace, Type};
@@ -101,7 +101,7 @@ impl Operands<'_> {
         let is_wmma = self.opcode.name() == "wmma";
         let fragments = if is_wmma { isa::wmma_fragments(self.opcode.modifiers()) } else { None };
         for spec in &m.form.operands {
-            if spec.kind == Kind::Rest {
+            if spec.kind == SlotKind::Rest {
                 return Ok(());
             }
             if !spec.is_with(|modifier| self.opcode.has(modifier)) {
@@ -135,7 +135,7 @@ impl Operands<'_> {
             return Diagnostic::error(operand.span, message);
         }
         let given = match (&operand.kind, spec.kind) {
-            (OperandKind::Immediate(value), Kind::Barrier | Kind::Multiple(_)) => {
+            (OperandKind::Immediate(value), SlotKind::Barrier | SlotKind::Multiple(_)) => {
                 value.int_bits().map_or_else(|| self.describe(operand), |n| (n as i64).to_string())
             }
             _ => self.describe(operand),
@@ -143,7 +143,7 @@ impl Operands<'_> {
         let mut diagnostic = Diagnostic::error(operand.span, format!("`{opcode}` takes {wanted} here, not {given}"));
         // ptxas 11.8 and 12.9 accept it and do not agree on its meaning: the elements of `mov.v2.u32 v, 5`
         // become the 16-bit halves of the number.
-        if self.opcode.name() == "mov" && matches!(spec.kind, Kind::Vector { .. }) && !spec.written {
+        if self.opcode.name() == "mov" && matches!(spec.kind, SlotKind::Vector { .. }) && !spec.written {
             return diagnostic.hint("write each element, as in `{5, 5}`");
         }
         let name = match &operand.kind {
@@ -186,52 +186,52 @@ impl Operands<'_> {
         }
         let expect = |fit: bool, wanted: &str| if fit { Ok(()) } else { Err(wanted.to_owned()) };
         match spec.kind {
-            Kind::Value { ty, number, wider } => match ty.of(&m.types) {
+            SlotKind::Value { ty, number, wider } => match ty.of(&m.types) {
                 Some(ty) => self.value(operand, ty, number, wider),
                 None => Ok(()),
             },
-            Kind::Vector { count, ty, wider } => match ty.of(&m.types) {
+            SlotKind::Vector { count, ty, wider } => match ty.of(&m.types) {
                 Some(ty) => self.vector(operand, count, ty, wider, spec),
                 None => Ok(()),
             },
-            Kind::Parts(ty) => match ty.of(&m.types) {
+            SlotKind::Parts(ty) => match ty.of(&m.types) {
                 Some(ty) => self.parts(operand, ty, spec.written),
                 None => Ok(()),
             },
-            Kind::Predicate => expect(self.is_predicate(operand, !spec.written), "a predicate"),
-            Kind::WithPredicate { ty, always } => self.with_predicate(operand, ty.of(&m.types), always),
-            Kind::Selected { ty, number } => self.selected(operand, ty.of(&m.types), number),
-            Kind::Registers => match fragment {
+            SlotKind::Predicate => expect(self.is_predicate(operand, !spec.written), "a predicate"),
+            SlotKind::WithPredicate { ty, always } => self.with_predicate(operand, ty.of(&m.types), always),
+            SlotKind::Selected { ty, number } => self.selected(operand, ty.of(&m.types), number),
+            SlotKind::Registers => match fragment {
                 Some((ty, count)) if self.is_vector(operand) => self.vector(operand, count as u8, ty, false, spec),
                 _ => expect(self.is_vector(operand), "a vector"),
             },
-            Kind::Sink => expect(operand.kind == OperandKind::Sink, "the sink `_`"),
-            Kind::Predicates => match &operand.kind {
+            SlotKind::Sink => expect(operand.kind == OperandKind::Sink, "the sink `_`"),
+            SlotKind::Predicates => match &operand.kind {
                 OperandKind::Pair(a, b) => {
                     let all = [a, b].into_iter().flatten().all(|&name| self.is_predicate_name(name));
                     expect(all, "two predicates")
                 }
                 _ => expect(self.is_predicate(operand, false), "a predicate"),
             },
-            Kind::Address(space) => self.address(operand, space),
-            Kind::Brackets => expect(
+            SlotKind::Address(space) => self.address(operand, space),
+            SlotKind::Brackets => expect(
                 matches!(operand.kind, OperandKind::Address(_) | OperandKind::Texture(_)),
                 "operands in brackets",
             ),
-            Kind::Image => {
+            SlotKind::Image => {
                 expect(matches!(operand.kind, OperandKind::Texture(_)), "an image and coordinates in brackets")
             }
-            Kind::Barrier => self.limited(operand, "a barrier from 0 to 15", |n| n < 16),
-            Kind::Multiple(of) => self.limited(operand, &format!("a multiple of {of}"), |n| n % u64::from(of) == 0),
-            Kind::Integer => {
+            SlotKind::Barrier => self.limited(operand, "a barrier from 0 to 15", |n| n < 16),
+            SlotKind::Multiple(of) => self.limited(operand, &format!("a multiple of {of}"), |n| n % u64::from(of) == 0),
+            SlotKind::Integer => {
                 let integer = matches!(operand.kind, OperandKind::Immediate(value) if value.int_bits().is_some());
                 expect(integer, "an integer")
             }
-            Kind::Symbol => expect(self.is_symbol(operand), "a variable or a function"),
-            Kind::Special => self.special(operand, m),
+            SlotKind::Symbol => expect(self.is_symbol(operand), "a variable or a function"),
+            SlotKind::Special => self.special(operand, m),
             // The check of names finds other kinds than labels.
-            Kind::Label => expect(matches!(operand.kind, OperandKind::Name(_)), "a label"),
-            Kind::Any | Kind::Rest => Ok(()),
+            SlotKind::Label => expect(matches!(operand.kind, OperandKind::Name(_)), "a label"),
+            SlotKind::Any | SlotKind::Rest => Ok(()),
         }
     }
 

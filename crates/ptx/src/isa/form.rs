@@ -107,7 +107,7 @@ impl Needs {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct OperandShape {
-    pub kind: Kind,
+    pub kind: SlotKind,
     /// The instruction writes it.
     pub written: bool,
     /// It may be the sink `_`.
@@ -118,10 +118,10 @@ pub struct OperandShape {
     pub with: Option<&'static str>,
 }
 
-/// Kinds of operands.
+/// What an operand of a form may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Kind {
+pub enum SlotKind {
     /// A register, or a number if `number`. Also wider registers if `wider`.
     Value {
         ty: TypeOf,
@@ -246,7 +246,7 @@ impl Form {
         let (mut least, mut most) = (0, 0);
         for operand in &self.operands {
             match operand.with {
-                _ if operand.kind == Kind::Rest => most = usize::MAX / 2,
+                _ if operand.kind == SlotKind::Rest => most = usize::MAX / 2,
                 Some(_) if !operand.is_with(&has) => {}
                 _ => {
                     least += usize::from(!operand.optional);
@@ -321,51 +321,51 @@ impl OperandShape {
         let (rest, with) = rest.split_once('@').map_or((rest, None), |(rest, with)| (rest, Some(with)));
         let (rest, optional) = rest.strip_suffix('?').map_or((rest, false), |rest| (rest, true));
         let (rest, sink) = rest.strip_suffix('_').map_or((rest, false), |rest| (rest, true));
-        let kind = Kind::read(rest, written).ok_or_else(unknown)?;
+        let kind = SlotKind::read(rest, written).ok_or_else(unknown)?;
         Ok(OperandShape { kind, written, sink, optional, with })
     }
 }
 
-impl Kind {
+impl SlotKind {
     fn read(text: &'static str, written: bool) -> Option<Self> {
         Some(match text {
-            "p" => Kind::Predicate,
-            "p|p" => Kind::Predicates,
-            "bar" => Kind::Barrier,
-            "16n" => Kind::Multiple(16),
-            "32n" => Kind::Multiple(32),
-            "[t]" => Kind::Image,
-            "imm" => Kind::Integer,
-            "sym" => Kind::Symbol,
-            "sreg" => Kind::Special,
-            "label" => Kind::Label,
-            "[*]" => Kind::Brackets,
-            "*" => Kind::Any,
-            "..." => Kind::Rest,
-            "{*}" => Kind::Registers,
-            "" => Kind::Sink,
+            "p" => SlotKind::Predicate,
+            "p|p" => SlotKind::Predicates,
+            "bar" => SlotKind::Barrier,
+            "16n" => SlotKind::Multiple(16),
+            "32n" => SlotKind::Multiple(32),
+            "[t]" => SlotKind::Image,
+            "imm" => SlotKind::Integer,
+            "sym" => SlotKind::Symbol,
+            "sreg" => SlotKind::Special,
+            "label" => SlotKind::Label,
+            "[*]" => SlotKind::Brackets,
+            "*" => SlotKind::Any,
+            "..." => SlotKind::Rest,
+            "{*}" => SlotKind::Registers,
+            "" => SlotKind::Sink,
             _ => {
                 if let Some(space) = text.strip_prefix('[') {
-                    return Some(Kind::Address(*space.as_bytes().first()?));
+                    return Some(SlotKind::Address(*space.as_bytes().first()?));
                 }
                 let (text, wider) = text.strip_suffix('>').map_or((text, false), |rest| (rest, true));
                 if let Some(rest) = text.strip_prefix('{') {
                     let (count, ty) = rest.split_once('}')?;
                     let ty = TypeOf::read(ty)?;
                     return match count {
-                        "" => Some(Kind::Parts(ty)),
-                        "v" => Some(Kind::Vector { count: 0, ty, wider }),
-                        _ => Some(Kind::Vector { count: count.parse().ok()?, ty, wider }),
+                        "" => Some(SlotKind::Parts(ty)),
+                        "v" => Some(SlotKind::Vector { count: 0, ty, wider }),
+                        _ => Some(SlotKind::Vector { count: count.parse().ok()?, ty, wider }),
                     };
                 }
                 let (text, only) = text.strip_suffix('!').map_or((text, false), |rest| (rest, true));
                 if let Some(ty) = text.strip_suffix("|p") {
-                    return Some(Kind::WithPredicate { ty: TypeOf::read(ty)?, always: only });
+                    return Some(SlotKind::WithPredicate { ty: TypeOf::read(ty)?, always: only });
                 }
                 if let Some(ty) = text.strip_suffix('.') {
-                    return Some(Kind::Selected { ty: TypeOf::read(ty)?, number: !only && !written });
+                    return Some(SlotKind::Selected { ty: TypeOf::read(ty)?, number: !only && !written });
                 }
-                Kind::Value { ty: TypeOf::read(text)?, number: !only && !written, wider }
+                SlotKind::Value { ty: TypeOf::read(text)?, number: !only && !written, wider }
             }
         })
     }

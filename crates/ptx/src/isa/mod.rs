@@ -27,7 +27,7 @@ mod form;
 mod matching;
 mod spelling;
 
-pub use form::{Choice, Form, Item, Kind, Needs, OperandShape, TypeOf};
+pub use form::{Choice, Form, Item, Needs, OperandShape, SlotKind, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};

@@ -1,6 +1,6 @@
 //! Opcodes and operands generated from forms, for the conformance tests and the list of what can be executed.
 
-use super::{Form, Item, Kind, Needs, OperandShape, TypeOf, vector_length};
+use super::{Form, Item, Needs, OperandShape, SlotKind, TypeOf, vector_length};
 use crate::types::Type;
 
 /// A generated instruction.
@@ -137,40 +137,40 @@ fn write_operand(
     let has = |modifier: &str| opcode.split('.').any(|m| m == modifier);
     let of = |ty: TypeOf| ty.of(types).filter(|ty| ty.bits() >= 8 && *ty != Type::B128);
     Some(match operand.kind {
-        Kind::Value { ty, .. } | Kind::Selected { ty, .. } => register(of(ty)?, at),
-        Kind::WithPredicate { ty, always: true } => format!("{}|%pred_{at}", register(of(ty)?, at)),
-        Kind::WithPredicate { ty, .. } => register(of(ty)?, at),
-        Kind::Sink => "_".into(),
-        Kind::Vector { count: 0, ty, .. } => match vector_length(has) {
+        SlotKind::Value { ty, .. } | SlotKind::Selected { ty, .. } => register(of(ty)?, at),
+        SlotKind::WithPredicate { ty, always: true } => format!("{}|%pred_{at}", register(of(ty)?, at)),
+        SlotKind::WithPredicate { ty, .. } => register(of(ty)?, at),
+        SlotKind::Sink => "_".into(),
+        SlotKind::Vector { count: 0, ty, .. } => match vector_length(has) {
             1 => register(of(ty)?, at),
             length => vector(of(ty)?, length as usize),
         },
-        Kind::Vector { count, ty, .. } => vector(of(ty)?, usize::from(count)),
-        Kind::Parts(ty) => match of(ty)?.bits() {
+        SlotKind::Vector { count, ty, .. } => vector(of(ty)?, usize::from(count)),
+        SlotKind::Parts(ty) => match of(ty)?.bits() {
             64 => vector(Type::B32, 2),
             32 => vector(Type::B16, 2),
             _ => vector(Type::B8, 2),
         },
-        Kind::Predicate | Kind::Predicates => format!("%pred_{at}"),
-        Kind::Address(space) => address(space, opcode),
-        Kind::Brackets | Kind::Image => "[%b64_1]".into(),
-        Kind::Barrier | Kind::Multiple(_) => register(Type::U32, at),
-        Kind::Integer => integer(form.name, &has).into(),
-        Kind::Symbol => match address(b'm', opcode).trim_matches(['[', ']']) {
+        SlotKind::Predicate | SlotKind::Predicates => format!("%pred_{at}"),
+        SlotKind::Address(space) => address(space, opcode),
+        SlotKind::Brackets | SlotKind::Image => "[%b64_1]".into(),
+        SlotKind::Barrier | SlotKind::Multiple(_) => register(Type::U32, at),
+        SlotKind::Integer => integer(form.name, &has).into(),
+        SlotKind::Symbol => match address(b'm', opcode).trim_matches(['[', ']']) {
             "%b64_1" if form.name == "mov" => "gv".into(),
             "%b64_1" => "sv".into(),
             variable => variable.into(),
         },
-        Kind::Special => match types[1].or(types[0]) {
+        SlotKind::Special => match types[1].or(types[0]) {
             Some(Type::Pred) => "%is_explicit_cluster".into(),
             _ if has("v2") || has("v4") => "%tid".into(),
             Some(ty) if ty.bits() == 64 => "%clock64".into(),
             _ => "%tid.x".into(),
         },
-        Kind::Label if form.name == "brx" => "LIST".into(),
-        Kind::Label => "DONE".into(),
-        Kind::Any if form.name == "vmad" => register(types[at - 1]?, at),
-        Kind::Any | Kind::Registers | Kind::Rest => return None,
+        SlotKind::Label if form.name == "brx" => "LIST".into(),
+        SlotKind::Label => "DONE".into(),
+        SlotKind::Any if form.name == "vmad" => register(types[at - 1]?, at),
+        SlotKind::Any | SlotKind::Registers | SlotKind::Rest => return None,
     })
 }
 

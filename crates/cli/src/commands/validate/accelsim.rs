@@ -6,7 +6,7 @@ use crate::progress::Board;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use crate::{interrupt, output, preparation};
-use evidence::accelsim::{Compared, Ours, Reference, Row, Summary, Traces, deviation_percent};
+use evidence::accelsim::{AccelSimRow, Compared, Ours, Reference, Summary, Traces, deviation_percent};
 use kit::text::with_section;
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -70,15 +70,15 @@ struct Document {
 /// A row without figures of ours.
 #[derive(Debug, Serialize)]
 struct FailedRow {
-    accelsim: Row,
+    accelsim: AccelSimRow,
     reason: String,
 }
 
 /// Runs the traces and prints the figures beside Accel-Sim's.
 pub fn run(args: &Args) -> Outcome {
     let reference = Reference::open(&args.reference).map_err(Failure::bad_input)?;
-    let wanted = |row: &&Row| args.filters.iter().all(|f| row.trace.contains(f) || row.config.contains(f));
-    let rows: Vec<&Row> = reference.rows.iter().filter(wanted).collect();
+    let wanted = |row: &&AccelSimRow| args.filters.iter().all(|f| row.trace.contains(f) || row.config.contains(f));
+    let rows: Vec<&AccelSimRow> = reference.rows.iter().filter(wanted).collect();
     if rows.is_empty() {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
@@ -144,7 +144,7 @@ fn figures(row: &Compared) -> Figures<'_> {
     }
 }
 
-fn compare(args: &Args, reference: &Reference, rows: &[&Row]) -> Result<Document, Failure> {
+fn compare(args: &Args, reference: &Reference, rows: &[&AccelSimRow]) -> Result<Document, Failure> {
     let mut traces = Traces::new(&args.traces);
     let mut document = Document { schema: 1, rows: Vec::new(), failed: Vec::new(), summary: None };
     let board = Board::new(!args.formats.as_text(), rows.len());
@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     fn document() -> Document {
-        let row = Row {
+        let row = AccelSimRow {
             trace: "vecadd".into(),
             config: "SM7_QV100".into(),
             cycles: 1000,

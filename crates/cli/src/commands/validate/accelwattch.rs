@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Formats;
 use crate::output;
 use crate::render::table::{Align, Table};
-use ::energy::accelwattch::{Row, mean_error_percent, rows};
+use ::energy::accelwattch::{AccelWattchRow, mean_error_percent, rows};
 use serde::Serialize;
 
 /// Put AccelWattch's published counts through our power model and print its watts, ours and those measured
@@ -65,21 +65,24 @@ struct Summary {
 }
 
 impl Document {
-    fn new(rows: &[Row]) -> Self {
-        let mean = |of: fn(&Row) -> (f64, f64)| mean_error_percent(rows.iter().map(of));
-        let share = |of: fn(&Row) -> f64| 100.0 * rows.iter().map(of).sum::<f64>() / rows.len() as f64;
+    fn new(rows: &[AccelWattchRow]) -> Self {
+        let mean = |of: fn(&AccelWattchRow) -> (f64, f64)| mean_error_percent(rows.iter().map(of));
+        let share = |of: fn(&AccelWattchRow) -> f64| 100.0 * rows.iter().map(of).sum::<f64>() / rows.len() as f64;
         let summary = Summary {
             kernels: rows.len(),
             ours_from_published_percent: mean(|r| (r.ours(), r.published)),
             published_from_measured_percent: mean(|r| (r.published, r.measured)),
             ours_from_measured_percent: mean(|r| (r.ours(), r.measured)),
-            counted_from_published_percent: mean(Row::counted),
+            counted_from_published_percent: mean(AccelWattchRow::counted),
             counted_share_percent: share(|r| r.counted().1 / r.published),
             taken_share_percent: share(|r| r.taken / r.published),
         };
-        let part =
-            |p: &::energy::accelwattch::Part| Part { part: p.name, published_watts: p.published, ours_watts: p.ours };
-        let kernel = |row: &Row| Kernel {
+        let part = |p: &::energy::accelwattch::PowerPart| Part {
+            part: p.name,
+            published_watts: p.published,
+            ours_watts: p.ours,
+        };
+        let kernel = |row: &AccelWattchRow| Kernel {
             kernel: row.kernel.clone(),
             published_watts: row.published,
             ours_watts: row.ours(),
@@ -94,7 +97,7 @@ impl Document {
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &[])?;
     let rows = rows().map_err(Failure::failed)?;
-    let rows: Vec<Row> = rows.into_iter().filter(|row| row.kernel.contains(&args.filter)).collect();
+    let rows: Vec<AccelWattchRow> = rows.into_iter().filter(|row| row.kernel.contains(&args.filter)).collect();
     if rows.is_empty() {
         let message = format!("no kernel has `{}` in its name; without a filter, all are shown", args.filter);
         return Err(Failure::bad_input(message));
@@ -180,7 +183,9 @@ mod tests {
     #[test]
     fn golden() {
         let rows = rows().unwrap();
-        let text = |rows: &[Row], parts| anstream::adapter::strip_str(&render(&Document::new(rows), parts)).to_string();
+        let text = |rows: &[AccelWattchRow], parts| {
+            anstream::adapter::strip_str(&render(&Document::new(rows), parts)).to_string()
+        };
         insta::assert_snapshot!(text(&rows, false));
         insta::assert_snapshot!("golden_with_parts", text(&rows[..1], true));
     }

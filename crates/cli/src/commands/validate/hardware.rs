@@ -8,7 +8,7 @@ use crate::render::scatter::{self, Group};
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use evidence::applications::{
-    Agreement, Applications, Input, Measured, OUTLIER_PERCENT, Published, Row, agreement, applications,
+    Agreement, ApplicationRow, Applications, Input, Measured, OUTLIER_PERCENT, Published, agreement, applications,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ struct Document<'a> {
     hardware: &'a Published,
     gpu: String,
     measured: &'a Measured,
-    rows: Vec<Row>,
+    rows: Vec<ApplicationRow>,
     suites: Vec<Share>,
     applications: Share,
     left_out: Vec<LeftOut>,
@@ -84,7 +84,7 @@ fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a
     let measured = file.measured.get(&gpu);
     let measured = measured.ok_or_else(|| format!("there are no runs on `{gpu}`, only on {}", known().join(", ")))?;
     let rows = file.rows(&gpu);
-    let share = |suite: &str, of: &dyn Fn(&Row) -> bool| {
+    let share = |suite: &str, of: &dyn Fn(&ApplicationRow) -> bool| {
         let (ours, accelsim) = agreement(rows.iter().filter(|row| of(row)));
         Share { suite: suite.to_owned(), ours, accelsim }
     };
@@ -102,7 +102,7 @@ fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a
         hardware: &file.published,
         measured,
         suites,
-        applications: share("all applications", &Row::is_application),
+        applications: share("all applications", &ApplicationRow::is_application),
         left_out: left_out.collect(),
         gpu,
         rows,
@@ -196,7 +196,7 @@ fn agreements(document: &Document) -> String {
 }
 
 fn outliers(document: &Document) -> String {
-    let found: Vec<&Row> = document.rows.iter().filter(|row| row.is_outlier()).collect();
+    let found: Vec<&ApplicationRow> = document.rows.iter().filter(|row| row.is_outlier()).collect();
     let mut text = format!("\n{} beyond {OUTLIER_PERCENT} %\n", kit::text::counted(found.len() as u64, "run"));
     for row in found {
         let cause = row.cause.as_deref().unwrap_or("no cause found yet");
