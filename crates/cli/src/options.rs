@@ -1,39 +1,86 @@
-//! Options of commands that are not about one run: `microbench`, `validate`, `list`, `inspect`, `reproduce`.
+//! Options of commands that are not about one run: `microbench`, `validate`, `list`, `inspect`, `reproduce`. They are
+//! rows of the table of `request`.
 
 use crate::failure::Failure;
 use crate::output;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Command};
 use lab::HostThreads;
 use request::Options;
+use request::command::{options_of, with_options};
 use request::shown::Destination;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use workloads::Size;
 
+/// Makes groups of options arguments of commands: each with the names of its rows, and the default in words where it is
+/// another one than in the table.
+macro_rules! rows {
+    (@usual) => { None };
+    (@usual $usual:literal) => { Some($usual) };
+    ($($group:ident: $($name:literal $(= $usual:literal)?),*;)*) => {$(
+        impl clap::Args for $group {
+            fn augment_args(command: Command) -> Command {
+                with_options(command, &[$(($name, rows!(@usual $($usual)?))),*])
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                Self::augment_args(command)
+            }
+        }
+
+        impl clap::FromArgMatches for $group {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                Ok(Self::of(&options_of(matches, &[$(($name, rows!(@usual $($usual)?))),*])?))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    )*};
+}
+rows! {
+    Settings: "set";
+    Work: "size" = "the size at which they load the paper's machine";
+    Formats: "json", "csv";
+    Results: "json", "csv", "quiet";
+    Page: "html";
+    Jobs: "threads";
+}
+
 /// Values of the GPU description that the user sets.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    /// As `--set` takes them.
     pub settings: Vec<String>,
 }
 
-/// Reads the name of a size.
-pub fn sizes() -> impl TypedValueParser<Value = Size> {
-    let size = |name: String| Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default();
-    PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size)
+impl Settings {
+    /// Those that are asked for.
+    fn of(options: &Options) -> Self {
+        Self { settings: options.set.iter().map(|setting| setting.0.clone()).collect() }
+    }
+}
+
+/// How much work bundled workloads have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub size: Option<Size>,
+}
+
+impl Work {
+    /// The one that is asked for.
+    fn of(options: &Options) -> Self {
+        Self { size: options.size }
+    }
 }
 
 /// The forms in which other programs get the results.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Output")]
+#[derive(Clone, Debug, Default)]
 pub struct Formats {
-    /// Print the results as JSON, or write them to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
-    /// Print the results as a table of comma-separated values, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     csv: Option<Option<PathBuf>>,
 }
 
@@ -77,13 +124,9 @@ impl Formats {
 }
 
 /// Where results are written, and how much is printed.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Output")]
+#[derive(Clone, Debug, Default)]
 pub struct Results {
-    #[command(flatten)]
     pub formats: Formats,
-    /// Print neither progress nor results: only errors, and the JSON or CSV asked for
-    #[arg(short, long)]
     pub quiet: bool,
 }
 
@@ -100,11 +143,8 @@ impl Results {
 }
 
 /// A page of the results.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Output")]
+#[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Write the results as a page to look at and to send: one HTML file that needs no other (docs/page.md)
-    #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
@@ -121,15 +161,17 @@ impl Page {
 }
 
 /// The number of host threads.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Output")]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Jobs {
-    /// Host threads, which runs at the same time share; results do not depend on them [default: one per processor]
-    #[arg(short = 'j', long = "threads", visible_alias = "jobs", value_name = "NUMBER")]
     pub threads: Option<NonZeroUsize>,
 }
 
 impl Jobs {
+    /// The number that is asked for.
+    fn of(options: &Options) -> Self {
+        Self { threads: options.threads }
+    }
+
     /// The threads to run on.
     pub fn host(self) -> HostThreads {
         self.threads.map_or_else(HostThreads::all, |threads| HostThreads::new(threads.get()))

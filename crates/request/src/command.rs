@@ -4,6 +4,7 @@ use crate::BadRequest;
 use crate::option::{Group, OptionRow, Shape, Way};
 use crate::options::{Options, ROWS, Texts};
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -76,6 +77,34 @@ impl<C: Asks> clap::FromArgMatches for Given<C> {
     }
 }
 
+/// `command` with options of the table, for commands that are not about one run: each by its name, and with the words for
+/// its default if that is another one here.
+pub fn with_options(command: Command, options: &[(&str, Option<&'static str>)]) -> Command {
+    chosen(options).fold(command, |command, (row, usual)| {
+        let arg = argument(row, Way::Run);
+        command.arg(match usual {
+            Some(usual) => arg.help(help(row, Way::Run, Some(usual))),
+            None => arg,
+        })
+    })
+}
+
+/// The options that a command line of [`with_options`] gives.
+///
+/// # Errors
+/// Two options exclude each other.
+pub fn options_of(matches: &ArgMatches, options: &[(&str, Option<&'static str>)]) -> Result<Options, clap::Error> {
+    let texts = chosen(options).filter_map(|(row, _)| Some((row, given(row, matches)?))).collect();
+    Options::read(Way::Run, &texts, &|row| row.called(Way::Run))
+        .map_err(|e| clap::Error::raw(ErrorKind::ValueValidation, format!("{e}\n")))
+}
+
+fn chosen<'a>(
+    options: &'a [(&str, Option<&'static str>)],
+) -> impl Iterator<Item = (&'static OptionRow, Option<&'static str>)> + 'a {
+    ROWS.iter().filter_map(|row| options.iter().find(|(name, _)| *name == row.name).map(|(_, usual)| (row, *usual)))
+}
+
 /// The texts of an option, if it is given.
 fn given(row: &OptionRow, matches: &ArgMatches) -> Option<Vec<OsString>> {
     if row.shape == Shape::Flag {
@@ -93,7 +122,7 @@ fn given(row: &OptionRow, matches: &ArgMatches) -> Option<Vec<OsString>> {
 /// The option as an argument of a command; hidden where `way` does not have it, to say why.
 fn argument(row: &'static OptionRow, way: Way) -> Arg {
     let is_absent = row.reason(way).is_some();
-    let mut arg = Arg::new(row.name).long(row.option()).help(help(row, way)).hide(is_absent);
+    let mut arg = Arg::new(row.name).long(row.option()).help(help(row, way, None)).hide(is_absent);
     if row.group != Group::Machine {
         arg = arg.help_heading(row.group.heading());
     }
@@ -149,11 +178,11 @@ fn parser(row: &'static OptionRow) -> ValueParser {
     PossibleValuesParser::new(choices).into()
 }
 
-/// The meaning, with the default.
-fn help(row: &OptionRow, way: Way) -> String {
+/// The meaning, with the default, which is `usual` if that is given.
+fn help(row: &OptionRow, way: Way, usual: Option<&str>) -> String {
     let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
-    let default = row.default_of(way).or(row.usual);
+    let default = usual.or(row.default_of(way)).or(row.usual);
     let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
     format!("{}{several}{every}{default}", row.text.trim())
 }

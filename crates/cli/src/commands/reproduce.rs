@@ -3,7 +3,7 @@
 use super::{compare, list};
 use crate::experiments::{self, Experiment, Machines};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::options::{self, Jobs, Page, Results};
+use crate::options::{Jobs, Page, Results, Work};
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::render::{lists, page as parts};
 use crate::{output, version};
@@ -32,9 +32,8 @@ pub struct Args {
     /// Run everything on the stock GPU that the paper simulates too, and compare the mean speedups
     #[arg(long)]
     stock: bool,
-    /// How much work, of bundled workloads: small, medium or large [default: the size at which they load the paper's machine]
-    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = options::sizes())]
-    size: Option<Size>,
+    #[command(flatten)]
+    work: Work,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -68,7 +67,7 @@ pub fn run(args: &Args) -> Outcome {
         Failure::unknown("experiment", &args.figure, &known)
     })?;
     args.check_files()?;
-    let (text, size) = (args.results.as_text(), args.size.unwrap_or(experiment.size));
+    let (text, size) = (args.results.as_text(), args.work.size.unwrap_or(experiment.size));
     let papers = lines(experiment, size, Machines::Papers, args)?;
     let stock = if args.stock { lines(experiment, size, Machines::Stock, args)? } else { Vec::new() };
     if text {
@@ -300,7 +299,7 @@ mod tests {
             let args = Args {
                 figure: experiment.name.into(),
                 stock: false,
-                size: None,
+                work: Work::default(),
                 jobs: Jobs::default(),
                 results: quiet,
                 page: Page::default(),
