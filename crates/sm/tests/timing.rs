@@ -986,10 +986,12 @@ fn a_fence_that_drops_l1_does_so_once() {
 }
 
 #[test]
-fn an_access_past_l1_waits_for_room_at_the_port() {
+fn accesses_past_l1_and_misses_wait_for_room_at_the_port() {
     // 32 requests; the memory takes one in four cycles.
-    let line = load(Space::Global, 1, 0, 32).cached(CacheOp::L2);
-    let mut bench = Bench { request_interval: 4, tick_every_cycle: true, ..Bench::new(&[line]) };
-    bench.gpu.interconnect.input_buffer_packets = 5 * bench.gpu.sms_per_cluster;
-    assert_eq!(bench.run().most_requests, 5);
+    let line = || load(Space::Global, 1, 0, 32);
+    for line in [line().cached(CacheOp::L2), line()] {
+        let mut bench = Bench { request_interval: 4, tick_every_cycle: true, ..Bench::new(&[line]) };
+        bench.gpu.interconnect.input_buffer_packets = 5 * bench.gpu.sms_per_cluster;
+        assert_eq!(bench.run().most_requests, 5);
+    }
 }
