@@ -1,9 +1,9 @@
 //! Streams that capture.
 
 use crate::fake::Program;
-use driver::graph::{Mode, exchange_mode};
-use driver::work::Work;
-use driver::{Error, Wait};
+use cuda::graph::{Mode, exchange_mode};
+use cuda::work::Work;
+use cuda::{Error, Wait};
 
 #[test]
 fn a_capture_is_done_when_its_graph_is_launched() {
@@ -36,7 +36,7 @@ fn a_capture_is_done_when_its_graph_is_launched() {
 
     let executable = program.driver.graph_instantiate(graph, 0).unwrap();
     // The copy reads host memory at the launch.
-    driver::Host::write(&program.fake, source, &[4; 128]);
+    cuda::Host::write(&program.fake, source, &[4; 128]);
     program.driver.graph_launch(executable, a).unwrap();
     program.synchronise();
     assert_eq!((program.numbers(x, 1), program.calls.clone()), (vec![0x0404_0404], vec![9]));
@@ -176,7 +176,7 @@ fn captures_can_be_led_by_hand() {
     let mut program = Program::new();
     let (a, x) = (program.stream(), program.alloc(512));
     let graph = program.driver.graph_create().unwrap();
-    let first = program.driver.graph_add(graph, &[], driver::graph::Task::Work(Work::Nothing)).unwrap();
+    let first = program.driver.graph_add(graph, &[], cuda::graph::Task::Work(Work::Nothing)).unwrap();
     program.driver.capture_begin(a, Mode::ThreadLocal, Some((graph, vec![first]))).unwrap();
     assert_eq!(program.driver.capture_info(a).unwrap().after.1, 1);
     program.add(x, x, 1, a);

@@ -1,9 +1,9 @@
 //! A process for the driver, and programs in a few words.
 
-use driver::memory::{Place3d, Said};
-use driver::module::{Arguments, Request};
-use driver::work::Call;
-use driver::{Driver, Host, Result, Settings, Step, Wait};
+use cuda::memory::{Place3d, Said};
+use cuda::module::{Arguments, Request};
+use cuda::work::Call;
+use cuda::{Driver, Host, Result, Settings, Step, Wait};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

@@ -1,9 +1,9 @@
 //! Graphs that programs build.
 
 use crate::fake::Program;
-use driver::Error;
-use driver::graph::Task;
-use driver::work::{Call, Work};
+use cuda::Error;
+use cuda::graph::Task;
+use cuda::work::{Call, Work};
 
 impl Program {
     fn kernel_task(&mut self, function: u64, args: &[u64]) -> Task {
@@ -227,7 +227,7 @@ fn nodes_of_kernels_can_be_made_cooperative() {
     let x = program.alloc(128);
     let graph = program.driver.graph_create().unwrap();
     let mut node = |grid: u32| {
-        let request = driver::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
+        let request = cuda::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
         let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
         program.driver.graph_add(graph, &[], task).unwrap()
     };

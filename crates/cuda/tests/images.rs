@@ -1,8 +1,8 @@
 //! Arrays, textures, and the memory of the board.
 
 use crate::fake::Program;
-use driver::image::{ArrayDescriptor, Resource, Sampling};
-use driver::{Error, Wait};
+use cuda::image::{ArrayDescriptor, Resource, Sampling};
+use cuda::{Error, Wait};
 
 const FLOATS: ArrayDescriptor =
     ArrayDescriptor { width: 1024, height: 1024, depth: 0, format: 0x20, channels: 1, flags: 0 };

@@ -1,8 +1,8 @@
 //! Linking at run time.
 
 use crate::fake::Program;
-use driver::Error;
-use driver::module::{IMAGE_MAGIC, Log, Logs};
+use cuda::Error;
+use cuda::module::{IMAGE_MAGIC, Log, Logs};
 
 const HEADER: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
 /// A kernel that calls a function and reads a variable of another module.

@@ -1,8 +1,8 @@
 //! Memory in the order of streams, and memory of graphs.
 
 use crate::fake::Program;
-use driver::graph::Task;
-use driver::{Error, Wait};
+use cuda::graph::Task;
+use cuda::{Error, Wait};
 
 #[test]
 fn memory_is_freed_when_the_stream_gets_there() {
@@ -48,7 +48,7 @@ fn pools_have_attributes() {
 
 #[test]
 fn memory_keeps_its_contents_from_a_mapping_to_the_next() {
-    const SIZE: u64 = driver::memory::GRANULARITY_BYTES;
+    const SIZE: u64 = cuda::memory::GRANULARITY_BYTES;
     let mut program = Program::new();
     let (memory, range) =
         (program.driver.physical_create(0, SIZE).unwrap(), program.driver.reserve(3 * SIZE, 0).unwrap());
@@ -83,7 +83,7 @@ fn memory_of_a_graph_stays_between_its_launches() {
     let graph = program.driver.graph_create().unwrap();
     let (alloc, x) = program.driver.graph_add_allocation(graph, &[], 256).unwrap();
     let fill = program.driver.plan_fill(0, (x, 0), (8, 4), [32, 1]).unwrap();
-    let fill = program.driver.graph_add(graph, &[alloc], Task::Work(driver::work::Work::Fill(fill))).unwrap();
+    let fill = program.driver.graph_add(graph, &[alloc], Task::Work(cuda::work::Work::Fill(fill))).unwrap();
     assert_eq!(program.driver.graph_clone(graph), Err(Error::NOT_SUPPORTED));
     let executable = program.driver.graph_instantiate(graph, 1).unwrap();
     for round in 0..2 {

@@ -1,9 +1,9 @@
 //! Streams and events in simulated time.
 
 use crate::fake::{KERNELS, Program};
-use driver::link::{Direction, Link};
-use driver::work::Comparison;
-use driver::{Error, MOST_PENDING, Step, Wait};
+use cuda::link::{Direction, Link};
+use cuda::work::Comparison;
+use cuda::{Error, MOST_PENDING, Step, Wait};
 use lab::{Setup, SimulatedDevice};
 use workloads::device::{ArgBytes, Device, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
@@ -113,7 +113,7 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
     let (up, down, run) = (program.stream(), program.stream(), program.stream());
     let (to, from, out) = (program.alloc(bytes), program.alloc(bytes), program.alloc(256));
     let source = program.fake.put(&vec![1; bytes as usize]);
-    let target = program.driver.mem_alloc_shared(bytes, driver::memory::Place::Host, 0).unwrap();
+    let target = program.driver.mem_alloc_shared(bytes, cuda::memory::Place::Host, 0).unwrap();
     program.synchronise();
     let time = |program: &mut Program, streams: [u64; 3]| {
         let start = program.mark(streams[0]);

@@ -3,7 +3,7 @@
 use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
 use crate::{exit, global, wait};
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
@@ -109,7 +109,7 @@ macro_rules! api_function {
         #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($arg: $ty),*) -> u32 {
-            $crate::call::call(stringify!($name), |$driver: &mut driver::Driver| $body)
+            $crate::call::call(stringify!($name), |$driver: &mut cuda::Driver| $body)
         }
     };
 }
@@ -145,7 +145,7 @@ macro_rules! api_variant {
             #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
             #[unsafe(export_name = concat!(stringify!($name), $suffix))]
             extern "C" fn variant($($arg: $ty),*) -> u32 {
-                driver::stream::default_stream::of_thread(|| $name($($arg),*))
+                cuda::stream::default_stream::of_thread(|| $name($($arg),*))
             }
         };
     };

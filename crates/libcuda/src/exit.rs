@@ -6,8 +6,8 @@
 use crate::global::{self, is_own_process, lock_within};
 use crate::process::{self, INTERRUPTED, message};
 use crate::text;
-use driver::Settings;
-use driver::report::ProgramReport;
+use cuda::Settings;
+use cuda::report::ProgramReport;
 use request::outputs;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

@@ -1,6 +1,6 @@
 //! Values in the program's memory: arguments of functions that are addresses.
 
-use driver::{Driver, Error, Result};
+use cuda::{Driver, Error, Result};
 
 /// Writes a value to the program's memory.
 pub fn put<T: Plain>(driver: &Driver, address: u64, value: T) -> Result<()> {
@@ -68,7 +68,7 @@ impl<const N: usize> Fields<N> {
 
 /// Reads a text.
 pub fn get_text(driver: &Driver, address: u64) -> Result<String> {
-    let text = driver::read_text(driver.host(), address).ok_or(Error::INVALID_VALUE)?;
+    let text = cuda::read_text(driver.host(), address).ok_or(Error::INVALID_VALUE)?;
     String::from_utf8(text).map_err(|_| Error::INVALID_VALUE)
 }
 

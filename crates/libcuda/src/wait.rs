@@ -2,7 +2,7 @@
 
 use crate::global::{calls, has_ended, lock_within, with};
 use crate::{exit, process};
-use driver::{Result, Step, Wait};
+use cuda::{Result, Step, Wait};
 use std::time::Duration;
 
 /// Time between two looks at what another thread has to do first.

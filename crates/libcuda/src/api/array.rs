@@ -5,10 +5,10 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{Fields, get, put, put_new};
 use crate::wait::finish;
-use driver::attributes::MOST_PITCH;
-use driver::image::ArrayDescriptor;
-use driver::memory::{Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::attributes::MOST_PITCH;
+use cuda::image::ArrayDescriptor;
+use cuda::memory::{Place3d, Said};
+use cuda::{Driver, Error, Result, Wait};
 
 /// Reads a `CUDA_ARRAY_DESCRIPTOR`.
 pub fn descriptor_2d(driver: &Driver, address: u64) -> Result<ArrayDescriptor> {

@@ -4,8 +4,8 @@ use crate::api;
 use crate::api::graph::handles;
 use crate::api::node::{check_edges, comparison, memory_operations};
 use crate::values::{get_u32, put, put_if};
-use driver::graph::{Info, Mode, exchange_mode};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Info, Mode, exchange_mode};
+use cuda::{Driver, Error, Result};
 
 /// A function that ends without a capture writes that.
 fn put_info(driver: &mut Driver, stream: u64, status: u64, id: u64, rest: Option<[u64; 4]>) -> Result<()> {

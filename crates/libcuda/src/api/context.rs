@@ -5,7 +5,7 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 
 api! {
     fn cuDevicePrimaryCtxRetain(context: u64, device: i32) |driver| {
@@ -121,7 +121,7 @@ api! {
 
     fn cuCtxGetStreamPriorityRange(least: u64, greatest: u64) |driver| {
         driver.context_here()?;
-        let (high, low) = driver::stream::PRIORITIES;
+        let (high, low) = cuda::stream::PRIORITIES;
         put_if(driver, least, low)?;
         put_if(driver, greatest, high)
     }

@@ -3,7 +3,7 @@
 use crate::api;
 use crate::call::guarded;
 use crate::values::{put, put_bytes, put_text};
-use driver::Error;
+use cuda::Error;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
@@ -26,7 +26,7 @@ api! {
     }
 
     fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = driver::attributes::product(&driver.device(device)?.setup.gpu).to_owned();
+        let text = cuda::attributes::product(&driver.device(device)?.setup.gpu).to_owned();
         put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
     }
 
@@ -73,7 +73,7 @@ fn put_error_text(name: &'static str, code: u32, to: u64, choose: fn((u64, u64))
         // Works without initialisation.
         let known = if code == 0 { Some(Error::SUCCESS) } else { Error::from_code(code) };
         let address = known.map_or(0, |error| choose(texts(error)));
-        let written = driver::Host::write(&crate::process::Process, to, &address.to_le_bytes());
+        let written = cuda::Host::write(&crate::process::Process, to, &address.to_le_bytes());
         if written && known.is_some() { Ok(()) } else { Err(Error::INVALID_VALUE) }
     })
 }

@@ -3,8 +3,8 @@
 use crate::api;
 use crate::process::{caller, message, own_function};
 use crate::values::{get_text, put, put_if};
-use driver::stream::default_stream;
-use driver::{Driver, Error, Result};
+use cuda::stream::default_stream;
+use cuda::{Driver, Error, Result};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

@@ -4,8 +4,8 @@ use crate::api;
 use crate::api::graph::number;
 use crate::api::node::{KernelForm, of_union, task_of};
 use crate::values::{get_u64, put, put_if, put_new};
-use driver::graph::{Task, kind};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::{Driver, Error, Result};
 
 fn exec_set_kind(
     driver: &mut Driver,

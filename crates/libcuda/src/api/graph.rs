@@ -5,9 +5,9 @@
 use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
 use crate::values::{get, get_text, get_u64, put, put_bytes, put_new};
-use driver::graph::{Task, kind};
-use driver::work::{Call, Work};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::work::{Call, Work};
+use cuda::{Driver, Error, Result};
 
 /// A list of handles in the program's memory.
 pub fn handles(driver: &Driver, list: u64, count: u64) -> Result<Vec<u64>> {

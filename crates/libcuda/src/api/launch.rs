@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{Fields, get, get_u32, get_u64, put, put_if};
-use driver::module::{Arguments, Request};
-use driver::{Driver, Error, Result};
+use cuda::module::{Arguments, Request};
+use cuda::{Driver, Error, Result};
 
 /// Kinds of entries of a list of further arguments (`CU_LAUNCH_PARAM_*`).
 const END: u64 = 0;

@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_bytes, get_text, get_u32, get_u64, put, put_if, put_new};
-use driver::module::{Log, Logs};
-use driver::{Driver, Error, Result};
+use cuda::module::{Log, Logs};
+use cuda::{Driver, Error, Result};
 
 /// Maximum number of options.
 const MOST_OPTIONS: u32 = 256;

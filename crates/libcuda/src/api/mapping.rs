@@ -5,8 +5,8 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_u32, put, put_new};
 use crate::wait::finish;
-use driver::memory::GRANULARITY_BYTES;
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::GRANULARITY_BYTES;
+use cuda::{Driver, Error, Result, Wait};
 
 /// Checks the properties of memory (`CUmemAllocationProp`: kind, handles for other processes, place); returns the
 /// device.

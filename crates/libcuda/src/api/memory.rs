@@ -5,9 +5,9 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
-use driver::memory::Place;
-use driver::memory::{Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::Place;
+use cuda::memory::{Place3d, Said};
+use cuda::{Driver, Error, Result, Wait};
 
 fn copy(driver: &mut Driver, to: (Said, u64), from: (Said, u64), bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
     let place = |(said, address)| Place3d::line(said, address, bytes);

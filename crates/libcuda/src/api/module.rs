@@ -6,7 +6,7 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_text, put, put_if, put_new};
 use crate::wait::finish;
-use driver::{Driver, Result, Wait};
+use cuda::{Driver, Result, Wait};
 
 /// Loads with options of compilation: their number, numbers and values.
 fn load(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {

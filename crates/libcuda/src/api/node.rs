@@ -3,10 +3,10 @@
 use crate::api::array::box_3d;
 use crate::api::launch::{arguments, shape};
 use crate::values::{get_u32, get_u64, put};
-use driver::graph::{Task, kind};
-use driver::module::Request;
-use driver::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::module::Request;
+use cuda::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
+use cuda::{Driver, Error, Result};
 
 /// Which structure a program passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

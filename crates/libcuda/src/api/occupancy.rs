@@ -4,7 +4,7 @@ use crate::call::with;
 use crate::process::call_size;
 use crate::unlocked;
 use crate::values::put;
-use driver::{Error, Result};
+use cuda::{Error, Result};
 
 const WARP: u32 = 32;
 

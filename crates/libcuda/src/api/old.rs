@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_bytes, put, put_if};
-use driver::module::{Arguments, Request};
-use driver::{Driver, Error, Result};
+use cuda::module::{Arguments, Request};
+use cuda::{Driver, Error, Result};
 
 /// More arguments than any kernel has.
 const MOST_ARGUMENT_BYTES: usize = 64 << 10;

@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_text, get_u64, put, put_if, put_new, put_text};
-use driver::memory::{Place, Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::{Place, Place3d, Said};
+use cuda::{Driver, Error, Result, Wait};
 
 /// The place of a device on its bus.
 fn bus_id(device: i32) -> String {
@@ -139,11 +139,11 @@ api! {
 
     fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) |driver| {
         driver.device(device)?;
-        driver::image::channel_of(format)?;
+        cuda::image::channel_of(format)?;
         if !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
         }
-        put(driver, width, driver::image::MOST_LINEAR)
+        put(driver, width, cuda::image::MOST_LINEAR)
     }
 
     fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) |driver| {

@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_u32, get_u64, put};
-use driver::memory::{Attribute, Location};
-use driver::{Driver, Error, Result};
+use cuda::memory::{Attribute, Location};
+use cuda::{Driver, Error, Result};
 
 fn put_attribute(driver: &Driver, to: u64, value: Attribute) -> Result<()> {
     match value {

@@ -5,7 +5,7 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_u32, get_u64, put, put_new};
 use crate::wait::finish;
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 
 /// The device of a place (`CUmemLocation`: kind, number), which must be one.
 fn device_of(driver: &Driver, place: u64) -> Result<i32> {

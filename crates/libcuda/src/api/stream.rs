@@ -5,8 +5,8 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_bytes, put, put_bytes, put_if, put_new};
 use crate::wait::finish;
-use driver::work::Call;
-use driver::{Driver, Error, Result};
+use cuda::work::Call;
+use cuda::{Driver, Error, Result};
 
 /// Writes the context of a stream; that of a default stream is the current one.
 fn put_context(driver: &mut Driver, to: u64, stream: u64) -> Result<()> {

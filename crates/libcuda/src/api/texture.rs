@@ -3,8 +3,8 @@
 use super::array::descriptor_2d;
 use crate::api;
 use crate::values::{Fields, get, get_text, put, put_if, put_new};
-use driver::image::{Resource, Sampling, View};
-use driver::{Driver, Error, Result};
+use cuda::image::{Resource, Sampling, View};
+use cuda::{Driver, Error, Result};
 
 /// Sizes of `CUDA_RESOURCE_DESC`, `CUDA_TEXTURE_DESC` and `CUDA_RESOURCE_VIEW_DESC`.
 const RESOURCE_BYTES: usize = 144;
@@ -168,7 +168,7 @@ api! {
     }
     fn cuTexRefSetFormat(reference: u64, format: u32, channels: i32) |driver| {
         let channels = u32::try_from(channels).map_err(|_| Error::INVALID_VALUE)?;
-        driver::image::channel_of(format)?;
+        cuda::image::channel_of(format)?;
         if !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
         }
