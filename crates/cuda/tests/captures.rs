@@ -1,7 +1,7 @@
 //! Streams that capture.
 
 use crate::fake::Program;
-use cuda::graph::{Mode, exchange_mode};
+use cuda::stream::{Mode, exchange_mode};
 use cuda::work::Work;
 use cuda::{Error, Wait};
 
@@ -12,16 +12,19 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     let source = program.fake.put(&[3; 128]);
     program.fill(x, 0, 96, 0);
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
-    assert_eq!(program.driver.capture_info(a).unwrap().status, 1);
+    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, a).unwrap().status, 1);
     program.copy_in(x, source, 128, a).unwrap();
     program.order(a, b);
-    assert_eq!(program.driver.capture_info(b).unwrap().id, program.driver.capture_info(a).unwrap().id);
+    assert_eq!(
+        program.driver.streams.capture_info(&program.driver.platform, b).unwrap().id,
+        program.driver.streams.capture_info(&program.driver.platform, a).unwrap().id
+    );
     program.add(x + 128, x, 1, a);
     program.add(x + 256, x, 2, b);
     program.call(9, b);
     program.order(b, a);
     let graph = program.driver.capture_end(a).unwrap();
-    assert_eq!(program.driver.capture_info(b).unwrap().status, 0);
+    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, b).unwrap().status, 0);
     let kinds: Vec<u32> = program
         .driver
         .graph_nodes(graph)
@@ -56,13 +59,14 @@ fn a_capture_is_done_when_its_graph_is_launched() {
 #[test]
 fn illegal_calls_have_their_errors_and_invalidate() {
     let mut program = Program::new();
-    let (a, b, c) = (program.stream(), program.stream(), program.driver.stream_create(1, 0).unwrap());
+    let (a, b, c) =
+        (program.stream(), program.stream(), program.driver.streams.create(&program.driver.platform, 1, 0).unwrap());
     let out = program.alloc(128);
     let begin = |program: &mut Program, stream| program.driver.capture_begin(stream, Mode::Global, None).unwrap();
     let invalid = |program: &mut Program, stream| {
-        assert_eq!(program.driver.capture_info(stream).unwrap().status, 2);
+        assert_eq!(program.driver.streams.capture_info(&program.driver.platform, stream).unwrap().status, 2);
         assert_eq!(program.driver.capture_end(stream), Err(Error::STREAM_CAPTURE_INVALIDATED));
-        assert_eq!(program.driver.capture_info(stream).unwrap().status, 0);
+        assert_eq!(program.driver.streams.capture_info(&program.driver.platform, stream).unwrap().status, 0);
     };
     assert_eq!(program.driver.capture_begin(0, Mode::Global, None), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     assert_eq!(program.driver.capture_end(a), Err(Error::ILLEGAL_STATE));
@@ -70,7 +74,10 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     // 900: waits, and what may wait.
     begin(&mut program, a);
     assert_eq!(program.driver.capture_begin(a, Mode::Global, None), Err(Error::ILLEGAL_STATE));
-    assert_eq!(program.driver.stream_wait(a, false), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
+    assert_eq!(
+        program.driver.streams.wait(&mut program.driver.platform, a, false),
+        Err(Error::STREAM_CAPTURE_UNSUPPORTED)
+    );
     // 901: work after that.
     let request = program.request(program.spin, &[out, 1], a);
     assert_eq!(program.driver.launch(&request), Err(Error::STREAM_CAPTURE_INVALIDATED));
@@ -82,10 +89,10 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     assert_eq!(exchange_mode(Mode::Relaxed), Mode::Global);
     assert!(program.driver.mem_alloc(16).is_ok());
     assert_eq!(exchange_mode(Mode::Global), Mode::Relaxed);
-    assert_eq!(program.driver.refuse_captures_on(0), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
+    assert_eq!(program.driver.streams.refuse_captures_on(0), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     invalid(&mut program, a);
     begin(&mut program, a);
-    assert_eq!(program.driver.stream_destroy(a), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
+    assert_eq!(program.driver.streams.destroy(&program.driver.platform, a), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     invalid(&mut program, a);
 
     // 902: two captures meet.
@@ -105,7 +112,7 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     program.order(a, b);
     program.spin(out, 1, b);
     assert_eq!(program.driver.capture_end(a), Err(Error::STREAM_CAPTURE_UNJOINED));
-    assert_eq!(program.driver.capture_info(b).unwrap().status, 0);
+    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, b).unwrap().status, 0);
 
     // 905: a wait for work outside.
     let outside = program.mark(b);
@@ -118,28 +125,31 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     program.fill(out, 1, 1, 0);
     assert!(program.driver.capture_end(c).is_ok());
     begin(&mut program, a);
-    assert_eq!(program.driver.capture_info(0), Err(Error::STREAM_CAPTURE_IMPLICIT));
+    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, 0), Err(Error::STREAM_CAPTURE_IMPLICIT));
     assert_eq!(program.driver.fill(out, 0, (1, 4), [1, 1], 0), Err(Error::STREAM_CAPTURE_IMPLICIT));
     invalid(&mut program, a);
 
     // 907: an event of a capture.
     begin(&mut program, a);
     let event = program.mark(a);
-    assert_eq!(program.driver.event_wait(event, true), Err(Error::CAPTURED_EVENT));
-    assert_eq!(program.driver.event_elapsed(event, outside), Err(Error::CAPTURED_EVENT));
+    assert_eq!(program.driver.streams.event_wait(event, true), Err(Error::CAPTURED_EVENT));
+    assert_eq!(
+        program.driver.streams.event_elapsed(&program.driver.platform, event, outside),
+        Err(Error::CAPTURED_EVENT)
+    );
     assert!(program.driver.capture_end(a).is_ok());
     assert_eq!(program.driver.stream_wait_event(b, event, false), Err(Error::CAPTURED_EVENT));
     program.driver.event_record(event, a, false).unwrap();
-    assert!(program.driver.event_wait(event, false).is_ok());
+    assert!(program.driver.streams.event_wait(event, false).is_ok());
 
     // 908: the end in another thread.
-    let context = program.driver.current();
+    let context = program.driver.platform.current();
     begin(&mut program, a);
     let driver = &mut program.driver;
     let elsewhere = std::thread::scope(|scope| {
         scope
             .spawn(|| {
-                driver.set_current(context).unwrap();
+                driver.platform.set_current(context).unwrap();
                 driver.capture_end(a)
             })
             .join()
@@ -159,7 +169,7 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
     program.order(a, b);
     program.add(x, x, 1, b);
     program.order(b, a);
-    assert_eq!(program.driver.stream_destroy(b), Ok(()));
+    assert_eq!(program.driver.streams.destroy(&program.driver.platform, b), Ok(()));
     let graph = program.driver.capture_end(a).unwrap();
     assert_eq!(program.driver.graph_nodes(graph).unwrap().len(), 1);
 
@@ -167,7 +177,7 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
     program.order(a, c);
     program.add(x, x, 1, c);
-    assert_eq!(program.driver.stream_destroy(c), Ok(()));
+    assert_eq!(program.driver.streams.destroy(&program.driver.platform, c), Ok(()));
     assert_eq!(program.driver.capture_end(a), Err(Error::STREAM_CAPTURE_UNJOINED));
 }
 
@@ -178,7 +188,7 @@ fn captures_can_be_led_by_hand() {
     let graph = program.driver.graph_create().unwrap();
     let first = program.driver.graph_add(graph, &[], cuda::graph::Task::Work(Work::Nothing)).unwrap();
     program.driver.capture_begin(a, Mode::ThreadLocal, Some((graph, vec![first]))).unwrap();
-    assert_eq!(program.driver.capture_info(a).unwrap().after.1, 1);
+    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, a).unwrap().after.1, 1);
     program.add(x, x, 1, a);
     program.driver.capture_follow(a, &[first], true).unwrap();
     program.add(x + 128, x, 1, a);
@@ -186,7 +196,7 @@ fn captures_can_be_led_by_hand() {
     assert_eq!(followers.len(), 2);
     assert_eq!(program.driver.capture_follow(a, &[x], false), Err(Error::INVALID_VALUE));
     program.driver.capture_follow(a, &followers[..1], false).unwrap();
-    let event = program.driver.event_create(0).unwrap();
+    let event = program.driver.streams.event_create(&program.driver.platform, 0).unwrap();
     program.driver.event_record(event, a, true).unwrap();
     assert_eq!(program.driver.stream_wait_event(a, event, true), Ok(Wait::Nothing));
     assert_eq!(program.driver.capture_end(a), Ok(graph));

@@ -124,9 +124,9 @@ impl Program {
         let settings = Settings::read(&|name| (name == "WARPWRIGHT_SET").then(|| sets.to_owned())).unwrap();
         let fake = Fake::default();
         let mut driver = Driver::new(settings, Box::new(fake.clone()));
-        driver.init(0).unwrap();
-        let context = driver.primary_retain(0).unwrap();
-        driver.set_current(context).unwrap();
+        driver.platform.init(0).unwrap();
+        let context = driver.platform.primary_retain(0).unwrap();
+        driver.platform.set_current(context).unwrap();
         let module = driver.load(KERNELS.as_bytes()).unwrap();
         let [spin, add] = ["spin", "add"].map(|name| driver.function(module, name).unwrap());
         Self { driver, fake, spin, add, calls: Vec::new() }
@@ -137,7 +137,7 @@ impl Program {
     }
 
     pub fn stream(&mut self) -> u64 {
-        self.driver.stream_create(0, 0).unwrap()
+        self.driver.streams.create(&self.driver.platform, 0, 0).unwrap()
     }
 
     pub fn request(&self, function: u64, args: &[u64], stream: u64) -> Request {
@@ -162,7 +162,7 @@ impl Program {
 
     /// A recorded event.
     pub fn mark(&mut self, stream: u64) -> u64 {
-        let event = self.driver.event_create(0).unwrap();
+        let event = self.driver.streams.event_create(&self.driver.platform, 0).unwrap();
         self.driver.event_record(event, stream, false).unwrap();
         event
     }
@@ -194,11 +194,11 @@ impl Program {
 
     pub fn finish(&mut self, wait: Wait) -> Result<()> {
         loop {
-            match self.driver.wait(wait)? {
+            match self.driver.platform.wait(wait)? {
                 Step::Done => return Ok(()),
                 Step::Call(device, op, call) => {
                     self.calls.push(call.argument);
-                    self.driver.called(device, op);
+                    self.driver.platform.called(device, op);
                 }
                 Step::Elsewhere => panic!("nobody else is here"),
             }
@@ -212,7 +212,7 @@ impl Program {
     /// Microseconds between two events, after all work.
     pub fn between(&mut self, start: u64, end: u64) -> f64 {
         self.synchronise();
-        f64::from(self.driver.event_elapsed(start, end).unwrap()) * 1e3
+        f64::from(self.driver.streams.event_elapsed(&self.driver.platform, start, end).unwrap()) * 1e3
     }
 
     /// Numbers of device memory.

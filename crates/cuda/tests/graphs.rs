@@ -243,7 +243,10 @@ fn nodes_of_kernels_can_be_made_cooperative() {
 fn events_are_recorded_and_waited_for_by_nodes() {
     let mut program = Program::new();
     let (a, b, x) = (program.stream(), program.stream(), program.alloc(512));
-    let (begun, ended) = (program.driver.event_create(0).unwrap(), program.driver.event_create(0).unwrap());
+    let (begun, ended) = (
+        program.driver.streams.event_create(&program.driver.platform, 0).unwrap(),
+        program.driver.streams.event_create(&program.driver.platform, 0).unwrap(),
+    );
     let graph = program.driver.graph_create().unwrap();
     let wait = program.driver.graph_add(graph, &[], Task::Wait(begun)).unwrap();
     let task = program.add_task(x + 128, x, 5);
@@ -255,7 +258,7 @@ fn events_are_recorded_and_waited_for_by_nodes() {
     program.fill(x, 1, 32, a);
     program.driver.event_record(begun, a, false).unwrap();
     program.driver.graph_launch(executable, b).unwrap();
-    assert_eq!(program.driver.event_elapsed(start, ended), Err(Error::NOT_READY));
+    assert_eq!(program.driver.streams.event_elapsed(&program.driver.platform, start, ended), Err(Error::NOT_READY));
     let (early, late) = (program.between(start, begun), program.between(start, ended));
     assert!(early > 0.0 && late > early, "{early} {late}");
     assert_eq!(program.numbers(x + 128, 1), [6]);

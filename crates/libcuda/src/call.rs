@@ -41,7 +41,7 @@ impl Outcome for Wait {
 /// Carries out a function of the API; returns its `CUresult`.
 pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Result<O>) -> u32 {
     guarded(name, || {
-        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.backlog())))?;
+        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.platform.backlog())))?;
         finish(wait)?;
         finish(room)
     })
@@ -62,7 +62,7 @@ pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
 
 /// A function that is not supported: named once.
 pub fn unsupported(name: &'static str) -> u32 {
-    guarded(name, || with(|driver| Err(driver.unsupported(name))))
+    guarded(name, || with(|driver| Err(driver.platform.unsupported(name))))
 }
 
 /// Functions of the API: each has its C signature, with addresses as numbers, and a body over the driver.

@@ -80,7 +80,7 @@ fn write_report(status: c_int) {
     let Some(mut driver) = held.take() else { return };
     drop(held);
     let settings = driver.settings.clone();
-    let report = driver.finish();
+    let report = driver.platform.finish();
     // What kernels have printed last.
     drop(driver);
     if !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any() {

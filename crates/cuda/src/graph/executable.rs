@@ -126,18 +126,18 @@ impl Driver {
     /// # Errors
     /// Either handle is invalid, the stream is one of another device, or memory of its last launch has not been freed.
     pub fn graph_launch(&mut self, executable: u64, stream: u64) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
+        let (device, key) = self.streams.key_of(&self.platform, stream)?;
         if self.executable(executable)?.device != device {
             return Err(Error::INVALID_VALUE);
         }
-        if self.is_captured(device, key)? {
+        if self.streams.is_captured(device, key)? {
             let graph = self.graph_of(executable)?;
             let task = Task::Child(graph);
             return self.capture(key, task).map(|_| ());
         }
         let Executable { steps, last, flags, .. } = self.executable(executable)?.clone();
         self.allocate_steps(&steps, flags & AUTO_FREE != 0)?;
-        let (mut before, priority) = self.before(device, key);
+        let (mut before, priority) = self.streams.before(device, key);
         before.extend(last);
         let mut ops: Vec<OpId> = Vec::with_capacity(steps.len());
         let mut ends: BTreeSet<OpId> = BTreeSet::new();
@@ -154,8 +154,8 @@ impl Driver {
             ops.push(op);
         }
         let ends: Vec<OpId> = if ends.is_empty() { before } else { ends.into_iter().collect() };
-        let end = self.timeline(device)?.request(Work::Nothing, &ends, priority);
-        self.advance(device, key, end);
+        let end = self.platform.timeline(device)?.request(Work::Nothing, &ends, priority);
+        self.streams.advance(&self.platform, device, key, end);
         self.executables.get_mut(executable)?.last = Some(end);
         Ok(())
     }
@@ -186,15 +186,12 @@ impl Driver {
             Task::Several(works) => works,
             Task::Record(event) => {
                 let stamp = Stamp::default();
-                let op = self.timeline(device)?.request(Work::Record(stamp.clone()), &after, priority);
-                if let Ok(event) = self.events.get_mut(event) {
-                    (event.recorded, event.captured) = (Some((op, stamp)), None);
-                }
+                let op = self.platform.timeline(device)?.request(Work::Record(stamp.clone()), &after, priority);
+                let _ = self.streams.set_recorded(event, op, stamp);
                 return Ok(op);
             }
             Task::Wait(event) => {
-                let recorded = self.events.get(event).ok().and_then(|event| event.recorded.as_ref());
-                after.extend(recorded.map(|&(op, _)| op));
+                after.extend(self.streams.recorded(event));
                 vec![Work::Nothing]
             }
             Task::Child(_) | Task::Allocate(..) | Task::Free(_) => vec![Work::Nothing],
@@ -202,7 +199,7 @@ impl Driver {
         if works.is_empty() {
             works.push(Work::Nothing);
         }
-        let timeline = self.timeline(device)?;
+        let timeline = self.platform.timeline(device)?;
         let mut op = CAPTURED;
         for work in works {
             op = timeline.request(work, &after, priority);

@@ -1,15 +1,13 @@
 //! Graphs: nodes with dependences, which programs build or capture. `executable` has what is launched.
 
-mod capture;
 mod executable;
 pub mod kind;
 mod objects;
 mod user_object;
 
-pub use capture::{Info, exchange_mode};
 pub use executable::Difference;
-pub(crate) use objects::{Captures, GraphMemory};
-pub use objects::{Executable, Graph, Mode, Node, Task, UserObject};
+pub(crate) use objects::GraphMemory;
+pub use objects::{Executable, Graph, Node, Task, UserObject};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -28,7 +26,7 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn graph_create(&mut self) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         Ok(self.graphs.add(Graph {
             context,
             device,

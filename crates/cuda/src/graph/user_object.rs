@@ -14,7 +14,7 @@ impl Driver {
     /// # Errors
     /// There is no context, no destructor, or no reference.
     pub fn user_object_create(&mut self, destructor: Call, references: u32) -> Result<u64> {
-        let device = self.device_here()?;
+        let device = self.platform.device_here()?;
         if destructor.function == 0 || references == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -42,7 +42,7 @@ impl Driver {
         object.references = rest.ok_or(Error::INVALID_VALUE)?;
         if object.references == 0 {
             let UserObject { device, destructor, .. } = self.user_objects.remove(handle)?;
-            self.timeline(device)?.request(Work::Call(destructor), after, 0);
+            self.platform.timeline(device)?.request(Work::Call(destructor), after, 0);
         }
         Ok(())
     }

@@ -19,16 +19,16 @@ impl Driver {
     }
 
     fn array_new(&mut self, descriptor: ArrayDescriptor) -> Result<Array> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         let (shape, size, channel) = descriptor.image()?;
         let channels = descriptor.channels as u8;
         let mut image = Image { base: 0, shape, size, pitch: 0, channel, channels, sampler: None };
         image.pitch = image.row_bytes().next_multiple_of(ROW_ALIGNMENT);
         let bytes = bytes_of(&image);
         self.check_room(device, bytes)?;
-        let memory = self.timeline(device)?.device.memory();
+        let memory = self.platform.timeline(device)?.device.memory();
         image.base = memory.allocate("array", bytes).map_err(|_| Error::OUT_OF_MEMORY)?;
-        self.devices[device].allocated += bytes;
+        self.platform.devices[device].allocated += bytes;
         Ok(Array { context, device, descriptor, image, is_level: false })
     }
 
@@ -54,8 +54,8 @@ impl Driver {
     }
 
     fn array_free(&mut self, array: &Array) {
-        self.devices[array.device].allocated -= array.bytes();
-        if let Some(timeline) = &mut self.devices[array.device].timeline {
+        self.platform.devices[array.device].allocated -= array.bytes();
+        if let Some(timeline) = &mut self.platform.devices[array.device].timeline {
             let _ = timeline.device.memory().free(array.image.base);
         }
     }
@@ -111,11 +111,11 @@ impl Driver {
         for mipmapped in gone {
             let _ = self.mipmapped.remove(mipmapped);
         }
-        let Self { textures, devices, .. } = self;
+        let Self { textures, platform, .. } = self;
         textures.retain(|&(device, object), texture| {
             let stays = texture.context != context;
             if !stays {
-                devices[device].destroyed_images.push(object);
+                platform.devices[device].destroyed_images.push(object);
             }
             stays
         });

@@ -2,9 +2,10 @@
 //!
 //! A launch takes the bindings of its module with it, so that later ones do not change it.
 
-use crate::driver::{Device, Driver};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::image::{ALIGNMENT, Reference, Resource};
+use crate::platform::Device;
 use exec::ImageReference;
 use isa::Image;
 
@@ -35,7 +36,7 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn reference_create(&mut self) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         Ok(self.references.add(Reference::new(context, device, None, false)))
     }
 
@@ -113,17 +114,18 @@ impl Driver {
 
     fn unbind(&mut self, device: usize, name: &str, is_surface: bool, address: u64) {
         let reference = ImageReference { name: name.to_owned(), texture: !is_surface, address };
-        if let Ok(timeline) = self.timeline(device) {
+        if let Ok(timeline) = self.platform.timeline(device) {
             let _ = timeline.device.shared_state().bind(&reference, None);
         }
     }
 
     /// The handle of an image for references. Images are kept: a launch that has not run may need them.
     fn bound_image(&mut self, device: usize, image: Image) -> Result<u64> {
-        if let Some((_, handle)) = self.devices[device].bound_images.iter().find(|(known, _)| *known == image) {
+        if let Some((_, handle)) = self.platform.devices[device].bound_images.iter().find(|(known, _)| *known == image)
+        {
             return Ok(*handle);
         }
-        let Device { bound_images, timeline, .. } = &mut self.devices[device];
+        let Device { bound_images, timeline, .. } = &mut self.platform.devices[device];
         if let Some(timeline) = timeline
             && bound_images.len() >= MOST_KEPT
             && timeline.pending() == 0
@@ -132,9 +134,9 @@ impl Driver {
                 timeline.device.shared_state().remove_image(handle);
             }
         }
-        let added = self.timeline(device)?.device.shared_state().add_image(image);
+        let added = self.platform.timeline(device)?.device.shared_state().add_image(image);
         let handle = added.map_err(|_| Error::INVALID_VALUE)?;
-        self.devices[device].bound_images.push((image, handle));
+        self.platform.devices[device].bound_images.push((image, handle));
         Ok(handle)
     }
 }

@@ -1,11 +1,12 @@
 //! Texture and surface objects.
 
-use crate::driver::{Device, Driver};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::image::{
     ALIGNMENT, MOST_LINEAR, MOST_PITCHED, NORMALISED, PITCH_ALIGNMENT, READ_AS_INTEGER, Resource, Sampling, Texture,
     View, channel_of,
 };
+use crate::platform::Device;
 use isa::{AddressMode, Image, Sampler, Shape};
 
 const SRGB: u32 = 0x10;
@@ -82,11 +83,11 @@ impl Driver {
         view: Option<&View>,
         said: [Vec<u8>; 3],
     ) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         let mut image = self.image_of(resource)?;
         if let Some(view) = view {
             let seen = view.of(&image)?;
-            image = seen.ok_or_else(|| self.unsupported("a view of levels, or in a compressed format"))?;
+            image = seen.ok_or_else(|| self.platform.unsupported("a view of levels, or in a compressed format"))?;
         }
         match sampling {
             Some(sampling) => image.sampler = Some(Self::sampler(sampling, &image)?),
@@ -100,16 +101,16 @@ impl Driver {
     }
 
     pub(crate) fn add_image(&mut self, device: usize, image: Image) -> Result<u64> {
-        let added = self.timeline(device)?.device.shared_state().add_image(image);
+        let added = self.platform.timeline(device)?.device.shared_state().add_image(image);
         added.map_err(|problem| {
-            self.host.message(&format!("a texture or surface cannot be made: {problem}"));
+            self.platform.host.message(&format!("a texture or surface cannot be made: {problem}"));
             Error::INVALID_VALUE
         })
     }
 
     /// The images of objects that are gone can be removed when nothing runs that may read them.
     fn remove_destroyed_images(&mut self, device: usize) {
-        let Device { destroyed_images, timeline, .. } = &mut self.devices[device];
+        let Device { destroyed_images, timeline, .. } = &mut self.platform.devices[device];
         if let Some(timeline) = timeline
             && timeline.pending() == 0
         {
@@ -124,7 +125,7 @@ impl Driver {
     /// # Errors
     /// The handle is not one of this kind, or there is no context.
     pub fn texture(&mut self, object: u64, is_surface: bool) -> Result<&Texture> {
-        let device = self.device_here()?;
+        let device = self.platform.device_here()?;
         let found = self.textures.get(&(device, object)).filter(|texture| texture.is_surface == is_surface);
         found.ok_or(Error::INVALID_VALUE)
     }
@@ -134,10 +135,10 @@ impl Driver {
     /// # Errors
     /// As [`Driver::texture`].
     pub fn texture_destroy(&mut self, object: u64, is_surface: bool) -> Result<()> {
-        let device = self.device_here()?;
+        let device = self.platform.device_here()?;
         self.texture(object, is_surface)?;
         self.textures.remove(&(device, object));
-        self.devices[device].destroyed_images.push(object);
+        self.platform.devices[device].destroyed_images.push(object);
         Ok(())
     }
 }

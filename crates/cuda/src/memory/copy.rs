@@ -3,8 +3,8 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, Place, Place3d, Said};
+use crate::platform::{Step, Wait};
 use crate::timeline::{OpId, data};
-use crate::wait::{Step, Wait};
 use crate::work::{At, Copy, Fill, Side, Work};
 
 impl Driver {
@@ -47,18 +47,18 @@ impl Driver {
     /// # Errors
     /// Memory is missing on one side, or it is not a stream.
     pub fn copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3], stream: u64, wait: bool) -> Result<Wait> {
-        let (device, key) = self.key_of(stream)?;
+        let (device, key) = self.streams.key_of(&self.platform, stream)?;
         if size.contains(&0) {
             return Ok(Wait::Nothing);
         }
-        let is_captured = self.is_captured(device, key)?;
+        let is_captured = self.streams.is_captured(device, key)?;
         let sides = [&from, &to].map(|place| self.find(place.address).map_or(device, |(_, found)| found.device));
         if sides != [device; 2] {
-            self.refuse_capture(key)?;
+            self.streams.refuse_capture(key)?;
             return self.copy_between((to, sides[1]), (from, sides[0]), size, device);
         }
         if wait {
-            self.refuse_capture(key)?;
+            self.streams.refuse_capture(key)?;
         }
         // The program sees what is in managed memory.
         let is_managed = |place: &Place3d| self.find(place.address).is_some_and(|(_, a)| a.place == Place::Managed);
@@ -83,8 +83,8 @@ impl Driver {
         here: usize,
     ) -> Result<Wait> {
         for device in [sender, receiver, here] {
-            if self.wait(Wait::Device(device))? != Step::Done {
-                return Err(self.unsupported("a copy from a device that waits for the program"));
+            if self.platform.wait(Wait::Device(device))? != Step::Done {
+                return Err(self.platform.unsupported("a copy from a device that waits for the program"));
             }
         }
         let (from, to) = (self.side(sender, &from, size)?, self.side(receiver, &to, size)?);
@@ -96,7 +96,7 @@ impl Driver {
         };
         let [width, height, depth] = size;
         let work = Work::Copy(Copy { from, to, width, height, depth });
-        let op = self.timeline(receiver)?.request(work, &[], 0);
+        let op = self.platform.timeline(receiver)?.request(work, &[], 0);
         Ok(Wait::Op(receiver, op))
     }
 
@@ -112,7 +112,7 @@ impl Driver {
     fn contents(&mut self, device: usize, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
         let (copy, packed) = packing(At::Device(address), side, size);
         let mut bytes = vec![0; copy.bytes() as usize];
-        let memory = self.timeline(device)?.device.memory();
+        let memory = self.platform.timeline(device)?.device.memory();
         for (offset, to, count) in copy.spans() {
             let piece = &mut bytes[to as usize..][..count as usize];
             memory.read(address + offset, piece).map_err(|_| Error::INVALID_VALUE)?;
@@ -125,7 +125,7 @@ impl Driver {
     /// # Errors
     /// Memory is missing on one side, or there is no context.
     pub fn plan_copy(&mut self, to: Place3d, from: Place3d, size: [u64; 3]) -> Result<Copy> {
-        let device = self.device_here()?;
+        let device = self.platform.device_here()?;
         if size.contains(&0) {
             return Err(Error::INVALID_VALUE);
         }
@@ -139,7 +139,7 @@ impl Driver {
         let (copy, packed) = packing(At::Host(address), side, size);
         let mut bytes = vec![0; copy.bytes() as usize];
         for (offset, to, count) in copy.spans() {
-            if !self.host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
+            if !self.platform.host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
                 return Err(Error::INVALID_VALUE);
             }
         }
@@ -158,7 +158,7 @@ impl Driver {
         [count, height]: [u64; 2],
         stream: u64,
     ) -> Result<Option<OpId>> {
-        let device = self.stream_device(stream)?;
+        let device = self.streams.device_of(&self.platform, stream)?;
         if count == 0 || height == 0 {
             return Ok(None);
         }
@@ -188,7 +188,7 @@ impl Driver {
 
     /// What a call that fills memory waits for: only host memory is seen by the program itself.
     pub fn fill_wait(&mut self, address: u64, op: Option<OpId>, stream: u64) -> Result<Wait> {
-        let device = self.stream_device(stream)?;
+        let device = self.streams.device_of(&self.platform, stream)?;
         let shared = self.find(address).is_some_and(|(_, a)| a.place != Place::Device);
         Ok(op.filter(|_| shared).map_or(Wait::Nothing, |op| Wait::Op(device, op)))
     }

@@ -17,7 +17,7 @@ impl Driver {
     /// # Errors
     /// The size is not a multiple of the granularity, or there are not as many addresses.
     pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Result<u64> {
-        self.context_here()?;
+        self.platform.context_here()?;
         let alignment = alignment.max(GRANULARITY_BYTES);
         if !is_whole(bytes) || !alignment.is_power_of_two() || alignment > ADDRESSES.end {
             return Err(Error::INVALID_VALUE);
@@ -43,7 +43,7 @@ impl Driver {
     /// # Errors
     /// The size is not a multiple of the granularity, or not as much is free.
     pub fn physical_create(&mut self, device: i32, bytes: u64) -> Result<u64> {
-        let device = self.index_of(device)?;
+        let device = self.platform.index_of(device)?;
         if !is_whole(bytes) {
             return Err(Error::INVALID_VALUE);
         }
@@ -79,7 +79,7 @@ impl Driver {
     /// # Errors
     /// The range is not reserved or has memory, or it is a part of the memory or a second place for it.
     pub fn map(&mut self, address: u64, bytes: u64, offset: u64, handle: u64) -> Result<()> {
-        let (context, _) = self.context_here()?;
+        let (context, _) = self.platform.context_here()?;
         let Physical { device, bytes: all, mapped, .. } = *self.physical(handle)?;
         if !is_whole(bytes) || !address.is_multiple_of(GRANULARITY_BYTES) || !self.reserved.has(address, bytes) {
             return Err(Error::INVALID_VALUE);
@@ -88,10 +88,15 @@ impl Driver {
             return Err(Error::NOT_SUPPORTED);
         }
         let id = self.next_allocation;
-        let memory = self.timeline(device)?.device.memory();
+        let memory = self.platform.timeline(device)?.device.memory();
         memory.place(format!("mapping {id}"), address, bytes, false).map_err(|_| Error::INVALID_VALUE)?;
         if let Some(contents) = self.physical.get_mut(handle)?.contents.take() {
-            self.timeline(device)?.device.memory().write(address, &contents).map_err(|_| Error::INVALID_VALUE)?;
+            self.platform
+                .timeline(device)?
+                .device
+                .memory()
+                .write(address, &contents)
+                .map_err(|_| Error::INVALID_VALUE)?;
         }
         self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
         self.physical.get_mut(handle)?.mapped = Some(address);
@@ -123,7 +128,7 @@ impl Driver {
             let Some(handle) = self.mappings.remove(&start) else { continue };
             self.forget(start);
             let Physical { device, bytes, is_released, .. } = *self.physical.get(handle)?;
-            let memory = self.timeline(device)?.device.memory();
+            let memory = self.platform.timeline(device)?.device.memory();
             let mut contents = None;
             if !is_released {
                 let mut kept = vec![0; bytes as usize];

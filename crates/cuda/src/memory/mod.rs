@@ -13,10 +13,10 @@ pub use objects::{
 pub(crate) use objects::{HEAP_BYTES, Reserved};
 pub use pointer::Attribute;
 
-use crate::attributes::memory_bytes;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::host::PAGE_BYTES;
+use crate::platform::attributes::memory_bytes;
 use exec::MemoryError;
 
 fn code_of(error: &MemoryError) -> Error {
@@ -32,19 +32,19 @@ impl Driver {
     /// # Errors
     /// No bytes, no context, or not enough memory.
     pub fn mem_alloc(&mut self, bytes: u64) -> Result<u64> {
-        self.check_capture()?;
+        self.streams.check_capture()?;
         self.allocate(bytes)
     }
 
     /// Allocates device memory, also during a capture.
     pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
         self.check_room(device, bytes)?;
         let id = self.next_allocation;
-        let memory = self.timeline(device)?.device.memory();
+        let memory = self.platform.timeline(device)?.device.memory();
         let address = memory.allocate(format!("allocation {id}"), bytes).map_err(|e| code_of(&e))?;
         self.pool_memory.remove(&address);
         self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
@@ -56,14 +56,14 @@ impl Driver {
     /// # Errors
     /// It has not.
     pub(crate) fn check_room(&self, device: usize, bytes: u64) -> Result<()> {
-        let device = &self.devices[device];
+        let device = &self.platform.devices[device];
         let fits = device.allocated.checked_add(bytes).is_some_and(|all| all <= memory_bytes(&device.setup.gpu));
         if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
     }
 
     pub(crate) fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
-        self.devices[allocation.device].allocated += allocation.on_board();
+        self.platform.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
     }
 
@@ -71,7 +71,7 @@ impl Driver {
     pub(crate) fn forget(&mut self, address: u64) -> Option<Allocation> {
         let allocation = self.allocations.remove(&address)?;
         self.advice.remove(&address);
-        self.devices[allocation.device].allocated -= allocation.on_board();
+        self.platform.devices[allocation.device].allocated -= allocation.on_board();
         Some(allocation)
     }
 
@@ -90,19 +90,19 @@ impl Driver {
     /// # Errors
     /// As [`Driver::mem_alloc`].
     pub fn mem_alloc_shared(&mut self, bytes: u64, place: Place, flags: u32) -> Result<u64> {
-        self.check_capture()?;
-        let (context, device) = self.place_here()?;
+        self.streams.check_capture()?;
+        let (context, device) = self.platform.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
         let whole = bytes.checked_next_multiple_of(PAGE_BYTES).ok_or(Error::OUT_OF_MEMORY)?;
-        let address = self.devices[device].shared.take(whole).ok_or(Error::OUT_OF_MEMORY)?;
+        let address = self.platform.devices[device].shared.take(whole).ok_or(Error::OUT_OF_MEMORY)?;
         let of_host = if let Place::Registered(of_host) = place { of_host } else { address };
-        if of_host == address && !self.host.map(address, whole) {
+        if of_host == address && !self.platform.host.map(address, whole) {
             return Err(Error::OUT_OF_MEMORY);
         }
         let id = self.next_allocation;
-        let timeline = self.timeline(device)?;
+        let timeline = self.platform.timeline(device)?;
         timeline
             .device
             .memory()
@@ -118,7 +118,7 @@ impl Driver {
     /// # Errors
     /// It does not exist, or is known already.
     pub fn host_register(&mut self, address: u64, bytes: u64, flags: u32) -> Result<()> {
-        self.context_here()?;
+        self.platform.context_here()?;
         if bytes == 0 || !self.is_in_process(address, bytes) {
             return Err(Error::INVALID_VALUE);
         }
@@ -160,7 +160,7 @@ impl Driver {
     /// # Errors
     /// It is neither.
     pub fn host_device_pointer(&mut self, address: u64) -> Result<u64> {
-        self.context_here()?;
+        self.platform.context_here()?;
         match self.find(address) {
             Some((_, allocation)) if allocation.place != Place::Device => Ok(address),
             _ => self.registered(address).ok_or(Error::INVALID_VALUE),
@@ -192,16 +192,16 @@ impl Driver {
             return;
         }
         let Some(allocation) = self.forget(address) else { return };
-        if let Some(timeline) = &mut self.devices[allocation.device].timeline {
+        if let Some(timeline) = &mut self.platform.devices[allocation.device].timeline {
             let _ = timeline.device.memory().free(address);
             timeline.regions.remove(address);
         }
         if allocation.place != Place::Device {
             let whole = allocation.bytes.next_multiple_of(PAGE_BYTES);
             if !matches!(allocation.place, Place::Registered(_)) {
-                self.host.unmap(address, whole);
+                self.platform.host.unmap(address, whole);
             }
-            self.devices[allocation.device].shared.give_back(address, whole);
+            self.platform.devices[allocation.device].shared.give_back(address, whole);
         }
     }
 
@@ -225,21 +225,21 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn mem_info(&mut self) -> Result<(u64, u64)> {
-        let device = self.device_here()?;
-        let total = memory_bytes(&self.devices[device].setup.gpu);
-        Ok((total.saturating_sub(self.devices[device].allocated), total))
+        let device = self.platform.device_here()?;
+        let total = memory_bytes(&self.platform.devices[device].setup.gpu);
+        Ok((total.saturating_sub(self.platform.devices[device].allocated), total))
     }
 
     /// Whether the first and the last of `bytes` from `address` are memory of the process.
     pub(crate) fn is_in_process(&self, address: u64, bytes: u64) -> bool {
         let Some(last) = address.checked_add(bytes - 1) else { return false };
         let (mut first_byte, mut last_byte) = ([0], [0]);
-        self.host.read_each(&mut [(address, &mut first_byte), (last, &mut last_byte)])
+        self.platform.host.read_each(&mut [(address, &mut first_byte), (last, &mut last_byte)])
     }
 
     /// Whether `bytes` from `address` are within one piece of memory of a device.
     pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
-        let Ok(timeline) = self.timeline(device) else { return false };
+        let Ok(timeline) = self.platform.timeline(device) else { return false };
         timeline.device.memory().allocation_of(address).is_some_and(|a| bytes <= a.bytes - (address - a.base))
     }
 }

@@ -33,10 +33,10 @@ impl Driver {
             let range = (start, allocation.bytes);
             return Some(Known { allocation: Some((start, allocation)), on_device, range });
         }
-        let device = self.device_here().ok()?;
+        let device = self.platform.device_here().ok()?;
         let variable = self.modules.iter().filter(|(_, module)| module.device == device).map(|(_, m)| m.loaded);
         let loaded: Vec<_> = variable.collect();
-        let simulated = &self.timeline(device).ok()?.device;
+        let simulated = &self.platform.timeline(device).ok()?.device;
         let variables = loaded.iter().filter_map(|&id| simulated.loaded(id).ok()).flat_map(|l| &l.module.variables);
         let range = variables.map(|v| (v.address, v.bytes)).find(|(start, n)| address.wrapping_sub(*start) < *n)?;
         Some(Known { allocation: None, on_device, range })
@@ -48,7 +48,7 @@ impl Driver {
     /// There is no such attribute, the memory has it not, or there is no context.
     pub fn pointer_attribute(&mut self, attribute: u32, address: u64) -> Result<Option<Attribute>> {
         use Attribute::{Long, Word};
-        let (context, here) = self.place_here()?;
+        let (context, here) = self.platform.place_here()?;
         if !(1..=22).contains(&attribute) {
             return Err(Error::INVALID_VALUE);
         }
@@ -93,7 +93,7 @@ impl Driver {
 
     /// The beginning of the managed memory that `bytes` from `address` are in.
     fn managed(&mut self, address: u64, bytes: u64) -> Result<u64> {
-        self.context_here()?;
+        self.platform.context_here()?;
         let (start, allocation) = self.find(address).ok_or(Error::INVALID_VALUE)?;
         let within = bytes > 0 && bytes <= allocation.bytes - (address - start);
         if within && allocation.place == Place::Managed { Ok(start) } else { Err(Error::INVALID_VALUE) }
@@ -101,7 +101,7 @@ impl Driver {
 
     fn check_location(&self, location: Location) -> Result<()> {
         match location.kind {
-            DEVICE => self.device(location.id).map(|_| ()),
+            DEVICE => self.platform.device(location.id).map(|_| ()),
             2..=LAST_HOST => Ok(()),
             _ => Err(Error::INVALID_VALUE),
         }
@@ -139,7 +139,7 @@ impl Driver {
     pub fn prefetch(&mut self, address: u64, bytes: u64, location: Location, stream: u64) -> Result<()> {
         let start = self.managed(address, bytes)?;
         self.check_location(location)?;
-        self.stream_device(stream)?;
+        self.streams.device_of(&self.platform, stream)?;
         self.advice.entry(start).or_default().prefetched = Some(location);
         Ok(())
     }

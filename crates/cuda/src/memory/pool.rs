@@ -23,7 +23,7 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn pool_create(&mut self, device: i32) -> Result<u64> {
-        let device = self.index_of(device)?;
+        let device = self.platform.index_of(device)?;
         Ok(self.pools.add(Pool { device, is_default: false, attributes: BTreeMap::new(), highest: 0 }))
     }
 
@@ -35,7 +35,7 @@ impl Driver {
         if self.pool(pool)?.is_default {
             return Err(Error::INVALID_VALUE);
         }
-        for device in &mut self.devices {
+        for device in &mut self.platform.devices {
             device.pool = device.pool.filter(|&present| present != pool);
         }
         self.pools.remove(pool).map(|_| ())
@@ -54,12 +54,12 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn default_pool(&mut self, device: i32) -> Result<u64> {
-        let device = self.index_of(device)?;
-        if let Some(pool) = self.devices[device].default_pool {
+        let device = self.platform.index_of(device)?;
+        if let Some(pool) = self.platform.devices[device].default_pool {
             return Ok(pool);
         }
         let pool = self.pools.add(Pool { device, is_default: true, attributes: BTreeMap::new(), highest: 0 });
-        self.devices[device].default_pool = Some(pool);
+        self.platform.devices[device].default_pool = Some(pool);
         Ok(pool)
     }
 
@@ -68,7 +68,7 @@ impl Driver {
     /// # Errors
     /// There is no such device.
     pub fn present_pool(&mut self, device: i32) -> Result<u64> {
-        match self.device(device)?.pool {
+        match self.platform.device(device)?.pool {
             Some(pool) => Ok(pool),
             None => self.default_pool(device),
         }
@@ -79,11 +79,11 @@ impl Driver {
     /// # Errors
     /// There is no such device, or no such pool on it.
     pub fn set_present_pool(&mut self, device: i32, pool: u64) -> Result<()> {
-        self.device(device)?;
+        self.platform.device(device)?;
         if self.pool(pool)?.device != device as usize {
             return Err(Error::INVALID_VALUE);
         }
-        self.devices[device as usize].pool = Some(pool);
+        self.platform.devices[device as usize].pool = Some(pool);
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Driver {
     /// # Errors
     /// No bytes, not enough memory, or no stream of the pool's device.
     pub fn mem_alloc_async(&mut self, bytes: u64, pool: Option<u64>, stream: u64) -> Result<u64> {
-        let (device, key) = self.key_of(stream)?;
+        let (device, key) = self.streams.key_of(&self.platform, stream)?;
         let pool = match pool {
             Some(pool) => pool,
             None => self.present_pool(device as i32)?,
@@ -148,7 +148,7 @@ impl Driver {
         if self.pool(pool)?.device != device {
             return Err(Error::INVALID_VALUE);
         }
-        let is_captured = self.is_captured(device, key)?;
+        let is_captured = self.streams.is_captured(device, key)?;
         let address = self.allocate(bytes)?;
         self.pool_memory.insert(address, pool);
         let present = self.pool_bytes(pool);
@@ -166,12 +166,12 @@ impl Driver {
     /// # Errors
     /// It is not device memory of the program, or it is not a stream.
     pub fn mem_free_async(&mut self, address: u64, stream: u64) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
+        let (device, key) = self.streams.key_of(&self.platform, stream)?;
         let allocation = self.allocations.get(&address).ok_or(Error::INVALID_VALUE)?;
         if allocation.place != Place::Device || allocation.device != device || self.mappings.contains_key(&address) {
             return Err(Error::INVALID_VALUE);
         }
-        if self.is_captured(device, key)? {
+        if self.streams.is_captured(device, key)? {
             // Memory of a graph only: other memory is freed once, a graph may be launched often.
             self.graph_memory.get(&address).ok_or(Error::INVALID_VALUE)?;
             return self.capture(key, Task::Free(address)).map(|_| ());
@@ -186,7 +186,7 @@ impl Driver {
     /// Frees memory after operations.
     pub(crate) fn free_after(&mut self, address: u64, after: &[OpId]) -> Result<()> {
         let Some(allocation) = self.forget(address) else { return Ok(()) };
-        self.timeline(allocation.device)?.request(Work::Release(address), after, 0);
+        self.platform.timeline(allocation.device)?.request(Work::Release(address), after, 0);
         Ok(())
     }
 
@@ -212,17 +212,5 @@ impl Driver {
             Some(comparison) => Work::WaitValue(ValueWait { address, value, comparison }),
             None => Work::Store(address, value),
         })
-    }
-
-    /// Requests stores and waits for values in a stream. In a capture they are one node.
-    ///
-    /// # Errors
-    /// It is not a stream.
-    pub fn request_values(&mut self, stream: u64, works: Vec<Work>) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
-        if self.is_captured(device, key)? {
-            return self.capture(key, Task::Several(works)).map(|_| ());
-        }
-        works.into_iter().try_for_each(|work| self.request(stream, work, &[]).map(|_| ()))
     }
 }

@@ -29,7 +29,7 @@ impl Driver {
     pub fn function_attribute(&self, function: u64, attribute: i32) -> Result<i32> {
         let function = self.functions.get(function)?;
         let kernel = &function.kernel;
-        let sm = self.devices[function.device].setup.gpu.sm_version as i32;
+        let sm = self.platform.devices[function.device].setup.gpu.sm_version as i32;
         Ok(match attribute {
             0 => kernel.max_threads.unwrap_or(1024) as i32,
             1 => kernel.static_shared as i32,
@@ -51,7 +51,7 @@ impl Driver {
     /// There is no such function, the attribute cannot be set, or not to this value.
     pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Result<()> {
         let device = self.functions.get(function)?.device;
-        let most = self.devices[device].setup.gpu.sm.max_shared_bytes_per_cta;
+        let most = self.platform.devices[device].setup.gpu.sm.max_shared_bytes_per_cta;
         let function = self.functions.get_mut(function)?;
         match attribute {
             8 => {
@@ -78,7 +78,7 @@ impl Driver {
         if threads == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let gpu = &self.devices[function.device].setup.gpu;
+        let gpu = &self.platform.devices[function.device].setup.gpu;
         let kernel = &function.kernel;
         let most = kernel.max_threads.unwrap_or(1024).min(1024);
         let shared_bytes = kernel.static_shared.saturating_add(dynamic_shared);

@@ -41,7 +41,7 @@ impl Driver {
         let addresses: Vec<u64> = match arguments {
             Arguments::Each(list) => {
                 let mut bytes = vec![0; 8 * kernel.params.len()];
-                if !bytes.is_empty() && !self.host.read(list, &mut bytes) {
+                if !bytes.is_empty() && !self.platform.host.read(list, &mut bytes) {
                     return Err(Error::INVALID_VALUE);
                 }
                 bytes.chunks_exact(8).map(|each| u64::from_le_bytes(each.try_into().unwrap_or_default())).collect()
@@ -58,7 +58,7 @@ impl Driver {
         let mut values: Vec<Vec<u8>> = kernel.params.iter().map(|param| vec![0; param.bytes as usize]).collect();
         let mut pieces: Vec<(u64, &mut [u8])> =
             addresses.into_iter().zip(values.iter_mut().map(|value| &mut value[..])).collect();
-        if self.host.read_each(&mut pieces) { Ok(values) } else { Err(Error::INVALID_VALUE) }
+        if self.platform.host.read_each(&mut pieces) { Ok(values) } else { Err(Error::INVALID_VALUE) }
     }
 
     /// A launch that is checked, ready to be requested.
@@ -76,11 +76,11 @@ impl Driver {
         let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
         let live = Launch::new(kernel, dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
         let live = live.map_err(|problem| {
-            self.host.message(&problem.to_string());
+            self.platform.host.message(&problem.to_string());
             Error::INVALID_VALUE
         })?;
-        if let Err(problem) = self.timeline(device)?.device.check_launch(&live) {
-            self.host.message(&problem.to_string());
+        if let Err(problem) = self.platform.timeline(device)?.device.check_launch(&live) {
+            self.platform.host.message(&problem.to_string());
             return Err(match problem {
                 DeviceError::Shape { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
                 _ => Error::LAUNCH_FAILED,
@@ -100,14 +100,14 @@ impl Driver {
         if launch.live.grid.volume() > self.resident_ctas(device, &launch.live) {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
-        self.timeline(device)?.prepare_workspace().map_err(|_| Error::OUT_OF_MEMORY)?;
+        self.platform.timeline(device)?.prepare_workspace().map_err(|_| Error::OUT_OF_MEMORY)?;
         launch.cooperative = true;
         Ok(())
     }
 
     /// CTAs of a launch that are on the GPU at the same time.
     fn resident_ctas(&self, device: usize, live: &Launch) -> u64 {
-        let gpu = &self.devices[device].setup.gpu;
+        let gpu = &self.platform.devices[device].setup.gpu;
         u64::from(sm::occupancy(&gpu.sm, &live.shape()).ctas_per_sm) * u64::from(gpu.sm_count)
     }
 
@@ -117,12 +117,12 @@ impl Driver {
     /// As [`Driver::prepare`], or it is not a stream of the function's device.
     pub fn launch(&mut self, request: &Request) -> Result<()> {
         let launched = self.try_to_launch(request);
-        self.notes.failed.launches += u64::from(launched.is_err());
+        self.platform.notes.failed.launches += u64::from(launched.is_err());
         launched
     }
 
     fn try_to_launch(&mut self, request: &Request) -> Result<()> {
-        let device = self.stream_device(request.stream)?;
+        let device = self.streams.device_of(&self.platform, request.stream)?;
         if self.functions.get(request.function)?.device != device {
             return Err(Error::INVALID_CONTEXT);
         }

@@ -39,7 +39,7 @@ impl Driver {
     /// # Errors
     /// There is no context.
     pub fn link_create(&mut self, logs: Logs) -> Result<u64> {
-        let context = self.context_here()?.0;
+        let context = self.platform.context_here()?.0;
         self.write_logs(&logs, "", "");
         Ok(self.linkers.add(Linker { context, inputs: Vec::new(), logs, errors: String::new(), image: None }))
     }
@@ -74,7 +74,7 @@ impl Driver {
     }
 
     fn link_problem<T>(&mut self, link: u64, problem: &str, error: Error) -> Result<T> {
-        self.host.message(problem);
+        self.platform.host.message(problem);
         let linker = self.linkers.get_mut(link)?;
         linker.errors.push_str(problem.trim_end());
         linker.errors.push('\n');
@@ -90,8 +90,8 @@ impl Driver {
     pub fn link_complete(&mut self, link: u64) -> Result<(u64, u64)> {
         if self.linkers.get(link)?.image.is_none() {
             let inputs = self.linkers.get(link)?.inputs.clone();
-            let (_, device) = self.place_here()?;
-            let contents = match merge(inputs, self.devices[device].setup.gpu.sm_version) {
+            let (_, device) = self.platform.place_here()?;
+            let contents = match merge(inputs, self.platform.devices[device].setup.gpu.sm_version) {
                 Ok(contents) => contents,
                 Err(problem) => return self.link_problem(link, &problem, Error::INVALID_IMAGE),
             };
@@ -144,14 +144,14 @@ impl Driver {
             let size = bytes.len() as u64;
             bytes.push(0);
             if log.address != 0 && room > 0 {
-                self.host.write(log.address, &bytes);
+                self.platform.host.write(log.address, &bytes);
             }
             if log.written != 0 {
-                self.host.write(log.written, &size.to_le_bytes());
+                self.platform.host.write(log.written, &size.to_le_bytes());
             }
         }
         if logs.time != 0 {
-            self.host.write(logs.time, &0_f32.to_le_bytes());
+            self.platform.host.write(logs.time, &0_f32.to_le_bytes());
         }
     }
 }

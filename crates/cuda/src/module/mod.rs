@@ -32,12 +32,20 @@ const MOST_IMAGE_BYTES: u64 = 1 << 30;
 impl Driver {
     fn host_u32(&self, address: u64) -> Result<u32> {
         let mut bytes = [0; 4];
-        if self.host.read(address, &mut bytes) { Ok(u32::from_le_bytes(bytes)) } else { Err(Error::INVALID_VALUE) }
+        if self.platform.host.read(address, &mut bytes) {
+            Ok(u32::from_le_bytes(bytes))
+        } else {
+            Err(Error::INVALID_VALUE)
+        }
     }
 
     fn host_u64(&self, address: u64) -> Result<u64> {
         let mut bytes = [0; 8];
-        if self.host.read(address, &mut bytes) { Ok(u64::from_le_bytes(bytes)) } else { Err(Error::INVALID_VALUE) }
+        if self.platform.host.read(address, &mut bytes) {
+            Ok(u64::from_le_bytes(bytes))
+        } else {
+            Err(Error::INVALID_VALUE)
+        }
     }
 
     /// The image at `address` of host memory: fat binary, wrapper of one, cubin, or PTX. Its size is in it.
@@ -61,19 +69,19 @@ impl Driver {
                 (IMAGE_HEADER_BYTES as u64).checked_add(self.host_u64(address + 8)?).ok_or(Error::INVALID_IMAGE)?
             }
             _ if magic.to_le_bytes() == ELF_MAGIC => self.elf_bytes(address)?,
-            _ => return read_text(&*self.host, address).ok_or(Error::INVALID_VALUE),
+            _ => return read_text(&*self.platform.host, address).ok_or(Error::INVALID_VALUE),
         };
         if bytes > MOST_IMAGE_BYTES {
             return Err(Error::INVALID_IMAGE);
         }
         let mut image = vec![0; bytes as usize];
-        if self.host.read(address, &mut image) { Ok(image) } else { Err(Error::INVALID_VALUE) }
+        if self.platform.host.read(address, &mut image) { Ok(image) } else { Err(Error::INVALID_VALUE) }
     }
 
     /// Size of an ELF file of 64 bits: to the end of its last part.
     fn elf_bytes(&self, address: u64) -> Result<u64> {
         let mut header = [0; 64];
-        if !self.host.read(address, &mut header) {
+        if !self.platform.host.read(address, &mut header) {
             return Err(Error::INVALID_VALUE);
         }
         let long = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap_or_default());
@@ -103,7 +111,7 @@ impl Driver {
         let read =
             if about.is_file() { files::read_code(path).map_err(|e| e.to_string()) } else { Err("not a file".into()) };
         read.map_err(|problem| {
-            self.host.message(&format!("`{}` is not loaded: {problem}", excerpt(path)));
+            self.platform.host.message(&format!("`{}` is not loaded: {problem}", excerpt(path)));
             Error::INVALID_IMAGE
         })
     }
@@ -114,13 +122,13 @@ impl Driver {
     /// The image is damaged, or has nothing for the device.
     pub fn load(&mut self, image: &[u8]) -> Result<u64> {
         let image = linked_contents(image).unwrap_or(image);
-        let (context, device) = self.place_here()?;
+        let (context, device) = self.platform.place_here()?;
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
         let contents = hasher.finish();
-        let loaded = match self.devices[device].unloaded.remove(&contents) {
+        let loaded = match self.platform.devices[device].unloaded.remove(&contents) {
             Some(kept) => {
-                self.timeline(device)?.device.place(kept).map_err(|_| Error::OUT_OF_MEMORY)?;
+                self.platform.timeline(device)?.device.place(kept).map_err(|_| Error::OUT_OF_MEMORY)?;
                 kept
             }
             None => self.load_new(device, image, &format!("module {contents:016x}"))?,
@@ -131,27 +139,27 @@ impl Driver {
 
     /// Makes the managed variables of a module known to the host.
     fn share_managed(&mut self, device: usize, loaded: ModuleId) -> Result<()> {
-        let simulated = &self.timeline(device)?.device;
+        let simulated = &self.platform.timeline(device)?.device;
         let variables = &simulated.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)?.module.variables;
         let managed: Vec<_> = variables.iter().filter(|v| v.managed).cloned().collect();
         for variable in managed {
             let pages = variable.address / PAGE_BYTES..(variable.address + variable.bytes).div_ceil(PAGE_BYTES);
             for page in pages {
-                if self.variable_pages.insert(page) && !self.host.map(page * PAGE_BYTES, PAGE_BYTES) {
+                if self.variable_pages.insert(page) && !self.platform.host.map(page * PAGE_BYTES, PAGE_BYTES) {
                     return Err(Error::OUT_OF_MEMORY);
                 }
             }
             let mut init = variable.init;
             init.resize(variable.bytes as usize, 0);
-            self.host.write(variable.address, &init);
-            self.timeline(device)?.regions.add(variable.address, variable.address, variable.bytes);
+            self.platform.host.write(variable.address, &init);
+            self.platform.timeline(device)?.regions.add(variable.address, variable.address, variable.bytes);
         }
         Ok(())
     }
 
     /// The PTX of a fat binary, if the device's core runs nothing else or the user wants it.
     fn wanted_ptx<'a>(&self, device: usize, image: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-        let setup = &self.devices[device].setup;
+        let setup = &self.platform.devices[device].setup;
         if setup.code != Form::Ptx && !lab::needs_ptx(&setup.core) {
             return None;
         }
@@ -161,7 +169,7 @@ impl Driver {
     }
 
     fn load_new(&mut self, device: usize, image: &[u8], name: &str) -> Result<ModuleId> {
-        let sm = self.devices[device].setup.gpu.sm_version;
+        let sm = self.platform.devices[device].setup.gpu.sm_version;
         let ptx = self.wanted_ptx(device, image);
         let image = ptx.as_deref().unwrap_or(image);
         let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
@@ -169,11 +177,11 @@ impl Driver {
             Some(text) if !image.starts_with(&ELF_MAGIC) => ModuleCode::Ptx(text),
             _ => ModuleCode::Binary(image),
         };
-        let loaded = self.timeline(device)?.device.load_deferred(&ModuleSource { name, code });
+        let loaded = self.platform.timeline(device)?.device.load_deferred(&ModuleSource { name, code });
         loaded.map_err(|problem| {
             self.last_problem = problem.to_string();
-            self.host.message(&self.last_problem);
-            self.notes.refused(self.last_problem.clone());
+            self.platform.host.message(&self.last_problem);
+            self.platform.notes.refused(self.last_problem.clone());
             match (problem, code) {
                 (DeviceError::Module(_), ModuleCode::Ptx(_) | ModuleCode::BundledPtx(_)) => Error::INVALID_PTX,
                 (DeviceError::Module(_), ModuleCode::Binary(_)) if !has_code(image, sm) => Error::NO_BINARY_FOR_GPU,
@@ -201,7 +209,7 @@ impl Driver {
         for function in module.functions.values() {
             let _ = self.functions.remove(*function);
         }
-        let device = &mut self.devices[module.device];
+        let device = &mut self.platform.devices[module.device];
         if let Some(timeline) = &mut device.timeline {
             if let Ok(loaded) = timeline.device.loaded(module.loaded) {
                 loaded.module.variables.iter().filter(|v| v.managed).for_each(|v| timeline.regions.remove(v.address));
@@ -226,13 +234,13 @@ impl Driver {
     /// A module as the simulated device has it.
     pub(crate) fn loaded_of(&mut self, module: u64) -> Result<&lower::Loaded> {
         let &Module { device, loaded, .. } = self.modules.get(module)?;
-        self.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)
+        self.platform.timeline(device)?.device.loaded(loaded).map_err(|_| Error::INVALID_HANDLE)
     }
 
     /// As [`Driver::loaded_of`], with the kernel `name` ready, or all kernels.
     fn prepared(&mut self, module: u64, name: Option<&str>) -> Result<&lower::Loaded> {
         let &Module { device, loaded, .. } = self.modules.get(module)?;
-        self.timeline(device)?.device.prepare(loaded, name).map_err(|_| Error::INVALID_HANDLE)
+        self.platform.timeline(device)?.device.prepare(loaded, name).map_err(|_| Error::INVALID_HANDLE)
     }
 
     /// The function `name` of a module.
@@ -251,8 +259,8 @@ impl Driver {
         let refused = loaded.rejected.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.error.to_string());
         let Some(kernel) = kernel else {
             let Some(why) = refused else { return Err(Error::NOT_FOUND) };
-            self.host.message(&format!("kernel `{name}` cannot run:\n{why}"));
-            self.notes.refused(format!("kernel `{name}` cannot run: {why}"));
+            self.platform.host.message(&format!("kernel `{name}` cannot run:\n{why}"));
+            self.platform.notes.refused(format!("kernel `{name}` cannot run: {why}"));
             return Err(Error::NOT_SUPPORTED);
         };
         let function = self.functions.add(Function { constant_bytes, ..Function::new(handle, device, kernel) });

@@ -5,9 +5,9 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{Fields, get, put, put_new};
 use crate::wait::finish;
-use cuda::attributes::MOST_PITCH;
 use cuda::image::ArrayDescriptor;
 use cuda::memory::{Place3d, Said};
+use cuda::platform::attributes::MOST_PITCH;
 use cuda::{Driver, Error, Result, Wait};
 
 /// Reads a `CUDA_ARRAY_DESCRIPTOR`.
@@ -215,7 +215,7 @@ api! {
     fn cuMipmappedArrayCreate(mipmapped: u64, descriptor: u64, levels: u32) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
         put_new(driver, mipmapped, |driver| match driver.mipmapped_create(descriptor, levels) {
-            Err(Error::NOT_SUPPORTED) => Err(driver.unsupported("a mipmapped array with several levels")),
+            Err(Error::NOT_SUPPORTED) => Err(driver.platform.unsupported("a mipmapped array with several levels")),
             made => made,
         })
     }
@@ -265,7 +265,7 @@ api! {
 
 /// Destroys an array after the work of its device has ended: it may use it.
 fn destroy(destroy: impl FnOnce(&mut Driver) -> Result<()>) -> Result<()> {
-    let device = with(Driver::device_here)?;
+    let device = with(|driver| driver.platform.device_here())?;
     finish(Wait::Device(device))?;
     with(destroy)
 }

@@ -11,45 +11,45 @@ use std::sync::OnceLock;
 pub const VERSION: i32 = 13000;
 
 api! {
-    fn cuInit(flags: u32) |driver| { driver.init(flags) }
+    fn cuInit(flags: u32) |driver| { driver.platform.init(flags) }
 
     fn cuDriverGetVersion(version: u64) |driver| { put(driver, version, VERSION) }
 
     fn cuDeviceGet(device: u64, ordinal: i32) |driver| {
-        driver.device(ordinal)?;
+        driver.platform.device(ordinal)?;
         put(driver, device, ordinal)
     }
 
     fn cuDeviceGetCount(count: u64) |driver| {
-        driver.check_initialised()?;
-        put(driver, count, driver.devices.len() as i32)
+        driver.platform.check_initialised()?;
+        put(driver, count, driver.platform.devices.len() as i32)
     }
 
     fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = cuda::attributes::product(&driver.device(device)?.setup.gpu).to_owned();
+        let text = cuda::platform::attributes::product(&driver.platform.device(device)?.setup.gpu).to_owned();
         put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
     }
 
     fn cuDeviceGetUuid(uuid: u64, device: i32) = cuDeviceGetUuid_v2 |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         let mut bytes = *b"warpwright\0\0\0\0\0\0";
         bytes[15] = device as u8;
         put_bytes(driver, uuid, &bytes)
     }
 
     fn cuDeviceTotalMem_v2(bytes: u64, device: i32) |driver| {
-        driver.device(device)?;
-        let total = driver.device_memory_bytes(device);
+        driver.platform.device(device)?;
+        let total = driver.platform.device_memory_bytes(device);
         put(driver, bytes, total)
     }
 
     fn cuDeviceGetAttribute(value: u64, attribute: i32, device: i32) |driver| {
-        let number = driver.attribute(device, attribute)?;
+        let number = driver.platform.attribute(device, attribute)?;
         put(driver, value, number)
     }
 
     fn cuDeviceComputeCapability(major: u64, minor: u64, device: i32) |driver| {
-        let sm = driver.device(device)?.setup.gpu.sm_version as i32;
+        let sm = driver.platform.device(device)?.setup.gpu.sm_version as i32;
         put(driver, major, sm / 10)?;
         put(driver, minor, sm % 10)
     }

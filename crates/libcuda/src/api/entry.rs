@@ -81,7 +81,7 @@ fn name_foreign_runtime(driver: &mut Driver) {
     if ["libnvrtc", "libnvJitLink"].iter().any(|works| name.starts_with(works)) {
         return;
     }
-    *driver.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
+    *driver.platform.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
     if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(file) {
         let hint = if name.contains(".so") {
             "a library of your own works if it is linked with `nvcc -cudart shared`; NVIDIA's do not"

@@ -75,7 +75,7 @@ api! {
     fn cuGraphExecDestroy(exec: u64) |driver| { driver.executable_destroy(exec) }
     fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
     fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
-        driver.stream_device(stream)?;
+        driver.streams.device_of(&driver.platform, stream)?;
         driver.executable(exec).map(|_| ())
     }
     fn cuGraphExecUpdate(exec: u64, graph: u64, error_node: u64, result: u64) |driver| {
@@ -106,11 +106,11 @@ api! {
         driver.executable_set_child(exec, node, child)
     }
     fn cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         driver.executable_set(exec, node, Task::Record(event))
     }
     fn cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         driver.executable_set(exec, node, Task::Wait(event))
     }
     fn cuGraphExecNodeSetParams(exec: u64, node: u64, params: u64) |driver| {

@@ -182,11 +182,11 @@ api! {
         add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
     }
     fn cuGraphAddEventRecordNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         add(driver, node, graph, (after, count), Task::Record(event))
     }
     fn cuGraphAddEventWaitNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         add(driver, node, graph, (after, count), Task::Wait(event))
     }
     fn cuGraphAddMemAllocNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
@@ -279,11 +279,11 @@ api! {
     fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::RECORD, event, Short) }
     fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::WAIT, event, Short) }
     fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         driver.node_set(node, Task::Record(event))
     }
     fn cuGraphEventWaitNodeSetEvent(node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         driver.node_set(node, Task::Wait(event))
     }
     fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::VALUES, params, Long) }
@@ -349,7 +349,7 @@ api! {
     }
 
     fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         if attribute > 3 {
             return Err(Error::INVALID_VALUE);
         }
@@ -357,12 +357,12 @@ api! {
         put(driver, value, bytes)
     }
     fn cuDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         // Marks of maximum use can be set to 0.
         let is_mark = matches!(attribute, 1 | 3) && get_u64(driver, value)? == 0;
         if is_mark { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
-    fn cuDeviceGraphMemTrim(device: i32) |driver| { driver.device(device).map(|_| ()) }
+    fn cuDeviceGraphMemTrim(device: i32) |driver| { driver.platform.device(device).map(|_| ()) }
 
     fn cuGraphDebugDotPrint(graph: u64, path: u64, _flags: u32) |driver| {
         let path = get_text(driver, path)?;

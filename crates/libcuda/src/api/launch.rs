@@ -72,7 +72,7 @@ api! {
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64, extra: u64,
     ) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let arguments = arguments(driver, each, extra)?;
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
@@ -82,14 +82,14 @@ api! {
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64,
     ) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let arguments = arguments(driver, each, 0)?;
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
     }
 
     fn cuLaunchKernelEx(config: u64, function: u64, each: u64, extra: u64) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         launch_ex(driver, config, function, each, extra)
     }
 

@@ -26,7 +26,7 @@ const MOST_PLACES: u64 = 1 << 10;
 api! {
     fn cuMemGetAllocationGranularity(bytes: u64, properties: u64, option: u32) |driver| {
         let device = device_of(driver, properties)?;
-        driver.device(device)?;
+        driver.platform.device(device)?;
         if option > 1 {
             return Err(Error::INVALID_VALUE);
         }

@@ -96,7 +96,7 @@ api! {
     }
 
     fn cuMemGetAddressRange_v2(base: u64, bytes: u64, address: u64) |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let (start, allocation) = driver.find(address).ok_or(Error::NOT_FOUND)?;
         put_if(driver, base, start)?;
         put_if(driver, bytes, allocation.bytes)
@@ -171,8 +171,8 @@ fn free(address: u64, is_kind: impl Fn(Place) -> bool) -> Result<()> {
         return Ok(());
     }
     let device = with(|driver| {
-        driver.context_here()?;
-        driver.check_capture()?;
+        driver.platform.context_here()?;
+        driver.streams.check_capture()?;
         driver.mem_owner_of(address, is_kind)
     })?;
     finish(Wait::Device(device))?;
@@ -189,8 +189,8 @@ unlocked! {
 
     fn cuMemHostUnregister(address: u64) {
         let device = with(|driver| {
-            driver.context_here()?;
-            driver.check_capture()?;
+            driver.platform.context_here()?;
+            driver.streams.check_capture()?;
             driver.registration(address).map(|(_, registration)| registration.device)
         })?;
         finish(Wait::Device(device))?;

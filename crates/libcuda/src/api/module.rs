@@ -10,7 +10,7 @@ use cuda::{Driver, Result, Wait};
 
 /// Loads with options of compilation: their number, numbers and values.
 fn load(driver: &mut Driver, handle: u64, image: u64, options: (u32, u64, u64)) -> Result<()> {
-    driver.context_here()?;
+    driver.platform.context_here()?;
     let logs = logs(driver, options.0, options.1, options.2)?;
     let image = driver.read_image(image)?;
     put_new(driver, handle, |driver| driver.load_with_logs(&image, &logs))

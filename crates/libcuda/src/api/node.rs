@@ -41,7 +41,7 @@ pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) ->
         kind::NOTHING => Ok(Task::Work(Work::Nothing)),
         kind::WAIT | kind::RECORD => {
             let event = get_u64(driver, params)?;
-            driver.event_wait(event, true)?;
+            driver.streams.event_wait(event, true)?;
             Ok(if kind == kind::WAIT { Task::Wait(event) } else { Task::Record(event) })
         }
         kind::FREE => get_u64(driver, params).map(Task::Free),
@@ -91,7 +91,7 @@ fn fill(driver: &mut Driver, params: u64) -> Result<Fill> {
     if !matches!(unit, 1 | 2 | 4) || size.contains(&0) {
         return Err(Error::INVALID_VALUE);
     }
-    let device = driver.device_here()?;
+    let device = driver.platform.device_here()?;
     driver.plan_fill(device, (address, pitch), (value, u64::from(unit)), size)
 }
 
@@ -121,7 +121,7 @@ pub fn memory_operations(driver: &mut Driver, count: u64, list: u64) -> Result<V
     if count > MOST_OPERATIONS || (count > 0 && list == 0) {
         return Err(Error::INVALID_VALUE);
     }
-    let device = driver.device_here()?;
+    let device = driver.platform.device_here()?;
     let mut works = Vec::new();
     for at in (0..count).map(|i| list + OPERATION_BYTES * i) {
         let (address, value, flags) = (get_u64(driver, at + 8)?, get_u64(driver, at + 16)?, get_u32(driver, at + 24)?);

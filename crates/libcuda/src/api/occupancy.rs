@@ -11,9 +11,9 @@ const WARP: u32 = 32;
 /// Tries block sizes from the largest, as CUDA's public occupancy calculator does. Gives CTAs and threads.
 fn best(function: u64, limit: i32, shared: &dyn Fn(u32) -> u64) -> Result<(u32, u32)> {
     let (most, per_sm, sms) = with(|driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let most = driver.function_attribute(function, 0)? as u32;
-        let gpu = &driver.devices[driver.function_of(function)?.device].setup.gpu;
+        let gpu = &driver.platform.devices[driver.function_of(function)?.device].setup.gpu;
         Ok((most, gpu.sm.max_threads(), gpu.sm_count))
     })?;
     let limit = if limit <= 0 { most } else { most.min(limit as u32) };

@@ -18,7 +18,7 @@ fn set_argument(driver: &mut Driver, function: u64, offset: i32, bytes: &[u8]) -
 }
 
 fn launch(driver: &mut Driver, function: u64, [width, height]: [i32; 2], stream: u64) -> Result<()> {
-    driver.context_here()?;
+    driver.platform.context_here()?;
     let old = driver.function_of(function)?.old.clone();
     let size = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Error::INVALID_VALUE);
     let grid = [size(width)?, size(height)?, 1];

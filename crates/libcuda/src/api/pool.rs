@@ -32,7 +32,7 @@ fn allocate(pointer: u64, bytes: u64, pool: Option<u64>, stream: u64) -> Result<
     let attempt = || with(|driver| driver.mem_alloc_async(bytes, pool, stream));
     let address = match attempt() {
         Err(Error::OUT_OF_MEMORY) => {
-            let device = with(|driver| driver.stream_device(stream))?;
+            let device = with(|driver| driver.streams.device_of(&driver.platform, stream))?;
             finish(Wait::Device(device))?;
             attempt()?
         }
@@ -103,7 +103,7 @@ api! {
         for at in (0..count.min(MOST_PLACES)).map(|i| list + 12 * i) {
             // The pool's own device always has access; no other one can.
             let (device, flags) = (device_of(driver, at)?, get_u32(driver, at + 8)?);
-            driver.device(device)?;
+            driver.platform.device(device)?;
             match (device as usize == of, flags) {
                 (true, 3) | (false, 0) => {}
                 (false, 1 | 3) => return Err(Error::NOT_SUPPORTED),
@@ -114,7 +114,7 @@ api! {
     }
     fn cuMemPoolGetAccess(flags: u64, pool: u64, place: u64) |driver| {
         let device = device_of(driver, place)?;
-        driver.device(device)?;
+        driver.platform.device(device)?;
         let own = driver.pool(pool)?.device == device as usize;
         put(driver, flags, if own { 3_u32 } else { 0 })
     }

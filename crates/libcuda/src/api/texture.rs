@@ -52,7 +52,7 @@ fn view(fields: &Fields<VIEW_BYTES>) -> View {
 fn put_said(driver: &mut Driver, to: u64, object: u64, is_surface: bool, which: usize) -> Result<()> {
     let said = driver.texture(object, is_surface)?.said[which].clone();
     // An object without a view has none to return.
-    let wrote = !said.is_empty() && driver.host().write(to, &said);
+    let wrote = !said.is_empty() && driver.platform.host().write(to, &said);
     if wrote { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
@@ -71,7 +71,7 @@ fn put_sampling(driver: &mut Driver, to: u64, reference: u64, of: impl FnOnce(&S
 /// What is only supported as it is at first.
 fn only(driver: &mut Driver, reference: u64, is_usual: bool, what: &'static str) -> Result<()> {
     driver.reference(reference, false)?;
-    if is_usual { Ok(()) } else { Err(driver.unsupported(what)) }
+    if is_usual { Ok(()) } else { Err(driver.platform.unsupported(what)) }
 }
 
 fn set_pitched(driver: &mut Driver, reference: u64, descriptor: u64, address: u64, pitch: u64) -> Result<()> {

@@ -1,10 +1,10 @@
 //! The simulated GPUs of the devices, and waiting for their operations.
 
-use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::link::Link;
 use crate::memory::HEAP_BYTES;
+use crate::platform::{Device, Platform};
 use crate::report::ProgramReport;
 use crate::timeline::{OpId, Ran, Timeline, Until};
 use crate::work::Call;
@@ -33,7 +33,7 @@ pub enum Wait {
 pub enum Step {
     /// It is over.
     Done,
-    /// A function of the host program has to be called, then [`Driver::called`].
+    /// A function of the host program has to be called, then [`Platform::called`].
     Call(usize, OpId, Call),
     /// Another thread has to return from a function of the host program, or the program has to store a value.
     Elsewhere,
@@ -51,7 +51,7 @@ impl Monitor for Stoppable {
     }
 }
 
-impl Driver {
+impl Platform {
     /// The operations of a device; the simulated GPU is made at the first use.
     pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
         let Self { devices, host, .. } = self;
@@ -132,7 +132,7 @@ impl Driver {
         }
     }
 
-    /// A call that [`Driver::wait`] has asked for was made.
+    /// A call that [`Platform::wait`] has asked for was made.
     pub fn called(&mut self, device: usize, op: OpId) {
         if let Some(timeline) = &mut self.devices[device].timeline {
             timeline.called(op);

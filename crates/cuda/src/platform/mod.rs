@@ -1,18 +1,20 @@
-//! The driver: its devices and the objects of all families. Each family has its calls as methods of [`Driver`].
+//! The devices and contexts of a program, and the process that they are in. The owners of all other objects get a
+//! [`Platform`] with the calls that need one.
+
+pub mod attributes;
+mod context;
+mod wait;
+
+pub use wait::{MOST_PENDING, Step, Wait};
 
 use crate::error::{Error, Result};
-use crate::graph::{Captures, Executable, Graph, GraphMemory, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
-use crate::image::{Array, Reference, Texture};
-use crate::memory::{Advice, Allocation, MOST_DEVICES, Physical, Pool, Reserved, Shared};
-use crate::module::{Function, Linker, Module};
+use crate::memory::{MOST_DEVICES, Shared};
 use crate::report::Notes;
-use crate::settings::Settings;
-use crate::stream::{Event, Stream, Streams};
 use crate::timeline::{OpId, Timeline};
 use lab::Setup;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use workloads::device::ModuleId;
 
 /// A device of the program.
@@ -25,7 +27,6 @@ pub struct Device {
     pub(crate) primary: Option<u64>,
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
-    pub(crate) streams: Streams,
     /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
     pub(crate) first_op: OpId,
     pub(crate) shared: Shared,
@@ -61,66 +62,27 @@ pub struct Context {
     pub shared_config: u32,
 }
 
-/// CUDA's driver.
-pub struct Driver {
+/// Devices, contexts, process and notes for the report.
+pub struct Platform {
     pub(crate) host: Box<dyn Host>,
-    /// What the user asks for.
-    pub settings: Settings,
     initialised: bool,
     /// The devices, by ordinal.
     pub devices: Vec<Device>,
     pub(crate) contexts: Handles<Context>,
-    pub(crate) modules: Handles<Module>,
-    pub(crate) functions: Handles<Function>,
-    pub(crate) streams: Handles<Stream>,
-    pub(crate) events: Handles<Event>,
-    pub(crate) graphs: Handles<Graph>,
-    pub(crate) graph_nodes: Handles<Node>,
-    pub(crate) executables: Handles<Executable>,
-    pub(crate) captures: Captures,
-    pub(crate) user_objects: Handles<UserObject>,
-    pub(crate) arrays: Handles<Array>,
-    /// The array of the level of each mipmapped array.
-    pub(crate) mipmapped: Handles<u64>,
-    /// Texture and surface objects by device and object.
-    pub(crate) textures: BTreeMap<(usize, u64), Texture>,
-    pub(crate) references: Handles<Reference>,
-    pub(crate) linkers: Handles<Linker>,
-    /// Why the last module was not loaded.
-    pub(crate) last_problem: String,
-    pub(crate) pools: Handles<Pool>,
-    /// The pool of memory that comes from one, by address.
-    pub(crate) pool_memory: BTreeMap<u64, u64>,
-    /// Memory that is mapped to reserved addresses, or will be.
-    pub(crate) physical: Handles<Physical>,
-    pub(crate) reserved: Reserved,
-    /// Its handles, by the addresses where it is mapped.
-    pub(crate) mappings: BTreeMap<u64, u64>,
-    /// Memory of nodes of graphs, by address.
-    pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
-    /// By address.
-    pub(crate) allocations: BTreeMap<u64, Allocation>,
-    /// Advice on managed memory, by address of allocations.
-    pub(crate) advice: BTreeMap<u64, Advice>,
-    /// Next number of an allocation.
-    pub(crate) next_allocation: u64,
-    /// Pages of host memory under managed variables of modules.
-    pub(crate) variable_pages: BTreeSet<u64>,
     /// What the report has beside the figures of the devices.
     pub notes: Notes,
 }
 
-impl Driver {
-    /// A driver for the devices of `settings` in the process `host`.
-    pub fn new(settings: Settings, host: Box<dyn Host>) -> Self {
-        let count = settings.devices.len().min(MOST_DEVICES);
-        let devices = settings.devices.iter().take(count).enumerate().map(|(ordinal, setup)| Device {
+impl Platform {
+    /// The devices of `setups`, in the process `host`.
+    pub(crate) fn new(setups: &[Setup], host: Box<dyn Host>) -> Self {
+        let count = setups.len().min(MOST_DEVICES);
+        let devices = setups.iter().take(count).enumerate().map(|(ordinal, setup)| Device {
             setup: setup.clone(),
             timeline: None,
             primary: None,
             retained: 0,
             primary_flags: 0,
-            streams: Streams::default(),
             first_op: 1,
             shared: Shared::of(ordinal, count),
             allocated: 0,
@@ -131,36 +93,10 @@ impl Driver {
             pool: None,
         });
         Self {
-            devices: devices.collect(),
             host,
-            settings,
             initialised: false,
+            devices: devices.collect(),
             contexts: Handles::new(Kind::Context),
-            modules: Handles::new(Kind::Module),
-            functions: Handles::new(Kind::Function),
-            streams: Handles::new(Kind::Stream),
-            events: Handles::new(Kind::Event),
-            graphs: Handles::new(Kind::Graph),
-            graph_nodes: Handles::new(Kind::GraphNode),
-            executables: Handles::new(Kind::GraphExec),
-            captures: Captures::default(),
-            user_objects: Handles::new(Kind::UserObject),
-            arrays: Handles::new(Kind::Array),
-            mipmapped: Handles::new(Kind::Mipmapped),
-            textures: BTreeMap::new(),
-            references: Handles::new(Kind::TexRef),
-            linkers: Handles::new(Kind::Link),
-            last_problem: String::new(),
-            pools: Handles::new(Kind::Pool),
-            pool_memory: BTreeMap::new(),
-            physical: Handles::new(Kind::Physical),
-            reserved: Reserved::default(),
-            mappings: BTreeMap::new(),
-            graph_memory: BTreeMap::new(),
-            allocations: BTreeMap::new(),
-            advice: BTreeMap::new(),
-            next_allocation: 1,
-            variable_pages: BTreeSet::new(),
             notes: Notes::default(),
         }
     }
@@ -202,7 +138,7 @@ impl Driver {
         usize::try_from(ordinal).ok().and_then(|i| self.devices.get(i)).ok_or(Error::INVALID_DEVICE)
     }
 
-    /// The place of the device of an ordinal in [`Driver::devices`].
+    /// The place of the device of an ordinal in [`Platform::devices`].
     ///
     /// # Errors
     /// There is none.
