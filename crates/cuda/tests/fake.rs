@@ -127,8 +127,9 @@ impl Program {
         driver.platform.init(0).unwrap();
         let context = driver.platform.primary_retain(0).unwrap();
         driver.platform.set_current(context).unwrap();
-        let module = driver.load(KERNELS.as_bytes()).unwrap();
-        let [spin, add] = ["spin", "add"].map(|name| driver.function(module, name).unwrap());
+        let module = driver.modules.load(&mut driver.platform, KERNELS.as_bytes()).unwrap();
+        let [spin, add] =
+            ["spin", "add"].map(|name| driver.modules.function(&mut driver.platform, module, name).unwrap());
         Self { driver, fake, spin, add, calls: Vec::new() }
     }
 

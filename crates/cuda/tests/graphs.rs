@@ -16,7 +16,9 @@ impl Program {
     }
 
     fn fill_task(&mut self, address: u64, value: u32, count: u64) -> Task {
-        Task::Work(Work::Fill(self.driver.plan_fill(0, (address, 0), (value, 4), [count, 1]).unwrap()))
+        Task::Work(Work::Fill(
+            cuda::memory::plan_fill(&mut self.driver.platform, 0, (address, 0), (value, 4), [count, 1]).unwrap(),
+        ))
     }
 
     /// Microseconds of a launch.

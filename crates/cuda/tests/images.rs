@@ -39,21 +39,21 @@ fn an_object_is_used_again_when_nothing_runs() {
 fn the_board_has_so_much_memory_and_no_more() {
     let mut program = Program::with("board.memory_mib=64");
     let half = 32 << 20;
-    assert_eq!(program.driver.mem_info(), Ok((2 * half, 2 * half)));
+    assert_eq!(program.driver.memory.info(&program.driver.platform), Ok((2 * half, 2 * half)));
     let x = program.alloc(half);
     assert_eq!(program.driver.mem_alloc(half + 1), Err(Error::OUT_OF_MEMORY));
     // 4 MiB each.
     let arrays: Vec<u64> = (0..8).map(|_| program.driver.array_create(FLOATS).unwrap()).collect();
-    assert_eq!(program.driver.mem_info(), Ok((0, 2 * half)));
+    assert_eq!(program.driver.memory.info(&program.driver.platform), Ok((0, 2 * half)));
     assert_eq!(program.driver.array_create(FLOATS), Err(Error::OUT_OF_MEMORY));
     assert_eq!(program.driver.mem_alloc(1), Err(Error::OUT_OF_MEMORY));
     program.driver.array_destroy(arrays[0]).unwrap();
     assert_eq!(program.driver.array_destroy(arrays[0]), Err(Error::INVALID_HANDLE));
-    program.driver.release(x);
-    assert_eq!(program.driver.mem_info(), Ok((half + (4 << 20), 2 * half)));
+    program.driver.memory.release(&mut program.driver.platform, x);
+    assert_eq!(program.driver.memory.info(&program.driver.platform), Ok((half + (4 << 20), 2 * half)));
     // The end of the context frees the rest.
     program.driver.primary_reset(0).unwrap();
-    assert_eq!(program.driver.mem_info(), Ok((2 * half, 2 * half)));
+    assert_eq!(program.driver.memory.info(&program.driver.platform), Ok((2 * half, 2 * half)));
     assert_eq!(program.driver.array(arrays[1]).err(), Some(Error::INVALID_HANDLE));
 }
 
@@ -94,8 +94,8 @@ const LOOK: &str = "
 fn look(program: &mut Program) -> u32 {
     let (ones, out) = (program.alloc(256), program.alloc(256));
     program.fill(ones, 1.0_f32.to_bits(), 64, 0);
-    let module = program.driver.load(LOOK.as_bytes()).unwrap();
-    let function = program.driver.function(module, "look").unwrap();
+    let module = program.driver.modules.load(&mut program.driver.platform, LOOK.as_bytes()).unwrap();
+    let function = program.driver.modules.function(&mut program.driver.platform, module, "look").unwrap();
     let reference = program.driver.reference_of(module, "line", false).unwrap();
     program.driver.reference_set_linear(reference, ones, 256).unwrap();
     let request = program.request(function, &[out], 0);

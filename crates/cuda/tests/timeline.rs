@@ -220,21 +220,28 @@ fn the_same_program_takes_the_same_time() {
 fn streams_wait_for_values_that_others_store() {
     let mut program = Program::new();
     let (a, b, flag) = (program.stream(), program.stream(), program.alloc(256));
-    let wait = program.driver.value_work(0, flag, (3, false), Some(Comparison::AtLeast)).unwrap();
+    let wait =
+        cuda::memory::value_work(&mut program.driver.platform, 0, flag, (3, false), Some(Comparison::AtLeast)).unwrap();
     program.driver.request_values(a, vec![wait]).unwrap();
     program.fill(flag + 128, 7, 1, a);
     program.spin(flag + 128, 500, b);
     let device = Wait::Device(0);
     assert_eq!(program.driver.platform.wait(device), Ok(Step::Elsewhere), "the program itself may store the value");
-    let small = program.driver.value_work(0, flag, (2, false), None).unwrap();
+    let small = cuda::memory::value_work(&mut program.driver.platform, 0, flag, (2, false), None).unwrap();
     program.driver.request_values(b, vec![small]).unwrap();
     assert_eq!(program.driver.platform.wait(device), Ok(Step::Elsewhere));
-    let stored = program.driver.value_work(0, flag, (4, true), None).unwrap();
+    let stored = cuda::memory::value_work(&mut program.driver.platform, 0, flag, (4, true), None).unwrap();
     program.driver.request_values(b, vec![stored]).unwrap();
     program.synchronise();
     assert_eq!((program.numbers(flag, 1), program.numbers(flag + 128, 1)), (vec![4], vec![7]));
-    assert_eq!(program.driver.value_work(0, flag + 2, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
-    assert_eq!(program.driver.value_work(0, 64, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
+    assert_eq!(
+        cuda::memory::value_work(&mut program.driver.platform, 0, flag + 2, (0, false), None).unwrap_err(),
+        Error::INVALID_VALUE
+    );
+    assert_eq!(
+        cuda::memory::value_work(&mut program.driver.platform, 0, 64, (0, false), None).unwrap_err(),
+        Error::INVALID_VALUE
+    );
 }
 
 #[test]
@@ -246,8 +253,8 @@ fn streams_of_a_device_that_was_reset_do_not_wait_for_former_work() {
     assert_eq!(program.finish(Wait::Device(0)), Err(Error::ILLEGAL_ADDRESS));
     assert_eq!(program.driver.mem_alloc(16), Err(Error::ILLEGAL_ADDRESS));
     program.driver.primary_reset(0).unwrap();
-    let module = program.driver.load(KERNELS.as_bytes()).unwrap();
-    program.spin = program.driver.function(module, "spin").unwrap();
+    let module = program.driver.modules.load(&mut program.driver.platform, KERNELS.as_bytes()).unwrap();
+    program.spin = program.driver.modules.function(&mut program.driver.platform, module, "spin").unwrap();
     // The second operation has the number of the kernel that failed, if numbers begin anew.
     let (a, b, out) = (program.stream(), program.stream(), program.alloc(256));
     let start = program.mark(a);

@@ -1,18 +1,21 @@
 //! The driver: the owners of all objects, and the calls that need several of them.
 
+mod allocations;
+mod copies;
+mod launches;
 mod requests;
 
 use crate::error::{Error, Result};
-use crate::graph::{Executable, Graph, GraphMemory, Node, UserObject};
+use crate::graph::{Executable, Graph, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
 use crate::image::{Array, Reference, Texture};
-use crate::memory::{Advice, Allocation, Physical, Pool, Reserved};
-use crate::module::{Function, Linker, Module};
+use crate::memory::Memory;
+use crate::module::Modules;
 use crate::platform::Platform;
 use crate::settings::Settings;
 use crate::stream::Streams;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// CUDA's driver.
 pub struct Driver {
@@ -20,8 +23,10 @@ pub struct Driver {
     pub settings: Settings,
     /// Devices and contexts.
     pub platform: Platform,
-    pub(crate) modules: Handles<Module>,
-    pub(crate) functions: Handles<Function>,
+    /// Allocations, pools, virtual memory.
+    pub memory: Memory,
+    /// Modules, functions, links.
+    pub modules: Modules,
     /// Streams, events and captures.
     pub streams: Streams,
     pub(crate) graphs: Handles<Graph>,
@@ -34,39 +39,19 @@ pub struct Driver {
     /// Texture and surface objects by device and object.
     pub(crate) textures: BTreeMap<(usize, u64), Texture>,
     pub(crate) references: Handles<Reference>,
-    pub(crate) linkers: Handles<Linker>,
-    /// Why the last module was not loaded.
-    pub(crate) last_problem: String,
-    pub(crate) pools: Handles<Pool>,
-    /// The pool of memory that comes from one, by address.
-    pub(crate) pool_memory: BTreeMap<u64, u64>,
-    /// Memory that is mapped to reserved addresses, or will be.
-    pub(crate) physical: Handles<Physical>,
-    pub(crate) reserved: Reserved,
-    /// Its handles, by the addresses where it is mapped.
-    pub(crate) mappings: BTreeMap<u64, u64>,
-    /// Memory of nodes of graphs, by address.
-    pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
-    /// By address.
-    pub(crate) allocations: BTreeMap<u64, Allocation>,
-    /// Advice on managed memory, by address of allocations.
-    pub(crate) advice: BTreeMap<u64, Advice>,
-    /// Next number of an allocation.
-    pub(crate) next_allocation: u64,
-    /// Pages of host memory under managed variables of modules.
-    pub(crate) variable_pages: BTreeSet<u64>,
 }
 
 impl Driver {
     /// A driver for the devices of `settings` in the process `host`.
     pub fn new(settings: Settings, host: Box<dyn Host>) -> Self {
         let platform = Platform::new(&settings.devices, host);
+        let devices = platform.devices.len();
         Self {
-            streams: Streams::new(platform.devices.len()),
+            memory: Memory::new(devices),
+            modules: Modules::new(devices),
+            streams: Streams::new(devices),
             platform,
             settings,
-            modules: Handles::new(Kind::Module),
-            functions: Handles::new(Kind::Function),
             graphs: Handles::new(Kind::Graph),
             graph_nodes: Handles::new(Kind::GraphNode),
             executables: Handles::new(Kind::GraphExec),
@@ -75,18 +60,6 @@ impl Driver {
             mipmapped: Handles::new(Kind::Mipmapped),
             textures: BTreeMap::new(),
             references: Handles::new(Kind::TexRef),
-            linkers: Handles::new(Kind::Link),
-            last_problem: String::new(),
-            pools: Handles::new(Kind::Pool),
-            pool_memory: BTreeMap::new(),
-            physical: Handles::new(Kind::Physical),
-            reserved: Reserved::default(),
-            mappings: BTreeMap::new(),
-            graph_memory: BTreeMap::new(),
-            allocations: BTreeMap::new(),
-            advice: BTreeMap::new(),
-            next_allocation: 1,
-            variable_pages: BTreeSet::new(),
         }
     }
 
@@ -121,17 +94,27 @@ impl Driver {
         self.release_objects(context);
         if self.platform.context(context).is_ok_and(|context| context.broken.is_some()) {
             self.platform.retire(device);
+            self.modules.retire(device);
         }
         self.platform.renew_primary(device, context);
         Ok(())
     }
 
+    /// Unloads a module. Its code is kept, for programs that load the same contents again.
+    ///
+    /// # Errors
+    /// The handle is invalid.
+    pub fn unload(&mut self, module: u64) -> Result<()> {
+        self.references.retain(|reference| reference.of.as_ref().is_none_or(|of| of.0 != module));
+        self.modules.unload(&mut self.platform, module)
+    }
+
     /// Removes all objects of a context.
     fn release_objects(&mut self, context: u64) {
-        self.release_modules(context);
+        self.modules.release(&mut self.platform, context);
         self.release_images(context);
         self.release_graphs(context);
-        self.release_memory(context);
+        self.memory.release_context(&mut self.platform, context);
         self.streams.release(context);
     }
 }

@@ -42,7 +42,7 @@ impl Driver {
         let (context, device) = self.graph(graph).map(|graph| (graph.context, graph.device))?;
         for step in &steps {
             if let Task::Allocate(address, _) = step.task {
-                self.hold_memory(address);
+                self.memory.hold(address);
             }
         }
         let mut objects = Vec::new();
@@ -115,7 +115,7 @@ impl Driver {
         }
         for step in gone.steps {
             if let Task::Allocate(address, _) = step.task {
-                self.drop_memory(address, gone.last.as_slice());
+                self.memory.drop_hold(&mut self.platform, address, gone.last.as_slice());
             }
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Driver {
     /// Notes what memory a launch allocates and frees. With `frees`, a launch frees what the last one has left.
     fn allocate_steps(&mut self, steps: &[Step], frees: bool) -> Result<()> {
         let is_left = |step: &Step| match step.task {
-            Task::Allocate(address, _) => self.graph_memory.get(&address).is_some_and(|memory| memory.is_allocated),
+            Task::Allocate(address, _) => self.memory.is_left(address),
             _ => false,
         };
         if !frees && steps.iter().any(is_left) {
@@ -171,9 +171,7 @@ impl Driver {
         }
         for step in steps {
             let (Task::Allocate(address, _) | Task::Free(address)) = step.task else { continue };
-            if let Some(memory) = self.graph_memory.get_mut(&address) {
-                memory.is_allocated = matches!(step.task, Task::Allocate(..));
-            }
+            self.memory.set_allocated(address, matches!(step.task, Task::Allocate(..)));
         }
         Ok(())
     }

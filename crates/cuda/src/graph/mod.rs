@@ -6,11 +6,11 @@ mod objects;
 mod user_object;
 
 pub use executable::Difference;
-pub(crate) use objects::GraphMemory;
 pub use objects::{Executable, Graph, Node, Task, UserObject};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::module::make_cooperative;
 use crate::work::{KernelLaunch, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Driver {
                 let parent = self.graphs.get_mut(graph)?;
                 parent.depth = parent.depth.max(depth);
             }
-            Task::Allocate(address, _) => self.hold_memory(address),
+            Task::Allocate(address, _) => self.memory.hold(address),
             _ => {}
         }
         let argument_list = match &task {
@@ -141,7 +141,7 @@ impl Driver {
         let is_cooperative = attribute == ATTRIBUTE_COOPERATIVE && value.first() == Some(&1);
         if is_cooperative && !launch.cooperative {
             let (device, mut launch) = (self.graph(*graph)?.device, KernelLaunch::clone(launch));
-            self.make_cooperative(device, &mut launch)?;
+            make_cooperative(&mut self.platform, device, &mut launch)?;
             self.set_task(node, Task::Work(Work::Launch(Arc::new(launch))))?;
         }
         self.graph_nodes.get_mut(node)?.attributes.insert(attribute, value);
@@ -330,7 +330,7 @@ impl Driver {
         for node in graph.nodes {
             match self.graph_nodes.remove(node).map(|node| node.task) {
                 Ok(Task::Child(child)) => self.remove_graph(child),
-                Ok(Task::Allocate(address, _)) => self.drop_memory(address, &[]),
+                Ok(Task::Allocate(address, _)) => self.memory.drop_hold(&mut self.platform, address, &[]),
                 _ => {}
             }
         }
@@ -378,7 +378,7 @@ impl Driver {
     /// It is not a graph, or there is not enough memory.
     pub fn graph_add_allocation(&mut self, graph: u64, after: &[u64], bytes: u64) -> Result<(u64, u64)> {
         self.check_nodes(graph, after)?;
-        let address = self.allocate(bytes)?;
+        let address = self.memory.allocate(&mut self.platform, bytes)?;
         Ok((self.graph_add(graph, after, Task::Allocate(address, bytes))?, address))
     }
 
@@ -389,39 +389,9 @@ impl Driver {
     pub fn graph_add_free(&mut self, graph: u64, after: &[u64], address: u64) -> Result<u64> {
         let frees =
             |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task, Task::Free(of) if of == address));
-        if !self.graph_memory.contains_key(&address) || self.graph(graph)?.nodes.iter().any(frees) {
+        if !self.memory.is_of_graph(address) || self.graph(graph)?.nodes.iter().any(frees) {
             return Err(Error::INVALID_VALUE);
         }
         self.graph_add(graph, after, Task::Free(address))
-    }
-
-    /// Notes that a graph, or an executable one, has memory.
-    pub(crate) fn hold_memory(&mut self, address: u64) {
-        self.graph_memory.entry(address).or_default().holders += 1;
-    }
-
-    /// Whether memory belongs to a graph: it stays for the next launch when the program frees it.
-    pub(crate) fn is_kept_by_graph(&mut self, address: u64) -> bool {
-        let memory = self.graph_memory.get_mut(&address);
-        memory.map(|memory| memory.is_allocated = false).is_some()
-    }
-
-    /// Notes that a graph is gone. Memory that a launch has left is the program's from then on.
-    pub(crate) fn drop_memory(&mut self, address: u64, after: &[u64]) {
-        let Some(memory) = self.graph_memory.get_mut(&address) else { return };
-        memory.holders -= 1;
-        if memory.holders == 0 {
-            let is_allocated = memory.is_allocated;
-            self.graph_memory.remove(&address);
-            if !is_allocated {
-                let _ = self.free_after(address, after);
-            }
-        }
-    }
-
-    /// Bytes of memory of the graphs of a device.
-    pub fn graph_memory_bytes(&self, device: usize) -> u64 {
-        let allocations = self.graph_memory.keys().filter_map(|address| self.allocations.get(address));
-        allocations.filter(|allocation| allocation.device == device).map(|allocation| allocation.bytes).sum()
     }
 }

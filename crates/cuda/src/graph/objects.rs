@@ -1,4 +1,4 @@
-//! What the driver keeps of graphs: nodes, memory of nodes, executable graphs, objects of the program.
+//! What the driver keeps of graphs: nodes, executable graphs, objects of the program.
 
 use crate::graph::kind;
 use crate::timeline::OpId;
@@ -73,15 +73,6 @@ impl Task {
             Self::Work(Work::Store(..) | Work::WaitValue(_)) | Self::Several(_) => kind::VALUES,
         }
     }
-}
-
-/// Memory of a node that allocates.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GraphMemory {
-    /// Graphs and executable graphs with this node.
-    pub(super) holders: u32,
-    /// A launch has allocated it, and it has not been freed since.
-    pub(super) is_allocated: bool,
 }
 
 /// An executable graph.

@@ -25,10 +25,7 @@ impl Driver {
         let mut image = Image { base: 0, shape, size, pitch: 0, channel, channels, sampler: None };
         image.pitch = image.row_bytes().next_multiple_of(ROW_ALIGNMENT);
         let bytes = bytes_of(&image);
-        self.check_room(device, bytes)?;
-        let memory = self.platform.timeline(device)?.device.memory();
-        image.base = memory.allocate("array", bytes).map_err(|_| Error::OUT_OF_MEMORY)?;
-        self.platform.devices[device].allocated += bytes;
+        image.base = self.memory.take_room(&mut self.platform, device, "array", bytes)?;
         Ok(Array { context, device, descriptor, image, is_level: false })
     }
 
@@ -54,10 +51,7 @@ impl Driver {
     }
 
     fn array_free(&mut self, array: &Array) {
-        self.platform.devices[array.device].allocated -= array.bytes();
-        if let Some(timeline) = &mut self.platform.devices[array.device].timeline {
-            let _ = timeline.device.memory().free(array.image.base);
-        }
+        self.memory.give_room(&mut self.platform, array.device, array.image.base, array.bytes());
     }
 
     /// Creates a mipmapped array. Only those with one level are supported.

@@ -25,7 +25,12 @@ impl Driver {
         if let Some((handle, _)) = known {
             return Ok(handle);
         }
-        let found = self.loaded_of(module)?.module.reference(name).filter(|found| found.texture != is_surface);
+        let found = self
+            .modules
+            .loaded_of(&mut self.platform, module)?
+            .module
+            .reference(name)
+            .filter(|found| found.texture != is_surface);
         let address = found.ok_or(Error::NOT_FOUND)?.address;
         let of = Some((module, name.to_owned(), address));
         Ok(self.references.add(Reference::new(context, device, of, is_surface)))

@@ -10,12 +10,11 @@ pub use wait::{MOST_PENDING, Step, Wait};
 use crate::error::{Error, Result};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
-use crate::memory::{MOST_DEVICES, Shared};
+use crate::memory::MOST_DEVICES;
 use crate::report::Notes;
 use crate::timeline::{OpId, Timeline};
 use lab::Setup;
-use std::collections::{BTreeMap, HashMap};
-use workloads::device::ModuleId;
+use std::collections::BTreeMap;
 
 /// A device of the program.
 pub struct Device {
@@ -29,18 +28,10 @@ pub struct Device {
     pub(crate) primary_flags: u32,
     /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
     pub(crate) first_op: OpId,
-    pub(crate) shared: Shared,
-    /// Bytes of the board's memory that allocations and arrays take.
-    pub(crate) allocated: u64,
     /// Images of texture and surface objects that the program has destroyed.
     pub(crate) destroyed_images: Vec<u64>,
     /// Images that references have been bound to, with their handles.
     pub(crate) bound_images: Vec<(isa::Image, u64)>,
-    /// Modules that the program has unloaded, by a hash of their contents.
-    pub(crate) unloaded: HashMap<u64, ModuleId>,
-    /// The pool that the device has by itself, from its first use, and the one that the program has chosen.
-    pub(crate) default_pool: Option<u64>,
-    pub(crate) pool: Option<u64>,
 }
 
 /// A context.
@@ -76,21 +67,15 @@ pub struct Platform {
 impl Platform {
     /// The devices of `setups`, in the process `host`.
     pub(crate) fn new(setups: &[Setup], host: Box<dyn Host>) -> Self {
-        let count = setups.len().min(MOST_DEVICES);
-        let devices = setups.iter().take(count).enumerate().map(|(ordinal, setup)| Device {
+        let devices = setups.iter().take(MOST_DEVICES).map(|setup| Device {
             setup: setup.clone(),
             timeline: None,
             primary: None,
             retained: 0,
             primary_flags: 0,
             first_op: 1,
-            shared: Shared::of(ordinal, count),
-            allocated: 0,
             destroyed_images: Vec::new(),
             bound_images: Vec::new(),
-            unloaded: HashMap::new(),
-            default_pool: None,
-            pool: None,
         });
         Self {
             host,
@@ -144,6 +129,19 @@ impl Platform {
     /// There is none.
     pub fn index_of(&self, ordinal: i32) -> Result<usize> {
         self.device(ordinal).map(|_| ordinal as usize)
+    }
+
+    /// Whether the first and the last of `bytes` from `address` are memory of the process.
+    pub(crate) fn is_in_process(&self, address: u64, bytes: u64) -> bool {
+        let Some(last) = address.checked_add(bytes - 1) else { return false };
+        let (mut first_byte, mut last_byte) = ([0], [0]);
+        self.host.read_each(&mut [(address, &mut first_byte), (last, &mut last_byte)])
+    }
+
+    /// Whether `bytes` from `address` are within one piece of memory of a device.
+    pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
+        let Ok(timeline) = self.timeline(device) else { return false };
+        timeline.device.memory().allocation_of(address).is_some_and(|a| bytes <= a.bytes - (address - a.base))
     }
 
     /// Notes that something is not supported; says so once.

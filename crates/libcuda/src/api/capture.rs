@@ -43,7 +43,7 @@ fn begin_to_graph(driver: &mut Driver, stream: u64, graph: u64, after: [u64; 3],
 
 fn wait_value(driver: &mut Driver, stream: u64, address: u64, value: (u64, bool), flags: u32) -> Result<()> {
     let device = driver.streams.device_of(&driver.platform, stream)?;
-    let work = driver.value_work(device, address, value, Some(comparison(flags)?))?;
+    let work = cuda::memory::value_work(&mut driver.platform, device, address, value, Some(comparison(flags)?))?;
     driver.request_values(stream, vec![work])
 }
 
@@ -53,7 +53,7 @@ fn write_value(driver: &mut Driver, stream: u64, address: u64, value: (u64, bool
         return Err(Error::INVALID_VALUE);
     }
     let device = driver.streams.device_of(&driver.platform, stream)?;
-    let work = driver.value_work(device, address, value, None)?;
+    let work = cuda::memory::value_work(&mut driver.platform, device, address, value, None)?;
     driver.request_values(stream, vec![work])
 }
 

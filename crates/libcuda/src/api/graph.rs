@@ -353,7 +353,7 @@ api! {
         if attribute > 3 {
             return Err(Error::INVALID_VALUE);
         }
-        let bytes = driver.graph_memory_bytes(device as usize);
+        let bytes = driver.memory.graph_bytes(device as usize);
         put(driver, value, bytes)
     }
     fn cuDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {

@@ -63,7 +63,8 @@ pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, ext
 fn put_occupancy(driver: &Driver, to: u64, function: u64, threads: i32, shared: u64) -> Result<()> {
     let threads = u32::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
     // As much shared memory as no number of 32 bits has does not fit either.
-    let ctas = driver.occupancy(function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
+    let ctas =
+        driver.modules.occupancy(&driver.platform, function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
     put(driver, to, ctas as i32)
 }
 
@@ -108,7 +109,7 @@ api! {
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: u64, function: u64, blocks: i32, threads: i32) |driver| {
         let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
-        let available = driver.available_shared(function, blocks, threads)?;
+        let available = driver.modules.available_shared(&driver.platform, function, blocks, threads)?;
         put_if(driver, bytes, u64::from(available))
     }
 }

@@ -27,7 +27,11 @@ fn fill_rows(
     wait: bool,
 ) -> Result<Wait> {
     let op = driver.fill(address, pitch, pattern, size, stream)?;
-    if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
+    if wait {
+        driver.memory.fill_wait(&driver.platform, &driver.streams, address, op, stream)
+    } else {
+        Ok(Wait::Nothing)
+    }
 }
 
 /// All flags of `cuMemHostRegister`: portable, mapped, of a device, only read.
@@ -37,7 +41,7 @@ use Said::{Device, Host, Nothing};
 
 api! {
     fn cuMemGetInfo_v2(free: u64, total: u64) |driver| {
-        let (is_free, all) = driver.mem_info()?;
+        let (is_free, all) = driver.memory.info(&driver.platform)?;
         put_if(driver, free, is_free)?;
         put_if(driver, total, all)
     }
@@ -84,12 +88,12 @@ api! {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let of_device = driver.host_device_pointer(address)?;
+        let of_device = driver.memory.host_device_pointer(&driver.platform, address)?;
         put(driver, pointer, of_device)
     }
 
     fn cuMemHostGetFlags(flags: u64, address: u64) |driver| {
-        let found = driver.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
+        let found = driver.memory.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
         let (_, allocation) = found.ok_or(Error::INVALID_VALUE)?;
         // Portable and mapped, as with unified addresses.
         put(driver, flags, allocation.flags | 3)
@@ -97,7 +101,7 @@ api! {
 
     fn cuMemGetAddressRange_v2(base: u64, bytes: u64, address: u64) |driver| {
         driver.platform.context_here()?;
-        let (start, allocation) = driver.find(address).ok_or(Error::NOT_FOUND)?;
+        let (start, allocation) = driver.memory.find(address).ok_or(Error::NOT_FOUND)?;
         put_if(driver, base, start)?;
         put_if(driver, bytes, allocation.bytes)
     }
@@ -173,11 +177,11 @@ fn free(address: u64, is_kind: impl Fn(Place) -> bool) -> Result<()> {
     let device = with(|driver| {
         driver.platform.context_here()?;
         driver.streams.check_capture()?;
-        driver.mem_owner_of(address, is_kind)
+        driver.memory.owner_of(address, is_kind)
     })?;
     finish(Wait::Device(device))?;
     with(|driver| {
-        driver.release(address);
+        driver.memory.release(&mut driver.platform, address);
         Ok(())
     })
 }
@@ -191,9 +195,9 @@ unlocked! {
         let device = with(|driver| {
             driver.platform.context_here()?;
             driver.streams.check_capture()?;
-            driver.registration(address).map(|(_, registration)| registration.device)
+            driver.memory.registration(address).map(|(_, registration)| registration.device)
         })?;
         finish(Wait::Device(device))?;
-        with(|driver| driver.host_unregister(address))
+        with(|driver| driver.memory.host_unregister(&mut driver.platform, address))
     }
 }

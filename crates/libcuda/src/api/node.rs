@@ -80,7 +80,7 @@ const SIDE_BYTES: u64 = 88;
 
 fn copy(driver: &mut Driver, params: u64) -> Result<Copy> {
     let (to, from, size) = box_3d(driver, params)?;
-    driver.plan_copy(to, from, size)
+    driver.memory.plan_copy(&mut driver.platform, to, from, size)
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`: address, pitch, value, bytes of an element, elements of a row, rows.
@@ -92,7 +92,7 @@ fn fill(driver: &mut Driver, params: u64) -> Result<Fill> {
         return Err(Error::INVALID_VALUE);
     }
     let device = driver.platform.device_here()?;
-    driver.plan_fill(device, (address, pitch), (value, u64::from(unit)), size)
+    cuda::memory::plan_fill(&mut driver.platform, device, (address, pitch), (value, u64::from(unit)), size)
 }
 
 /// Bytes that the parameters of a node that allocates ask for: after the properties of the pool (88 bytes), the list of
@@ -135,7 +135,7 @@ pub fn memory_operations(driver: &mut Driver, count: u64, list: u64) -> Result<V
             _ => return Err(Error::INVALID_VALUE),
         };
         let comparison = if waits { Some(comparison(flags)?) } else { None };
-        works.push(driver.value_work(device, address, (value, wide), comparison)?);
+        works.push(cuda::memory::value_work(&mut driver.platform, device, address, (value, wide), comparison)?);
     }
     Ok(works)
 }
@@ -220,7 +220,7 @@ fn put_allocation(driver: &Driver, (address, bytes): (u64, u64), params: u64) ->
     for at in 0..11 {
         put(driver, params + 8 * at, if at == 0 { 1 } else { 0_u64 })?;
     }
-    let device = driver.find(address).map_or(0, |(_, allocation)| allocation.device);
+    let device = driver.memory.find(address).map_or(0, |(_, allocation)| allocation.device);
     put(driver, params + 8, 1_u32)?;
     put(driver, params + 12, device as u32)?;
     for (at, value) in [(88, 0), (96, 0), (104, bytes), (112, address)] {

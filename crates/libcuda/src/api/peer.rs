@@ -163,7 +163,7 @@ api! {
     }
 
     fn cuMemGetInfo(free: u64, total: u64) |driver| {
-        let (is_free, all) = driver.mem_info()?;
+        let (is_free, all) = driver.memory.info(&driver.platform)?;
         put_if(driver, free, in_32_bits(is_free))?;
         put_if(driver, total, in_32_bits(all))
     }

@@ -60,46 +60,46 @@ api! {
             return Err(Error::NOT_SUPPORTED);
         }
         let device = device_of(driver, properties + 8)?;
-        put_new(driver, pool, |driver| driver.pool_create(device))
+        put_new(driver, pool, |driver| driver.memory.pool_create(&driver.platform, device))
     }
-    fn cuMemPoolDestroy(pool: u64) |driver| { driver.pool_destroy(pool) }
+    fn cuMemPoolDestroy(pool: u64) |driver| { driver.memory.pool_destroy(pool) }
     fn cuDeviceGetDefaultMemPool(pool: u64, device: i32) |driver| {
-        put_new(driver, pool, |driver| driver.default_pool(device))
+        put_new(driver, pool, |driver| driver.memory.default_pool(&driver.platform, device))
     }
     fn cuDeviceGetMemPool(pool: u64, device: i32) |driver| {
-        put_new(driver, pool, |driver| driver.present_pool(device))
+        put_new(driver, pool, |driver| driver.memory.present_pool(&driver.platform, device))
     }
-    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.set_present_pool(device, pool) }
+    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.memory.set_present_pool(&driver.platform, device, pool) }
     // Pools of pinned memory of a device (kind 1) by its place.
     fn cuMemGetDefaultMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        put_new(driver, pool, |driver| driver.default_pool(device))
+        put_new(driver, pool, |driver| driver.memory.default_pool(&driver.platform, device))
     }
     fn cuMemGetMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        put_new(driver, pool, |driver| driver.present_pool(device))
+        put_new(driver, pool, |driver| driver.memory.present_pool(&driver.platform, device))
     }
     fn cuMemSetMemPool(place: u64, kind: u32, pool: u64) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        driver.set_present_pool(device, pool)
+        driver.memory.set_present_pool(&driver.platform, device, pool)
     }
     fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
-        match driver.pool_attribute(pool, attribute)? {
+        match driver.memory.pool_attribute(pool, attribute)? {
             (number, true) => put(driver, value, number),
             (number, false) => put(driver, value, number as u32),
         }
     }
     fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
-        let number = if Driver::is_wide_pool_attribute(attribute) {
+        let number = if cuda::memory::Pool::is_wide(attribute) {
             get_u64(driver, value)?
         } else {
             get_u32(driver, value)?.into()
         };
-        driver.set_pool_attribute(pool, attribute, number)
+        driver.memory.set_pool_attribute(pool, attribute, number)
     }
-    fn cuMemPoolTrimTo(pool: u64, _bytes: u64) |driver| { driver.pool(pool).map(|_| ()) }
+    fn cuMemPoolTrimTo(pool: u64, _bytes: u64) |driver| { driver.memory.pool(pool).map(|_| ()) }
     fn cuMemPoolSetAccess(pool: u64, list: u64, count: u64) |driver| {
-        let of = driver.pool(pool)?.device;
+        let of = driver.memory.pool(pool)?.device;
         for at in (0..count.min(MOST_PLACES)).map(|i| list + 12 * i) {
             // The pool's own device always has access; no other one can.
             let (device, flags) = (device_of(driver, at)?, get_u32(driver, at + 8)?);
@@ -115,7 +115,7 @@ api! {
     fn cuMemPoolGetAccess(flags: u64, pool: u64, place: u64) |driver| {
         let device = device_of(driver, place)?;
         driver.platform.device(device)?;
-        let own = driver.pool(pool)?.device == device as usize;
+        let own = driver.memory.pool(pool)?.device == device as usize;
         put(driver, flags, if own { 3_u32 } else { 0 })
     }
 }

@@ -93,7 +93,7 @@ api! {
 
     fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
         driver.streams.device_of(&driver.platform, stream)?;
-        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
+        if !matches!(flags, 1 | 2 | 4) || driver.memory.find(address).is_none() {
             return Err(Error::INVALID_VALUE);
         }
         Ok(())

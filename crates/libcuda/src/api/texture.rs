@@ -246,7 +246,7 @@ api! {
     }
     // References are found by their names: functions need no list of them.
     fn cuParamSetTexRef(function: u64, _unit: i32, reference: u64) |driver| {
-        driver.function_of(function)?;
+        driver.modules.function_of(function)?;
         driver.reference(reference, false).map(|_| ())
     }
 }
