@@ -38,7 +38,7 @@ impl Driver {
             });
         }
         let (function, registers) = (request.function, ThreadRegisters::Estimated);
-        let (bindings, args) = (self.bindings(module), values);
+        let (bindings, args) = (self.images.bindings(&mut self.platform, module), values);
         let mut launch = KernelLaunch { live, registers, function, args, cooperative: false, bindings };
         if request.cooperative {
             make_cooperative(&mut self.platform, device, &mut launch)?;

@@ -9,13 +9,12 @@ use crate::error::{Error, Result};
 use crate::graph::{Executable, Graph, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
-use crate::image::{Array, Reference, Texture};
+use crate::image::Images;
 use crate::memory::Memory;
 use crate::module::Modules;
 use crate::platform::Platform;
 use crate::settings::Settings;
 use crate::stream::Streams;
-use std::collections::BTreeMap;
 
 /// CUDA's driver.
 pub struct Driver {
@@ -27,18 +26,14 @@ pub struct Driver {
     pub memory: Memory,
     /// Modules, functions, links.
     pub modules: Modules,
+    /// Arrays, texture and surface objects, references.
+    pub images: Images,
     /// Streams, events and captures.
     pub streams: Streams,
     pub(crate) graphs: Handles<Graph>,
     pub(crate) graph_nodes: Handles<Node>,
     pub(crate) executables: Handles<Executable>,
     pub(crate) user_objects: Handles<UserObject>,
-    pub(crate) arrays: Handles<Array>,
-    /// The array of the level of each mipmapped array.
-    pub(crate) mipmapped: Handles<u64>,
-    /// Texture and surface objects by device and object.
-    pub(crate) textures: BTreeMap<(usize, u64), Texture>,
-    pub(crate) references: Handles<Reference>,
 }
 
 impl Driver {
@@ -49,6 +44,7 @@ impl Driver {
         Self {
             memory: Memory::new(devices),
             modules: Modules::new(devices),
+            images: Images::new(devices),
             streams: Streams::new(devices),
             platform,
             settings,
@@ -56,10 +52,6 @@ impl Driver {
             graph_nodes: Handles::new(Kind::GraphNode),
             executables: Handles::new(Kind::GraphExec),
             user_objects: Handles::new(Kind::UserObject),
-            arrays: Handles::new(Kind::Array),
-            mipmapped: Handles::new(Kind::Mipmapped),
-            textures: BTreeMap::new(),
-            references: Handles::new(Kind::TexRef),
         }
     }
 
@@ -95,6 +87,7 @@ impl Driver {
         if self.platform.context(context).is_ok_and(|context| context.broken.is_some()) {
             self.platform.retire(device);
             self.modules.retire(device);
+            self.images.retire(device);
         }
         self.platform.renew_primary(device, context);
         Ok(())
@@ -105,14 +98,14 @@ impl Driver {
     /// # Errors
     /// The handle is invalid.
     pub fn unload(&mut self, module: u64) -> Result<()> {
-        self.references.retain(|reference| reference.of.as_ref().is_none_or(|of| of.0 != module));
+        self.images.release_module(module);
         self.modules.unload(&mut self.platform, module)
     }
 
     /// Removes all objects of a context.
     fn release_objects(&mut self, context: u64) {
         self.modules.release(&mut self.platform, context);
-        self.release_images(context);
+        self.images.release(&mut self.platform, &mut self.memory, context);
         self.release_graphs(context);
         self.memory.release_context(&mut self.platform, context);
         self.streams.release(context);

@@ -28,10 +28,6 @@ pub struct Device {
     pub(crate) primary_flags: u32,
     /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
     pub(crate) first_op: OpId,
-    /// Images of texture and surface objects that the program has destroyed.
-    pub(crate) destroyed_images: Vec<u64>,
-    /// Images that references have been bound to, with their handles.
-    pub(crate) bound_images: Vec<(isa::Image, u64)>,
 }
 
 /// A context.
@@ -74,8 +70,6 @@ impl Platform {
             retained: 0,
             primary_flags: 0,
             first_op: 1,
-            destroyed_images: Vec::new(),
-            bound_images: Vec::new(),
         });
         Self {
             host,

@@ -77,8 +77,6 @@ impl Platform {
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
             self.devices[device].first_op = timeline.next_op();
-            self.devices[device].bound_images.clear();
-            self.devices[device].destroyed_images.clear();
             self.notes.retire(device, &mut timeline);
         }
     }
