@@ -27,17 +27,18 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     assert_eq!(program.driver.streams.capture_info(&program.driver.platform, b).unwrap().status, 0);
     let kinds: Vec<u32> = program
         .driver
-        .graph_nodes(graph)
+        .graphs
+        .nodes_of(graph)
         .unwrap()
         .iter()
-        .map(|&n| program.driver.node(n).unwrap().task.kind())
+        .map(|&n| program.driver.graphs.node(n).unwrap().task.kind())
         .collect();
     assert_eq!(kinds, [1, 0, 0, 3]);
-    assert_eq!(program.driver.graph_edges(graph).unwrap().len(), 3);
+    assert_eq!(program.driver.graphs.edges(graph).unwrap().len(), 3);
     program.synchronise();
     assert_eq!(program.numbers(x, 1), [0], "nothing was done yet");
 
-    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
     // The copy reads host memory at the launch.
     cuda::Host::write(&program.fake, source, &[4; 128]);
     program.driver.graph_launch(executable, a).unwrap();
@@ -49,7 +50,7 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     program.driver.capture_begin(b, Mode::Relaxed, None).unwrap();
     program.driver.graph_launch(executable, b).unwrap();
     let outer = program.driver.capture_end(b).unwrap();
-    let outer = program.driver.graph_instantiate(outer, 0).unwrap();
+    let outer = program.driver.graphs.instantiate(&mut program.driver.memory, outer, 0).unwrap();
     program.driver.graph_launch(outer, b).unwrap();
     program.synchronise();
     assert_eq!(program.calls, [9, 9]);
@@ -171,7 +172,7 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
     program.order(b, a);
     assert_eq!(program.driver.streams.destroy(&program.driver.platform, b), Ok(()));
     let graph = program.driver.capture_end(a).unwrap();
-    assert_eq!(program.driver.graph_nodes(graph).unwrap().len(), 1);
+    assert_eq!(program.driver.graphs.nodes_of(graph).unwrap().len(), 1);
 
     // Its work must have been waited for all the same.
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
@@ -185,14 +186,18 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
 fn captures_can_be_led_by_hand() {
     let mut program = Program::new();
     let (a, x) = (program.stream(), program.alloc(512));
-    let graph = program.driver.graph_create().unwrap();
-    let first = program.driver.graph_add(graph, &[], cuda::graph::Task::Work(Work::Nothing)).unwrap();
+    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let first = program
+        .driver
+        .graphs
+        .add(&mut program.driver.memory, graph, &[], cuda::graph::Task::Work(Work::Nothing))
+        .unwrap();
     program.driver.capture_begin(a, Mode::ThreadLocal, Some((graph, vec![first]))).unwrap();
     assert_eq!(program.driver.streams.capture_info(&program.driver.platform, a).unwrap().after.1, 1);
     program.add(x, x, 1, a);
     program.driver.capture_follow(a, &[first], true).unwrap();
     program.add(x + 128, x, 1, a);
-    let followers = program.driver.node_followers(first).unwrap();
+    let followers = program.driver.graphs.node_followers(first).unwrap();
     assert_eq!(followers.len(), 2);
     assert_eq!(program.driver.capture_follow(a, &[x], false), Err(Error::INVALID_VALUE));
     program.driver.capture_follow(a, &followers[..1], false).unwrap();
@@ -200,9 +205,9 @@ fn captures_can_be_led_by_hand() {
     program.driver.event_record(event, a, true).unwrap();
     assert_eq!(program.driver.stream_wait_event(a, event, true), Ok(Wait::Nothing));
     assert_eq!(program.driver.capture_end(a), Ok(graph));
-    let last = *program.driver.graph_nodes(graph).unwrap().last().unwrap();
-    assert_eq!(program.driver.node(last).unwrap().task.kind(), 6);
-    let record = program.driver.node(last).unwrap().after[0];
-    assert_eq!(program.driver.node(record).unwrap().task.kind(), 7);
-    assert_eq!(program.driver.node(record).unwrap().after.len(), 2);
+    let last = *program.driver.graphs.nodes_of(graph).unwrap().last().unwrap();
+    assert_eq!(program.driver.graphs.node(last).unwrap().task.kind(), 6);
+    let record = program.driver.graphs.node(last).unwrap().after[0];
+    assert_eq!(program.driver.graphs.node(record).unwrap().task.kind(), 7);
+    assert_eq!(program.driver.graphs.node(record).unwrap().after.len(), 2);
 }

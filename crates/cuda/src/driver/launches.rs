@@ -1,7 +1,8 @@
-//! Launches of kernels.
+//! Launches of kernels and graphs.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::graph::Task;
 use crate::module::{Function, Request, arguments, make_cooperative};
 use crate::work::{KernelLaunch, Work};
 use exec::{Arg, Launch};
@@ -63,5 +64,21 @@ impl Driver {
         }
         let launch = self.prepare(request)?;
         self.request(request.stream, Work::Launch(launch), &[]).map(|_| ())
+    }
+
+    /// Launches a graph in a stream. It begins after its previous launch.
+    ///
+    /// # Errors
+    /// Either handle is invalid, the stream is one of another device, or memory of its last launch has not been freed.
+    pub fn graph_launch(&mut self, executable: u64, stream: u64) -> Result<()> {
+        let (device, key) = self.streams.key_of(&self.platform, stream)?;
+        if self.graphs.executable(executable)?.device != device {
+            return Err(Error::INVALID_VALUE);
+        }
+        if self.streams.is_captured(device, key)? {
+            let graph = self.graphs.graph_of(&self.platform, &mut self.memory, executable)?;
+            return self.capture(key, Task::Child(graph)).map(|_| ());
+        }
+        self.graphs.launch(&mut self.platform, &mut self.memory, &mut self.streams, executable, (device, key))
     }
 }

@@ -6,8 +6,7 @@ mod launches;
 mod requests;
 
 use crate::error::{Error, Result};
-use crate::graph::{Executable, Graph, Node, UserObject};
-use crate::handles::{Handles, Kind};
+use crate::graph::Graphs;
 use crate::host::Host;
 use crate::image::Images;
 use crate::memory::Memory;
@@ -30,10 +29,8 @@ pub struct Driver {
     pub images: Images,
     /// Streams, events and captures.
     pub streams: Streams,
-    pub(crate) graphs: Handles<Graph>,
-    pub(crate) graph_nodes: Handles<Node>,
-    pub(crate) executables: Handles<Executable>,
-    pub(crate) user_objects: Handles<UserObject>,
+    /// Graphs, executable graphs, objects of the program.
+    pub graphs: Graphs,
 }
 
 impl Driver {
@@ -48,10 +45,7 @@ impl Driver {
             streams: Streams::new(devices),
             platform,
             settings,
-            graphs: Handles::new(Kind::Graph),
-            graph_nodes: Handles::new(Kind::GraphNode),
-            executables: Handles::new(Kind::GraphExec),
-            user_objects: Handles::new(Kind::UserObject),
+            graphs: Graphs::new(),
         }
     }
 
@@ -106,7 +100,7 @@ impl Driver {
     fn release_objects(&mut self, context: u64) {
         self.modules.release(&mut self.platform, context);
         self.images.release(&mut self.platform, &mut self.memory, context);
-        self.release_graphs(context);
+        self.graphs.release(&mut self.platform, &mut self.memory, context);
         self.memory.release_context(&mut self.platform, context);
         self.streams.release(context);
     }

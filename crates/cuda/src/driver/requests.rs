@@ -80,7 +80,7 @@ impl Driver {
     /// Makes a node of what is requested in a stream that captures.
     pub(crate) fn capture(&mut self, key: Key, task: Task) -> Result<u64> {
         let (graph, after) = self.streams.capturing(key)?;
-        let node = self.graph_add(graph, &after, task)?;
+        let node = self.graphs.add(&mut self.memory, graph, &after, task)?;
         self.streams.follow(key, &[node], true);
         Ok(node)
     }
@@ -95,10 +95,10 @@ impl Driver {
         let is_provided = into.is_some();
         let (graph, after) = match into {
             Some((graph, after)) => {
-                self.check_nodes(graph, &after)?;
+                self.graphs.check_nodes(graph, &after)?;
                 (graph, after.into())
             }
-            None => (self.graph_create()?, Box::default()),
+            None => (self.graphs.create(&self.platform)?, Box::default()),
         };
         self.streams.begin(place, mode, (graph, after), is_provided);
         Ok(())
@@ -112,7 +112,7 @@ impl Driver {
         let (_, key) = self.streams.key_of(&self.platform, stream)?;
         let ended = self.streams.end(key)?;
         // The first stream has waited for all others.
-        let joined = self.ancestors(&ended.members[0].after);
+        let joined = self.graphs.ancestors(&ended.members[0].after);
         let is_joined = ended.members[1..].iter().flat_map(|member| &member.after).all(|node| joined.contains(node));
         let problem = match (ended.is_invalid, is_joined) {
             (false, true) => return Ok(ended.graph),
@@ -120,7 +120,7 @@ impl Driver {
             (false, false) => Error::STREAM_CAPTURE_UNJOINED,
         };
         if !ended.is_provided {
-            let _ = self.graph_destroy(ended.graph);
+            let _ = self.graphs.destroy(&mut self.platform, &mut self.memory, ended.graph);
         }
         Err(problem)
     }
@@ -135,7 +135,7 @@ impl Driver {
             return Err(Error::ILLEGAL_STATE);
         }
         let (graph, _) = self.streams.capturing(key)?;
-        self.check_nodes(graph, nodes)?;
+        self.graphs.check_nodes(graph, nodes)?;
         self.streams.follow(key, nodes, replace);
         Ok(())
     }

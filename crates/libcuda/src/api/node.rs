@@ -155,7 +155,7 @@ pub fn comparison(flags: u32) -> Result<Comparison> {
 
 /// Writes the parameters of a node.
 pub fn put_params(driver: &Driver, node: u64, params: u64, form: KernelForm) -> Result<()> {
-    let present = driver.node(node)?;
+    let present = driver.graphs.node(node)?;
     match &present.task {
         Task::Work(Work::Launch(launch)) => put_kernel(driver, launch, &present.argument_list, params, form),
         Task::Work(Work::Copy(copy)) => put_copy(driver, copy, params),
