@@ -12,19 +12,16 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     let source = program.fake.put(&[3; 128]);
     program.fill(x, 0, 96, 0);
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
-    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, a).unwrap().status, 1);
+    assert_eq!(program.capture(a).unwrap().status, 1);
     program.copy_in(x, source, 128, a).unwrap();
     program.order(a, b);
-    assert_eq!(
-        program.driver.streams.capture_info(&program.driver.platform, b).unwrap().id,
-        program.driver.streams.capture_info(&program.driver.platform, a).unwrap().id
-    );
+    assert_eq!(program.capture(b).unwrap().id, program.capture(a).unwrap().id);
     program.add(x + 128, x, 1, a);
     program.add(x + 256, x, 2, b);
     program.call(9, b);
     program.order(b, a);
     let graph = program.driver.capture_end(a).unwrap();
-    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, b).unwrap().status, 0);
+    assert_eq!(program.capture(b).unwrap().status, 0);
     let kinds: Vec<u32> = program
         .driver
         .graphs
@@ -38,7 +35,7 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     program.synchronise();
     assert_eq!(program.numbers(x, 1), [0], "nothing was done yet");
 
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     // The copy reads host memory at the launch.
     cuda::Host::write(&program.fake, source, &[4; 128]);
     program.driver.graph_launch(executable, a).unwrap();
@@ -50,7 +47,7 @@ fn a_capture_is_done_when_its_graph_is_launched() {
     program.driver.capture_begin(b, Mode::Relaxed, None).unwrap();
     program.driver.graph_launch(executable, b).unwrap();
     let outer = program.driver.capture_end(b).unwrap();
-    let outer = program.driver.graphs.instantiate(&mut program.driver.memory, outer, 0).unwrap();
+    let outer = program.instantiate(outer, 0).unwrap();
     program.driver.graph_launch(outer, b).unwrap();
     program.synchronise();
     assert_eq!(program.calls, [9, 9]);
@@ -60,14 +57,13 @@ fn a_capture_is_done_when_its_graph_is_launched() {
 #[test]
 fn illegal_calls_have_their_errors_and_invalidate() {
     let mut program = Program::new();
-    let (a, b, c) =
-        (program.stream(), program.stream(), program.driver.streams.create(&program.driver.platform, 1, 0).unwrap());
+    let (a, b, c) = (program.stream(), program.stream(), program.stream_with(1, 0));
     let out = program.alloc(128);
     let begin = |program: &mut Program, stream| program.driver.capture_begin(stream, Mode::Global, None).unwrap();
     let invalid = |program: &mut Program, stream| {
-        assert_eq!(program.driver.streams.capture_info(&program.driver.platform, stream).unwrap().status, 2);
+        assert_eq!(program.capture(stream).unwrap().status, 2);
         assert_eq!(program.driver.capture_end(stream), Err(Error::STREAM_CAPTURE_INVALIDATED));
-        assert_eq!(program.driver.streams.capture_info(&program.driver.platform, stream).unwrap().status, 0);
+        assert_eq!(program.capture(stream).unwrap().status, 0);
     };
     assert_eq!(program.driver.capture_begin(0, Mode::Global, None), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     assert_eq!(program.driver.capture_end(a), Err(Error::ILLEGAL_STATE));
@@ -75,10 +71,7 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     // 900: waits, and what may wait.
     begin(&mut program, a);
     assert_eq!(program.driver.capture_begin(a, Mode::Global, None), Err(Error::ILLEGAL_STATE));
-    assert_eq!(
-        program.driver.streams.wait(&mut program.driver.platform, a, false),
-        Err(Error::STREAM_CAPTURE_UNSUPPORTED)
-    );
+    assert_eq!(program.stream_wait(a, false), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     // 901: work after that.
     let request = program.request(program.spin, &[out, 1], a);
     assert_eq!(program.driver.launch(&request), Err(Error::STREAM_CAPTURE_INVALIDATED));
@@ -93,7 +86,7 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     assert_eq!(program.driver.streams.refuse_captures_on(0), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     invalid(&mut program, a);
     begin(&mut program, a);
-    assert_eq!(program.driver.streams.destroy(&program.driver.platform, a), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
+    assert_eq!(program.stream_destroy(a), Err(Error::STREAM_CAPTURE_UNSUPPORTED));
     invalid(&mut program, a);
 
     // 902: two captures meet.
@@ -113,7 +106,7 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     program.order(a, b);
     program.spin(out, 1, b);
     assert_eq!(program.driver.capture_end(a), Err(Error::STREAM_CAPTURE_UNJOINED));
-    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, b).unwrap().status, 0);
+    assert_eq!(program.capture(b).unwrap().status, 0);
 
     // 905: a wait for work outside.
     let outside = program.mark(b);
@@ -126,7 +119,7 @@ fn illegal_calls_have_their_errors_and_invalidate() {
     program.fill(out, 1, 1, 0);
     assert!(program.driver.capture_end(c).is_ok());
     begin(&mut program, a);
-    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, 0), Err(Error::STREAM_CAPTURE_IMPLICIT));
+    assert_eq!(program.capture(0), Err(Error::STREAM_CAPTURE_IMPLICIT));
     assert_eq!(program.driver.fill(out, 0, (1, 4), [1, 1], 0), Err(Error::STREAM_CAPTURE_IMPLICIT));
     invalid(&mut program, a);
 
@@ -170,7 +163,7 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
     program.order(a, b);
     program.add(x, x, 1, b);
     program.order(b, a);
-    assert_eq!(program.driver.streams.destroy(&program.driver.platform, b), Ok(()));
+    assert_eq!(program.stream_destroy(b), Ok(()));
     let graph = program.driver.capture_end(a).unwrap();
     assert_eq!(program.driver.graphs.nodes_of(graph).unwrap().len(), 1);
 
@@ -178,7 +171,7 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
     program.driver.capture_begin(a, Mode::Global, None).unwrap();
     program.order(a, c);
     program.add(x, x, 1, c);
-    assert_eq!(program.driver.streams.destroy(&program.driver.platform, c), Ok(()));
+    assert_eq!(program.stream_destroy(c), Ok(()));
     assert_eq!(program.driver.capture_end(a), Err(Error::STREAM_CAPTURE_UNJOINED));
 }
 
@@ -186,14 +179,10 @@ fn a_stream_that_takes_part_in_a_capture_can_be_destroyed() {
 fn captures_can_be_led_by_hand() {
     let mut program = Program::new();
     let (a, x) = (program.stream(), program.alloc(512));
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
-    let first = program
-        .driver
-        .graphs
-        .add(&mut program.driver.memory, graph, &[], cuda::graph::Task::Work(Work::Nothing))
-        .unwrap();
+    let graph = program.graph();
+    let first = program.node(graph, &[], cuda::graph::Task::Work(Work::Nothing)).unwrap();
     program.driver.capture_begin(a, Mode::ThreadLocal, Some((graph, vec![first]))).unwrap();
-    assert_eq!(program.driver.streams.capture_info(&program.driver.platform, a).unwrap().after.1, 1);
+    assert_eq!(program.capture(a).unwrap().after.1, 1);
     program.add(x, x, 1, a);
     program.driver.capture_follow(a, &[first], true).unwrap();
     program.add(x + 128, x, 1, a);
@@ -201,7 +190,7 @@ fn captures_can_be_led_by_hand() {
     assert_eq!(followers.len(), 2);
     assert_eq!(program.driver.capture_follow(a, &[x], false), Err(Error::INVALID_VALUE));
     program.driver.capture_follow(a, &followers[..1], false).unwrap();
-    let event = program.driver.streams.event_create(&program.driver.platform, 0).unwrap();
+    let event = program.event();
     program.driver.event_record(event, a, true).unwrap();
     assert_eq!(program.driver.stream_wait_event(a, event, true), Ok(Wait::Nothing));
     assert_eq!(program.driver.capture_end(a), Ok(graph));

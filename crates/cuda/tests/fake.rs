@@ -1,7 +1,9 @@
 //! A process for the driver, and programs in a few words.
 
+use cuda::graph::Task;
 use cuda::memory::{Place3d, Said};
 use cuda::module::{Arguments, Request};
+use cuda::stream::Info;
 use cuda::work::Call;
 use cuda::{Driver, Host, Result, Settings, Step, Wait};
 use std::collections::BTreeMap;
@@ -138,7 +140,45 @@ impl Program {
     }
 
     pub fn stream(&mut self) -> u64 {
-        self.driver.streams.create(&self.driver.platform, 0, 0).unwrap()
+        self.stream_with(0, 0)
+    }
+
+    pub fn stream_with(&mut self, flags: u32, priority: i32) -> u64 {
+        self.driver.streams.create(&self.driver.platform, flags, priority).unwrap()
+    }
+
+    pub fn stream_destroy(&mut self, stream: u64) -> Result<()> {
+        self.driver.streams.destroy(&self.driver.platform, stream)
+    }
+
+    pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
+        self.driver.streams.wait(&mut self.driver.platform, stream, only_ask)
+    }
+
+    pub fn is_idle(&mut self, stream: u64) -> Result<bool> {
+        self.driver.streams.is_idle(&self.driver.platform, stream)
+    }
+
+    /// The capture of a stream.
+    pub fn capture(&mut self, stream: u64) -> Result<Info> {
+        self.driver.streams.capture_info(&self.driver.platform, stream)
+    }
+
+    /// An event that is not recorded.
+    pub fn event(&mut self) -> u64 {
+        self.driver.streams.event_create(&self.driver.platform, 0).unwrap()
+    }
+
+    pub fn graph(&mut self) -> u64 {
+        self.driver.graphs.create(&self.driver.platform).unwrap()
+    }
+
+    pub fn node(&mut self, graph: u64, after: &[u64], task: Task) -> Result<u64> {
+        self.driver.graphs.add(&mut self.driver.memory, graph, after, task)
+    }
+
+    pub fn instantiate(&mut self, graph: u64, flags: u64) -> Result<u64> {
+        self.driver.graphs.instantiate(&mut self.driver.memory, graph, flags)
     }
 
     pub fn request(&self, function: u64, args: &[u64], stream: u64) -> Request {
@@ -163,7 +203,7 @@ impl Program {
 
     /// A recorded event.
     pub fn mark(&mut self, stream: u64) -> u64 {
-        let event = self.driver.streams.event_create(&self.driver.platform, 0).unwrap();
+        let event = self.event();
         self.driver.event_record(event, stream, false).unwrap();
         event
     }

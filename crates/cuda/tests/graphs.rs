@@ -35,22 +35,22 @@ impl Program {
 fn nodes_run_after_those_that_they_follow() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let fill = program.fill_task(x, 10, 32);
-    let first = program.driver.graphs.add(&mut program.driver.memory, graph, &[], fill).unwrap();
+    let first = program.node(graph, &[], fill).unwrap();
     let task = program.add_task(x + 128, x, 1);
-    let left = program.driver.graphs.add(&mut program.driver.memory, graph, &[first], task).unwrap();
+    let left = program.node(graph, &[first], task).unwrap();
     let task = program.add_task(x + 256, x, 2);
-    let right = program.driver.graphs.add(&mut program.driver.memory, graph, &[first], task).unwrap();
+    let right = program.node(graph, &[first], task).unwrap();
     let call = Task::Work(Work::Call(Call { function: 1, argument: 77, stream: None }));
-    let last = program.driver.graphs.add(&mut program.driver.memory, graph, &[left], call).unwrap();
+    let last = program.node(graph, &[left], call).unwrap();
     program.driver.graphs.add_dependences(graph, &[(right, last)]).unwrap();
     assert_eq!(program.driver.graphs.roots(graph), Ok(vec![first]));
     assert_eq!(program.driver.graphs.edges(graph).unwrap().len(), 4);
     assert_eq!(program.driver.graphs.node_followers(first), Ok(vec![left, right]));
     assert_eq!(program.driver.graphs.add_dependences(graph, &[(right, last)]), Err(Error::INVALID_VALUE));
 
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     program.driver.graphs.destroy(&mut program.driver.platform, &mut program.driver.memory, graph).unwrap();
     assert_eq!(program.driver.graphs.nodes_of(graph), Err(Error::INVALID_VALUE));
     program.driver.graph_launch(executable, stream).unwrap();
@@ -71,23 +71,23 @@ fn independent_nodes_overlap_and_launches_of_a_graph_do_not() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
     let mut time = |chained: bool| {
-        let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+        let graph = program.graph();
         let mut after = Vec::new();
         for i in 0..3 {
             let task = program.kernel_task(program.spin, &[x + 128 * i, 1500]);
-            let node = program.driver.graphs.add(&mut program.driver.memory, graph, &after, task).unwrap();
+            let node = program.node(graph, &after, task).unwrap();
             after = if chained { vec![node] } else { Vec::new() };
         }
-        let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+        let executable = program.instantiate(graph, 0).unwrap();
         program.launch_time(executable, stream)
     };
     let (apart, together) = (time(true), time(false));
     assert!(apart > 2.8 * together, "{apart} {together}");
 
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let task = program.kernel_task(program.spin, &[x, 1500]);
-    program.driver.graphs.add(&mut program.driver.memory, graph, &[], task).unwrap();
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    program.node(graph, &[], task).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let other = program.stream();
     program.synchronise();
     let start = program.mark(stream);
@@ -101,18 +101,18 @@ fn independent_nodes_overlap_and_launches_of_a_graph_do_not() {
 fn graphs_within_graphs_and_clones() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
-    let child = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let child = program.graph();
     let task = program.add_task(x, x, 1);
-    let inner = program.driver.graphs.add(&mut program.driver.memory, child, &[], task).unwrap();
+    let inner = program.node(child, &[], task).unwrap();
     let task = program.add_task(x, x, 2);
-    program.driver.graphs.add(&mut program.driver.memory, child, &[inner], task).unwrap();
+    program.node(child, &[inner], task).unwrap();
 
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let task = program.fill_task(x, 100, 32);
-    let fill = program.driver.graphs.add(&mut program.driver.memory, graph, &[], task).unwrap();
+    let fill = program.node(graph, &[], task).unwrap();
     let both = program.driver.graphs.add_child(&mut program.driver.memory, graph, &[fill], child).unwrap();
     let task = program.add_task(x + 128, x, 0);
-    program.driver.graphs.add(&mut program.driver.memory, graph, &[both], task).unwrap();
+    program.node(graph, &[both], task).unwrap();
     let clone = program.driver.graphs.clone_graph(&mut program.driver.memory, graph).unwrap();
     let fill_of_clone = program.driver.graphs.node_in_clone(fill, clone).unwrap();
     let task = program.fill_task(x, 200, 32);
@@ -126,7 +126,7 @@ fn graphs_within_graphs_and_clones() {
     );
 
     for (graph, sum) in [(graph, 103), (clone, 203)] {
-        let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+        let executable = program.instantiate(graph, 0).unwrap();
         program.driver.graph_launch(executable, stream).unwrap();
         program.synchronise();
         assert_eq!(program.numbers(x + 128, 2), [sum, sum]);
@@ -138,19 +138,17 @@ fn executable_graphs_can_be_changed() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
     let build = |program: &mut Program, n: u64, kernels: usize| {
-        let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+        let graph = program.graph();
         let task = program.fill_task(x, 0, 32);
-        let mut nodes = vec![program.driver.graphs.add(&mut program.driver.memory, graph, &[], task).unwrap()];
+        let mut nodes = vec![program.node(graph, &[], task).unwrap()];
         for _ in 0..kernels {
             let task = program.add_task(x, x, n);
-            nodes.push(
-                program.driver.graphs.add(&mut program.driver.memory, graph, &nodes[nodes.len() - 1..], task).unwrap(),
-            );
+            nodes.push(program.node(graph, &nodes[nodes.len() - 1..], task).unwrap());
         }
         (graph, nodes)
     };
     let (graph, nodes) = build(&mut program, 1, 2);
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let result = |program: &mut Program| {
         program.driver.graph_launch(executable, stream).unwrap();
         program.synchronise();
@@ -178,7 +176,7 @@ fn executable_graphs_can_be_changed() {
     assert_eq!(difference.reason, 2, "another topology");
     let (kinds, nodes) = build(&mut program, 7, 1);
     let task = program.fill_task(x, 0, 32);
-    let node = program.driver.graphs.add(&mut program.driver.memory, kinds, &nodes[1..], task).unwrap();
+    let node = program.node(kinds, &nodes[1..], task).unwrap();
     let difference = program.driver.graphs.executable_update(executable, kinds).unwrap().unwrap();
     assert_eq!((difference.reason, difference.node), (3, node), "another kind");
     assert_eq!(result(&mut program), 14);
@@ -187,33 +185,23 @@ fn executable_graphs_can_be_changed() {
 #[test]
 fn circles_and_foreign_nodes_are_refused() {
     let mut program = Program::new();
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let nothing = || Task::Work(Work::Nothing);
-    let a = program.driver.graphs.add(&mut program.driver.memory, graph, &[], nothing()).unwrap();
-    let b = program.driver.graphs.add(&mut program.driver.memory, graph, &[a], nothing()).unwrap();
-    let other = program.driver.graphs.create(&program.driver.platform).unwrap();
-    assert_eq!(
-        program.driver.graphs.add(&mut program.driver.memory, other, &[a], nothing()),
-        Err(Error::INVALID_VALUE)
-    );
-    assert_eq!(
-        program.driver.graphs.add(&mut program.driver.memory, graph, &[a, a], nothing()),
-        Err(Error::INVALID_VALUE)
-    );
-    assert_eq!(program.driver.graphs.add(&mut program.driver.memory, a, &[], nothing()), Err(Error::INVALID_VALUE));
+    let a = program.node(graph, &[], nothing()).unwrap();
+    let b = program.node(graph, &[a], nothing()).unwrap();
+    let other = program.graph();
+    assert_eq!(program.node(other, &[a], nothing()), Err(Error::INVALID_VALUE));
+    assert_eq!(program.node(graph, &[a, a], nothing()), Err(Error::INVALID_VALUE));
+    assert_eq!(program.node(a, &[], nothing()), Err(Error::INVALID_VALUE));
     assert_eq!(program.driver.graphs.add_dependences(graph, &[(a, a)]), Err(Error::INVALID_VALUE));
     program.driver.graphs.add_dependences(graph, &[(b, a)]).unwrap();
-    assert_eq!(program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0), Err(Error::INVALID_VALUE));
+    assert_eq!(program.instantiate(graph, 0), Err(Error::INVALID_VALUE));
     program.driver.graphs.remove_dependences(graph, &[(b, a)]).unwrap();
     program.driver.graphs.node_destroy(&mut program.driver.platform, &mut program.driver.memory, a).unwrap();
     assert_eq!(program.driver.graphs.node(b).unwrap().after, [0_u64; 0]);
-    assert_eq!(
-        program.driver.graphs.instantiate(&mut program.driver.memory, graph, 4),
-        Err(Error::NOT_SUPPORTED),
-        "launches by the device"
-    );
-    assert_eq!(program.driver.graphs.instantiate(&mut program.driver.memory, graph, 64), Err(Error::INVALID_VALUE));
-    program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    assert_eq!(program.instantiate(graph, 4), Err(Error::NOT_SUPPORTED), "launches by the device");
+    assert_eq!(program.instantiate(graph, 64), Err(Error::INVALID_VALUE));
+    program.instantiate(graph, 0).unwrap();
 }
 
 #[test]
@@ -226,9 +214,9 @@ fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
         Err(Error::INVALID_VALUE)
     );
     let object = program.driver.graphs.user_object_create(&program.driver.platform, destructor, 2).unwrap();
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let task = program.kernel_task(program.spin, &[x, 100]);
-    program.driver.graphs.add(&mut program.driver.memory, graph, &[], task).unwrap();
+    program.node(graph, &[], task).unwrap();
     assert_eq!(program.driver.graphs.retain_object(graph, object, 3, true), Err(Error::INVALID_VALUE));
     program.driver.graphs.retain_object(graph, object, 1, true).unwrap();
     program.driver.graphs.user_object_release(&mut program.driver.platform, object, 1, &[]).unwrap();
@@ -238,7 +226,7 @@ fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
         program.driver.graphs.release_object(&mut program.driver.platform, graph, object, 1),
         Err(Error::INVALID_VALUE)
     );
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, clone, 0).unwrap();
+    let executable = program.instantiate(clone, 0).unwrap();
     program.driver.graphs.destroy(&mut program.driver.platform, &mut program.driver.memory, clone).unwrap();
     program.synchronise();
     assert_eq!(program.calls, [0_u64; 0]);
@@ -257,11 +245,11 @@ fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
 fn nodes_of_kernels_can_be_made_cooperative() {
     let mut program = Program::new();
     let x = program.alloc(128);
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let mut node = |grid: u32| {
         let request = cuda::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
         let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
-        program.driver.graphs.add(&mut program.driver.memory, graph, &[], task).unwrap()
+        program.node(graph, &[], task).unwrap()
     };
     let (small, large) = (node(1), node(100_000));
     let yes = vec![1, 0, 0, 0];
@@ -288,16 +276,13 @@ fn nodes_of_kernels_can_be_made_cooperative() {
 fn events_are_recorded_and_waited_for_by_nodes() {
     let mut program = Program::new();
     let (a, b, x) = (program.stream(), program.stream(), program.alloc(512));
-    let (begun, ended) = (
-        program.driver.streams.event_create(&program.driver.platform, 0).unwrap(),
-        program.driver.streams.event_create(&program.driver.platform, 0).unwrap(),
-    );
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
-    let wait = program.driver.graphs.add(&mut program.driver.memory, graph, &[], Task::Wait(begun)).unwrap();
+    let (begun, ended) = (program.event(), program.event());
+    let graph = program.graph();
+    let wait = program.node(graph, &[], Task::Wait(begun)).unwrap();
     let task = program.add_task(x + 128, x, 5);
-    let kernel = program.driver.graphs.add(&mut program.driver.memory, graph, &[wait], task).unwrap();
-    program.driver.graphs.add(&mut program.driver.memory, graph, &[kernel], Task::Record(ended)).unwrap();
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    let kernel = program.node(graph, &[wait], task).unwrap();
+    program.node(graph, &[kernel], Task::Record(ended)).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let start = program.mark(a);
     program.spin(x + 256, 1000, a);
     program.fill(x, 1, 32, a);

@@ -96,20 +96,16 @@ fn memory_keeps_its_contents_from_a_mapping_to_the_next() {
 fn memory_of_a_graph_stays_between_its_launches() {
     let mut program = Program::new();
     let (stream, out) = (program.stream(), program.alloc(128));
-    let graph = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let graph = program.graph();
     let (alloc, x) = program
         .driver
         .graphs
         .add_allocation(&mut program.driver.platform, &mut program.driver.memory, graph, &[], 256)
         .unwrap();
     let fill = cuda::memory::plan_fill(&mut program.driver.platform, 0, (x, 0), (8, 4), [32, 1]).unwrap();
-    let fill = program
-        .driver
-        .graphs
-        .add(&mut program.driver.memory, graph, &[alloc], Task::Work(cuda::work::Work::Fill(fill)))
-        .unwrap();
+    let fill = program.node(graph, &[alloc], Task::Work(cuda::work::Work::Fill(fill))).unwrap();
     assert_eq!(program.driver.graphs.clone_graph(&mut program.driver.memory, graph), Err(Error::NOT_SUPPORTED));
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 1).unwrap();
+    let executable = program.instantiate(graph, 1).unwrap();
     for round in 0..2 {
         program.driver.graph_launch(executable, stream).unwrap();
         program.add(out, x, round, stream);
@@ -126,17 +122,17 @@ fn memory_of_a_graph_stays_between_its_launches() {
         .graphs
         .executable_destroy(&mut program.driver.platform, &mut program.driver.memory, executable)
         .unwrap();
-    let executable = program.driver.graphs.instantiate(&mut program.driver.memory, graph, 0).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     program.driver.graph_launch(executable, stream).unwrap();
     assert_eq!(program.driver.graph_launch(executable, stream), Err(Error::INVALID_VALUE));
     program.driver.mem_free_async(x, stream).unwrap();
     program.driver.graph_launch(executable, stream).unwrap();
     program.driver.mem_free_async(x, stream).unwrap();
     // A node of another graph may free it, once.
-    let other = program.driver.graphs.create(&program.driver.platform).unwrap();
+    let other = program.graph();
     program.driver.graphs.add_free(&mut program.driver.memory, other, &[], x).unwrap();
     assert_eq!(program.driver.graphs.add_free(&mut program.driver.memory, other, &[], x), Err(Error::INVALID_VALUE));
-    let other = program.driver.graphs.instantiate(&mut program.driver.memory, other, 0).unwrap();
+    let other = program.instantiate(other, 0).unwrap();
     for _ in 0..2 {
         program.driver.graph_launch(executable, stream).unwrap();
         program.driver.graph_launch(other, stream).unwrap();

@@ -29,7 +29,7 @@ fn kernels_of_streams_overlap_and_those_of_one_follow_each_other() {
     // Not so with the legacy default stream, except for streams that do not block.
     let legacy = two_kernels(&mut program, 0, a);
     assert!(legacy > 1.9 * together, "{legacy}");
-    let free = program.driver.streams.create(&program.driver.platform, 1, 0).unwrap();
+    let free = program.stream_with(1, 0);
     let out = program.alloc(256);
     program.synchronise();
     let start = program.mark(free);
@@ -47,19 +47,16 @@ fn a_query_of_the_default_stream_does_not_order_other_streams() {
     let out = program.alloc(256);
     program.spin(out, 2000, a);
     let mut polls = 0;
-    while !program.driver.streams.is_idle(&program.driver.platform, 0).unwrap() {
-        let wait = program.driver.streams.wait(&mut program.driver.platform, 0, true).unwrap();
+    while !program.is_idle(0).unwrap() {
+        let wait = program.stream_wait(0, true).unwrap();
         assert!(matches!(wait, Wait::Query(..)));
         program.finish(wait).unwrap();
         polls += 1;
         if polls == 1 {
             program.spin(out + 128, 20, b);
-            let wait = program.driver.streams.wait(&mut program.driver.platform, b, false).unwrap();
+            let wait = program.stream_wait(b, false).unwrap();
             program.finish(wait).unwrap();
-            assert!(
-                !program.driver.streams.is_idle(&program.driver.platform, a).unwrap(),
-                "the short kernel did not wait for the long one"
-            );
+            assert!(!program.is_idle(a).unwrap(), "the short kernel did not wait for the long one");
         }
     }
     assert!(polls > 3, "{polls}");
@@ -143,9 +140,9 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
 #[test]
 fn a_higher_priority_goes_first() {
     let mut program = Program::with("launch.max_concurrent_kernels=1");
-    let low = program.driver.streams.create(&program.driver.platform, 0, 0).unwrap();
-    let lower = program.driver.streams.create(&program.driver.platform, 0, 7).unwrap();
-    let high = program.driver.streams.create(&program.driver.platform, 0, -3).unwrap();
+    let low = program.stream_with(0, 0);
+    let lower = program.stream_with(0, 7);
+    let high = program.stream_with(0, -3);
     assert_eq!(program.driver.streams.facts(lower).unwrap().1, 0, "priorities are brought into the range");
     let out = program.alloc(512);
     let start = program.mark(low);
@@ -167,8 +164,8 @@ fn work_of_a_stream_that_is_gone_is_done_and_waited_for() {
     let (stream, out) = (program.stream(), program.alloc(128));
     program.fill(out, 5, 32, stream);
     program.spin(out, 500, stream);
-    program.driver.streams.destroy(&program.driver.platform, stream).unwrap();
-    assert_eq!(program.driver.streams.destroy(&program.driver.platform, stream), Err(Error::INVALID_HANDLE));
+    program.stream_destroy(stream).unwrap();
+    assert_eq!(program.stream_destroy(stream), Err(Error::INVALID_HANDLE));
     // In the default stream, which waits for streams that block.
     program.add(out, out, 1, 0);
     let spun = program.numbers(out, 32);
@@ -274,11 +271,11 @@ fn a_call_that_another_thread_makes_is_no_deadlock() {
     let Ok(Step::Call(device, op, call)) = program.driver.platform.wait(Wait::Device(0)) else { panic!("a call") };
     assert_eq!(call.argument, 1);
     // Another thread waits meanwhile, or asks.
-    let wait = program.driver.streams.wait(&mut program.driver.platform, stream, false).unwrap();
+    let wait = program.stream_wait(stream, false).unwrap();
     assert_eq!(program.driver.platform.wait(wait), Ok(Step::Elsewhere));
-    let query = program.driver.streams.wait(&mut program.driver.platform, stream, true).unwrap();
+    let query = program.stream_wait(stream, true).unwrap();
     assert_eq!(program.driver.platform.wait(query), Ok(Step::Done));
-    assert!(!program.driver.streams.is_idle(&program.driver.platform, stream).unwrap());
+    assert!(!program.is_idle(stream).unwrap());
     program.driver.platform.called(device, op);
     assert_eq!(program.driver.platform.wait(wait), Ok(Step::Done));
     assert_eq!(program.numbers(out, 1), [9]);
@@ -298,7 +295,7 @@ fn a_copy_to_missing_memory_is_an_error_of_its_waits() {
     // Work that was requested after the copy, before its end.
     program.copy_out(hole, memory, end - hole, stream).unwrap();
     program.spin(memory, 10, stream);
-    let wait = program.driver.streams.wait(&mut program.driver.platform, stream, false).unwrap();
+    let wait = program.stream_wait(stream, false).unwrap();
     assert_eq!(program.finish(wait), Err(Error::INVALID_VALUE));
     assert_eq!(program.finish(Wait::Device(0)), Err(Error::INVALID_VALUE));
     program.synchronise();

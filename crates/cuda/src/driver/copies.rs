@@ -1,11 +1,12 @@
 //! Copies and fills in streams.
 
 use crate::driver::Driver;
-use crate::error::Result;
-use crate::memory::{Place, Place3d, contents, plan_fill, snapshot};
-use crate::platform::{Step, Wait};
-use crate::timeline::OpId;
-use crate::work::{At, Copy, Work};
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::memory::{Place, Place3d, plan_fill};
+use crate::platform::{Platform, Step, Wait};
+use crate::timeline::{OpId, data};
+use crate::work::{At, Copy, Side, Work};
 
 impl Driver {
     /// Requests a copy of a box of `size` (bytes, rows, slices). A copy that the host does not wait for takes
@@ -93,4 +94,35 @@ impl Driver {
         let fill = plan_fill(&mut self.platform, device, (address, pitch), (pattern, unit), [count, height])?;
         self.request(stream, Work::Fill(fill), &[]).map(Some)
     }
+}
+
+/// The contents of a box of device memory, packed.
+fn contents(platform: &mut Platform, device: usize, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
+    let (copy, packed) = packing(At::Device(address), side, size);
+    let mut bytes = vec![0; copy.bytes() as usize];
+    let memory = platform.timeline(device)?.device.memory();
+    for (offset, to, count) in copy.spans() {
+        let piece = &mut bytes[to as usize..][..count as usize];
+        memory.read(address + offset, piece).map_err(|_| Error::INVALID_VALUE)?;
+    }
+    Ok(Side { at: data(bytes), ..packed })
+}
+
+/// The contents of a box of host memory, packed.
+fn snapshot(host: &dyn Host, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
+    let (copy, packed) = packing(At::Host(address), side, size);
+    let mut bytes = vec![0; copy.bytes() as usize];
+    for (offset, to, count) in copy.spans() {
+        if !host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
+            return Err(Error::INVALID_VALUE);
+        }
+    }
+    Ok(Side { at: data(bytes), ..packed })
+}
+
+/// The copy that packs a box of memory at `at`, and the packed side.
+fn packing(at: At, side: &Side, [width, height, depth]: [u64; 3]) -> (Copy, Side) {
+    let packed = Side { at: At::Host(0), pitch: width, slice: width * height };
+    let from = Side { at, ..side.clone() };
+    (Copy { from, to: packed.clone(), width, height, depth }, packed)
 }

@@ -81,7 +81,7 @@ impl Driver {
     pub(crate) fn capture(&mut self, key: Key, task: Task) -> Result<u64> {
         let (graph, after) = self.streams.capturing(key)?;
         let node = self.graphs.add(&mut self.memory, graph, &after, task)?;
-        self.streams.follow(key, &[node], true);
+        self.streams.set_followed(key, &[node], true);
         Ok(node)
     }
 
@@ -91,7 +91,7 @@ impl Driver {
     /// It is not a stream, it is the legacy default stream, or it captures already.
     pub fn capture_begin(&mut self, stream: u64, mode: Mode, into: Option<(u64, Vec<u64>)>) -> Result<()> {
         let place = self.streams.key_of(&self.platform, stream)?;
-        self.streams.check_begin(place.1)?;
+        self.streams.check_can_capture(place.1)?;
         let is_provided = into.is_some();
         let (graph, after) = match into {
             Some((graph, after)) => {
@@ -100,7 +100,7 @@ impl Driver {
             }
             None => (self.graphs.create(&self.platform)?, Box::default()),
         };
-        self.streams.begin(place, mode, (graph, after), is_provided);
+        self.streams.begin_capture(place, mode, (graph, after), is_provided);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Driver {
     /// None began there, it is invalid, another thread began it, or other streams have not been waited for.
     pub fn capture_end(&mut self, stream: u64) -> Result<u64> {
         let (_, key) = self.streams.key_of(&self.platform, stream)?;
-        let ended = self.streams.end(key)?;
+        let ended = self.streams.end_capture(key)?;
         // The first stream has waited for all others.
         let joined = self.graphs.ancestors(&ended.members[0].after);
         let is_joined = ended.members[1..].iter().flat_map(|member| &member.after).all(|node| joined.contains(node));
@@ -136,7 +136,7 @@ impl Driver {
         }
         let (graph, _) = self.streams.capturing(key)?;
         self.graphs.check_nodes(graph, nodes)?;
-        self.streams.follow(key, nodes, replace);
+        self.streams.set_followed(key, nodes, replace);
         Ok(())
     }
 }

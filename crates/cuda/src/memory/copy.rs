@@ -1,11 +1,10 @@
 //! Copies and fills.
 
 use crate::error::{Error, Result};
-use crate::host::Host;
 use crate::memory::{Allocation, Memory, Place, Place3d, Said};
 use crate::platform::{Platform, Wait};
 use crate::stream::Streams;
-use crate::timeline::{OpId, data};
+use crate::timeline::OpId;
 use crate::work::{At, Comparison, Copy, Fill, Side, Value, ValueWait, Work};
 
 impl Memory {
@@ -79,36 +78,6 @@ impl Memory {
     }
 }
 
-/// The contents of a box of device memory, packed.
-pub(crate) fn contents(
-    platform: &mut Platform,
-    device: usize,
-    address: u64,
-    side: &Side,
-    size: [u64; 3],
-) -> Result<Side> {
-    let (copy, packed) = packing(At::Device(address), side, size);
-    let mut bytes = vec![0; copy.bytes() as usize];
-    let memory = platform.timeline(device)?.device.memory();
-    for (offset, to, count) in copy.spans() {
-        let piece = &mut bytes[to as usize..][..count as usize];
-        memory.read(address + offset, piece).map_err(|_| Error::INVALID_VALUE)?;
-    }
-    Ok(Side { at: data(bytes), ..packed })
-}
-
-/// The contents of a box of host memory, packed.
-pub(crate) fn snapshot(host: &dyn Host, address: u64, side: &Side, size: [u64; 3]) -> Result<Side> {
-    let (copy, packed) = packing(At::Host(address), side, size);
-    let mut bytes = vec![0; copy.bytes() as usize];
-    for (offset, to, count) in copy.spans() {
-        if !host.read(address + offset, &mut bytes[to as usize..][..count as usize]) {
-            return Err(Error::INVALID_VALUE);
-        }
-    }
-    Ok(Side { at: data(bytes), ..packed })
-}
-
 /// A fill of `height` rows of `count` units of a pattern.
 ///
 /// # Errors
@@ -149,13 +118,6 @@ pub fn value_work(
         Some(comparison) => Work::WaitValue(ValueWait { address, value, comparison }),
         None => Work::Store(address, value),
     })
-}
-
-/// The copy that packs a box of memory at `at`, and the packed side.
-fn packing(at: At, side: &Side, [width, height, depth]: [u64; 3]) -> (Copy, Side) {
-    let packed = Side { at: At::Host(0), pitch: width, slice: width * height };
-    let from = Side { at, ..side.clone() };
-    (Copy { from, to: packed.clone(), width, height, depth }, packed)
 }
 
 /// Whether an address may be one of a module's variables.

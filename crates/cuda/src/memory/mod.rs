@@ -7,7 +7,6 @@ mod objects;
 mod pointer;
 mod pool;
 
-pub(crate) use copy::{contents, snapshot};
 pub use copy::{plan_fill, value_work};
 pub(crate) use objects::HEAP_BYTES;
 pub use objects::{
@@ -95,13 +94,13 @@ impl Memory {
     ///
     /// # Errors
     /// It has not.
-    pub(crate) fn check_room(&self, platform: &Platform, device: usize, bytes: u64) -> Result<()> {
+    fn check_room(&self, platform: &Platform, device: usize, bytes: u64) -> Result<()> {
         let all = memory_bytes(&platform.devices[device].setup.gpu);
         let fits = self.devices[device].allocated.checked_add(bytes).is_some_and(|taken| taken <= all);
         if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
     }
 
-    pub(super) fn note(&mut self, address: u64, allocation: Allocation) {
+    fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
         self.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
@@ -183,7 +182,7 @@ impl Memory {
     }
 
     /// The registered memory around the host's `address`: its address on the device.
-    pub(crate) fn registered(&self, address: u64) -> Option<u64> {
+    fn registered(&self, address: u64) -> Option<u64> {
         self.allocations.iter().find_map(|(&of_device, a)| match a.place {
             Place::Registered(start) if address.wrapping_sub(start) < a.bytes => Some(of_device + (address - start)),
             _ => None,

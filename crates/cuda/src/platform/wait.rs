@@ -163,7 +163,7 @@ impl Platform {
     }
 
     /// Notes a failure on a device: its contexts are broken. Returns the error code.
-    pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
+    fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
         let error = code_of(problem);
         if let Some(text) = failure(problem) {
             self.host.message(&text);

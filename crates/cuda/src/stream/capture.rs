@@ -125,7 +125,7 @@ impl Streams {
     ///
     /// # Errors
     /// It is the legacy default stream, or it captures already.
-    pub(crate) fn check_begin(&mut self, key: Key) -> Result<()> {
+    pub(crate) fn check_can_capture(&mut self, key: Key) -> Result<()> {
         if matches!(key, Key::Legacy(_)) {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
@@ -133,7 +133,7 @@ impl Streams {
     }
 
     /// Begins a capture in a stream, into a graph after some of its nodes.
-    pub(crate) fn begin(
+    pub(crate) fn begin_capture(
         &mut self,
         (device, key): (usize, Key),
         mode: Mode,
@@ -157,7 +157,7 @@ impl Streams {
     ///
     /// # Errors
     /// None began there, or another thread began it.
-    pub(crate) fn end(&mut self, key: Key) -> Result<Capture> {
+    pub(crate) fn end_capture(&mut self, key: Key) -> Result<Capture> {
         let capture = self.captures.of(key).ok_or(Error::ILLEGAL_STATE)?;
         if capture.mode != Mode::Relaxed && capture.thread != std::thread::current().id() {
             return Err(Error::STREAM_CAPTURE_WRONG_THREAD);
@@ -193,7 +193,7 @@ impl Streams {
     }
 
     /// Changes the nodes that the next one of a capturing stream follows: `replace` them, or add to them.
-    pub(crate) fn follow(&mut self, key: Key, nodes: &[u64], replace: bool) {
+    pub(crate) fn set_followed(&mut self, key: Key, nodes: &[u64], replace: bool) {
         let Some(member) = self.captures.of(key).and_then(|capture| capture.member(key)) else { return };
         if replace {
             member.after = nodes.into();

@@ -177,12 +177,16 @@ fn copy_part(
 api! {
     fn cuArrayCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_2d(driver, descriptor)?;
-        put_new(driver, array, |driver| driver.images.array_create(&mut driver.platform, &mut driver.memory, descriptor))
+        put_new(driver, array, |Driver { images, platform, memory, .. }| {
+            images.array_create(platform, memory, descriptor)
+        })
     }
 
     fn cuArray3DCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
-        put_new(driver, array, |driver| driver.images.array_create(&mut driver.platform, &mut driver.memory, descriptor))
+        put_new(driver, array, |Driver { images, platform, memory, .. }| {
+            images.array_create(platform, memory, descriptor)
+        })
     }
 
     fn cuArrayGetDescriptor_v2(descriptor: u64, array: u64) |driver| { put_descriptor(driver, descriptor, array, 2) }
@@ -214,9 +218,11 @@ api! {
 
     fn cuMipmappedArrayCreate(mipmapped: u64, descriptor: u64, levels: u32) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
-        put_new(driver, mipmapped, |driver| match driver.images.mipmapped_create(&mut driver.platform, &mut driver.memory, descriptor, levels) {
-            Err(Error::NOT_SUPPORTED) => Err(driver.platform.unsupported("a mipmapped array with several levels")),
-            made => made,
+        put_new(driver, mipmapped, |Driver { images, platform, memory, .. }| {
+            match images.mipmapped_create(platform, memory, descriptor, levels) {
+                Err(Error::NOT_SUPPORTED) => Err(platform.unsupported("a mipmapped array with several levels")),
+                made => made,
+            }
         })
     }
 
@@ -271,6 +277,10 @@ fn destroy(destroy: impl FnOnce(&mut Driver) -> Result<()>) -> Result<()> {
 }
 
 unlocked! {
-    fn cuArrayDestroy(array: u64) { destroy(|driver| driver.images.array_destroy(&mut driver.platform, &mut driver.memory, array)) }
-    fn cuMipmappedArrayDestroy(mipmapped: u64) { destroy(|driver| driver.images.mipmapped_destroy(&mut driver.platform, &mut driver.memory, mipmapped)) }
+    fn cuArrayDestroy(array: u64) {
+        destroy(|Driver { images, platform, memory, .. }| images.array_destroy(platform, memory, array))
+    }
+    fn cuMipmappedArrayDestroy(mipmapped: u64) {
+        destroy(|Driver { images, platform, memory, .. }| images.mipmapped_destroy(platform, memory, mipmapped))
+    }
 }

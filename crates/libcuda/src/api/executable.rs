@@ -72,7 +72,9 @@ api! {
         let value = driver.graphs.executable(exec)?.flags;
         put(driver, flags, value)
     }
-    fn cuGraphExecDestroy(exec: u64) |driver| { driver.graphs.executable_destroy(&mut driver.platform, &mut driver.memory, exec) }
+    fn cuGraphExecDestroy(exec: u64) |driver| {
+        driver.graphs.executable_destroy(&mut driver.platform, &mut driver.memory, exec)
+    }
     fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
     fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
         driver.streams.device_of(&driver.platform, stream)?;

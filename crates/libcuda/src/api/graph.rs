@@ -263,7 +263,9 @@ api! {
         let value = driver.graphs.node(node)?.task.kind();
         put(driver, kind, value)
     }
-    fn cuGraphDestroyNode(node: u64) |driver| { driver.graphs.node_destroy(&mut driver.platform, &mut driver.memory, node) }
+    fn cuGraphDestroyNode(node: u64) |driver| {
+        driver.graphs.node_destroy(&mut driver.platform, &mut driver.memory, node)
+    }
 
     fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Short) }
     fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Long) }
@@ -326,7 +328,9 @@ api! {
     }
     fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |driver| {
         let attributes = driver.graphs.node(from)?.attributes.clone();
-        attributes.into_iter().try_for_each(|(number, value)| driver.graphs.node_set_attribute(&mut driver.platform, &mut driver.memory, to, number, value))
+        let Driver { graphs, platform, memory, .. } = driver;
+        let mut set = attributes.into_iter();
+        set.try_for_each(|(number, value)| graphs.node_set_attribute(platform, memory, to, number, value))
     }
 
     fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
@@ -338,7 +342,9 @@ api! {
         put_new(driver, object, |driver| driver.graphs.user_object_create(&driver.platform, destructor, references))
     }
     fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.graphs.user_object_retain(object, count) }
-    fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.graphs.user_object_release(&mut driver.platform, object, count, &[]) }
+    fn cuUserObjectRelease(object: u64, count: u32) |driver| {
+        driver.graphs.user_object_release(&mut driver.platform, object, count, &[])
+    }
     fn cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32) |driver| {
         if flags > 1 {
             return Err(Error::INVALID_VALUE);

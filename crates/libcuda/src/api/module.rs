@@ -105,7 +105,9 @@ api! {
 
     fn cuFuncSetCacheConfig(function: u64, _config: u32) |driver| { driver.modules.function_of(function).map(|_| ()) }
 
-    fn cuFuncSetSharedMemConfig(function: u64, _config: u32) |driver| { driver.modules.function_of(function).map(|_| ()) }
+    fn cuFuncSetSharedMemConfig(function: u64, _config: u32) |driver| {
+        driver.modules.function_of(function).map(|_| ())
+    }
 
     fn cuKernelGetAttribute(value: u64, attribute: i32, kernel: u64, _device: i32) |driver| {
         let number = driver.modules.function_attribute(&driver.platform, kernel, attribute)?;

@@ -42,6 +42,11 @@ fn copy_batch(driver: &mut Driver, to: u64, from: u64, sizes: u64, count: u64, s
     if count == 0 { Err(Error::INVALID_VALUE) } else { Ok(wait) }
 }
 
+/// The device of a context; 0 is the current one.
+fn device_of(driver: &Driver, context: u64) -> Result<usize> {
+    if context == 0 { driver.platform.device_here() } else { Ok(driver.platform.context(context)?.device) }
+}
+
 /// An amount of memory for programs that have 32 bits for it.
 fn in_32_bits(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -173,18 +178,20 @@ api! {
     }
 
     fn cuCtxGetDevice_v2(device: u64, context: u64) |driver| {
-        let index = if context == 0 { driver.platform.device_here()? } else { driver.platform.context(context)?.device };
+        let index = device_of(driver, context)?;
         put(driver, device, index as i32)
     }
 
     fn cuCtxSynchronize_v2(context: u64) |driver| {
-        let device = if context == 0 { driver.platform.device_here()? } else { driver.platform.context(context)?.device };
+        let device = device_of(driver, context)?;
         driver.streams.refuse_captures_on(device)?;
         Ok(Wait::Device(device))
     }
 
     // Profiling is what the simulator does.
-    fn cuProfilerInitialize(_configuration: u64, _output: u64, _mode: u32) |driver| { driver.platform.check_initialised() }
+    fn cuProfilerInitialize(_configuration: u64, _output: u64, _mode: u32) |driver| {
+        driver.platform.check_initialised()
+    }
     fn cuProfilerStart() |driver| { driver.platform.context_here().map(|_| ()) }
     fn cuProfilerStop() |driver| { driver.platform.context_here().map(|_| ()) }
 

@@ -17,6 +17,11 @@ fn location(bits: u64) -> Location {
     Location { kind: bits as u32, id: (bits >> 32) as i32 }
 }
 
+/// An attribute of an address; `None` if nothing is known of it.
+fn attribute_of(driver: &mut Driver, attribute: u32, address: u64) -> Result<Option<Attribute>> {
+    driver.memory.pointer_attribute(&mut driver.platform, &driver.modules, attribute, address)
+}
+
 /// Writes an attribute of managed memory to `bytes` bytes.
 fn put_range(driver: &mut Driver, to: u64, bytes: u64, attribute: u32, range: (u64, u64)) -> Result<()> {
     /// No program asks for more devices.
@@ -33,14 +38,14 @@ const SYNC_MEMOPS: u32 = 6;
 
 api! {
     fn cuPointerGetAttribute(data: u64, attribute: u32, address: u64) |driver| {
-        let value = driver.memory.pointer_attribute(&mut driver.platform, &driver.modules, attribute, address)?.ok_or(Error::INVALID_VALUE)?;
+        let value = attribute_of(driver, attribute, address)?.ok_or(Error::INVALID_VALUE)?;
         put_attribute(driver, data, value)
     }
 
     fn cuPointerGetAttributes(count: u32, attributes: u64, data: u64, address: u64) |driver| {
         for i in 0..u64::from(count) {
             let (attribute, to) = (get_u32(driver, attributes + 4 * i)?, get_u64(driver, data + 8 * i)?);
-            let value = match driver.memory.pointer_attribute(&mut driver.platform, &driver.modules, attribute, address) {
+            let value = match attribute_of(driver, attribute, address) {
                 Ok(Some(value)) => value,
                 // Such memory has no such attribute.
                 Ok(None) | Err(Error::INVALID_VALUE) if (1..=22).contains(&attribute) => {
@@ -57,7 +62,7 @@ api! {
     // Copies of this memory already wait for their end.
     fn cuPointerSetAttribute(value: u64, attribute: u32, address: u64) |driver| {
         get_u32(driver, value)?;
-        let known = driver.memory.pointer_attribute(&mut driver.platform, &driver.modules, SYNC_MEMOPS, address)?.is_some();
+        let known = attribute_of(driver, SYNC_MEMOPS, address)?.is_some();
         if known && attribute == SYNC_MEMOPS { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 

@@ -69,7 +69,9 @@ api! {
     fn cuDeviceGetMemPool(pool: u64, device: i32) |driver| {
         put_new(driver, pool, |driver| driver.memory.present_pool(&driver.platform, device))
     }
-    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.memory.set_present_pool(&driver.platform, device, pool) }
+    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| {
+        driver.memory.set_present_pool(&driver.platform, device, pool)
+    }
     // Pools of pinned memory of a device (kind 1) by its place.
     fn cuMemGetDefaultMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;

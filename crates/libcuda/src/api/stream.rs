@@ -31,7 +31,9 @@ fn attribute_bytes(attribute: u32) -> Result<usize> {
 }
 
 api! {
-    fn cuStreamCreate(stream: u64, flags: u32) |driver| { put_new(driver, stream, |driver| driver.streams.create(&driver.platform, flags, 0)) }
+    fn cuStreamCreate(stream: u64, flags: u32) |driver| {
+        put_new(driver, stream, |driver| driver.streams.create(&driver.platform, flags, 0))
+    }
 
     fn cuStreamCreateWithPriority(stream: u64, flags: u32, priority: i32) |driver| {
         put_new(driver, stream, |driver| driver.streams.create(&driver.platform, flags, priority))

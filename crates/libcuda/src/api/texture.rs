@@ -94,7 +94,9 @@ api! {
         let (resource, sampling) = (resource(&said.0)?, sampling(&said.1));
         let bytes = [said.0.0.to_vec(), said.1.0.to_vec(), seen.as_ref().map_or_else(Vec::new, |v| v.0.to_vec())];
         let view = seen.as_ref().map(view);
-        put_new(driver, object, |driver| driver.images.texture_create(&mut driver.platform, &resource, Some(&sampling), view.as_ref(), bytes))
+        put_new(driver, object, |Driver { images, platform, .. }| {
+            images.texture_create(platform, &resource, Some(&sampling), view.as_ref(), bytes)
+        })
     }
 
     fn cuTexObjectDestroy(object: u64) |driver| { driver.images.texture_destroy(&driver.platform, object, false) }
@@ -105,7 +107,9 @@ api! {
     fn cuSurfObjectCreate(object: u64, resource_at: u64) |driver| {
         let said = Fields(get(driver, resource_at)?);
         let (resource, bytes) = (resource(&said)?, [said.0.to_vec(), Vec::new(), Vec::new()]);
-        put_new(driver, object, |driver| driver.images.texture_create(&mut driver.platform, &resource, None, None, bytes))
+        put_new(driver, object, |Driver { images, platform, .. }| {
+            images.texture_create(platform, &resource, None, None, bytes)
+        })
     }
 
     fn cuSurfObjectDestroy(object: u64) |driver| { driver.images.texture_destroy(&driver.platform, object, true) }
