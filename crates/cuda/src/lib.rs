@@ -27,8 +27,6 @@
 //! 4. Arrays are stored row by row ([`exec::image`]).
 #![warn(missing_docs)]
 
-pub mod attributes;
-mod context;
 mod driver;
 mod error;
 pub mod graph;
@@ -38,16 +36,16 @@ pub mod image;
 pub mod link;
 pub mod memory;
 pub mod module;
+pub mod platform;
 pub mod report;
 pub mod settings;
 pub mod shared;
 pub mod stream;
 pub mod timeline;
-mod wait;
 pub mod work;
 
-pub use driver::{Context, Device, Driver};
+pub use driver::Driver;
 pub use error::{Error, Result};
 pub use host::{Host, PAGE_BYTES, read_text};
+pub use platform::{Context, Device, MOST_PENDING, Platform, Step, Wait};
 pub use settings::Settings;
-pub use wait::{MOST_PENDING, Step, Wait};

@@ -1,9 +1,11 @@
 //! A process for the driver, and programs in a few words.
 
-use driver::memory::{Place3d, Said};
-use driver::module::{Arguments, Request};
-use driver::work::Call;
-use driver::{Driver, Host, Result, Settings, Step, Wait};
+use cuda::graph::Task;
+use cuda::memory::{Place3d, Said};
+use cuda::module::{Arguments, Request};
+use cuda::stream::Info;
+use cuda::work::Call;
+use cuda::{Driver, Host, Result, Settings, Step, Wait};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -124,11 +126,12 @@ impl Program {
         let settings = Settings::read(&|name| (name == "WARPWRIGHT_SET").then(|| sets.to_owned())).unwrap();
         let fake = Fake::default();
         let mut driver = Driver::new(settings, Box::new(fake.clone()));
-        driver.init(0).unwrap();
-        let context = driver.primary_retain(0).unwrap();
-        driver.set_current(context).unwrap();
-        let module = driver.load(KERNELS.as_bytes()).unwrap();
-        let [spin, add] = ["spin", "add"].map(|name| driver.function(module, name).unwrap());
+        driver.platform.init(0).unwrap();
+        let context = driver.platform.primary_retain(0).unwrap();
+        driver.platform.set_current(context).unwrap();
+        let module = driver.modules.load(&mut driver.platform, KERNELS.as_bytes()).unwrap();
+        let [spin, add] =
+            ["spin", "add"].map(|name| driver.modules.function(&mut driver.platform, module, name).unwrap());
         Self { driver, fake, spin, add, calls: Vec::new() }
     }
 
@@ -137,7 +140,45 @@ impl Program {
     }
 
     pub fn stream(&mut self) -> u64 {
-        self.driver.stream_create(0, 0).unwrap()
+        self.stream_with(0, 0)
+    }
+
+    pub fn stream_with(&mut self, flags: u32, priority: i32) -> u64 {
+        self.driver.streams.create(&self.driver.platform, flags, priority).unwrap()
+    }
+
+    pub fn stream_destroy(&mut self, stream: u64) -> Result<()> {
+        self.driver.streams.destroy(&self.driver.platform, stream)
+    }
+
+    pub fn stream_wait(&mut self, stream: u64, only_ask: bool) -> Result<Wait> {
+        self.driver.streams.wait(&mut self.driver.platform, stream, only_ask)
+    }
+
+    pub fn is_idle(&mut self, stream: u64) -> Result<bool> {
+        self.driver.streams.is_idle(&self.driver.platform, stream)
+    }
+
+    /// The capture of a stream.
+    pub fn capture(&mut self, stream: u64) -> Result<Info> {
+        self.driver.streams.capture_info(&self.driver.platform, stream)
+    }
+
+    /// An event that is not recorded.
+    pub fn event(&mut self) -> u64 {
+        self.driver.streams.event_create(&self.driver.platform, 0).unwrap()
+    }
+
+    pub fn graph(&mut self) -> u64 {
+        self.driver.graphs.create(&self.driver.platform).unwrap()
+    }
+
+    pub fn node(&mut self, graph: u64, after: &[u64], task: Task) -> Result<u64> {
+        self.driver.graphs.add(&mut self.driver.memory, graph, after, task)
+    }
+
+    pub fn instantiate(&mut self, graph: u64, flags: u64) -> Result<u64> {
+        self.driver.graphs.instantiate(&mut self.driver.memory, graph, flags)
     }
 
     pub fn request(&self, function: u64, args: &[u64], stream: u64) -> Request {
@@ -162,7 +203,7 @@ impl Program {
 
     /// A recorded event.
     pub fn mark(&mut self, stream: u64) -> u64 {
-        let event = self.driver.event_create(0).unwrap();
+        let event = self.event();
         self.driver.event_record(event, stream, false).unwrap();
         event
     }
@@ -194,11 +235,11 @@ impl Program {
 
     pub fn finish(&mut self, wait: Wait) -> Result<()> {
         loop {
-            match self.driver.wait(wait)? {
+            match self.driver.platform.wait(wait)? {
                 Step::Done => return Ok(()),
                 Step::Call(device, op, call) => {
                     self.calls.push(call.argument);
-                    self.driver.called(device, op);
+                    self.driver.platform.called(device, op);
                 }
                 Step::Elsewhere => panic!("nobody else is here"),
             }
@@ -212,7 +253,7 @@ impl Program {
     /// Microseconds between two events, after all work.
     pub fn between(&mut self, start: u64, end: u64) -> f64 {
         self.synchronise();
-        f64::from(self.driver.event_elapsed(start, end).unwrap()) * 1e3
+        f64::from(self.driver.streams.event_elapsed(&self.driver.platform, start, end).unwrap()) * 1e3
     }
 
     /// Numbers of device memory.

@@ -1,9 +1,9 @@
 //! Graphs that programs build.
 
 use crate::fake::Program;
-use driver::Error;
-use driver::graph::Task;
-use driver::work::{Call, Work};
+use cuda::Error;
+use cuda::graph::Task;
+use cuda::work::{Call, Work};
 
 impl Program {
     fn kernel_task(&mut self, function: u64, args: &[u64]) -> Task {
@@ -16,7 +16,9 @@ impl Program {
     }
 
     fn fill_task(&mut self, address: u64, value: u32, count: u64) -> Task {
-        Task::Work(Work::Fill(self.driver.plan_fill(0, (address, 0), (value, 4), [count, 1]).unwrap()))
+        Task::Work(Work::Fill(
+            cuda::memory::plan_fill(&mut self.driver.platform, 0, (address, 0), (value, 4), [count, 1]).unwrap(),
+        ))
     }
 
     /// Microseconds of a launch.
@@ -33,30 +35,34 @@ impl Program {
 fn nodes_run_after_those_that_they_follow() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
-    let graph = program.driver.graph_create().unwrap();
+    let graph = program.graph();
     let fill = program.fill_task(x, 10, 32);
-    let first = program.driver.graph_add(graph, &[], fill).unwrap();
+    let first = program.node(graph, &[], fill).unwrap();
     let task = program.add_task(x + 128, x, 1);
-    let left = program.driver.graph_add(graph, &[first], task).unwrap();
+    let left = program.node(graph, &[first], task).unwrap();
     let task = program.add_task(x + 256, x, 2);
-    let right = program.driver.graph_add(graph, &[first], task).unwrap();
+    let right = program.node(graph, &[first], task).unwrap();
     let call = Task::Work(Work::Call(Call { function: 1, argument: 77, stream: None }));
-    let last = program.driver.graph_add(graph, &[left], call).unwrap();
-    program.driver.graph_add_dependences(graph, &[(right, last)]).unwrap();
-    assert_eq!(program.driver.graph_roots(graph), Ok(vec![first]));
-    assert_eq!(program.driver.graph_edges(graph).unwrap().len(), 4);
-    assert_eq!(program.driver.node_followers(first), Ok(vec![left, right]));
-    assert_eq!(program.driver.graph_add_dependences(graph, &[(right, last)]), Err(Error::INVALID_VALUE));
+    let last = program.node(graph, &[left], call).unwrap();
+    program.driver.graphs.add_dependences(graph, &[(right, last)]).unwrap();
+    assert_eq!(program.driver.graphs.roots(graph), Ok(vec![first]));
+    assert_eq!(program.driver.graphs.edges(graph).unwrap().len(), 4);
+    assert_eq!(program.driver.graphs.node_followers(first), Ok(vec![left, right]));
+    assert_eq!(program.driver.graphs.add_dependences(graph, &[(right, last)]), Err(Error::INVALID_VALUE));
 
-    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
-    program.driver.graph_destroy(graph).unwrap();
-    assert_eq!(program.driver.graph_nodes(graph), Err(Error::INVALID_VALUE));
+    let executable = program.instantiate(graph, 0).unwrap();
+    program.driver.graphs.destroy(&mut program.driver.platform, &mut program.driver.memory, graph).unwrap();
+    assert_eq!(program.driver.graphs.nodes_of(graph), Err(Error::INVALID_VALUE));
     program.driver.graph_launch(executable, stream).unwrap();
     program.driver.graph_launch(executable, stream).unwrap();
     program.synchronise();
     assert_eq!(program.calls, [77, 77]);
     assert_eq!((program.numbers(x + 128, 1), program.numbers(x + 256, 1)), (vec![11], vec![12]));
-    program.driver.executable_destroy(executable).unwrap();
+    program
+        .driver
+        .graphs
+        .executable_destroy(&mut program.driver.platform, &mut program.driver.memory, executable)
+        .unwrap();
     assert_eq!(program.driver.graph_launch(executable, stream), Err(Error::INVALID_VALUE));
 }
 
@@ -65,23 +71,23 @@ fn independent_nodes_overlap_and_launches_of_a_graph_do_not() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
     let mut time = |chained: bool| {
-        let graph = program.driver.graph_create().unwrap();
+        let graph = program.graph();
         let mut after = Vec::new();
         for i in 0..3 {
             let task = program.kernel_task(program.spin, &[x + 128 * i, 1500]);
-            let node = program.driver.graph_add(graph, &after, task).unwrap();
+            let node = program.node(graph, &after, task).unwrap();
             after = if chained { vec![node] } else { Vec::new() };
         }
-        let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+        let executable = program.instantiate(graph, 0).unwrap();
         program.launch_time(executable, stream)
     };
     let (apart, together) = (time(true), time(false));
     assert!(apart > 2.8 * together, "{apart} {together}");
 
-    let graph = program.driver.graph_create().unwrap();
+    let graph = program.graph();
     let task = program.kernel_task(program.spin, &[x, 1500]);
-    program.driver.graph_add(graph, &[], task).unwrap();
-    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+    program.node(graph, &[], task).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let other = program.stream();
     program.synchronise();
     let start = program.mark(stream);
@@ -95,28 +101,32 @@ fn independent_nodes_overlap_and_launches_of_a_graph_do_not() {
 fn graphs_within_graphs_and_clones() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
-    let child = program.driver.graph_create().unwrap();
+    let child = program.graph();
     let task = program.add_task(x, x, 1);
-    let inner = program.driver.graph_add(child, &[], task).unwrap();
+    let inner = program.node(child, &[], task).unwrap();
     let task = program.add_task(x, x, 2);
-    program.driver.graph_add(child, &[inner], task).unwrap();
+    program.node(child, &[inner], task).unwrap();
 
-    let graph = program.driver.graph_create().unwrap();
+    let graph = program.graph();
     let task = program.fill_task(x, 100, 32);
-    let fill = program.driver.graph_add(graph, &[], task).unwrap();
-    let both = program.driver.graph_add_child(graph, &[fill], child).unwrap();
+    let fill = program.node(graph, &[], task).unwrap();
+    let both = program.driver.graphs.add_child(&mut program.driver.memory, graph, &[fill], child).unwrap();
     let task = program.add_task(x + 128, x, 0);
-    program.driver.graph_add(graph, &[both], task).unwrap();
-    let clone = program.driver.graph_clone(graph).unwrap();
-    let fill_of_clone = program.driver.node_in_clone(fill, clone).unwrap();
+    program.node(graph, &[both], task).unwrap();
+    let clone = program.driver.graphs.clone_graph(&mut program.driver.memory, graph).unwrap();
+    let fill_of_clone = program.driver.graphs.node_in_clone(fill, clone).unwrap();
     let task = program.fill_task(x, 200, 32);
-    program.driver.node_set(fill_of_clone, task).unwrap();
-    let Task::Child(owned) = program.driver.node(both).unwrap().task else { panic!("a graph") };
+    program.driver.graphs.node_set(&mut program.driver.memory, fill_of_clone, task).unwrap();
+    let Task::Child(owned) = program.driver.graphs.node(both).unwrap().task else { panic!("a graph") };
     assert_ne!(owned, child);
-    assert_eq!(program.driver.graph_destroy(owned), Err(Error::INVALID_VALUE), "the node owns it");
+    assert_eq!(
+        program.driver.graphs.destroy(&mut program.driver.platform, &mut program.driver.memory, owned),
+        Err(Error::INVALID_VALUE),
+        "the node owns it"
+    );
 
     for (graph, sum) in [(graph, 103), (clone, 203)] {
-        let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+        let executable = program.instantiate(graph, 0).unwrap();
         program.driver.graph_launch(executable, stream).unwrap();
         program.synchronise();
         assert_eq!(program.numbers(x + 128, 2), [sum, sum]);
@@ -128,17 +138,17 @@ fn executable_graphs_can_be_changed() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(512));
     let build = |program: &mut Program, n: u64, kernels: usize| {
-        let graph = program.driver.graph_create().unwrap();
+        let graph = program.graph();
         let task = program.fill_task(x, 0, 32);
-        let mut nodes = vec![program.driver.graph_add(graph, &[], task).unwrap()];
+        let mut nodes = vec![program.node(graph, &[], task).unwrap()];
         for _ in 0..kernels {
             let task = program.add_task(x, x, n);
-            nodes.push(program.driver.graph_add(graph, &nodes[nodes.len() - 1..], task).unwrap());
+            nodes.push(program.node(graph, &nodes[nodes.len() - 1..], task).unwrap());
         }
         (graph, nodes)
     };
     let (graph, nodes) = build(&mut program, 1, 2);
-    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let result = |program: &mut Program| {
         program.driver.graph_launch(executable, stream).unwrap();
         program.synchronise();
@@ -147,27 +157,27 @@ fn executable_graphs_can_be_changed() {
     assert_eq!(result(&mut program), 2);
     // The graph is no longer connected to it.
     let task = program.add_task(x, x, 50);
-    program.driver.node_set(nodes[1], task).unwrap();
+    program.driver.graphs.node_set(&mut program.driver.memory, nodes[1], task).unwrap();
     assert_eq!(result(&mut program), 2);
     let task = program.add_task(x, x, 10);
-    program.driver.executable_set(executable, nodes[1], task).unwrap();
+    program.driver.graphs.executable_set(executable, nodes[1], task).unwrap();
     assert_eq!(result(&mut program), 11);
     let wrong = program.fill_task(x, 0, 1);
-    assert_eq!(program.driver.executable_set(executable, nodes[1], wrong), Err(Error::INVALID_VALUE));
-    *program.driver.step_enabled(executable, nodes[1]).unwrap() = false;
+    assert_eq!(program.driver.graphs.executable_set(executable, nodes[1], wrong), Err(Error::INVALID_VALUE));
+    *program.driver.graphs.step_enabled(executable, nodes[1]).unwrap() = false;
     assert_eq!(result(&mut program), 1);
-    *program.driver.step_enabled(executable, nodes[1]).unwrap() = true;
+    *program.driver.graphs.step_enabled(executable, nodes[1]).unwrap() = true;
 
     let (other, _) = build(&mut program, 7, 2);
-    assert_eq!(program.driver.executable_update(executable, other), Ok(None));
+    assert_eq!(program.driver.graphs.executable_update(executable, other), Ok(None));
     assert_eq!(result(&mut program), 14);
     let (larger, _) = build(&mut program, 7, 3);
-    let difference = program.driver.executable_update(executable, larger).unwrap().unwrap();
+    let difference = program.driver.graphs.executable_update(executable, larger).unwrap().unwrap();
     assert_eq!(difference.reason, 2, "another topology");
     let (kinds, nodes) = build(&mut program, 7, 1);
     let task = program.fill_task(x, 0, 32);
-    let node = program.driver.graph_add(kinds, &nodes[1..], task).unwrap();
-    let difference = program.driver.executable_update(executable, kinds).unwrap().unwrap();
+    let node = program.node(kinds, &nodes[1..], task).unwrap();
+    let difference = program.driver.graphs.executable_update(executable, kinds).unwrap().unwrap();
     assert_eq!((difference.reason, difference.node), (3, node), "another kind");
     assert_eq!(result(&mut program), 14);
 }
@@ -175,23 +185,23 @@ fn executable_graphs_can_be_changed() {
 #[test]
 fn circles_and_foreign_nodes_are_refused() {
     let mut program = Program::new();
-    let graph = program.driver.graph_create().unwrap();
+    let graph = program.graph();
     let nothing = || Task::Work(Work::Nothing);
-    let a = program.driver.graph_add(graph, &[], nothing()).unwrap();
-    let b = program.driver.graph_add(graph, &[a], nothing()).unwrap();
-    let other = program.driver.graph_create().unwrap();
-    assert_eq!(program.driver.graph_add(other, &[a], nothing()), Err(Error::INVALID_VALUE));
-    assert_eq!(program.driver.graph_add(graph, &[a, a], nothing()), Err(Error::INVALID_VALUE));
-    assert_eq!(program.driver.graph_add(a, &[], nothing()), Err(Error::INVALID_VALUE));
-    assert_eq!(program.driver.graph_add_dependences(graph, &[(a, a)]), Err(Error::INVALID_VALUE));
-    program.driver.graph_add_dependences(graph, &[(b, a)]).unwrap();
-    assert_eq!(program.driver.graph_instantiate(graph, 0), Err(Error::INVALID_VALUE));
-    program.driver.graph_remove_dependences(graph, &[(b, a)]).unwrap();
-    program.driver.node_destroy(a).unwrap();
-    assert_eq!(program.driver.node(b).unwrap().after, [0_u64; 0]);
-    assert_eq!(program.driver.graph_instantiate(graph, 4), Err(Error::NOT_SUPPORTED), "launches by the device");
-    assert_eq!(program.driver.graph_instantiate(graph, 64), Err(Error::INVALID_VALUE));
-    program.driver.graph_instantiate(graph, 0).unwrap();
+    let a = program.node(graph, &[], nothing()).unwrap();
+    let b = program.node(graph, &[a], nothing()).unwrap();
+    let other = program.graph();
+    assert_eq!(program.node(other, &[a], nothing()), Err(Error::INVALID_VALUE));
+    assert_eq!(program.node(graph, &[a, a], nothing()), Err(Error::INVALID_VALUE));
+    assert_eq!(program.node(a, &[], nothing()), Err(Error::INVALID_VALUE));
+    assert_eq!(program.driver.graphs.add_dependences(graph, &[(a, a)]), Err(Error::INVALID_VALUE));
+    program.driver.graphs.add_dependences(graph, &[(b, a)]).unwrap();
+    assert_eq!(program.instantiate(graph, 0), Err(Error::INVALID_VALUE));
+    program.driver.graphs.remove_dependences(graph, &[(b, a)]).unwrap();
+    program.driver.graphs.node_destroy(&mut program.driver.platform, &mut program.driver.memory, a).unwrap();
+    assert_eq!(program.driver.graphs.node(b).unwrap().after, [0_u64; 0]);
+    assert_eq!(program.instantiate(graph, 4), Err(Error::NOT_SUPPORTED), "launches by the device");
+    assert_eq!(program.instantiate(graph, 64), Err(Error::INVALID_VALUE));
+    program.instantiate(graph, 0).unwrap();
 }
 
 #[test]
@@ -199,24 +209,34 @@ fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
     let mut program = Program::new();
     let (stream, x) = (program.stream(), program.alloc(128));
     let destructor = Call { function: 1, argument: 5, stream: None };
-    assert_eq!(program.driver.user_object_create(destructor, 0), Err(Error::INVALID_VALUE));
-    let object = program.driver.user_object_create(destructor, 2).unwrap();
-    let graph = program.driver.graph_create().unwrap();
+    assert_eq!(
+        program.driver.graphs.user_object_create(&program.driver.platform, destructor, 0),
+        Err(Error::INVALID_VALUE)
+    );
+    let object = program.driver.graphs.user_object_create(&program.driver.platform, destructor, 2).unwrap();
+    let graph = program.graph();
     let task = program.kernel_task(program.spin, &[x, 100]);
-    program.driver.graph_add(graph, &[], task).unwrap();
-    assert_eq!(program.driver.graph_retain(graph, object, 3, true), Err(Error::INVALID_VALUE));
-    program.driver.graph_retain(graph, object, 1, true).unwrap();
-    program.driver.user_object_release(object, 1, &[]).unwrap();
-    let clone = program.driver.graph_clone(graph).unwrap();
-    program.driver.graph_release(graph, object, 1).unwrap();
-    assert_eq!(program.driver.graph_release(graph, object, 1), Err(Error::INVALID_VALUE));
-    let executable = program.driver.graph_instantiate(clone, 0).unwrap();
-    program.driver.graph_destroy(clone).unwrap();
+    program.node(graph, &[], task).unwrap();
+    assert_eq!(program.driver.graphs.retain_object(graph, object, 3, true), Err(Error::INVALID_VALUE));
+    program.driver.graphs.retain_object(graph, object, 1, true).unwrap();
+    program.driver.graphs.user_object_release(&mut program.driver.platform, object, 1, &[]).unwrap();
+    let clone = program.driver.graphs.clone_graph(&mut program.driver.memory, graph).unwrap();
+    program.driver.graphs.release_object(&mut program.driver.platform, graph, object, 1).unwrap();
+    assert_eq!(
+        program.driver.graphs.release_object(&mut program.driver.platform, graph, object, 1),
+        Err(Error::INVALID_VALUE)
+    );
+    let executable = program.instantiate(clone, 0).unwrap();
+    program.driver.graphs.destroy(&mut program.driver.platform, &mut program.driver.memory, clone).unwrap();
     program.synchronise();
     assert_eq!(program.calls, [0_u64; 0]);
     program.driver.graph_launch(executable, stream).unwrap();
-    program.driver.executable_destroy(executable).unwrap();
-    assert_eq!(program.driver.user_object_retain(object, 1), Err(Error::INVALID_VALUE));
+    program
+        .driver
+        .graphs
+        .executable_destroy(&mut program.driver.platform, &mut program.driver.memory, executable)
+        .unwrap();
+    assert_eq!(program.driver.graphs.user_object_retain(object, 1), Err(Error::INVALID_VALUE));
     program.synchronise();
     assert_eq!(program.calls, [5]);
 }
@@ -225,37 +245,50 @@ fn objects_of_the_program_live_as_long_as_graphs_refer_to_them() {
 fn nodes_of_kernels_can_be_made_cooperative() {
     let mut program = Program::new();
     let x = program.alloc(128);
-    let graph = program.driver.graph_create().unwrap();
+    let graph = program.graph();
     let mut node = |grid: u32| {
-        let request = driver::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
+        let request = cuda::module::Request { grid: [grid, 1, 1], ..program.request(program.add, &[x, x, 1], 0) };
         let task = Task::Work(Work::Launch(program.driver.prepare(&request).unwrap()));
-        program.driver.graph_add(graph, &[], task).unwrap()
+        program.node(graph, &[], task).unwrap()
     };
     let (small, large) = (node(1), node(100_000));
     let yes = vec![1, 0, 0, 0];
-    program.driver.node_set_attribute(small, 2, yes.clone()).unwrap();
-    let Task::Work(Work::Launch(launch)) = &program.driver.node(small).unwrap().task else { panic!("a kernel") };
+    program
+        .driver
+        .graphs
+        .node_set_attribute(&mut program.driver.platform, &mut program.driver.memory, small, 2, yes.clone())
+        .unwrap();
+    let Task::Work(Work::Launch(launch)) = &program.driver.graphs.node(small).unwrap().task else { panic!("a kernel") };
     assert!(launch.cooperative);
-    assert_eq!(program.driver.node_set_attribute(large, 2, yes), Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE));
+    assert_eq!(
+        program.driver.graphs.node_set_attribute(
+            &mut program.driver.platform,
+            &mut program.driver.memory,
+            large,
+            2,
+            yes
+        ),
+        Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE)
+    );
 }
 
 #[test]
 fn events_are_recorded_and_waited_for_by_nodes() {
     let mut program = Program::new();
     let (a, b, x) = (program.stream(), program.stream(), program.alloc(512));
-    let (begun, ended) = (program.driver.event_create(0).unwrap(), program.driver.event_create(0).unwrap());
-    let graph = program.driver.graph_create().unwrap();
-    let wait = program.driver.graph_add(graph, &[], Task::Wait(begun)).unwrap();
+    let (begun, ended) = (program.event(), program.event());
+    let graph = program.graph();
+    let wait = program.node(graph, &[], Task::Wait(begun)).unwrap();
     let task = program.add_task(x + 128, x, 5);
-    let kernel = program.driver.graph_add(graph, &[wait], task).unwrap();
-    program.driver.graph_add(graph, &[kernel], Task::Record(ended)).unwrap();
-    let executable = program.driver.graph_instantiate(graph, 0).unwrap();
+    let kernel = program.node(graph, &[wait], task).unwrap();
+    program.node(graph, &[kernel], Task::Record(ended)).unwrap();
+    let executable = program.instantiate(graph, 0).unwrap();
     let start = program.mark(a);
     program.spin(x + 256, 1000, a);
     program.fill(x, 1, 32, a);
     program.driver.event_record(begun, a, false).unwrap();
     program.driver.graph_launch(executable, b).unwrap();
-    assert_eq!(program.driver.event_elapsed(start, ended), Err(Error::NOT_READY));
+    assert_eq!(program.driver.streams.event_elapsed(&program.driver.platform, start, ended), Err(Error::NOT_READY));
     let (early, late) = (program.between(start, begun), program.between(start, ended));
     assert!(early > 0.0 && late > early, "{early} {late}");
     assert_eq!(program.numbers(x + 128, 1), [6]);

@@ -1,8 +1,8 @@
 //! Linking at run time.
 
 use crate::fake::Program;
-use driver::Error;
-use driver::module::{IMAGE_MAGIC, Log, Logs};
+use cuda::Error;
+use cuda::module::{IMAGE_MAGIC, Log, Logs};
 
 const HEADER: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
 /// A kernel that calls a function and reads a variable of another module.
@@ -48,21 +48,25 @@ fn text(body: &str) -> Vec<u8> {
 fn texts_that_need_each_other_become_a_module() {
     for order in [[USER, PROVIDER], [PROVIDER, USER]] {
         let mut program = Program::new();
-        let link = program.driver.link_create(Logs::default()).unwrap();
+        let link = program.driver.modules.link_create(&program.driver.platform, Logs::default()).unwrap();
         for (i, body) in order.into_iter().enumerate() {
-            program.driver.link_add(link, 1, &format!("{i}.ptx"), text(body)).unwrap();
+            program
+                .driver
+                .modules
+                .link_add(&program.driver.platform, link, 1, &format!("{i}.ptx"), text(body))
+                .unwrap();
         }
-        let (address, bytes) = program.driver.link_complete(link).unwrap();
-        assert_eq!(program.driver.link_complete(link), Ok((address, bytes)));
+        let (address, bytes) = program.driver.modules.link_complete(&program.driver.platform, link).unwrap();
+        assert_eq!(program.driver.modules.link_complete(&program.driver.platform, link), Ok((address, bytes)));
         // What a program reads at that address: its own memory is a fake here.
-        let image = program.driver.link_image(link).unwrap().to_vec();
+        let image = program.driver.modules.link_image(link).unwrap().to_vec();
         assert_eq!((image.len() as u64, &image[..8]), (bytes, &IMAGE_MAGIC[..]));
         let place = program.fake.put(&image);
-        let read = program.driver.read_image(place).unwrap();
-        let module = program.driver.load(&read).unwrap();
-        program.driver.link_destroy(link).unwrap();
+        let read = cuda::module::read_image(program.driver.platform.host(), place).unwrap();
+        let module = program.driver.modules.load(&mut program.driver.platform, &read).unwrap();
+        program.driver.modules.link_destroy(link).unwrap();
         let out = program.alloc(128);
-        let k = program.driver.function(module, "k").unwrap();
+        let k = program.driver.modules.function(&mut program.driver.platform, module, "k").unwrap();
         let request = program.request(k, &[out], 0);
         program.driver.launch(&request).unwrap();
         assert_eq!(program.numbers(out, 1), [1017]);
@@ -82,19 +86,28 @@ fn problems_are_written_to_the_logs_of_the_program() {
         assert_eq!(program.fake.bytes(buffer, 200)[count], 0);
         String::from_utf8(program.fake.bytes(buffer, count)).unwrap()
     };
-    let link = program.driver.link_create(logs).unwrap();
+    let link = program.driver.modules.link_create(&program.driver.platform, logs).unwrap();
     assert_eq!(said(&program), "");
     let broken = text(".visible .entry k() { add.u32 %r1 }");
-    assert_eq!(program.driver.link_add(link, 1, "broken.ptx", broken.clone()), Err(Error::INVALID_PTX));
+    assert_eq!(
+        program.driver.modules.link_add(&program.driver.platform, link, 1, "broken.ptx", broken.clone()),
+        Err(Error::INVALID_PTX)
+    );
     assert!(said(&program).contains("broken.ptx"), "{}", said(&program));
-    program.driver.link_add(link, 1, "user.ptx", text(USER)).unwrap();
-    let fresh = program.driver.link_create(logs).unwrap();
-    program.driver.link_add(fresh, 1, "user.ptx", text(USER)).unwrap();
-    assert_eq!(program.driver.link_complete(fresh), Err(Error::INVALID_IMAGE));
+    program.driver.modules.link_add(&program.driver.platform, link, 1, "user.ptx", text(USER)).unwrap();
+    let fresh = program.driver.modules.link_create(&program.driver.platform, logs).unwrap();
+    program.driver.modules.link_add(&program.driver.platform, fresh, 1, "user.ptx", text(USER)).unwrap();
+    assert_eq!(program.driver.modules.link_complete(&program.driver.platform, fresh), Err(Error::INVALID_IMAGE));
     assert_eq!(said(&program), "`offset` is used in `user.ptx` and defined in no module\n");
-    assert_eq!(program.driver.link_add(fresh, 4, "a.a", vec![1]), Err(Error::NOT_SUPPORTED));
+    assert_eq!(
+        program.driver.modules.link_add(&program.driver.platform, fresh, 4, "a.a", vec![1]),
+        Err(Error::NOT_SUPPORTED)
+    );
     assert!(said(&program).contains("`a.a`"));
-    assert_eq!(program.driver.load_with_logs(&broken, &logs), Err(Error::INVALID_PTX));
+    assert_eq!(
+        program.driver.modules.load_with_logs(&mut program.driver.platform, &broken, &logs),
+        Err(Error::INVALID_PTX)
+    );
     assert!(said(&program).contains("add.u32 %r1"), "{}", said(&program));
     assert_eq!(program.fake.bytes(buffer + 160, 40), [b'x'; 40], "no byte beyond the buffer");
     assert!(!program.fake.messages().is_empty());

@@ -1,7 +1,7 @@
 //! Tests of the driver in a process of their own making.
 
 // The name by which other crates have it.
-extern crate warpwright_cuda as driver;
+extern crate warpwright_cuda as cuda;
 
 mod captures;
 mod fake;

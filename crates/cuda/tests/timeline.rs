@@ -1,9 +1,9 @@
 //! Streams and events in simulated time.
 
 use crate::fake::{KERNELS, Program};
-use driver::link::{Direction, Link};
-use driver::work::Comparison;
-use driver::{Error, MOST_PENDING, Step, Wait};
+use cuda::link::{Direction, Link};
+use cuda::work::Comparison;
+use cuda::{Error, MOST_PENDING, Step, Wait};
 use lab::{Setup, SimulatedDevice};
 use workloads::device::{ArgBytes, Device, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
@@ -29,7 +29,7 @@ fn kernels_of_streams_overlap_and_those_of_one_follow_each_other() {
     // Not so with the legacy default stream, except for streams that do not block.
     let legacy = two_kernels(&mut program, 0, a);
     assert!(legacy > 1.9 * together, "{legacy}");
-    let free = program.driver.stream_create(1, 0).unwrap();
+    let free = program.stream_with(1, 0);
     let out = program.alloc(256);
     program.synchronise();
     let start = program.mark(free);
@@ -47,16 +47,16 @@ fn a_query_of_the_default_stream_does_not_order_other_streams() {
     let out = program.alloc(256);
     program.spin(out, 2000, a);
     let mut polls = 0;
-    while !program.driver.stream_idle(0).unwrap() {
-        let wait = program.driver.stream_wait(0, true).unwrap();
+    while !program.is_idle(0).unwrap() {
+        let wait = program.stream_wait(0, true).unwrap();
         assert!(matches!(wait, Wait::Query(..)));
         program.finish(wait).unwrap();
         polls += 1;
         if polls == 1 {
             program.spin(out + 128, 20, b);
-            let wait = program.driver.stream_wait(b, false).unwrap();
+            let wait = program.stream_wait(b, false).unwrap();
             program.finish(wait).unwrap();
-            assert!(!program.driver.stream_idle(a).unwrap(), "the short kernel did not wait for the long one");
+            assert!(!program.is_idle(a).unwrap(), "the short kernel did not wait for the long one");
         }
     }
     assert!(polls > 3, "{polls}");
@@ -73,7 +73,7 @@ fn kernels_have_the_cycles_of_a_launch_file() {
         program.add(out, out, rounds, stream);
     }
     program.synchronise();
-    let report = program.driver.finish();
+    let report = program.driver.platform.finish();
     let cycles = |kernels: &[lab::KernelReport]| -> Vec<(u64, f64)> {
         kernels.iter().map(|kernel| (kernel.start_cycle, kernel.statistics.number("cycles"))).collect()
     };
@@ -113,7 +113,7 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
     let (up, down, run) = (program.stream(), program.stream(), program.stream());
     let (to, from, out) = (program.alloc(bytes), program.alloc(bytes), program.alloc(256));
     let source = program.fake.put(&vec![1; bytes as usize]);
-    let target = program.driver.mem_alloc_shared(bytes, driver::memory::Place::Host, 0).unwrap();
+    let target = program.driver.mem_alloc_shared(bytes, cuda::memory::Place::Host, 0).unwrap();
     program.synchronise();
     let time = |program: &mut Program, streams: [u64; 3]| {
         let start = program.mark(streams[0]);
@@ -140,10 +140,10 @@ fn copies_of_both_directions_overlap_with_each_other_and_with_kernels() {
 #[test]
 fn a_higher_priority_goes_first() {
     let mut program = Program::with("launch.max_concurrent_kernels=1");
-    let low = program.driver.stream_create(0, 0).unwrap();
-    let lower = program.driver.stream_create(0, 7).unwrap();
-    let high = program.driver.stream_create(0, -3).unwrap();
-    assert_eq!(program.driver.stream_facts(lower).unwrap().1, 0, "priorities are brought into the range");
+    let low = program.stream_with(0, 0);
+    let lower = program.stream_with(0, 7);
+    let high = program.stream_with(0, -3);
+    assert_eq!(program.driver.streams.facts(lower).unwrap().1, 0, "priorities are brought into the range");
     let out = program.alloc(512);
     let start = program.mark(low);
     let ends: Vec<u64> = [low, lower, high]
@@ -164,8 +164,8 @@ fn work_of_a_stream_that_is_gone_is_done_and_waited_for() {
     let (stream, out) = (program.stream(), program.alloc(128));
     program.fill(out, 5, 32, stream);
     program.spin(out, 500, stream);
-    program.driver.stream_destroy(stream).unwrap();
-    assert_eq!(program.driver.stream_destroy(stream), Err(Error::INVALID_HANDLE));
+    program.stream_destroy(stream).unwrap();
+    assert_eq!(program.stream_destroy(stream), Err(Error::INVALID_HANDLE));
     // In the default stream, which waits for streams that block.
     program.add(out, out, 1, 0);
     let spun = program.numbers(out, 32);
@@ -183,7 +183,7 @@ fn many_requests_take_bounded_memory() {
     let mut waits = 0;
     for i in 0..3 * MOST_PENDING as u32 {
         program.fill(out + 128 * u64::from(i % 2), i, 32, if i % 2 == 0 { a } else { b });
-        let wait = program.driver.backlog();
+        let wait = program.driver.platform.backlog();
         if wait != Wait::Nothing {
             waits += 1;
             program.finish(wait).unwrap();
@@ -217,21 +217,28 @@ fn the_same_program_takes_the_same_time() {
 fn streams_wait_for_values_that_others_store() {
     let mut program = Program::new();
     let (a, b, flag) = (program.stream(), program.stream(), program.alloc(256));
-    let wait = program.driver.value_work(0, flag, (3, false), Some(Comparison::AtLeast)).unwrap();
+    let wait =
+        cuda::memory::value_work(&mut program.driver.platform, 0, flag, (3, false), Some(Comparison::AtLeast)).unwrap();
     program.driver.request_values(a, vec![wait]).unwrap();
     program.fill(flag + 128, 7, 1, a);
     program.spin(flag + 128, 500, b);
     let device = Wait::Device(0);
-    assert_eq!(program.driver.wait(device), Ok(Step::Elsewhere), "the program itself may store the value");
-    let small = program.driver.value_work(0, flag, (2, false), None).unwrap();
+    assert_eq!(program.driver.platform.wait(device), Ok(Step::Elsewhere), "the program itself may store the value");
+    let small = cuda::memory::value_work(&mut program.driver.platform, 0, flag, (2, false), None).unwrap();
     program.driver.request_values(b, vec![small]).unwrap();
-    assert_eq!(program.driver.wait(device), Ok(Step::Elsewhere));
-    let stored = program.driver.value_work(0, flag, (4, true), None).unwrap();
+    assert_eq!(program.driver.platform.wait(device), Ok(Step::Elsewhere));
+    let stored = cuda::memory::value_work(&mut program.driver.platform, 0, flag, (4, true), None).unwrap();
     program.driver.request_values(b, vec![stored]).unwrap();
     program.synchronise();
     assert_eq!((program.numbers(flag, 1), program.numbers(flag + 128, 1)), (vec![4], vec![7]));
-    assert_eq!(program.driver.value_work(0, flag + 2, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
-    assert_eq!(program.driver.value_work(0, 64, (0, false), None).unwrap_err(), Error::INVALID_VALUE);
+    assert_eq!(
+        cuda::memory::value_work(&mut program.driver.platform, 0, flag + 2, (0, false), None).unwrap_err(),
+        Error::INVALID_VALUE
+    );
+    assert_eq!(
+        cuda::memory::value_work(&mut program.driver.platform, 0, 64, (0, false), None).unwrap_err(),
+        Error::INVALID_VALUE
+    );
 }
 
 #[test]
@@ -243,8 +250,8 @@ fn streams_of_a_device_that_was_reset_do_not_wait_for_former_work() {
     assert_eq!(program.finish(Wait::Device(0)), Err(Error::ILLEGAL_ADDRESS));
     assert_eq!(program.driver.mem_alloc(16), Err(Error::ILLEGAL_ADDRESS));
     program.driver.primary_reset(0).unwrap();
-    let module = program.driver.load(KERNELS.as_bytes()).unwrap();
-    program.spin = program.driver.function(module, "spin").unwrap();
+    let module = program.driver.modules.load(&mut program.driver.platform, KERNELS.as_bytes()).unwrap();
+    program.spin = program.driver.modules.function(&mut program.driver.platform, module, "spin").unwrap();
     // The second operation has the number of the kernel that failed, if numbers begin anew.
     let (a, b, out) = (program.stream(), program.stream(), program.alloc(256));
     let start = program.mark(a);
@@ -261,16 +268,16 @@ fn a_call_that_another_thread_makes_is_no_deadlock() {
     let (stream, out) = (program.stream(), program.alloc(128));
     program.call(1, stream);
     program.fill(out, 9, 32, stream);
-    let Ok(Step::Call(device, op, call)) = program.driver.wait(Wait::Device(0)) else { panic!("a call") };
+    let Ok(Step::Call(device, op, call)) = program.driver.platform.wait(Wait::Device(0)) else { panic!("a call") };
     assert_eq!(call.argument, 1);
     // Another thread waits meanwhile, or asks.
-    let wait = program.driver.stream_wait(stream, false).unwrap();
-    assert_eq!(program.driver.wait(wait), Ok(Step::Elsewhere));
-    let query = program.driver.stream_wait(stream, true).unwrap();
-    assert_eq!(program.driver.wait(query), Ok(Step::Done));
-    assert!(!program.driver.stream_idle(stream).unwrap());
-    program.driver.called(device, op);
-    assert_eq!(program.driver.wait(wait), Ok(Step::Done));
+    let wait = program.stream_wait(stream, false).unwrap();
+    assert_eq!(program.driver.platform.wait(wait), Ok(Step::Elsewhere));
+    let query = program.stream_wait(stream, true).unwrap();
+    assert_eq!(program.driver.platform.wait(query), Ok(Step::Done));
+    assert!(!program.is_idle(stream).unwrap());
+    program.driver.platform.called(device, op);
+    assert_eq!(program.driver.platform.wait(wait), Ok(Step::Done));
     assert_eq!(program.numbers(out, 1), [9]);
 }
 
@@ -288,7 +295,7 @@ fn a_copy_to_missing_memory_is_an_error_of_its_waits() {
     // Work that was requested after the copy, before its end.
     program.copy_out(hole, memory, end - hole, stream).unwrap();
     program.spin(memory, 10, stream);
-    let wait = program.driver.stream_wait(stream, false).unwrap();
+    let wait = program.stream_wait(stream, false).unwrap();
     assert_eq!(program.finish(wait), Err(Error::INVALID_VALUE));
     assert_eq!(program.finish(Wait::Device(0)), Err(Error::INVALID_VALUE));
     program.synchronise();

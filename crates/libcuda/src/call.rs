@@ -3,7 +3,7 @@
 use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
 use crate::{exit, global, wait};
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
@@ -41,7 +41,7 @@ impl Outcome for Wait {
 /// Carries out a function of the API; returns its `CUresult`.
 pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Result<O>) -> u32 {
     guarded(name, || {
-        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.backlog())))?;
+        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.platform.backlog())))?;
         finish(wait)?;
         finish(room)
     })
@@ -62,7 +62,7 @@ pub fn guarded(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
 
 /// A function that is not supported: named once.
 pub fn unsupported(name: &'static str) -> u32 {
-    guarded(name, || with(|driver| Err(driver.unsupported(name))))
+    guarded(name, || with(|driver| Err(driver.platform.unsupported(name))))
 }
 
 /// Functions of the API: each has its C signature, with addresses as numbers, and a body over the driver.
@@ -109,7 +109,7 @@ macro_rules! api_function {
         #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($arg: $ty),*) -> u32 {
-            $crate::call::call(stringify!($name), |$driver: &mut driver::Driver| $body)
+            $crate::call::call(stringify!($name), |$driver: &mut cuda::Driver| $body)
         }
     };
 }
@@ -145,7 +145,7 @@ macro_rules! api_variant {
             #[allow(unsafe_code, reason = "the name is part of CUDA's API")]
             #[unsafe(export_name = concat!(stringify!($name), $suffix))]
             extern "C" fn variant($($arg: $ty),*) -> u32 {
-                driver::stream::default_stream::of_thread(|| $name($($arg),*))
+                cuda::stream::default_stream::of_thread(|| $name($($arg),*))
             }
         };
     };

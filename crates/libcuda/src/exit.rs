@@ -6,8 +6,8 @@
 use crate::global::{self, is_own_process, lock_within};
 use crate::process::{self, INTERRUPTED, message};
 use crate::text;
-use driver::Settings;
-use driver::report::ProgramReport;
+use cuda::Settings;
+use cuda::report::ProgramReport;
 use request::outputs;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -80,7 +80,7 @@ fn write_report(status: c_int) {
     let Some(mut driver) = held.take() else { return };
     drop(held);
     let settings = driver.settings.clone();
-    let report = driver.finish();
+    let report = driver.platform.finish();
     // What kernels have printed last.
     drop(driver);
     if !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any() {

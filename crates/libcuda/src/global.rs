@@ -1,7 +1,7 @@
 //! The driver of the process, and its lock.
 
 use crate::process::{self, Process, SignalsElsewhere};
-use driver::{Driver, Error, Result, Settings};
+use cuda::{Driver, Error, Result, Settings};
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
-//! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`driver`]; here addresses become values.
+//! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`cuda`]; here addresses become values.
 //!
 //! `unsafe` is in `process` (memory of the process, its standard output, signals) and nowhere else: functions take
-//! addresses as numbers and read and write what is there through [`driver::Host`], which finds out wrong ones.
+//! addresses as numbers and read and write what is there through [`cuda::Host`], which finds out wrong ones.
 //!
 //! | module | content |
 //! | --- | --- |

@@ -1,7 +1,7 @@
 //! The process around the driver.
 #![allow(unsafe_code, reason = "the boundary to the C library and to the program's memory")]
 
-use driver::Host;
+use cuda::Host;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -184,7 +184,7 @@ pub fn is_in_stream_call() -> bool {
 /// Calls a function of the program for a stream.
 fn from_stream(call: impl FnOnce()) {
     IN_STREAM_CALL.set(true);
-    driver::stream::default_stream::legacy(call);
+    cuda::stream::default_stream::legacy(call);
     IN_STREAM_CALL.set(false);
 }
 
@@ -215,7 +215,7 @@ pub fn call_callback(function: u64, stream: u64, argument: u64) {
 pub fn call_size(function: u64, block: i32) -> u64 {
     // SAFETY: the program has given this address, which is not 0, as that of such a function.
     let function: extern "C" fn(i32) -> u64 = unsafe { std::mem::transmute(function as usize) };
-    driver::stream::default_stream::legacy(|| function(block))
+    cuda::stream::default_stream::legacy(|| function(block))
 }
 
 /// Keeps the thread from being cancelled: no call of the library is left in its midst.

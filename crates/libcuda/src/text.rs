@@ -1,6 +1,6 @@
 //! The report of a program as text.
 
-use driver::report::{DeviceReport, ProgramReport};
+use cuda::report::{DeviceReport, ProgramReport};
 use render::number;
 use render::report::program;
 use render::style::{HEADING, WARNING, styled};

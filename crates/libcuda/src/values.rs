@@ -1,6 +1,6 @@
 //! Values in the program's memory: arguments of functions that are addresses.
 
-use driver::{Driver, Error, Result};
+use cuda::{Driver, Error, Result};
 
 /// Writes a value to the program's memory.
 pub fn put<T: Plain>(driver: &Driver, address: u64, value: T) -> Result<()> {
@@ -18,7 +18,7 @@ pub fn put_new<T: Plain>(driver: &mut Driver, to: u64, make: impl FnOnce(&mut Dr
 
 /// Writes bytes to the program's memory.
 pub fn put_bytes(driver: &Driver, address: u64, bytes: &[u8]) -> Result<()> {
-    if driver.host().write(address, bytes) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    if driver.platform.host().write(address, bytes) { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
 /// Writes a value to the program's memory if it asks for it.
@@ -29,13 +29,13 @@ pub fn put_if<T: Plain>(driver: &Driver, address: u64, value: T) -> Result<()> {
 /// Reads `N` bytes of the program's memory.
 pub fn get<const N: usize>(driver: &Driver, address: u64) -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    if driver.host().read(address, &mut bytes) { Ok(bytes) } else { Err(Error::INVALID_VALUE) }
+    if driver.platform.host().read(address, &mut bytes) { Ok(bytes) } else { Err(Error::INVALID_VALUE) }
 }
 
 /// Reads bytes of the program's memory.
 pub fn get_bytes(driver: &Driver, address: u64, count: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; count];
-    if driver.host().read(address, &mut bytes) { Ok(bytes) } else { Err(Error::INVALID_VALUE) }
+    if driver.platform.host().read(address, &mut bytes) { Ok(bytes) } else { Err(Error::INVALID_VALUE) }
 }
 
 /// Reads a number of 64 bits.
@@ -68,7 +68,7 @@ impl<const N: usize> Fields<N> {
 
 /// Reads a text.
 pub fn get_text(driver: &Driver, address: u64) -> Result<String> {
-    let text = driver::read_text(driver.host(), address).ok_or(Error::INVALID_VALUE)?;
+    let text = cuda::read_text(driver.platform.host(), address).ok_or(Error::INVALID_VALUE)?;
     String::from_utf8(text).map_err(|_| Error::INVALID_VALUE)
 }
 

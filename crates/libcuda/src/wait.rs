@@ -2,7 +2,7 @@
 
 use crate::global::{calls, has_ended, lock_within, with};
 use crate::{exit, process};
-use driver::{Result, Step, Wait};
+use cuda::{Result, Step, Wait};
 use std::time::Duration;
 
 /// Time between two looks at what another thread has to do first.
@@ -22,7 +22,7 @@ pub fn finish(wait: Wait) -> Result<()> {
 /// Waits as long as this thread can do something about it. Returns whether the wait is over.
 pub fn proceed(wait: Wait) -> Result<bool> {
     loop {
-        let waited = with(|driver| driver.wait(wait));
+        let waited = with(|driver| driver.platform.wait(wait));
         if waited.is_err() {
             exit::leave_if_asked();
         }
@@ -36,7 +36,7 @@ pub fn proceed(wait: Wait) -> Result<bool> {
             None => process::call_function(call.function, call.argument),
         }
         with(|driver| {
-            driver.called(device, op);
+            driver.platform.called(device, op);
             Ok(())
         })?;
     }
@@ -80,7 +80,7 @@ fn watch_functions() {
             seen = made;
             continue;
         }
-        let waiting = lock_within(Duration::ZERO).and_then(|driver| driver.as_ref()?.device_with_calls());
+        let waiting = lock_within(Duration::ZERO).and_then(|driver| driver.as_ref()?.platform.device_with_calls());
         if let Some(device) = waiting {
             let _ = proceed(Wait::Device(device));
             seen = calls();

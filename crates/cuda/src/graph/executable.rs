@@ -1,10 +1,11 @@
 //! Executable graphs: what is launched. Graphs within graphs are resolved; nodes keep the handles of the graph.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::objects::Step;
-use crate::graph::{Executable, Task, kind};
-use crate::stream::CAPTURED;
+use crate::graph::{Executable, Graphs, Task, kind};
+use crate::memory::Memory;
+use crate::platform::Platform;
+use crate::stream::{CAPTURED, Key, Streams};
 use crate::timeline::OpId;
 use crate::work::{Stamp, Work};
 use std::collections::{BTreeSet, HashMap};
@@ -29,20 +30,20 @@ const FLAGS: u64 = AUTO_FREE | 2 | 8;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
 
-impl Driver {
+impl Graphs {
     /// Makes an executable graph.
     ///
     /// # Errors
     /// It is not a graph, its nodes follow each other in a circle, or it is to be launched by the device.
-    pub fn graph_instantiate(&mut self, graph: u64, flags: u64) -> Result<u64> {
+    pub fn instantiate(&mut self, memory: &mut Memory, graph: u64, flags: u64) -> Result<u64> {
         if flags & !FLAGS != 0 {
             return Err(if flags & !(FLAGS | 4) == 0 { Error::NOT_SUPPORTED } else { Error::INVALID_VALUE });
         }
         let steps = self.steps_of(graph)?;
-        let (context, device) = self.graph(graph).map(|graph| (graph.context, graph.device))?;
+        let (context, device) = self.get(graph).map(|graph| (graph.context, graph.device))?;
         for step in &steps {
             if let Task::Allocate(address, _) = step.task {
-                self.hold_memory(address);
+                memory.hold(address);
             }
         }
         let mut objects = Vec::new();
@@ -55,9 +56,9 @@ impl Driver {
 
     /// Collects the objects to which a graph, or one within it, refers.
     fn objects_of(&self, graph: u64, objects: &mut Vec<u64>) -> Result<()> {
-        let held = self.graph(graph)?.objects.iter().filter(|(_, count)| **count != 0);
+        let held = self.get(graph)?.objects.iter().filter(|(_, count)| **count != 0);
         objects.extend(held.map(|(object, _)| object));
-        for node in self.graph_nodes(graph)? {
+        for node in self.nodes_of(graph)? {
             if let Task::Child(child) = self.node(node)?.task {
                 self.objects_of(child, objects)?;
             }
@@ -83,7 +84,7 @@ impl Driver {
     fn add_steps(&self, graph: u64, before: &[usize], steps: &mut Vec<Step>) -> Result<Vec<usize>> {
         let mut places = HashMap::new();
         let mut last = BTreeSet::new();
-        for handle in self.graph_order(graph)? {
+        for handle in self.order(graph)? {
             let node = self.node(handle)?;
             let mut after: Vec<usize> = node.after.iter().map(|earlier| places[earlier]).collect();
             after.iter().for_each(|step| {
@@ -108,36 +109,34 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid.
-    pub fn executable_destroy(&mut self, executable: u64) -> Result<()> {
+    pub fn executable_destroy(&mut self, platform: &mut Platform, memory: &mut Memory, executable: u64) -> Result<()> {
         let gone = self.executables.remove(executable).map_err(|_| Error::INVALID_VALUE)?;
         for object in gone.objects {
-            self.user_object_release(object, 1, gone.last.as_slice())?;
+            self.user_object_release(platform, object, 1, gone.last.as_slice())?;
         }
         for step in gone.steps {
             if let Task::Allocate(address, _) = step.task {
-                self.drop_memory(address, gone.last.as_slice());
+                memory.drop_hold(platform, address, gone.last.as_slice());
             }
         }
         Ok(())
     }
 
-    /// Launches a graph in a stream. It begins after its previous launch.
+    /// Launches a graph in a stream that does not capture. It begins after its previous launch.
     ///
     /// # Errors
-    /// Either handle is invalid, the stream is one of another device, or memory of its last launch has not been freed.
-    pub fn graph_launch(&mut self, executable: u64, stream: u64) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
-        if self.executable(executable)?.device != device {
-            return Err(Error::INVALID_VALUE);
-        }
-        if self.is_captured(device, key)? {
-            let graph = self.graph_of(executable)?;
-            let task = Task::Child(graph);
-            return self.capture(key, task).map(|_| ());
-        }
+    /// The handle is invalid, or memory of its last launch has not been freed.
+    pub(crate) fn launch(
+        &mut self,
+        platform: &mut Platform,
+        memory: &mut Memory,
+        streams: &mut Streams,
+        executable: u64,
+        (device, key): (usize, Key),
+    ) -> Result<()> {
         let Executable { steps, last, flags, .. } = self.executable(executable)?.clone();
-        self.allocate_steps(&steps, flags & AUTO_FREE != 0)?;
-        let (mut before, priority) = self.before(device, key);
+        allocate_steps(memory, &steps, flags & AUTO_FREE != 0)?;
+        let (mut before, priority) = streams.before(device, key);
         before.extend(last);
         let mut ops: Vec<OpId> = Vec::with_capacity(steps.len());
         let mut ends: BTreeSet<OpId> = BTreeSet::new();
@@ -149,72 +148,21 @@ impl Driver {
             if after.is_empty() {
                 after.clone_from(&before);
             }
-            let op = self.request_step(device, step, after, priority)?;
+            let op = request_step(platform, streams, device, step, after, priority)?;
             ends.insert(op);
             ops.push(op);
         }
         let ends: Vec<OpId> = if ends.is_empty() { before } else { ends.into_iter().collect() };
-        let end = self.timeline(device)?.request(Work::Nothing, &ends, priority);
-        self.advance(device, key, end);
+        let end = platform.timeline(device)?.request(Work::Nothing, &ends, priority);
+        streams.advance(platform, device, key, end);
         self.executables.get_mut(executable)?.last = Some(end);
         Ok(())
     }
 
-    /// Notes what memory a launch allocates and frees. With `frees`, a launch frees what the last one has left.
-    fn allocate_steps(&mut self, steps: &[Step], frees: bool) -> Result<()> {
-        let is_left = |step: &Step| match step.task {
-            Task::Allocate(address, _) => self.graph_memory.get(&address).is_some_and(|memory| memory.is_allocated),
-            _ => false,
-        };
-        if !frees && steps.iter().any(is_left) {
-            return Err(Error::INVALID_VALUE);
-        }
-        for step in steps {
-            let (Task::Allocate(address, _) | Task::Free(address)) = step.task else { continue };
-            if let Some(memory) = self.graph_memory.get_mut(&address) {
-                memory.is_allocated = matches!(step.task, Task::Allocate(..));
-            }
-        }
-        Ok(())
-    }
-
-    /// Requests what a step does; returns the last operation.
-    fn request_step(&mut self, device: usize, step: Step, mut after: Vec<OpId>, priority: i32) -> Result<OpId> {
-        let mut works = match step.task {
-            _ if !step.is_enabled => vec![Work::Nothing],
-            Task::Work(work) => vec![work],
-            Task::Several(works) => works,
-            Task::Record(event) => {
-                let stamp = Stamp::default();
-                let op = self.timeline(device)?.request(Work::Record(stamp.clone()), &after, priority);
-                if let Ok(event) = self.events.get_mut(event) {
-                    (event.recorded, event.captured) = (Some((op, stamp)), None);
-                }
-                return Ok(op);
-            }
-            Task::Wait(event) => {
-                let recorded = self.events.get(event).ok().and_then(|event| event.recorded.as_ref());
-                after.extend(recorded.map(|&(op, _)| op));
-                vec![Work::Nothing]
-            }
-            Task::Child(_) | Task::Allocate(..) | Task::Free(_) => vec![Work::Nothing],
-        };
-        if works.is_empty() {
-            works.push(Work::Nothing);
-        }
-        let timeline = self.timeline(device)?;
-        let mut op = CAPTURED;
-        for work in works {
-            op = timeline.request(work, &after, priority);
-            after = vec![op];
-        }
-        Ok(op)
-    }
-
     /// A graph of what an executable one does, for a capture of its launch.
-    fn graph_of(&mut self, executable: u64) -> Result<u64> {
+    pub(crate) fn graph_of(&mut self, platform: &Platform, memory: &mut Memory, executable: u64) -> Result<u64> {
         let steps = self.executable(executable)?.steps.clone();
-        let graph = self.graph_create()?;
+        let graph = self.create(platform)?;
         let mut nodes: Vec<u64> = Vec::new();
         for step in steps {
             let after: Vec<u64> = step.after.iter().map(|&step| nodes[step]).collect();
@@ -223,7 +171,7 @@ impl Driver {
                 task if step.is_enabled && !matches!(task, Task::Child(_)) => task,
                 _ => Task::Work(Work::Nothing),
             };
-            nodes.push(self.graph_add(graph, &after, task)?);
+            nodes.push(self.add(memory, graph, &after, task)?);
         }
         self.make_child(graph);
         Ok(graph)
@@ -289,6 +237,59 @@ impl Driver {
             Err(Error::INVALID_VALUE)
         }
     }
+}
+
+/// Notes what memory a launch allocates and frees. With `frees`, a launch frees what the last one has left.
+fn allocate_steps(memory: &mut Memory, steps: &[Step], frees: bool) -> Result<()> {
+    let is_left = |step: &Step| match step.task {
+        Task::Allocate(address, _) => memory.is_left(address),
+        _ => false,
+    };
+    if !frees && steps.iter().any(is_left) {
+        return Err(Error::INVALID_VALUE);
+    }
+    for step in steps {
+        let (Task::Allocate(address, _) | Task::Free(address)) = step.task else { continue };
+        memory.set_allocated(address, matches!(step.task, Task::Allocate(..)));
+    }
+    Ok(())
+}
+
+/// Requests what a step does; returns the last operation.
+fn request_step(
+    platform: &mut Platform,
+    streams: &mut Streams,
+    device: usize,
+    step: Step,
+    mut after: Vec<OpId>,
+    priority: i32,
+) -> Result<OpId> {
+    let mut works = match step.task {
+        _ if !step.is_enabled => vec![Work::Nothing],
+        Task::Work(work) => vec![work],
+        Task::Several(works) => works,
+        Task::Record(event) => {
+            let stamp = Stamp::default();
+            let op = platform.timeline(device)?.request(Work::Record(stamp.clone()), &after, priority);
+            let _ = streams.set_recorded(event, op, stamp);
+            return Ok(op);
+        }
+        Task::Wait(event) => {
+            after.extend(streams.recorded(event));
+            vec![Work::Nothing]
+        }
+        Task::Child(_) | Task::Allocate(..) | Task::Free(_) => vec![Work::Nothing],
+    };
+    if works.is_empty() {
+        works.push(Work::Nothing);
+    }
+    let timeline = platform.timeline(device)?;
+    let mut op = CAPTURED;
+    for work in works {
+        op = timeline.request(work, &after, priority);
+        after = vec![op];
+    }
+    Ok(op)
 }
 
 /// Compares the shape of graphs; `offset` is the place of the first present step, whose dependences on earlier ones

@@ -1,18 +1,18 @@
 //! Graphs: nodes with dependences, which programs build or capture. `executable` has what is launched.
 
-mod capture;
 mod executable;
 pub mod kind;
 mod objects;
 mod user_object;
 
-pub use capture::{Info, exchange_mode};
 pub use executable::Difference;
-pub(crate) use objects::{Captures, GraphMemory};
-pub use objects::{Executable, Graph, Mode, Node, Task, UserObject};
+pub use objects::{Executable, Graph, Node, Task, UserObject};
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::handles::{Handles, Kind};
+use crate::memory::Memory;
+use crate::module::make_cooperative;
+use crate::platform::Platform;
 use crate::work::{KernelLaunch, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,13 +22,31 @@ const ATTRIBUTE_COOPERATIVE: u32 = 2;
 /// Maximum number of levels of graphs within graphs.
 const MOST_LEVELS: u32 = 64;
 
-impl Driver {
+/// Owner of graphs, executable graphs, and objects of the program to which graphs refer.
+pub struct Graphs {
+    graphs: Handles<Graph>,
+    nodes: Handles<Node>,
+    executables: Handles<Executable>,
+    user_objects: Handles<UserObject>,
+}
+
+impl Graphs {
+    /// No graphs.
+    pub(crate) fn new() -> Self {
+        Self {
+            graphs: Handles::new(Kind::Graph),
+            nodes: Handles::new(Kind::GraphNode),
+            executables: Handles::new(Kind::GraphExec),
+            user_objects: Handles::new(Kind::UserObject),
+        }
+    }
+
     /// An empty graph.
     ///
     /// # Errors
     /// There is no context.
-    pub fn graph_create(&mut self) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+    pub fn create(&mut self, platform: &Platform) -> Result<u64> {
+        let (context, device) = platform.place_here()?;
         Ok(self.graphs.add(Graph {
             context,
             device,
@@ -43,7 +61,7 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid.
-    pub fn graph(&self, graph: u64) -> Result<&Graph> {
+    pub fn get(&self, graph: u64) -> Result<&Graph> {
         self.graphs.get(graph).map_err(|_| Error::INVALID_VALUE)
     }
 
@@ -52,12 +70,12 @@ impl Driver {
     /// # Errors
     /// The handle is invalid.
     pub fn node(&self, node: u64) -> Result<&Node> {
-        self.graph_nodes.get(node).map_err(|_| Error::INVALID_VALUE)
+        self.nodes.get(node).map_err(|_| Error::INVALID_VALUE)
     }
 
     /// Whether these are nodes of a graph, each once.
     pub(crate) fn check_nodes(&self, graph: u64, nodes: &[u64]) -> Result<()> {
-        self.graph(graph)?;
+        self.get(graph)?;
         for node in nodes {
             if self.node(*node)?.graph != graph {
                 return Err(Error::INVALID_VALUE);
@@ -71,7 +89,7 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph, or the dependences are none of its nodes.
-    pub fn graph_add(&mut self, graph: u64, after: &[u64], task: Task) -> Result<u64> {
+    pub fn add(&mut self, memory: &mut Memory, graph: u64, after: &[u64], task: Task) -> Result<u64> {
         self.check_nodes(graph, after)?;
         let node = Node {
             graph,
@@ -81,28 +99,28 @@ impl Driver {
             attributes: Default::default(),
             argument_list: Box::default(),
         };
-        let handle = self.graph_nodes.add(node);
+        let handle = self.nodes.add(node);
         self.graphs.get_mut(graph)?.nodes.push(handle);
-        self.set_task(handle, task)?;
+        self.set_task(memory, handle, task)?;
         Ok(handle)
     }
 
-    fn set_task(&mut self, node: u64, task: Task) -> Result<()> {
+    fn set_task(&mut self, memory: &mut Memory, node: u64, task: Task) -> Result<()> {
         let graph = self.node(node)?.graph;
         match task {
             Task::Child(child) => {
-                let depth = self.graph(child)?.depth + 1;
+                let depth = self.get(child)?.depth + 1;
                 let parent = self.graphs.get_mut(graph)?;
                 parent.depth = parent.depth.max(depth);
             }
-            Task::Allocate(address, _) => self.hold_memory(address),
+            Task::Allocate(address, _) => memory.hold(address),
             _ => {}
         }
         let argument_list = match &task {
             Task::Work(Work::Launch(launch)) => launch.args.iter().map(|value| value.as_ptr() as u64).collect(),
             _ => Box::default(),
         };
-        let node = self.graph_nodes.get_mut(node)?;
+        let node = self.nodes.get_mut(node)?;
         (node.task, node.argument_list) = (task, argument_list);
         Ok(())
     }
@@ -111,42 +129,49 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph, or it allocates memory.
-    pub fn graph_add_child(&mut self, graph: u64, after: &[u64], child: u64) -> Result<u64> {
+    pub fn add_child(&mut self, memory: &mut Memory, graph: u64, after: &[u64], child: u64) -> Result<u64> {
         self.check_nodes(graph, after)?;
-        if self.graph(child)?.depth >= MOST_LEVELS {
+        if self.get(child)?.depth >= MOST_LEVELS {
             return Err(Error::NOT_SUPPORTED);
         }
-        let child = self.graph_clone(child)?;
+        let child = self.clone_graph(memory, child)?;
         self.graphs.get_mut(child)?.is_child = true;
-        self.graph_add(graph, after, Task::Child(child))
+        self.add(memory, graph, after, Task::Child(child))
     }
 
     /// Changes what a node does; its kind stays.
     ///
     /// # Errors
     /// It is not a node, or it is one of another kind.
-    pub fn node_set(&mut self, node: u64, task: Task) -> Result<()> {
+    pub fn node_set(&mut self, memory: &mut Memory, node: u64, task: Task) -> Result<()> {
         if self.node(node)?.task.kind() != task.kind() {
             return Err(Error::INVALID_VALUE);
         }
-        self.set_task(node, task)
+        self.set_task(memory, node, task)
     }
 
     /// Sets an attribute of a kernel's node.
     ///
     /// # Errors
     /// It is not a node of a kernel, or not all CTAs of a cooperative launch fit on the GPU.
-    pub fn node_set_attribute(&mut self, node: u64, attribute: u32, value: Vec<u8>) -> Result<()> {
+    pub fn node_set_attribute(
+        &mut self,
+        platform: &mut Platform,
+        memory: &mut Memory,
+        node: u64,
+        attribute: u32,
+        value: Vec<u8>,
+    ) -> Result<()> {
         let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
             return Err(Error::INVALID_VALUE);
         };
         let is_cooperative = attribute == ATTRIBUTE_COOPERATIVE && value.first() == Some(&1);
         if is_cooperative && !launch.cooperative {
-            let (device, mut launch) = (self.graph(*graph)?.device, KernelLaunch::clone(launch));
-            self.make_cooperative(device, &mut launch)?;
-            self.set_task(node, Task::Work(Work::Launch(Arc::new(launch))))?;
+            let (device, mut launch) = (self.get(*graph)?.device, KernelLaunch::clone(launch));
+            make_cooperative(platform, device, &mut launch)?;
+            self.set_task(memory, node, Task::Work(Work::Launch(Arc::new(launch))))?;
         }
-        self.graph_nodes.get_mut(node)?.attributes.insert(attribute, value);
+        self.nodes.get_mut(node)?.attributes.insert(attribute, value);
         Ok(())
     }
 
@@ -154,7 +179,7 @@ impl Driver {
     ///
     /// # Errors
     /// They are not nodes of the graph, or the dependence exists already.
-    pub fn graph_add_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
+    pub fn add_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
             if self.node(to)?.after.contains(&from) {
@@ -162,7 +187,7 @@ impl Driver {
             }
         }
         for &(from, to) in pairs {
-            self.graph_nodes.get_mut(to)?.after.push(from);
+            self.nodes.get_mut(to)?.after.push(from);
         }
         Ok(())
     }
@@ -171,7 +196,7 @@ impl Driver {
     ///
     /// # Errors
     /// They are not nodes of the graph, or there is no such dependence.
-    pub fn graph_remove_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
+    pub fn remove_dependences(&mut self, graph: u64, pairs: &[(u64, u64)]) -> Result<()> {
         for &(from, to) in pairs {
             self.check_nodes(graph, &[from, to])?;
             if !self.node(to)?.after.contains(&from) {
@@ -179,7 +204,7 @@ impl Driver {
             }
         }
         for &(from, to) in pairs {
-            self.graph_nodes.get_mut(to)?.after.retain(|&node| node != from);
+            self.nodes.get_mut(to)?.after.retain(|&node| node != from);
         }
         Ok(())
     }
@@ -188,25 +213,25 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph.
-    pub fn graph_nodes(&self, graph: u64) -> Result<Vec<u64>> {
-        self.graph(graph).map(|graph| graph.nodes.clone())
+    pub fn nodes_of(&self, graph: u64) -> Result<Vec<u64>> {
+        self.get(graph).map(|graph| graph.nodes.clone())
     }
 
     /// The nodes of a graph that follow no other one.
     ///
     /// # Errors
     /// It is not a graph.
-    pub fn graph_roots(&self, graph: u64) -> Result<Vec<u64>> {
+    pub fn roots(&self, graph: u64) -> Result<Vec<u64>> {
         let is_root = |node: &u64| self.node(*node).is_ok_and(|node| node.after.is_empty());
-        Ok(self.graph(graph)?.nodes.iter().copied().filter(is_root).collect())
+        Ok(self.get(graph)?.nodes.iter().copied().filter(is_root).collect())
     }
 
     /// The dependences of a graph: pairs of the earlier and the later node.
     ///
     /// # Errors
     /// It is not a graph.
-    pub fn graph_edges(&self, graph: u64) -> Result<Vec<(u64, u64)>> {
-        let nodes = self.graph(graph)?.nodes.iter().filter_map(|&to| Some((to, self.node(to).ok()?)));
+    pub fn edges(&self, graph: u64) -> Result<Vec<(u64, u64)>> {
+        let nodes = self.get(graph)?.nodes.iter().filter_map(|&to| Some((to, self.node(to).ok()?)));
         Ok(nodes.flat_map(|(to, node)| node.after.iter().map(move |&from| (from, to))).collect())
     }
 
@@ -215,7 +240,7 @@ impl Driver {
     /// # Errors
     /// The handle is invalid.
     pub fn node_followers(&self, node: u64) -> Result<Vec<u64>> {
-        let edges = self.graph_edges(self.node(node)?.graph)?;
+        let edges = self.edges(self.node(node)?.graph)?;
         Ok(edges.into_iter().filter(|&(from, _)| from == node).map(|(_, to)| to).collect())
     }
 
@@ -236,8 +261,8 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph, or it allocates memory.
-    pub fn graph_clone(&mut self, graph: u64) -> Result<u64> {
-        let Graph { context, device, nodes, depth, objects, .. } = self.graph(graph)?.clone();
+    pub fn clone_graph(&mut self, memory: &mut Memory, graph: u64) -> Result<u64> {
+        let Graph { context, device, nodes, depth, objects, .. } = self.get(graph)?.clone();
         let owns =
             |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task.kind(), kind::ALLOCATE | kind::FREE));
         if nodes.iter().any(owns) {
@@ -252,27 +277,27 @@ impl Driver {
             objects: BTreeMap::new(),
         });
         for (object, count) in objects.into_iter().filter(|&(_, count)| count != 0) {
-            self.graph_retain(clone, object, count, false)?;
+            self.retain_object(clone, object, count, false)?;
         }
         let mut copies = HashMap::new();
         for from in nodes {
             let node = self.node(from)?.clone();
             let task = match node.task {
                 Task::Child(child) => {
-                    let child = self.graph_clone(child)?;
+                    let child = self.clone_graph(memory, child)?;
                     self.graphs.get_mut(child)?.is_child = true;
                     Task::Child(child)
                 }
                 task => task,
             };
-            let to = self.graph_add(clone, &[], task)?;
+            let to = self.add(memory, clone, &[], task)?;
             copies.insert(from, to);
-            let copy = self.graph_nodes.get_mut(to)?;
+            let copy = self.nodes.get_mut(to)?;
             (copy.original, copy.attributes) = (from, node.attributes);
         }
         for (from, to) in &copies {
             let after = self.node(*from)?.after.iter().filter_map(|node| copies.get(node).copied()).collect();
-            self.graph_nodes.get_mut(*to)?.after = after;
+            self.nodes.get_mut(*to)?.after = after;
         }
         Ok(clone)
     }
@@ -283,24 +308,24 @@ impl Driver {
     /// There is none.
     pub fn node_in_clone(&self, original: u64, clone: u64) -> Result<u64> {
         let made_of = |node: &u64| self.node(*node).is_ok_and(|node| node.original == original);
-        self.graph(clone)?.nodes.iter().copied().find(made_of).ok_or(Error::INVALID_VALUE)
+        self.get(clone)?.nodes.iter().copied().find(made_of).ok_or(Error::INVALID_VALUE)
     }
 
     /// Removes a node with its dependences.
     ///
     /// # Errors
     /// It is not a node, or memory of it is in use.
-    pub fn node_destroy(&mut self, node: u64) -> Result<()> {
+    pub fn node_destroy(&mut self, platform: &mut Platform, memory: &mut Memory, node: u64) -> Result<()> {
         let graph = self.node(node)?.graph;
         if matches!(self.node(node)?.task, Task::Allocate(..) | Task::Free(_)) {
             return Err(Error::NOT_SUPPORTED);
         }
         for follower in self.node_followers(node)? {
-            self.graph_nodes.get_mut(follower)?.after.retain(|&n| n != node);
+            self.nodes.get_mut(follower)?.after.retain(|&n| n != node);
         }
         self.graphs.get_mut(graph)?.nodes.retain(|&n| n != node);
-        if let Task::Child(child) = self.graph_nodes.remove(node)?.task {
-            self.remove_graph(child);
+        if let Task::Child(child) = self.nodes.remove(node)?.task {
+            self.remove(platform, memory, child);
         }
         Ok(())
     }
@@ -309,11 +334,11 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid, or a node owns the graph.
-    pub fn graph_destroy(&mut self, graph: u64) -> Result<()> {
-        if self.graph(graph)?.is_child {
+    pub fn destroy(&mut self, platform: &mut Platform, memory: &mut Memory, graph: u64) -> Result<()> {
+        if self.get(graph)?.is_child {
             return Err(Error::INVALID_VALUE);
         }
-        self.remove_graph(graph);
+        self.remove(platform, memory, graph);
         Ok(())
     }
 
@@ -324,37 +349,37 @@ impl Driver {
         }
     }
 
-    fn remove_graph(&mut self, graph: u64) {
+    fn remove(&mut self, platform: &mut Platform, memory: &mut Memory, graph: u64) {
         let Ok(graph) = self.graphs.remove(graph) else { return };
         for (object, count) in graph.objects.into_iter().filter(|&(_, count)| count != 0) {
-            let _ = self.user_object_release(object, count, &[]);
+            let _ = self.user_object_release(platform, object, count, &[]);
         }
         for node in graph.nodes {
-            match self.graph_nodes.remove(node).map(|node| node.task) {
-                Ok(Task::Child(child)) => self.remove_graph(child),
-                Ok(Task::Allocate(address, _)) => self.drop_memory(address, &[]),
+            match self.nodes.remove(node).map(|node| node.task) {
+                Ok(Task::Child(child)) => self.remove(platform, memory, child),
+                Ok(Task::Allocate(address, _)) => memory.drop_hold(platform, address, &[]),
                 _ => {}
             }
         }
     }
 
     /// Removes the graphs and executable graphs of a context.
-    pub(crate) fn release_graphs(&mut self, context: u64) {
+    pub(crate) fn release(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
         self.executables.retain(|executable| executable.context != context);
         let graphs: Vec<u64> =
             self.graphs.iter().filter(|(_, g)| g.context == context && !g.is_child).map(|(graph, _)| graph).collect();
-        graphs.into_iter().for_each(|graph| self.remove_graph(graph));
+        graphs.into_iter().for_each(|graph| self.remove(platform, memory, graph));
     }
 
     /// The nodes of a graph, each after those that it follows.
     ///
     /// # Errors
     /// It is not a graph, or nodes follow each other in a circle.
-    pub(crate) fn graph_order(&self, graph: u64) -> Result<Vec<u64>> {
-        let nodes = &self.graph(graph)?.nodes;
+    pub(crate) fn order(&self, graph: u64) -> Result<Vec<u64>> {
+        let nodes = &self.get(graph)?.nodes;
         let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(i, &node)| (node, i)).collect();
         let (mut missing, mut followers) = (vec![0; nodes.len()], vec![Vec::new(); nodes.len()]);
-        for (from, to) in self.graph_edges(graph)? {
+        for (from, to) in self.edges(graph)? {
             missing[index[&to]] += 1;
             followers[index[&from]].push(index[&to]);
         }
@@ -378,52 +403,29 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph, or there is not enough memory.
-    pub fn graph_add_allocation(&mut self, graph: u64, after: &[u64], bytes: u64) -> Result<(u64, u64)> {
+    pub fn add_allocation(
+        &mut self,
+        platform: &mut Platform,
+        memory: &mut Memory,
+        graph: u64,
+        after: &[u64],
+        bytes: u64,
+    ) -> Result<(u64, u64)> {
         self.check_nodes(graph, after)?;
-        let address = self.allocate(bytes)?;
-        Ok((self.graph_add(graph, after, Task::Allocate(address, bytes))?, address))
+        let address = memory.allocate(platform, bytes)?;
+        Ok((self.add(memory, graph, after, Task::Allocate(address, bytes))?, address))
     }
 
     /// Adds a node that frees memory of another one.
     ///
     /// # Errors
     /// It is not a graph, no node has allocated that memory, or a node of the graph frees it already.
-    pub fn graph_add_free(&mut self, graph: u64, after: &[u64], address: u64) -> Result<u64> {
+    pub fn add_free(&mut self, memory: &mut Memory, graph: u64, after: &[u64], address: u64) -> Result<u64> {
         let frees =
             |node: &u64| self.node(*node).is_ok_and(|node| matches!(node.task, Task::Free(of) if of == address));
-        if !self.graph_memory.contains_key(&address) || self.graph(graph)?.nodes.iter().any(frees) {
+        if !memory.is_of_graph(address) || self.get(graph)?.nodes.iter().any(frees) {
             return Err(Error::INVALID_VALUE);
         }
-        self.graph_add(graph, after, Task::Free(address))
-    }
-
-    /// Notes that a graph, or an executable one, has memory.
-    pub(crate) fn hold_memory(&mut self, address: u64) {
-        self.graph_memory.entry(address).or_default().holders += 1;
-    }
-
-    /// Whether memory belongs to a graph: it stays for the next launch when the program frees it.
-    pub(crate) fn is_kept_by_graph(&mut self, address: u64) -> bool {
-        let memory = self.graph_memory.get_mut(&address);
-        memory.map(|memory| memory.is_allocated = false).is_some()
-    }
-
-    /// Notes that a graph is gone. Memory that a launch has left is the program's from then on.
-    pub(crate) fn drop_memory(&mut self, address: u64, after: &[u64]) {
-        let Some(memory) = self.graph_memory.get_mut(&address) else { return };
-        memory.holders -= 1;
-        if memory.holders == 0 {
-            let is_allocated = memory.is_allocated;
-            self.graph_memory.remove(&address);
-            if !is_allocated {
-                let _ = self.free_after(address, after);
-            }
-        }
-    }
-
-    /// Bytes of memory of the graphs of a device.
-    pub fn graph_memory_bytes(&self, device: usize) -> u64 {
-        let allocations = self.graph_memory.keys().filter_map(|address| self.allocations.get(address));
-        allocations.filter(|allocation| allocation.device == device).map(|allocation| allocation.bytes).sum()
+        self.add(memory, graph, after, Task::Free(address))
     }
 }

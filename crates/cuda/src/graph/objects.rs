@@ -1,12 +1,9 @@
-//! What the driver keeps of graphs: nodes, memory of nodes, executable graphs, captures, objects of the program.
+//! What the driver keeps of graphs: nodes, executable graphs, objects of the program.
 
-use crate::error::{Error, Result};
 use crate::graph::kind;
-use crate::stream::Key;
 use crate::timeline::OpId;
 use crate::work::{Call, Work};
 use std::collections::BTreeMap;
-use std::thread::ThreadId;
 
 /// A graph.
 #[derive(Clone, Debug)]
@@ -78,15 +75,6 @@ impl Task {
     }
 }
 
-/// Memory of a node that allocates.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GraphMemory {
-    /// Graphs and executable graphs with this node.
-    pub(super) holders: u32,
-    /// A launch has allocated it, and it has not been freed since.
-    pub(super) is_allocated: bool,
-}
-
 /// An executable graph.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -112,81 +100,6 @@ pub(super) struct Step {
     pub(super) is_enabled: bool,
     /// The first step of a node that is a graph; of other nodes the step itself.
     pub(super) first: usize,
-}
-
-/// Which calls are forbidden during a capture (`CU_STREAM_CAPTURE_MODE_*`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Mode {
-    Global,
-    ThreadLocal,
-    Relaxed,
-}
-
-impl Mode {
-    /// The mode of a number.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn of(number: u32) -> Result<Self> {
-        match number {
-            0 => Ok(Self::Global),
-            1 => Ok(Self::ThreadLocal),
-            2 => Ok(Self::Relaxed),
-            _ => Err(Error::INVALID_VALUE),
-        }
-    }
-}
-
-/// A stream that takes part in a capture, with the nodes that its next one follows.
-#[derive(Clone, Debug)]
-pub(super) struct Member {
-    pub(super) key: Key,
-    pub(super) after: Box<[u64]>,
-}
-
-/// A capture that has not ended.
-#[derive(Clone, Debug)]
-pub(super) struct Capture {
-    pub(super) id: u64,
-    pub(super) graph: u64,
-    pub(super) device: usize,
-    pub(super) mode: Mode,
-    pub(super) thread: ThreadId,
-    pub(super) is_invalid: bool,
-    /// Whether the program has provided the graph.
-    pub(super) is_provided: bool,
-    /// The stream that it began in, and further ones.
-    pub(super) members: Vec<Member>,
-}
-
-impl Capture {
-    pub(super) fn member(&mut self, key: Key) -> Option<&mut Member> {
-        self.members.iter_mut().find(|member| member.key == key)
-    }
-}
-
-/// The captures that have not ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Captures {
-    pub(super) list: Vec<Capture>,
-    pub(super) begun: u64,
-}
-
-impl Captures {
-    /// The capture that a stream takes part in.
-    pub(super) fn of(&mut self, key: Key) -> Option<&mut Capture> {
-        self.list.iter_mut().find(|capture| capture.members.iter().any(|member| member.key == key))
-    }
-
-    /// Whether a capture began in a stream, other than in one that takes part in it.
-    pub(crate) fn began_in(&self, key: Key) -> bool {
-        self.list.iter().any(|capture| capture.members[0].key == key)
-    }
-
-    pub(super) fn invalidate(&mut self, which: impl Fn(&Capture) -> bool) {
-        self.list.iter_mut().filter(|capture| which(capture)).for_each(|capture| capture.is_invalid = true);
-    }
 }
 
 /// An object with its references.

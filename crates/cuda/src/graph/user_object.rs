@@ -2,19 +2,19 @@
 //!
 //! The destructor of an object is called when the program waits next, or by itself soon after.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::UserObject;
+use crate::graph::{Graphs, UserObject};
+use crate::platform::Platform;
 use crate::timeline::OpId;
 use crate::work::{Call, Work};
 
-impl Driver {
+impl Graphs {
     /// An object that `destructor` destroys, with references of the program.
     ///
     /// # Errors
     /// There is no context, no destructor, or no reference.
-    pub fn user_object_create(&mut self, destructor: Call, references: u32) -> Result<u64> {
-        let device = self.device_here()?;
+    pub fn user_object_create(&mut self, platform: &Platform, destructor: Call, references: u32) -> Result<u64> {
+        let device = platform.device_here()?;
         if destructor.function == 0 || references == 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -36,13 +36,19 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid, or the object has fewer references.
-    pub fn user_object_release(&mut self, handle: u64, count: u32, after: &[OpId]) -> Result<()> {
+    pub fn user_object_release(
+        &mut self,
+        platform: &mut Platform,
+        handle: u64,
+        count: u32,
+        after: &[OpId],
+    ) -> Result<()> {
         let object = self.user_objects.get_mut(handle).map_err(|_| Error::INVALID_VALUE)?;
         let rest = object.references.checked_sub(count).filter(|_| count != 0);
         object.references = rest.ok_or(Error::INVALID_VALUE)?;
         if object.references == 0 {
             let UserObject { device, destructor, .. } = self.user_objects.remove(handle)?;
-            self.timeline(device)?.request(Work::Call(destructor), after, 0);
+            platform.timeline(device)?.request(Work::Call(destructor), after, 0);
         }
         Ok(())
     }
@@ -51,8 +57,8 @@ impl Driver {
     ///
     /// # Errors
     /// Either handle is invalid, or there are fewer references.
-    pub fn graph_retain(&mut self, graph: u64, object: u64, count: u32, moves: bool) -> Result<()> {
-        self.graph(graph)?;
+    pub fn retain_object(&mut self, graph: u64, object: u64, count: u32, moves: bool) -> Result<()> {
+        self.get(graph)?;
         let present = self.user_objects.get(object).map_err(|_| Error::INVALID_VALUE)?.references;
         if count == 0 || (moves && present < count) {
             return Err(Error::INVALID_VALUE);
@@ -68,10 +74,10 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a graph, or it has fewer references to the object.
-    pub fn graph_release(&mut self, graph: u64, object: u64, count: u32) -> Result<()> {
-        self.graph(graph)?;
+    pub fn release_object(&mut self, platform: &mut Platform, graph: u64, object: u64, count: u32) -> Result<()> {
+        self.get(graph)?;
         let held = self.graphs.get_mut(graph)?.objects.get_mut(&object).ok_or(Error::INVALID_VALUE)?;
         *held = held.checked_sub(count).filter(|_| count != 0).ok_or(Error::INVALID_VALUE)?;
-        self.user_object_release(object, count, &[])
+        self.user_object_release(platform, object, count, &[])
     }
 }

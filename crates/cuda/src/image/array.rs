@@ -1,35 +1,28 @@
 //! Arrays: memory for textures and surfaces, stored row by row.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::image::Images;
 use crate::image::objects::{Array, ArrayDescriptor, bytes_of};
+use crate::memory::Memory;
+use crate::platform::Platform;
 use isa::Image;
 
 /// Rows begin at multiples of these bytes.
 const ROW_ALIGNMENT: u64 = 64;
 
-impl Driver {
+impl Images {
     /// Creates an array.
     ///
     /// # Errors
     /// The description is impossible or not supported, there is no context, or not enough memory.
-    pub fn array_create(&mut self, descriptor: ArrayDescriptor) -> Result<u64> {
-        let array = self.array_new(descriptor)?;
+    pub fn array_create(
+        &mut self,
+        platform: &mut Platform,
+        memory: &mut Memory,
+        descriptor: ArrayDescriptor,
+    ) -> Result<u64> {
+        let array = array_new(platform, memory, descriptor)?;
         Ok(self.arrays.add(array))
-    }
-
-    fn array_new(&mut self, descriptor: ArrayDescriptor) -> Result<Array> {
-        let (context, device) = self.place_here()?;
-        let (shape, size, channel) = descriptor.image()?;
-        let channels = descriptor.channels as u8;
-        let mut image = Image { base: 0, shape, size, pitch: 0, channel, channels, sampler: None };
-        image.pitch = image.row_bytes().next_multiple_of(ROW_ALIGNMENT);
-        let bytes = bytes_of(&image);
-        self.check_room(device, bytes)?;
-        let memory = self.timeline(device)?.device.memory();
-        image.base = memory.allocate("array", bytes).map_err(|_| Error::OUT_OF_MEMORY)?;
-        self.devices[device].allocated += bytes;
-        Ok(Array { context, device, descriptor, image, is_level: false })
     }
 
     /// An array.
@@ -44,27 +37,26 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid, or the array belongs to a mipmapped array.
-    pub fn array_destroy(&mut self, array: u64) -> Result<()> {
+    pub fn array_destroy(&mut self, platform: &mut Platform, memory: &mut Memory, array: u64) -> Result<()> {
         if self.arrays.get(array)?.is_level {
             return Err(Error::INVALID_HANDLE);
         }
         let array = self.arrays.remove(array)?;
-        self.array_free(&array);
+        array_free(platform, memory, &array);
         Ok(())
-    }
-
-    fn array_free(&mut self, array: &Array) {
-        self.devices[array.device].allocated -= array.bytes();
-        if let Some(timeline) = &mut self.devices[array.device].timeline {
-            let _ = timeline.device.memory().free(array.image.base);
-        }
     }
 
     /// Creates a mipmapped array. Only those with one level are supported.
     ///
     /// # Errors
-    /// As [`Driver::array_create`].
-    pub fn mipmapped_create(&mut self, descriptor: ArrayDescriptor, levels: u32) -> Result<u64> {
+    /// As [`Images::array_create`].
+    pub fn mipmapped_create(
+        &mut self,
+        platform: &mut Platform,
+        memory: &mut Memory,
+        descriptor: ArrayDescriptor,
+        levels: u32,
+    ) -> Result<u64> {
         let largest = descriptor.width.max(descriptor.height);
         match levels {
             0 => return Err(Error::INVALID_VALUE),
@@ -73,7 +65,7 @@ impl Driver {
             _ if largest <= 1 => {}
             _ => return Err(Error::NOT_SUPPORTED),
         }
-        let mut array = self.array_new(descriptor)?;
+        let mut array = array_new(platform, memory, descriptor)?;
         array.is_level = true;
         let array = self.arrays.add(array);
         Ok(self.mipmapped.add(array))
@@ -92,18 +84,18 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid.
-    pub fn mipmapped_destroy(&mut self, mipmapped: u64) -> Result<()> {
+    pub fn mipmapped_destroy(&mut self, platform: &mut Platform, memory: &mut Memory, mipmapped: u64) -> Result<()> {
         let array = self.mipmapped.remove(mipmapped)?;
         let array = self.arrays.remove(array)?;
-        self.array_free(&array);
+        array_free(platform, memory, &array);
         Ok(())
     }
 
     /// Removes the arrays, textures, surfaces and references of a context.
-    pub(crate) fn release_images(&mut self, context: u64) {
+    pub(crate) fn release(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
         let of_context: Vec<Array> = self.arrays.iter().map(|(_, a)| *a).filter(|a| a.context == context).collect();
         for array in of_context {
-            self.array_free(&array);
+            array_free(platform, memory, &array);
         }
         self.arrays.retain(|array| array.context != context);
         let gone: Vec<u64> =
@@ -115,10 +107,25 @@ impl Driver {
         textures.retain(|&(device, object), texture| {
             let stays = texture.context != context;
             if !stays {
-                devices[device].destroyed_images.push(object);
+                devices[device].destroyed.push(object);
             }
             stays
         });
         self.references.retain(|reference| reference.context != context);
     }
+}
+
+fn array_free(platform: &mut Platform, memory: &mut Memory, array: &Array) {
+    memory.give_room(platform, array.device, array.image.base, array.bytes());
+}
+
+fn array_new(platform: &mut Platform, memory: &mut Memory, descriptor: ArrayDescriptor) -> Result<Array> {
+    let (context, device) = platform.place_here()?;
+    let (shape, size, channel) = descriptor.image()?;
+    let channels = descriptor.channels as u8;
+    let mut image = Image { base: 0, shape, size, pitch: 0, channel, channels, sampler: None };
+    image.pitch = image.row_bytes().next_multiple_of(ROW_ALIGNMENT);
+    let bytes = bytes_of(&image);
+    image.base = memory.take_room(platform, device, "array", bytes)?;
+    Ok(Array { context, device, descriptor, image, is_level: false })
 }

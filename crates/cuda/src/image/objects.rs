@@ -200,6 +200,15 @@ const FORMATS: [Channel; 8] = {
 /// The formats that follow are compressed.
 const LAST_FORMAT: u32 = 3 * FORMATS.len() as u32;
 
+/// The images of a device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OfDevice {
+    /// Those of texture and surface objects that the program has destroyed.
+    pub(super) destroyed: Vec<u64>,
+    /// Those that references have been bound to, with their handles.
+    pub(super) bound: Vec<(Image, u64)>,
+}
+
 /// A texture or surface object.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]

@@ -2,29 +2,39 @@
 //!
 //! A launch takes the bindings of its module with it, so that later ones do not change it.
 
-use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
-use crate::image::{ALIGNMENT, Reference, Resource};
+use crate::image::texture::sampler;
+use crate::image::{ALIGNMENT, Images, Reference, Resource};
+use crate::module::Modules;
+use crate::platform::Platform;
 use exec::ImageReference;
 use isa::Image;
 
 /// Images of references that are kept for later launches.
 const MOST_KEPT: usize = 256;
 
-impl Driver {
+impl Images {
     /// The texture or surface reference `name` of a module.
     ///
     /// # Errors
     /// There is none, or no such module.
-    pub fn reference_of(&mut self, module: u64, name: &str, is_surface: bool) -> Result<u64> {
-        let (device, context) = self.modules.get(module).map(|m| (m.device, m.context))?;
+    pub fn reference_of(
+        &mut self,
+        platform: &mut Platform,
+        modules: &Modules,
+        module: u64,
+        name: &str,
+        is_surface: bool,
+    ) -> Result<u64> {
+        let (device, context) = modules.get(module).map(|m| (m.device, m.context))?;
         let known = self.references.iter().find(|(_, reference)| {
             reference.is_surface == is_surface && reference.of.as_ref().is_some_and(|of| of.0 == module && of.1 == name)
         });
         if let Some((handle, _)) = known {
             return Ok(handle);
         }
-        let found = self.loaded_of(module)?.module.reference(name).filter(|found| found.texture != is_surface);
+        let found =
+            modules.loaded_of(platform, module)?.module.reference(name).filter(|found| found.texture != is_surface);
         let address = found.ok_or(Error::NOT_FOUND)?.address;
         let of = Some((module, name.to_owned(), address));
         Ok(self.references.add(Reference::new(context, device, of, is_surface)))
@@ -34,8 +44,8 @@ impl Driver {
     ///
     /// # Errors
     /// There is no context.
-    pub fn reference_create(&mut self) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+    pub fn reference_create(&mut self, platform: &Platform) -> Result<u64> {
+        let (context, device) = platform.place_here()?;
         Ok(self.references.add(Reference::new(context, device, None, false)))
     }
 
@@ -88,54 +98,54 @@ impl Driver {
 
     /// What the references of a module are bound to: where their handles are, and the handles. A reference to what
     /// is gone or impossible is bound to nothing: only kernels that use it fail.
-    pub(crate) fn bindings(&mut self, module: u64) -> Vec<(u64, u64)> {
+    pub(crate) fn bindings(&mut self, platform: &mut Platform, module: u64) -> Vec<(u64, u64)> {
         let of_module = |reference: &&Reference| reference.of.as_ref().is_some_and(|of| of.0 == module);
         let known: Vec<Reference> = self.references.iter().map(|(_, r)| r).filter(of_module).cloned().collect();
         let mut bindings = Vec::new();
         for reference in known {
             let Some((_, name, address)) = &reference.of else { continue };
-            match self.binding(&reference) {
+            match self.binding(platform, &reference) {
                 Ok(handle) => bindings.push((*address, handle)),
-                Err(_) => self.unbind(reference.device, name, reference.is_surface, *address),
+                Err(_) => unbind(platform, reference.device, name, reference.is_surface, *address),
             }
         }
         bindings
     }
 
-    fn binding(&mut self, reference: &Reference) -> Result<u64> {
+    fn binding(&mut self, platform: &mut Platform, reference: &Reference) -> Result<u64> {
         let resource = reference.resource.ok_or(Error::INVALID_VALUE)?;
         let mut image = self.image_of(&in_format(resource, reference.format))?;
         if !reference.is_surface {
-            image.sampler = Some(Self::sampler(&reference.sampling, &image)?);
+            image.sampler = Some(sampler(&reference.sampling, &image)?);
         }
-        self.bound_image(reference.device, image)
-    }
-
-    fn unbind(&mut self, device: usize, name: &str, is_surface: bool, address: u64) {
-        let reference = ImageReference { name: name.to_owned(), texture: !is_surface, address };
-        if let Ok(timeline) = self.timeline(device) {
-            let _ = timeline.device.shared_state().bind(&reference, None);
-        }
+        self.bound_image(platform, reference.device, image)
     }
 
     /// The handle of an image for references. Images are kept: a launch that has not run may need them.
-    fn bound_image(&mut self, device: usize, image: Image) -> Result<u64> {
-        if let Some((_, handle)) = self.devices[device].bound_images.iter().find(|(known, _)| *known == image) {
+    fn bound_image(&mut self, platform: &mut Platform, device: usize, image: Image) -> Result<u64> {
+        if let Some((_, handle)) = self.devices[device].bound.iter().find(|(known, _)| *known == image) {
             return Ok(*handle);
         }
-        let Device { bound_images, timeline, .. } = &mut self.devices[device];
-        if let Some(timeline) = timeline
-            && bound_images.len() >= MOST_KEPT
+        let bound = &mut self.devices[device].bound;
+        if let Some(timeline) = &mut platform.devices[device].timeline
+            && bound.len() >= MOST_KEPT
             && timeline.pending() == 0
         {
-            for (_, handle) in std::mem::take(bound_images) {
+            for (_, handle) in std::mem::take(bound) {
                 timeline.device.shared_state().remove_image(handle);
             }
         }
-        let added = self.timeline(device)?.device.shared_state().add_image(image);
+        let added = platform.timeline(device)?.device.shared_state().add_image(image);
         let handle = added.map_err(|_| Error::INVALID_VALUE)?;
-        self.devices[device].bound_images.push((image, handle));
+        self.devices[device].bound.push((image, handle));
         Ok(handle)
+    }
+}
+
+fn unbind(platform: &mut Platform, device: usize, name: &str, is_surface: bool, address: u64) {
+    let reference = ImageReference { name: name.to_owned(), texture: !is_surface, address };
+    if let Ok(timeline) = platform.timeline(device) {
+        let _ = timeline.device.shared_state().bind(&reference, None);
     }
 }
 

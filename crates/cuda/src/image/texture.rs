@@ -1,19 +1,19 @@
 //! Texture and surface objects.
 
-use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
 use crate::image::{
-    ALIGNMENT, MOST_LINEAR, MOST_PITCHED, NORMALISED, PITCH_ALIGNMENT, READ_AS_INTEGER, Resource, Sampling, Texture,
-    View, channel_of,
+    ALIGNMENT, Images, MOST_LINEAR, MOST_PITCHED, NORMALISED, PITCH_ALIGNMENT, READ_AS_INTEGER, Resource, Sampling,
+    Texture, View, channel_of,
 };
+use crate::platform::Platform;
 use isa::{AddressMode, Image, Sampler, Shape};
 
 const SRGB: u32 = 0x10;
 const SEAMLESS_CUBEMAP: u32 = 0x40;
 
-impl Driver {
+impl Images {
     /// The image of a resource without sampling, and the device that has it.
-    pub(crate) fn image_of(&mut self, resource: &Resource) -> Result<Image> {
+    pub(super) fn image_of(&self, resource: &Resource) -> Result<Image> {
         match *resource {
             Resource::Array(array) => self.arrays.get(array).map(|array| array.image),
             Resource::Mipmapped(mipmapped) => {
@@ -40,80 +40,41 @@ impl Driver {
         }
     }
 
-    /// How the texels of `image` are read.
-    ///
-    /// # Errors
-    /// A number has no meaning.
-    pub(crate) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
-        let mut address = [AddressMode::Clamp; 3];
-        for (mode, number) in address.iter_mut().zip(sampling.address) {
-            *mode = match number {
-                0 => AddressMode::Wrap,
-                1 => AddressMode::Clamp,
-                2 => AddressMode::Mirror,
-                3 => AddressMode::Border,
-                _ => return Err(Error::INVALID_VALUE),
-            };
-        }
-        if sampling.filter > 1 {
-            return Err(Error::INVALID_VALUE);
-        }
-        let converts = !image.channel.is_float() && image.channel.bytes() < 4;
-        Ok(Sampler {
-            address,
-            linear: sampling.filter == 1,
-            normalised: sampling.flags & NORMALISED != 0,
-            as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
-            srgb: sampling.flags & SRGB != 0,
-            seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
-            // Programs give those of integers by their bits.
-            border: sampling.border.map(f32::to_bits),
-        })
-    }
-
     /// Creates a texture object, or with no `sampling` a surface object. `said` is returned by queries.
     ///
     /// # Errors
     /// The description is impossible or not supported, or there is no context.
     pub fn texture_create(
         &mut self,
+        platform: &mut Platform,
         resource: &Resource,
         sampling: Option<&Sampling>,
         view: Option<&View>,
         said: [Vec<u8>; 3],
     ) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+        let (context, device) = platform.place_here()?;
         let mut image = self.image_of(resource)?;
         if let Some(view) = view {
             let seen = view.of(&image)?;
-            image = seen.ok_or_else(|| self.unsupported("a view of levels, or in a compressed format"))?;
+            image = seen.ok_or_else(|| platform.unsupported("a view of levels, or in a compressed format"))?;
         }
         match sampling {
-            Some(sampling) => image.sampler = Some(Self::sampler(sampling, &image)?),
+            Some(sampling) => image.sampler = Some(sampler(sampling, &image)?),
             None if !matches!(resource, Resource::Array(_)) => return Err(Error::INVALID_VALUE),
             None => {}
         }
-        self.remove_destroyed_images(device);
-        let object = self.add_image(device, image)?;
+        self.remove_destroyed(platform, device);
+        let object = add_image(platform, device, image)?;
         self.textures.insert((device, object), Texture { context, is_surface: sampling.is_none(), said });
         Ok(object)
     }
 
-    pub(crate) fn add_image(&mut self, device: usize, image: Image) -> Result<u64> {
-        let added = self.timeline(device)?.device.shared_state().add_image(image);
-        added.map_err(|problem| {
-            self.host.message(&format!("a texture or surface cannot be made: {problem}"));
-            Error::INVALID_VALUE
-        })
-    }
-
     /// The images of objects that are gone can be removed when nothing runs that may read them.
-    fn remove_destroyed_images(&mut self, device: usize) {
-        let Device { destroyed_images, timeline, .. } = &mut self.devices[device];
-        if let Some(timeline) = timeline
+    fn remove_destroyed(&mut self, platform: &mut Platform, device: usize) {
+        if let Some(timeline) = &mut platform.devices[device].timeline
             && timeline.pending() == 0
         {
-            for object in std::mem::take(destroyed_images) {
+            for object in std::mem::take(&mut self.devices[device].destroyed) {
                 timeline.device.shared_state().remove_image(object);
             }
         }
@@ -123,8 +84,8 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is not one of this kind, or there is no context.
-    pub fn texture(&mut self, object: u64, is_surface: bool) -> Result<&Texture> {
-        let device = self.device_here()?;
+    pub fn texture(&self, platform: &Platform, object: u64, is_surface: bool) -> Result<&Texture> {
+        let device = platform.device_here()?;
         let found = self.textures.get(&(device, object)).filter(|texture| texture.is_surface == is_surface);
         found.ok_or(Error::INVALID_VALUE)
     }
@@ -132,14 +93,53 @@ impl Driver {
     /// Destroys a texture or surface object.
     ///
     /// # Errors
-    /// As [`Driver::texture`].
-    pub fn texture_destroy(&mut self, object: u64, is_surface: bool) -> Result<()> {
-        let device = self.device_here()?;
-        self.texture(object, is_surface)?;
+    /// As [`Images::texture`].
+    pub fn texture_destroy(&mut self, platform: &Platform, object: u64, is_surface: bool) -> Result<()> {
+        let device = platform.device_here()?;
+        self.texture(platform, object, is_surface)?;
         self.textures.remove(&(device, object));
-        self.devices[device].destroyed_images.push(object);
+        self.devices[device].destroyed.push(object);
         Ok(())
     }
+}
+
+/// How the texels of `image` are read.
+///
+/// # Errors
+/// A number has no meaning.
+pub(super) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
+    let mut address = [AddressMode::Clamp; 3];
+    for (mode, number) in address.iter_mut().zip(sampling.address) {
+        *mode = match number {
+            0 => AddressMode::Wrap,
+            1 => AddressMode::Clamp,
+            2 => AddressMode::Mirror,
+            3 => AddressMode::Border,
+            _ => return Err(Error::INVALID_VALUE),
+        };
+    }
+    if sampling.filter > 1 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let converts = !image.channel.is_float() && image.channel.bytes() < 4;
+    Ok(Sampler {
+        address,
+        linear: sampling.filter == 1,
+        normalised: sampling.flags & NORMALISED != 0,
+        as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
+        srgb: sampling.flags & SRGB != 0,
+        seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
+        // Programs give those of integers by their bits.
+        border: sampling.border.map(f32::to_bits),
+    })
+}
+
+fn add_image(platform: &mut Platform, device: usize, image: Image) -> Result<u64> {
+    let added = platform.timeline(device)?.device.shared_state().add_image(image);
+    added.map_err(|problem| {
+        platform.host.message(&format!("a texture or surface cannot be made: {problem}"));
+        Error::INVALID_VALUE
+    })
 }
 
 fn image(shape: Shape, base: u64, format: u32, channels: u32) -> Result<Image> {

@@ -2,22 +2,22 @@
 //!
 //! Memory is mapped whole, and at one place at a time. It keeps its contents from a mapping to the next.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::memory::objects::ADDRESSES;
-use crate::memory::{Allocation, GRANULARITY_BYTES, Physical, Place};
+use crate::memory::{Allocation, GRANULARITY_BYTES, Memory, Physical, Place};
+use crate::platform::Platform;
 
 fn is_whole(bytes: u64) -> bool {
     bytes != 0 && bytes.is_multiple_of(GRANULARITY_BYTES)
 }
 
-impl Driver {
+impl Memory {
     /// Reserves a range of addresses.
     ///
     /// # Errors
     /// The size is not a multiple of the granularity, or there are not as many addresses.
-    pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Result<u64> {
-        self.context_here()?;
+    pub fn reserve(&mut self, platform: &Platform, bytes: u64, alignment: u64) -> Result<u64> {
+        platform.context_here()?;
         let alignment = alignment.max(GRANULARITY_BYTES);
         if !is_whole(bytes) || !alignment.is_power_of_two() || alignment > ADDRESSES.end {
             return Err(Error::INVALID_VALUE);
@@ -42,13 +42,13 @@ impl Driver {
     ///
     /// # Errors
     /// The size is not a multiple of the granularity, or not as much is free.
-    pub fn physical_create(&mut self, device: i32, bytes: u64) -> Result<u64> {
-        let device = self.index_of(device)?;
+    pub fn physical_create(&mut self, platform: &Platform, device: i32, bytes: u64) -> Result<u64> {
+        let device = platform.index_of(device)?;
         if !is_whole(bytes) {
             return Err(Error::INVALID_VALUE);
         }
         let unmapped: u64 = self.physical.iter().filter(|(_, p)| p.mapped.is_none()).map(|(_, p)| p.bytes).sum();
-        self.check_room(device, bytes.saturating_add(unmapped))?;
+        self.check_room(platform, device, bytes.saturating_add(unmapped))?;
         let physical = Physical { device, bytes, mapped: None, contents: None, is_released: false };
         Ok(self.physical.add(physical))
     }
@@ -78,8 +78,8 @@ impl Driver {
     ///
     /// # Errors
     /// The range is not reserved or has memory, or it is a part of the memory or a second place for it.
-    pub fn map(&mut self, address: u64, bytes: u64, offset: u64, handle: u64) -> Result<()> {
-        let (context, _) = self.context_here()?;
+    pub fn map(&mut self, platform: &mut Platform, address: u64, bytes: u64, offset: u64, handle: u64) -> Result<()> {
+        let (context, _) = platform.context_here()?;
         let Physical { device, bytes: all, mapped, .. } = *self.physical(handle)?;
         if !is_whole(bytes) || !address.is_multiple_of(GRANULARITY_BYTES) || !self.reserved.has(address, bytes) {
             return Err(Error::INVALID_VALUE);
@@ -88,10 +88,10 @@ impl Driver {
             return Err(Error::NOT_SUPPORTED);
         }
         let id = self.next_allocation;
-        let memory = self.timeline(device)?.device.memory();
+        let memory = platform.timeline(device)?.device.memory();
         memory.place(format!("mapping {id}"), address, bytes, false).map_err(|_| Error::INVALID_VALUE)?;
         if let Some(contents) = self.physical.get_mut(handle)?.contents.take() {
-            self.timeline(device)?.device.memory().write(address, &contents).map_err(|_| Error::INVALID_VALUE)?;
+            platform.timeline(device)?.device.memory().write(address, &contents).map_err(|_| Error::INVALID_VALUE)?;
         }
         self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
         self.physical.get_mut(handle)?.mapped = Some(address);
@@ -118,12 +118,12 @@ impl Driver {
     ///
     /// # Errors
     /// The range does not consist of mappings.
-    pub fn unmap(&mut self, address: u64, bytes: u64) -> Result<()> {
+    pub fn unmap(&mut self, platform: &mut Platform, address: u64, bytes: u64) -> Result<()> {
         for start in self.mapped(address, bytes)? {
             let Some(handle) = self.mappings.remove(&start) else { continue };
             self.forget(start);
             let Physical { device, bytes, is_released, .. } = *self.physical.get(handle)?;
-            let memory = self.timeline(device)?.device.memory();
+            let memory = platform.timeline(device)?.device.memory();
             let mut contents = None;
             if !is_released {
                 let mut kept = vec![0; bytes as usize];

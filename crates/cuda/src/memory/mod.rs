@@ -1,23 +1,28 @@
 //! Memory of programs: on the device, page-locked and managed.
 
 mod copy;
+mod graph;
 mod mapping;
 mod objects;
 mod pointer;
 mod pool;
 
+pub use copy::{plan_fill, value_work};
+pub(crate) use objects::HEAP_BYTES;
 pub use objects::{
     Advice, Allocation, GRANULARITY_BYTES, Location, MOST_DEVICES, PITCH_ALIGNMENT, Physical, Place, Place3d, Pool,
-    Said, Shared,
+    Said,
 };
-pub(crate) use objects::{HEAP_BYTES, Reserved};
 pub use pointer::Attribute;
 
-use crate::attributes::memory_bytes;
-use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::handles::{Handles, Kind};
 use crate::host::PAGE_BYTES;
+use crate::platform::Platform;
+use crate::platform::attributes::memory_bytes;
 use exec::MemoryError;
+use objects::{GraphMemory, OfDevice, Reserved, Shared};
+use std::collections::BTreeMap;
 
 fn code_of(error: &MemoryError) -> Error {
     match error {
@@ -26,25 +31,59 @@ fn code_of(error: &MemoryError) -> Error {
     }
 }
 
-impl Driver {
+/// Owner of memory: allocations, pools, reserved addresses and what is mapped there.
+pub struct Memory {
+    /// By address.
+    allocations: BTreeMap<u64, Allocation>,
+    /// Next number of an allocation.
+    next_allocation: u64,
+    /// By device.
+    devices: Vec<OfDevice>,
+    /// Advice on managed memory, by address of allocations.
+    advice: BTreeMap<u64, Advice>,
+    pools: Handles<Pool>,
+    /// The pool of memory that comes from one, by address.
+    pool_memory: BTreeMap<u64, u64>,
+    /// Memory that is mapped to reserved addresses, or will be.
+    physical: Handles<Physical>,
+    reserved: Reserved,
+    /// Its handles, by the addresses where it is mapped.
+    mappings: BTreeMap<u64, u64>,
+    /// Memory of nodes of graphs, by address.
+    of_graphs: BTreeMap<u64, GraphMemory>,
+}
+
+impl Memory {
+    /// The memory of as many devices.
+    pub(crate) fn new(devices: usize) -> Self {
+        let of_device =
+            |device| OfDevice { shared: Shared::of(device, devices), allocated: 0, default_pool: None, pool: None };
+        Self {
+            allocations: BTreeMap::new(),
+            next_allocation: 1,
+            devices: (0..devices).map(of_device).collect(),
+            advice: BTreeMap::new(),
+            pools: Handles::new(Kind::Pool),
+            pool_memory: BTreeMap::new(),
+            physical: Handles::new(Kind::Physical),
+            reserved: Reserved::default(),
+            mappings: BTreeMap::new(),
+            of_graphs: BTreeMap::new(),
+        }
+    }
+
     /// Allocates device memory.
     ///
     /// # Errors
     /// No bytes, no context, or not enough memory.
-    pub fn mem_alloc(&mut self, bytes: u64) -> Result<u64> {
-        self.check_capture()?;
-        self.allocate(bytes)
-    }
-
-    /// Allocates device memory, also during a capture.
-    pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+    pub(crate) fn allocate(&mut self, platform: &mut Platform, bytes: u64) -> Result<u64> {
+        let (context, device) = platform.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        self.check_room(device, bytes)?;
+        self.check_room(platform, device, bytes)?;
         let id = self.next_allocation;
-        let memory = self.timeline(device)?.device.memory();
+        let memory = platform.timeline(device)?.device.memory();
         let address = memory.allocate(format!("allocation {id}"), bytes).map_err(|e| code_of(&e))?;
         self.pool_memory.remove(&address);
         self.note(address, Allocation { bytes, place: Place::Device, context, device, id, flags: 0 });
@@ -55,13 +94,13 @@ impl Driver {
     ///
     /// # Errors
     /// It has not.
-    pub(crate) fn check_room(&self, device: usize, bytes: u64) -> Result<()> {
-        let device = &self.devices[device];
-        let fits = device.allocated.checked_add(bytes).is_some_and(|all| all <= memory_bytes(&device.setup.gpu));
+    fn check_room(&self, platform: &Platform, device: usize, bytes: u64) -> Result<()> {
+        let all = memory_bytes(&platform.devices[device].setup.gpu);
+        let fits = self.devices[device].allocated.checked_add(bytes).is_some_and(|taken| taken <= all);
         if fits { Ok(()) } else { Err(Error::OUT_OF_MEMORY) }
     }
 
-    pub(crate) fn note(&mut self, address: u64, allocation: Allocation) {
+    fn note(&mut self, address: u64, allocation: Allocation) {
         self.next_allocation += 1;
         self.devices[allocation.device].allocated += allocation.on_board();
         self.allocations.insert(address, allocation);
@@ -75,34 +114,29 @@ impl Driver {
         Some(allocation)
     }
 
-    /// Allocates `height` rows of at least `width` bytes; returns address and pitch.
-    ///
-    /// # Errors
-    /// As [`Driver::mem_alloc`].
-    pub fn mem_alloc_pitch(&mut self, width: u64, height: u64) -> Result<(u64, u64)> {
-        let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(Error::INVALID_VALUE)?;
-        let bytes = pitch.checked_mul(height).ok_or(Error::OUT_OF_MEMORY)?;
-        Ok((self.mem_alloc(bytes)?, pitch))
-    }
-
     /// Allocates memory that device and host share.
     ///
     /// # Errors
-    /// As [`Driver::mem_alloc`].
-    pub fn mem_alloc_shared(&mut self, bytes: u64, place: Place, flags: u32) -> Result<u64> {
-        self.check_capture()?;
-        let (context, device) = self.place_here()?;
+    /// As [`Memory::allocate`].
+    pub(crate) fn allocate_shared(
+        &mut self,
+        platform: &mut Platform,
+        bytes: u64,
+        place: Place,
+        flags: u32,
+    ) -> Result<u64> {
+        let (context, device) = platform.place_here()?;
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
         }
         let whole = bytes.checked_next_multiple_of(PAGE_BYTES).ok_or(Error::OUT_OF_MEMORY)?;
         let address = self.devices[device].shared.take(whole).ok_or(Error::OUT_OF_MEMORY)?;
         let of_host = if let Place::Registered(of_host) = place { of_host } else { address };
-        if of_host == address && !self.host.map(address, whole) {
+        if of_host == address && !platform.host.map(address, whole) {
             return Err(Error::OUT_OF_MEMORY);
         }
         let id = self.next_allocation;
-        let timeline = self.timeline(device)?;
+        let timeline = platform.timeline(device)?;
         timeline
             .device
             .memory()
@@ -113,19 +147,19 @@ impl Driver {
         Ok(address)
     }
 
-    /// Makes host memory known to the device.
+    /// Whether host memory can be made known to the device.
     ///
     /// # Errors
     /// It does not exist, or is known already.
-    pub fn host_register(&mut self, address: u64, bytes: u64, flags: u32) -> Result<()> {
-        self.context_here()?;
-        if bytes == 0 || !self.is_in_process(address, bytes) {
+    pub(crate) fn check_unregistered(&self, platform: &Platform, address: u64, bytes: u64) -> Result<()> {
+        platform.context_here()?;
+        if bytes == 0 || !platform.is_in_process(address, bytes) {
             return Err(Error::INVALID_VALUE);
         }
         if self.registered(address).is_some() || self.find(address).is_some() {
             return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        self.mem_alloc_shared(bytes, Place::Registered(address), flags).map(|_| ())
+        Ok(())
     }
 
     /// The registration that begins at the host's `address`, with its address on the device.
@@ -141,14 +175,14 @@ impl Driver {
     ///
     /// # Errors
     /// There is none.
-    pub fn host_unregister(&mut self, address: u64) -> Result<()> {
+    pub fn host_unregister(&mut self, platform: &mut Platform, address: u64) -> Result<()> {
         let (of_device, _) = self.registration(address)?;
-        self.release(of_device);
+        self.release(platform, of_device);
         Ok(())
     }
 
     /// The registered memory around the host's `address`: its address on the device.
-    pub(crate) fn registered(&self, address: u64) -> Option<u64> {
+    fn registered(&self, address: u64) -> Option<u64> {
         self.allocations.iter().find_map(|(&of_device, a)| match a.place {
             Place::Registered(start) if address.wrapping_sub(start) < a.bytes => Some(of_device + (address - start)),
             _ => None,
@@ -159,8 +193,8 @@ impl Driver {
     ///
     /// # Errors
     /// It is neither.
-    pub fn host_device_pointer(&mut self, address: u64) -> Result<u64> {
-        self.context_here()?;
+    pub fn host_device_pointer(&self, platform: &Platform, address: u64) -> Result<u64> {
+        platform.context_here()?;
         match self.find(address) {
             Some((_, allocation)) if allocation.place != Place::Device => Ok(address),
             _ => self.registered(address).ok_or(Error::INVALID_VALUE),
@@ -177,7 +211,7 @@ impl Driver {
     ///
     /// # Errors
     /// No allocation of a kind that `is_kind` accepts starts there.
-    pub fn mem_owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
+    pub fn owner_of(&self, address: u64, is_kind: impl Fn(Place) -> bool) -> Result<usize> {
         let is_mapping = self.mappings.contains_key(&address);
         self.allocations
             .get(&address)
@@ -187,28 +221,28 @@ impl Driver {
     }
 
     /// Frees the allocation that starts at `address`.
-    pub fn release(&mut self, address: u64) {
+    pub fn release(&mut self, platform: &mut Platform, address: u64) {
         if self.is_kept_by_graph(address) {
             return;
         }
         let Some(allocation) = self.forget(address) else { return };
-        if let Some(timeline) = &mut self.devices[allocation.device].timeline {
+        if let Some(timeline) = &mut platform.devices[allocation.device].timeline {
             let _ = timeline.device.memory().free(address);
             timeline.regions.remove(address);
         }
         if allocation.place != Place::Device {
             let whole = allocation.bytes.next_multiple_of(PAGE_BYTES);
             if !matches!(allocation.place, Place::Registered(_)) {
-                self.host.unmap(address, whole);
+                platform.host.unmap(address, whole);
             }
             self.devices[allocation.device].shared.give_back(address, whole);
         }
     }
 
     /// Frees the memory of a context.
-    pub(crate) fn release_memory(&mut self, context: u64) {
+    pub(crate) fn release_context(&mut self, platform: &mut Platform, context: u64) {
         let is_of = |address: &u64| self.allocations.get(address).is_some_and(|a| a.context == context);
-        self.graph_memory.retain(|address, _| !is_of(address));
+        self.of_graphs.retain(|address, _| !is_of(address));
         let mapped: Vec<(u64, u64)> =
             self.mappings.iter().filter(|(address, _)| is_of(address)).map(|(&at, &handle)| (at, handle)).collect();
         for (address, handle) in mapped {
@@ -217,29 +251,36 @@ impl Driver {
         }
         let addresses: Vec<u64> =
             self.allocations.iter().filter(|(_, a)| a.context == context).map(|(&address, _)| address).collect();
-        addresses.into_iter().for_each(|address| self.release(address));
+        addresses.into_iter().for_each(|address| self.release(platform, address));
     }
 
     /// Bytes of device memory that are free, and all of them.
     ///
     /// # Errors
     /// There is no context.
-    pub fn mem_info(&mut self) -> Result<(u64, u64)> {
-        let device = self.device_here()?;
-        let total = memory_bytes(&self.devices[device].setup.gpu);
+    pub fn info(&self, platform: &Platform) -> Result<(u64, u64)> {
+        let device = platform.device_here()?;
+        let total = memory_bytes(&platform.devices[device].setup.gpu);
         Ok((total.saturating_sub(self.devices[device].allocated), total))
     }
 
-    /// Whether the first and the last of `bytes` from `address` are memory of the process.
-    pub(crate) fn is_in_process(&self, address: u64, bytes: u64) -> bool {
-        let Some(last) = address.checked_add(bytes - 1) else { return false };
-        let (mut first_byte, mut last_byte) = ([0], [0]);
-        self.host.read_each(&mut [(address, &mut first_byte), (last, &mut last_byte)])
+    /// Takes room of the board for what is not memory of the program, such as an array; returns its address.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub(crate) fn take_room(&mut self, platform: &mut Platform, device: usize, name: &str, bytes: u64) -> Result<u64> {
+        self.check_room(platform, device, bytes)?;
+        let memory = platform.timeline(device)?.device.memory();
+        let address = memory.allocate(name, bytes).map_err(|_| Error::OUT_OF_MEMORY)?;
+        self.devices[device].allocated += bytes;
+        Ok(address)
     }
 
-    /// Whether `bytes` from `address` are within one piece of memory of a device.
-    pub(crate) fn is_on_device(&mut self, device: usize, address: u64, bytes: u64) -> bool {
-        let Ok(timeline) = self.timeline(device) else { return false };
-        timeline.device.memory().allocation_of(address).is_some_and(|a| bytes <= a.bytes - (address - a.base))
+    /// Gives room of the board back.
+    pub(crate) fn give_room(&mut self, platform: &mut Platform, device: usize, address: u64, bytes: u64) {
+        self.devices[device].allocated -= bytes;
+        if let Some(timeline) = &mut platform.devices[device].timeline {
+            let _ = timeline.device.memory().free(address);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What the driver keeps of memory: allocations, ranges of addresses, mappings, pools, advice; and a side of a copy as a
+//! What the driver keeps of memory: allocations, ranges of addresses, mappings, pools, advice, memory of graphs; and a side of a copy as a
 //! program requests it.
 
 use crate::host::PAGE_BYTES;
@@ -51,9 +51,20 @@ pub(crate) const HEAP_BYTES: u64 = 64 << 30;
 /// Devices that have addresses.
 pub const MOST_DEVICES: usize = 8;
 
+/// The memory of a device.
+#[derive(Clone, Debug)]
+pub(super) struct OfDevice {
+    pub(super) shared: Shared,
+    /// Bytes of the board's memory that allocations and arrays take.
+    pub(super) allocated: u64,
+    /// The pool that the device has by itself, from its first use, and the one that the program has chosen.
+    pub(super) default_pool: Option<u64>,
+    pub(super) pool: Option<u64>,
+}
+
 /// The addresses of a device's shared memory.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub(super) struct Shared {
     /// First address and bytes.
     pub(super) range: (u64, u64),
     /// Bytes given out.
@@ -64,7 +75,7 @@ pub struct Shared {
 
 impl Shared {
     /// The addresses of one of `count` devices.
-    pub(crate) fn of(device: usize, count: usize) -> Self {
+    pub(super) fn of(device: usize, count: usize) -> Self {
         let each = (SHARED_BYTES / count.max(1) as u64) / PAGE_BYTES * PAGE_BYTES;
         Self { range: (SHARED_BASE + each * device as u64, each), used: 0, free: Vec::new() }
     }
@@ -101,7 +112,7 @@ pub struct Physical {
 
 /// Ranges of addresses that the program has reserved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reserved {
+pub(super) struct Reserved {
     /// Address and bytes.
     pub(super) ranges: BTreeMap<u64, u64>,
 }
@@ -228,4 +239,13 @@ impl Place3d {
         let rows = self.pitch.checked_mul(height.checked_sub(1)?)?;
         self.slice.checked_mul(depth.checked_sub(1)?)?.checked_add(rows)?.checked_add(width)
     }
+}
+
+/// Memory of a node that allocates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GraphMemory {
+    /// Graphs and executable graphs with this node.
+    pub(super) holders: u32,
+    /// A launch has allocated it, and it has not been freed since.
+    pub(super) is_allocated: bool,
 }

@@ -1,9 +1,11 @@
 //! What an address is (`CUpointer_attribute`), and advice on managed memory.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::memory::objects::{DEVICE, LAST_HOST, NO_DEVICE};
-use crate::memory::{Allocation, Location, Place};
+use crate::memory::{Allocation, Location, Memory, Place};
+use crate::module::Modules;
+use crate::platform::Platform;
+use crate::stream::Streams;
 
 /// The value of an attribute, and the bytes that programs have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +13,17 @@ use crate::memory::{Allocation, Location, Place};
 pub enum Attribute {
     Word(u32),
     Long(u64),
+}
+
+impl Attribute {
+    /// What `cuPointerGetAttributes` writes for an address of which nothing is known.
+    pub fn unknown(attribute: u32) -> Self {
+        match attribute {
+            1 | 3 | 4 | 5 | 7 | 11 | 12 | 14 | 17..=20 => Self::Long(0),
+            9 => Self::Word(NO_DEVICE as u32),
+            _ => Self::Word(0),
+        }
+    }
 }
 
 /// What is known of an address.
@@ -23,8 +36,8 @@ struct Known {
     range: (u64, u64),
 }
 
-impl Driver {
-    fn known(&mut self, address: u64) -> Option<Known> {
+impl Memory {
+    fn known(&self, platform: &mut Platform, modules: &Modules, address: u64) -> Option<Known> {
         let on_device = match self.find(address) {
             Some(_) => address,
             None => self.registered(address).unwrap_or(address),
@@ -33,12 +46,8 @@ impl Driver {
             let range = (start, allocation.bytes);
             return Some(Known { allocation: Some((start, allocation)), on_device, range });
         }
-        let device = self.device_here().ok()?;
-        let variable = self.modules.iter().filter(|(_, module)| module.device == device).map(|(_, m)| m.loaded);
-        let loaded: Vec<_> = variable.collect();
-        let simulated = &self.timeline(device).ok()?.device;
-        let variables = loaded.iter().filter_map(|&id| simulated.loaded(id).ok()).flat_map(|l| &l.module.variables);
-        let range = variables.map(|v| (v.address, v.bytes)).find(|(start, n)| address.wrapping_sub(*start) < *n)?;
+        let device = platform.device_here().ok()?;
+        let range = modules.variable_at(platform, device, address)?;
         Some(Known { allocation: None, on_device, range })
     }
 
@@ -46,13 +55,21 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such attribute, the memory has it not, or there is no context.
-    pub fn pointer_attribute(&mut self, attribute: u32, address: u64) -> Result<Option<Attribute>> {
+    pub fn pointer_attribute(
+        &self,
+        platform: &mut Platform,
+        modules: &Modules,
+        attribute: u32,
+        address: u64,
+    ) -> Result<Option<Attribute>> {
         use Attribute::{Long, Word};
-        let (context, here) = self.place_here()?;
+        let (context, here) = platform.place_here()?;
         if !(1..=22).contains(&attribute) {
             return Err(Error::INVALID_VALUE);
         }
-        let Some(Known { allocation, on_device, range }) = self.known(address) else { return Ok(None) };
+        let Some(Known { allocation, on_device, range }) = self.known(platform, modules, address) else {
+            return Ok(None);
+        };
         let place = allocation.map_or(Place::Device, |(_, a)| a.place);
         let of_host = match (place, allocation) {
             (Place::Device, _) => None,
@@ -82,39 +99,29 @@ impl Driver {
         }))
     }
 
-    /// What `cuPointerGetAttributes` writes for an address of which nothing is known.
-    pub fn unknown_attribute(attribute: u32) -> Attribute {
-        match attribute {
-            1 | 3 | 4 | 5 | 7 | 11 | 12 | 14 | 17..=20 => Attribute::Long(0),
-            9 => Attribute::Word(NO_DEVICE as u32),
-            _ => Attribute::Word(0),
-        }
-    }
-
     /// The beginning of the managed memory that `bytes` from `address` are in.
-    fn managed(&mut self, address: u64, bytes: u64) -> Result<u64> {
-        self.context_here()?;
+    fn managed(&self, platform: &Platform, address: u64, bytes: u64) -> Result<u64> {
+        platform.context_here()?;
         let (start, allocation) = self.find(address).ok_or(Error::INVALID_VALUE)?;
         let within = bytes > 0 && bytes <= allocation.bytes - (address - start);
         if within && allocation.place == Place::Managed { Ok(start) } else { Err(Error::INVALID_VALUE) }
-    }
-
-    fn check_location(&self, location: Location) -> Result<()> {
-        match location.kind {
-            DEVICE => self.device(location.id).map(|_| ()),
-            2..=LAST_HOST => Ok(()),
-            _ => Err(Error::INVALID_VALUE),
-        }
     }
 
     /// `cuMemAdvise`: it is kept for queries and has no effect.
     ///
     /// # Errors
     /// The memory is not managed, or there is no such advice or location.
-    pub fn advise(&mut self, address: u64, bytes: u64, advice: u32, location: Location) -> Result<()> {
-        let start = self.managed(address, bytes)?;
+    pub fn advise(
+        &mut self,
+        platform: &Platform,
+        address: u64,
+        bytes: u64,
+        advice: u32,
+        location: Location,
+    ) -> Result<()> {
+        let start = self.managed(platform, address, bytes)?;
         if (3..=6).contains(&advice) && advice != 4 {
-            self.check_location(location)?;
+            check_location(platform, location)?;
         }
         let known = self.advice.entry(start).or_default();
         match advice {
@@ -136,10 +143,18 @@ impl Driver {
     ///
     /// # Errors
     /// The memory is not managed, or there is no such location or stream.
-    pub fn prefetch(&mut self, address: u64, bytes: u64, location: Location, stream: u64) -> Result<()> {
-        let start = self.managed(address, bytes)?;
-        self.check_location(location)?;
-        self.stream_device(stream)?;
+    pub fn prefetch(
+        &mut self,
+        platform: &Platform,
+        streams: &Streams,
+        address: u64,
+        bytes: u64,
+        location: Location,
+        stream: u64,
+    ) -> Result<()> {
+        let start = self.managed(platform, address, bytes)?;
+        check_location(platform, location)?;
+        streams.device_of(platform, stream)?;
         self.advice.entry(start).or_default().prefetched = Some(location);
         Ok(())
     }
@@ -148,8 +163,15 @@ impl Driver {
     ///
     /// # Errors
     /// The memory is not managed, or there is no such attribute or size of it.
-    pub fn range_attribute(&mut self, attribute: u32, count: usize, address: u64, bytes: u64) -> Result<Vec<i32>> {
-        let start = self.managed(address, bytes)?;
+    pub fn range_attribute(
+        &self,
+        platform: &Platform,
+        attribute: u32,
+        count: usize,
+        address: u64,
+        bytes: u64,
+    ) -> Result<Vec<i32>> {
+        let start = self.managed(platform, address, bytes)?;
         let advice = self.advice.get(&start).cloned().unwrap_or_default();
         let kind = |location: Option<Location>| location.map_or(0, |location| location.kind as i32);
         let id = |location: Option<Location>| location.map_or(0, |location| location.id);
@@ -169,5 +191,13 @@ impl Driver {
             _ => return Err(Error::INVALID_VALUE),
         };
         if count == 1 { Ok(vec![one]) } else { Err(Error::INVALID_VALUE) }
+    }
+}
+
+fn check_location(platform: &Platform, location: Location) -> Result<()> {
+    match location.kind {
+        DEVICE => platform.device(location.id).map(|_| ()),
+        2..=LAST_HOST => Ok(()),
+        _ => Err(Error::INVALID_VALUE),
     }
 }

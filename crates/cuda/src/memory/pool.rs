@@ -3,12 +3,11 @@
 //! Memory is there at the request: its address is not used before. It is given back when the stream gets there. A pool
 //! keeps nothing: what is freed goes back to the device.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::Task;
-use crate::memory::{Place, Pool};
+use crate::memory::{Memory, Place, Pool};
+use crate::platform::Platform;
 use crate::timeline::OpId;
-use crate::work::{Comparison, Value, ValueWait, Work};
+use crate::work::Work;
 use std::collections::BTreeMap;
 
 /// Attributes of pools (`CU_MEMPOOL_ATTR_*`): three choices of reuse, then numbers of bytes.
@@ -17,13 +16,13 @@ const RELEASE_THRESHOLD: u32 = 4;
 const RESERVED_HIGH: u32 = 6;
 const USED_HIGH: u32 = 8;
 
-impl Driver {
+impl Memory {
     /// Creates a pool on a device.
     ///
     /// # Errors
     /// There is no such device.
-    pub fn pool_create(&mut self, device: i32) -> Result<u64> {
-        let device = self.index_of(device)?;
+    pub fn pool_create(&mut self, platform: &Platform, device: i32) -> Result<u64> {
+        let device = platform.index_of(device)?;
         Ok(self.pools.add(Pool { device, is_default: false, attributes: BTreeMap::new(), highest: 0 }))
     }
 
@@ -53,8 +52,8 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such device.
-    pub fn default_pool(&mut self, device: i32) -> Result<u64> {
-        let device = self.index_of(device)?;
+    pub fn default_pool(&mut self, platform: &Platform, device: i32) -> Result<u64> {
+        let device = platform.index_of(device)?;
         if let Some(pool) = self.devices[device].default_pool {
             return Ok(pool);
         }
@@ -67,10 +66,10 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such device.
-    pub fn present_pool(&mut self, device: i32) -> Result<u64> {
-        match self.device(device)?.pool {
+    pub fn present_pool(&mut self, platform: &Platform, device: i32) -> Result<u64> {
+        match self.devices[platform.index_of(device)?].pool {
             Some(pool) => Ok(pool),
-            None => self.default_pool(device),
+            None => self.default_pool(platform, device),
         }
     }
 
@@ -78,8 +77,8 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such device, or no such pool on it.
-    pub fn set_present_pool(&mut self, device: i32, pool: u64) -> Result<()> {
-        self.device(device)?;
+    pub fn set_present_pool(&mut self, platform: &Platform, device: i32, pool: u64) -> Result<()> {
+        platform.device(device)?;
         if self.pool(pool)?.device != device as usize {
             return Err(Error::INVALID_VALUE);
         }
@@ -110,11 +109,6 @@ impl Driver {
         }
     }
 
-    /// Whether an attribute of pools is a number of 64 bits.
-    pub fn is_wide_pool_attribute(attribute: u32) -> bool {
-        !REUSE.contains(&attribute)
-    }
-
     /// Sets an attribute of a pool. Marks of maximum use can only be set to 0, which means to the present use.
     ///
     /// # Errors
@@ -135,94 +129,36 @@ impl Driver {
         Ok(())
     }
 
-    /// Allocates memory in the order of a stream, from a pool or the present one of the stream's device.
-    ///
-    /// # Errors
-    /// No bytes, not enough memory, or no stream of the pool's device.
-    pub fn mem_alloc_async(&mut self, bytes: u64, pool: Option<u64>, stream: u64) -> Result<u64> {
-        let (device, key) = self.key_of(stream)?;
-        let pool = match pool {
-            Some(pool) => pool,
-            None => self.present_pool(device as i32)?,
-        };
-        if self.pool(pool)?.device != device {
-            return Err(Error::INVALID_VALUE);
-        }
-        let is_captured = self.is_captured(device, key)?;
-        let address = self.allocate(bytes)?;
+    /// Notes that memory is of a pool.
+    pub(crate) fn note_pool(&mut self, address: u64, pool: u64) {
         self.pool_memory.insert(address, pool);
         let present = self.pool_bytes(pool);
         if let Ok(pool) = self.pools.get_mut(pool) {
             pool.highest = pool.highest.max(present);
         }
-        if is_captured {
-            self.capture(key, Task::Allocate(address, bytes))?;
-        }
-        Ok(address)
     }
 
-    /// Frees memory in the order of a stream.
+    /// Whether the program can free the memory at an address in the order of a stream on `device`.
     ///
     /// # Errors
-    /// It is not device memory of the program, or it is not a stream.
-    pub fn mem_free_async(&mut self, address: u64, stream: u64) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
+    /// It is not device memory of the program there.
+    pub(crate) fn check_ordered(&self, address: u64, device: usize) -> Result<()> {
         let allocation = self.allocations.get(&address).ok_or(Error::INVALID_VALUE)?;
-        if allocation.place != Place::Device || allocation.device != device || self.mappings.contains_key(&address) {
-            return Err(Error::INVALID_VALUE);
-        }
-        if self.is_captured(device, key)? {
-            // Memory of a graph only: other memory is freed once, a graph may be launched often.
-            self.graph_memory.get(&address).ok_or(Error::INVALID_VALUE)?;
-            return self.capture(key, Task::Free(address)).map(|_| ());
-        }
-        if self.is_kept_by_graph(address) {
-            return Ok(());
-        }
-        self.forget(address);
-        self.request(stream, Work::Release(address), &[]).map(|_| ())
+        let is_ordered = allocation.place == Place::Device && allocation.device == device;
+        if is_ordered && !self.mappings.contains_key(&address) { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 
     /// Frees memory after operations.
-    pub(crate) fn free_after(&mut self, address: u64, after: &[OpId]) -> Result<()> {
+    pub(crate) fn free_after(&mut self, platform: &mut Platform, address: u64, after: &[OpId]) -> Result<()> {
         let Some(allocation) = self.forget(address) else { return Ok(()) };
-        self.timeline(allocation.device)?.request(Work::Release(address), after, 0);
+        platform.timeline(allocation.device)?.request(Work::Release(address), after, 0);
         Ok(())
     }
+}
 
-    // Values in memory.
-
-    /// Work that stores a value or waits for one. `comparison` is of a wait.
-    ///
-    /// # Errors
-    /// It is not device memory, or the address is not a multiple of the size.
-    pub fn value_work(
-        &mut self,
-        device: usize,
-        address: u64,
-        (value, wide): (u64, bool),
-        comparison: Option<Comparison>,
-    ) -> Result<Work> {
-        let value = Value::new(value, wide);
-        let bytes = value.bytes().len() as u64;
-        if !address.is_multiple_of(bytes) || !self.is_on_device(device, address, bytes) {
-            return Err(Error::INVALID_VALUE);
-        }
-        Ok(match comparison {
-            Some(comparison) => Work::WaitValue(ValueWait { address, value, comparison }),
-            None => Work::Store(address, value),
-        })
-    }
-
-    /// Requests stores and waits for values in a stream. In a capture they are one node.
-    ///
-    /// # Errors
-    /// It is not a stream.
-    pub fn request_values(&mut self, stream: u64, works: Vec<Work>) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
-        if self.is_captured(device, key)? {
-            return self.capture(key, Task::Several(works)).map(|_| ());
-        }
-        works.into_iter().try_for_each(|work| self.request(stream, work, &[]).map(|_| ()))
+impl Pool {
+    /// Whether an attribute of pools is a number of 64 bits.
+    pub fn is_wide(attribute: u32) -> bool {
+        !REUSE.contains(&attribute)
     }
 }

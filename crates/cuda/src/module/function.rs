@@ -1,11 +1,11 @@
 //! Functions: their attributes, and how many CTAs of them are on an SM.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::module::Function;
+use crate::module::{Function, Modules};
+use crate::platform::Platform;
 use isa::Dim3;
 
-impl Driver {
+impl Modules {
     /// A function.
     ///
     /// # Errors
@@ -26,10 +26,10 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such function or attribute.
-    pub fn function_attribute(&self, function: u64, attribute: i32) -> Result<i32> {
+    pub fn function_attribute(&self, platform: &Platform, function: u64, attribute: i32) -> Result<i32> {
         let function = self.functions.get(function)?;
         let kernel = &function.kernel;
-        let sm = self.devices[function.device].setup.gpu.sm_version as i32;
+        let sm = platform.devices[function.device].setup.gpu.sm_version as i32;
         Ok(match attribute {
             0 => kernel.max_threads.unwrap_or(1024) as i32,
             1 => kernel.static_shared as i32,
@@ -49,9 +49,15 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such function, the attribute cannot be set, or not to this value.
-    pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Result<()> {
+    pub fn set_function_attribute(
+        &mut self,
+        platform: &Platform,
+        function: u64,
+        attribute: i32,
+        value: i32,
+    ) -> Result<()> {
         let device = self.functions.get(function)?.device;
-        let most = self.devices[device].setup.gpu.sm.max_shared_bytes_per_cta;
+        let most = platform.devices[device].setup.gpu.sm.max_shared_bytes_per_cta;
         let function = self.functions.get_mut(function)?;
         match attribute {
             8 => {
@@ -73,12 +79,12 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a function, or the block is empty.
-    pub fn occupancy(&self, function: u64, threads: u32, dynamic_shared: u32) -> Result<u32> {
+    pub fn occupancy(&self, platform: &Platform, function: u64, threads: u32, dynamic_shared: u32) -> Result<u32> {
         let function = self.functions.get(function)?;
         if threads == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let gpu = &self.devices[function.device].setup.gpu;
+        let gpu = &platform.devices[function.device].setup.gpu;
         let kernel = &function.kernel;
         let most = kernel.max_threads.unwrap_or(1024).min(1024);
         let shared_bytes = kernel.static_shared.saturating_add(dynamic_shared);
@@ -96,14 +102,14 @@ impl Driver {
     ///
     /// # Errors
     /// There is no such function, or not as many CTAs fit without dynamic shared memory.
-    pub fn available_shared(&self, function: u64, ctas: u32, threads: u32) -> Result<u32> {
-        if ctas == 0 || self.occupancy(function, threads, 0)? < ctas {
+    pub fn available_shared(&self, platform: &Platform, function: u64, ctas: u32, threads: u32) -> Result<u32> {
+        if ctas == 0 || self.occupancy(platform, function, threads, 0)? < ctas {
             return Err(Error::INVALID_VALUE);
         }
         let (mut fits, mut too_much) = (0, 1 << 20);
         while too_much - fits > 1 {
             let middle = (fits + too_much) / 2;
-            if self.occupancy(function, threads, middle)? >= ctas { fits = middle } else { too_much = middle }
+            if self.occupancy(platform, function, threads, middle)? >= ctas { fits = middle } else { too_much = middle }
         }
         Ok(fits)
     }

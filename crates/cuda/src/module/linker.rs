@@ -2,28 +2,19 @@
 //!
 //! The image that comes out is a header of ours, then PTX or the input as it was.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::module::Modules;
 use crate::module::objects::{Input, Linker, Logs, Text};
+use crate::module::read::IMAGE_MAGIC;
+use crate::platform::Platform;
 use ptx::Severity;
-
-/// First bytes of the images that linking makes; the size of the contents follows, as 64 bits.
-pub const IMAGE_MAGIC: [u8; 8] = *b"WWLINKED";
-/// Bytes before the contents.
-pub const IMAGE_HEADER_BYTES: usize = 16;
 
 /// Kinds of inputs (`CU_JIT_INPUT_*`).
 const CUBIN: u32 = 0;
 const PTX: u32 = 1;
 const FAT_BINARY: u32 = 2;
 const OBJECT: u32 = 3;
-
-/// The contents of an image that linking has made.
-pub(crate) fn linked_contents(image: &[u8]) -> Option<&[u8]> {
-    let (header, contents) = image.split_at_checked(IMAGE_HEADER_BYTES)?;
-    let size = u64::from_le_bytes(*header.last_chunk()?);
-    if header.starts_with(&IMAGE_MAGIC) { contents.get(..usize::try_from(size).ok()?) } else { None }
-}
 
 fn parse(name: &str, text: String) -> std::result::Result<Box<Text>, String> {
     let parsed = ptx::parse(name, text.trim_end_matches('\0'));
@@ -33,14 +24,14 @@ fn parse(name: &str, text: String) -> std::result::Result<Box<Text>, String> {
     Ok(Box::new(Text { name: name.to_owned(), module: parsed.module, text }))
 }
 
-impl Driver {
+impl Modules {
     /// Begins to link.
     ///
     /// # Errors
     /// There is no context.
-    pub fn link_create(&mut self, logs: Logs) -> Result<u64> {
-        let context = self.context_here()?.0;
-        self.write_logs(&logs, "", "");
+    pub fn link_create(&mut self, platform: &Platform, logs: Logs) -> Result<u64> {
+        let context = platform.context_here()?.0;
+        write_logs(&*platform.host, &logs, "", "");
         Ok(self.linkers.add(Linker { context, inputs: Vec::new(), logs, errors: String::new(), image: None }))
     }
 
@@ -48,7 +39,7 @@ impl Driver {
     ///
     /// # Errors
     /// The text is wrong, or the kind is not supported.
-    pub fn link_add(&mut self, link: u64, kind: u32, name: &str, data: Vec<u8>) -> Result<()> {
+    pub fn link_add(&mut self, platform: &Platform, link: u64, kind: u32, name: &str, data: Vec<u8>) -> Result<()> {
         let linker = self.linkers.get(link)?;
         if linker.image.is_some() {
             return Err(Error::INVALID_VALUE);
@@ -61,7 +52,7 @@ impl Driver {
             CUBIN | FAT_BINARY | OBJECT => Ok(Input::Binary(data)),
             _ => {
                 let problem = format!("`{name}`: inputs of kind {kind} (libraries, NVVM) cannot be linked; pass PTX");
-                return self.link_problem(link, &problem, Error::NOT_SUPPORTED);
+                return self.link_problem(platform, link, &problem, Error::NOT_SUPPORTED);
             }
         };
         match read {
@@ -69,17 +60,17 @@ impl Driver {
                 self.linkers.get_mut(link)?.inputs.push(input);
                 Ok(())
             }
-            Err(problem) => self.link_problem(link, &problem, Error::INVALID_PTX),
+            Err(problem) => self.link_problem(platform, link, &problem, Error::INVALID_PTX),
         }
     }
 
-    fn link_problem<T>(&mut self, link: u64, problem: &str, error: Error) -> Result<T> {
-        self.host.message(problem);
+    fn link_problem<T>(&mut self, platform: &Platform, link: u64, problem: &str, error: Error) -> Result<T> {
+        platform.host.message(problem);
         let linker = self.linkers.get_mut(link)?;
         linker.errors.push_str(problem.trim_end());
         linker.errors.push('\n');
         let (logs, errors) = (linker.logs, linker.errors.clone());
-        self.write_logs(&logs, "", &errors);
+        write_logs(&*platform.host, &logs, "", &errors);
         Err(error)
     }
 
@@ -87,13 +78,13 @@ impl Driver {
     ///
     /// # Errors
     /// Names are defined twice or not at all, or several inputs are not all PTX.
-    pub fn link_complete(&mut self, link: u64) -> Result<(u64, u64)> {
+    pub fn link_complete(&mut self, platform: &Platform, link: u64) -> Result<(u64, u64)> {
         if self.linkers.get(link)?.image.is_none() {
             let inputs = self.linkers.get(link)?.inputs.clone();
-            let (_, device) = self.place_here()?;
-            let contents = match merge(inputs, self.devices[device].setup.gpu.sm_version) {
+            let (_, device) = platform.place_here()?;
+            let contents = match merge(inputs, platform.devices[device].setup.gpu.sm_version) {
                 Ok(contents) => contents,
-                Err(problem) => return self.link_problem(link, &problem, Error::INVALID_IMAGE),
+                Err(problem) => return self.link_problem(platform, link, &problem, Error::INVALID_IMAGE),
             };
             let mut image = IMAGE_MAGIC.to_vec();
             image.extend((contents.len() as u64).to_le_bytes());
@@ -104,7 +95,7 @@ impl Driver {
         }
         let linker = self.linkers.get(link)?;
         let image = linker.image.as_deref().unwrap_or_default();
-        self.write_logs(&linker.logs, "", &linker.errors);
+        write_logs(&*platform.host, &linker.logs, "", &linker.errors);
         Ok((image.as_ptr() as u64, image.len() as u64))
     }
 
@@ -124,35 +115,35 @@ impl Driver {
         self.linkers.remove(link).map(|_| ())
     }
 
-    /// Loads a module as [`Driver::load`]; its problems are written to the program's buffers too.
+    /// Loads a module as [`Modules::load`]; its problems are written to the program's buffers too.
     ///
     /// # Errors
-    /// As [`Driver::load`].
-    pub fn load_with_logs(&mut self, image: &[u8], logs: &Logs) -> Result<u64> {
+    /// As [`Modules::load`].
+    pub fn load_with_logs(&mut self, platform: &mut Platform, image: &[u8], logs: &Logs) -> Result<u64> {
         self.last_problem.clear();
-        let loaded = self.load(image);
+        let loaded = self.load(platform, image);
         let errors = std::mem::take(&mut self.last_problem);
-        self.write_logs(logs, "", &errors);
+        write_logs(&*platform.host, logs, "", &errors);
         loaded
     }
+}
 
-    /// Writes texts to the program's buffers, as much as fits; nothing where there is no memory.
-    fn write_logs(&self, logs: &Logs, info: &str, errors: &str) {
-        for (log, text) in [(&logs.info, info), (&logs.error, errors)] {
-            let room = usize::try_from(log.room).unwrap_or(0);
-            let mut bytes = text.as_bytes()[..text.len().min(room.saturating_sub(1))].to_vec();
-            let size = bytes.len() as u64;
-            bytes.push(0);
-            if log.address != 0 && room > 0 {
-                self.host.write(log.address, &bytes);
-            }
-            if log.written != 0 {
-                self.host.write(log.written, &size.to_le_bytes());
-            }
+/// Writes texts to the program's buffers, as much as fits; nothing where there is no memory.
+fn write_logs(host: &dyn Host, logs: &Logs, info: &str, errors: &str) {
+    for (log, text) in [(&logs.info, info), (&logs.error, errors)] {
+        let room = usize::try_from(log.room).unwrap_or(0);
+        let mut bytes = text.as_bytes()[..text.len().min(room.saturating_sub(1))].to_vec();
+        let size = bytes.len() as u64;
+        bytes.push(0);
+        if log.address != 0 && room > 0 {
+            host.write(log.address, &bytes);
         }
-        if logs.time != 0 {
-            self.host.write(logs.time, &0_f32.to_le_bytes());
+        if log.written != 0 {
+            host.write(log.written, &size.to_le_bytes());
         }
+    }
+    if logs.time != 0 {
+        host.write(logs.time, &0_f32.to_le_bytes());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Events: points in streams, with simulated time.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::Task;
-use crate::stream::Event;
-use crate::wait::Wait;
+use crate::platform::{Platform, Wait};
+use crate::stream::objects::Key;
+use crate::stream::{Event, Streams};
+use crate::timeline::OpId;
 use crate::work::{Stamp, Work};
 
 /// `CU_EVENT_DISABLE_TIMING`.
@@ -12,13 +12,13 @@ const DISABLE_TIMING: u32 = 2;
 /// All flags that there are.
 const FLAGS: u32 = 7;
 
-impl Driver {
+impl Streams {
     /// Creates an event.
     ///
     /// # Errors
     /// There is no context, or flags are unknown.
-    pub fn event_create(&mut self, flags: u32) -> Result<u64> {
-        let (context, device) = self.place_here()?;
+    pub fn event_create(&mut self, platform: &Platform, flags: u32) -> Result<u64> {
+        let (context, device) = platform.place_here()?;
         if flags & !FLAGS != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -33,45 +33,52 @@ impl Driver {
         self.events.remove(event).map(|_| ())
     }
 
-    /// Records an event in a stream. In a stream that captures, an `external` record becomes a node of the graph.
+    /// An event.
     ///
     /// # Errors
-    /// Either handle is invalid, or event and stream belong to different devices.
-    pub fn event_record(&mut self, event: u64, stream: u64, external: bool) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
-        if self.events.get(event)?.device != device {
-            return Err(Error::INVALID_HANDLE);
-        }
+    /// The handle is invalid.
+    pub fn event(&self, event: u64) -> Result<&Event> {
+        self.events.get(event)
+    }
+
+    /// Records an event in a stream, or notes where it is in the stream's capture.
+    pub(crate) fn record(&mut self, platform: &mut Platform, event: u64, (device, key): (usize, Key)) -> Result<()> {
         if self.is_captured(device, key)? {
-            if external {
-                return self.capture(key, Task::Record(event)).map(|_| ());
-            }
             let captured = self.capture_point(key);
             self.events.get_mut(event)?.captured = captured;
             return Ok(());
         }
         let stamp = Stamp::default();
-        let op = self.request(stream, Work::Record(stamp.clone()), &[])?;
+        let op = self.append(platform, (device, key), Work::Record(stamp.clone()), &[])?;
+        self.set_recorded(event, op, stamp)
+    }
+
+    /// Notes the operation that records an event.
+    pub(crate) fn set_recorded(&mut self, event: u64, op: OpId, stamp: Stamp) -> Result<()> {
         let event = self.events.get_mut(event)?;
         (event.recorded, event.captured) = (Some((op, stamp)), None);
         Ok(())
     }
 
-    /// Makes later work of a stream wait for an event. In a stream that captures, an `external` wait becomes a node of
-    /// the graph.
-    ///
-    /// # Errors
-    /// Either handle is invalid, or captures do not permit it.
-    pub fn stream_wait_event(&mut self, stream: u64, event: u64, external: bool) -> Result<Wait> {
+    /// The operation that recorded an event last.
+    pub(crate) fn recorded(&self, event: u64) -> Option<OpId> {
+        self.events.get(event).ok()?.recorded.as_ref().map(|&(op, _)| op)
+    }
+
+    /// Makes later work of a stream wait for an event, or the stream take part in the event's capture unless
+    /// the wait is `external` to it.
+    pub(crate) fn wait_event(
+        &mut self,
+        platform: &mut Platform,
+        event: u64,
+        (device, key): (usize, Key),
+        external: bool,
+    ) -> Result<Wait> {
         let Event { device: of_event, recorded, captured, .. } = self.events.get(event)?.clone();
-        let (device, key) = self.key_of(stream)?;
         if let Some(captured) = captured.filter(|_| !external) {
             return self.capture_join(key, &captured).map(|()| Wait::Nothing);
         }
         if self.is_captured(device, key)? {
-            if external {
-                return self.capture(key, Task::Wait(event)).map(|_| Wait::Nothing);
-            }
             if recorded.is_none() {
                 return Ok(Wait::Nothing);
             }
@@ -82,8 +89,8 @@ impl Driver {
             // Devices have no common time: the other one runs up to the event first.
             return Ok(Wait::Op(of_event, op));
         }
-        if !self.is_done(device, op) {
-            self.request(stream, Work::Nothing, &[op])?;
+        if !platform.is_done(device, op) {
+            self.append(platform, (device, key), Work::Nothing, &[op])?;
         }
         Ok(Wait::Nothing)
     }
@@ -108,16 +115,16 @@ impl Driver {
     ///
     /// # Errors
     /// The handle is invalid.
-    pub fn event_happened(&self, event: u64) -> Result<bool> {
+    pub fn event_happened(&self, platform: &Platform, event: u64) -> Result<bool> {
         let event = self.events.get(event)?;
-        Ok(event.recorded.as_ref().is_none_or(|&(op, _)| self.is_done(event.device, op)))
+        Ok(event.recorded.as_ref().is_none_or(|&(op, _)| platform.is_done(event.device, op)))
     }
 
     /// Milliseconds between two events.
     ///
     /// # Errors
     /// Either handle is invalid, or either event has no time or has not happened.
-    pub fn event_elapsed(&self, start: u64, end: u64) -> Result<f32> {
+    pub fn event_elapsed(&self, platform: &Platform, start: u64, end: u64) -> Result<f32> {
         let (start, end) = (self.events.get(start)?, self.events.get(end)?);
         if start.device != end.device || (start.flags | end.flags) & DISABLE_TIMING != 0 {
             return Err(Error::INVALID_HANDLE);
@@ -129,7 +136,7 @@ impl Driver {
             return Err(Error::INVALID_HANDLE);
         };
         let (Some(from), Some(to)) = (from.cycles(), to.cycles()) else { return Err(Error::NOT_READY) };
-        let mhz = self.devices[start.device].setup.gpu.clocks.core_mhz;
+        let mhz = platform.devices[start.device].setup.gpu.clocks.core_mhz;
         Ok(((to as f64 - from as f64) / (mhz * 1e3)) as f32)
     }
 }

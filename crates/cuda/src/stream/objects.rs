@@ -1,5 +1,6 @@
-//! What the driver keeps of streams and events.
+//! What the driver keeps of streams, events and captures.
 
+use crate::error::{Error, Result};
 use crate::timeline::OpId;
 use crate::work::Stamp;
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +24,7 @@ pub struct Stream {
 
 /// The default streams of a device.
 #[derive(Clone, Debug, Default)]
-pub struct Streams {
+pub(super) struct Defaults {
     /// The last operation of the legacy default stream.
     pub(super) legacy: Option<OpId>,
     /// The last operation of the default stream of each thread.
@@ -77,4 +78,79 @@ pub struct Event {
 pub(crate) struct Recorded {
     pub(crate) capture: u64,
     pub(crate) after: Vec<u64>,
+}
+
+/// Which calls are forbidden during a capture (`CU_STREAM_CAPTURE_MODE_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Mode {
+    Global,
+    ThreadLocal,
+    Relaxed,
+}
+
+impl Mode {
+    /// The mode of a number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(number: u32) -> Result<Self> {
+        match number {
+            0 => Ok(Self::Global),
+            1 => Ok(Self::ThreadLocal),
+            2 => Ok(Self::Relaxed),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+/// A stream that takes part in a capture, with the nodes that its next one follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(super) key: Key,
+    pub(crate) after: Box<[u64]>,
+}
+
+/// A capture that has not ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Capture {
+    pub(super) id: u64,
+    pub(crate) graph: u64,
+    pub(super) device: usize,
+    pub(super) mode: Mode,
+    pub(super) thread: ThreadId,
+    pub(crate) is_invalid: bool,
+    /// Whether the program has provided the graph.
+    pub(crate) is_provided: bool,
+    /// The stream that it began in, and further ones.
+    pub(crate) members: Vec<Member>,
+}
+
+impl Capture {
+    pub(super) fn member(&mut self, key: Key) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.key == key)
+    }
+}
+
+/// The captures that have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Captures {
+    pub(super) list: Vec<Capture>,
+    pub(super) begun: u64,
+}
+
+impl Captures {
+    /// The capture that a stream takes part in.
+    pub(super) fn of(&mut self, key: Key) -> Option<&mut Capture> {
+        self.list.iter_mut().find(|capture| capture.members.iter().any(|member| member.key == key))
+    }
+
+    /// Whether a capture began in a stream, other than in one that takes part in it.
+    pub(super) fn began_in(&self, key: Key) -> bool {
+        self.list.iter().any(|capture| capture.members[0].key == key)
+    }
+
+    pub(super) fn invalidate(&mut self, which: impl Fn(&Capture) -> bool) {
+        self.list.iter_mut().filter(|capture| which(capture)).for_each(|capture| capture.is_invalid = true);
+    }
 }

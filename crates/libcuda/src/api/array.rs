@@ -5,10 +5,10 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{Fields, get, put, put_new};
 use crate::wait::finish;
-use driver::attributes::MOST_PITCH;
-use driver::image::ArrayDescriptor;
-use driver::memory::{Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::image::ArrayDescriptor;
+use cuda::memory::{Place3d, Said};
+use cuda::platform::attributes::MOST_PITCH;
+use cuda::{Driver, Error, Result, Wait};
 
 /// Reads a `CUDA_ARRAY_DESCRIPTOR`.
 pub fn descriptor_2d(driver: &Driver, address: u64) -> Result<ArrayDescriptor> {
@@ -33,7 +33,7 @@ fn descriptor_3d(driver: &Driver, address: u64) -> Result<ArrayDescriptor> {
 
 /// Writes a description: sizes first, then format, channels, and for three dimensions flags.
 fn put_descriptor(driver: &Driver, to: u64, array: u64, dimensions: u64) -> Result<()> {
-    let ArrayDescriptor { width, height, depth, format, channels, flags } = driver.array(array)?.descriptor;
+    let ArrayDescriptor { width, height, depth, format, channels, flags } = driver.images.array(array)?.descriptor;
     for (i, size) in (0..dimensions).zip([width, height, depth]) {
         put(driver, to + 8 * i, size)?;
     }
@@ -45,7 +45,7 @@ fn put_descriptor(driver: &Driver, to: u64, array: u64, dimensions: u64) -> Resu
 
 /// Writes size and alignment of an array; the rest of the structure is reserved.
 fn put_requirements(driver: &Driver, to: u64, array: u64) -> Result<()> {
-    put(driver, to, driver.array(array)?.bytes())?;
+    put(driver, to, driver.images.array(array)?.bytes())?;
     put(driver, to + 8, 256_u64)
 }
 
@@ -90,7 +90,7 @@ impl Side {
             HOST => (Said::Host, self.host),
             DEVICE => (Said::Device, self.device),
             UNIFIED => (Said::Nothing, self.device),
-            ARRAY => return driver.array(self.array)?.place(self.at, size),
+            ARRAY => return driver.images.array(self.array)?.place(self.at, size),
             _ => return Err(Error::INVALID_VALUE),
         };
         let ([x, y, z], [width, height, depth]) = (self.at, size);
@@ -141,7 +141,7 @@ fn copy_3d(driver: &mut Driver, request: u64, stream: u64, wait: bool) -> Result
 /// `bytes` at `offset` of an array: a part of a row, or whole rows that follow each other. Gives the place and the size
 /// of the box.
 fn part(driver: &Driver, array: u64, offset: u64, bytes: u64) -> Result<(Place3d, [u64; 3])> {
-    let array = driver.array(array)?;
+    let array = driver.images.array(array)?;
     let row = array.image.row_bytes();
     let rows = u64::from(array.image.size[1]) * u64::from(array.image.size[2]);
     if rows == 1 {
@@ -177,12 +177,16 @@ fn copy_part(
 api! {
     fn cuArrayCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_2d(driver, descriptor)?;
-        put_new(driver, array, |driver| driver.array_create(descriptor))
+        put_new(driver, array, |Driver { images, platform, memory, .. }| {
+            images.array_create(platform, memory, descriptor)
+        })
     }
 
     fn cuArray3DCreate_v2(array: u64, descriptor: u64) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
-        put_new(driver, array, |driver| driver.array_create(descriptor))
+        put_new(driver, array, |Driver { images, platform, memory, .. }| {
+            images.array_create(platform, memory, descriptor)
+        })
     }
 
     fn cuArrayGetDescriptor_v2(descriptor: u64, array: u64) |driver| { put_descriptor(driver, descriptor, array, 2) }
@@ -194,34 +198,36 @@ api! {
     }
 
     fn cuMipmappedArrayGetMemoryRequirements(requirements: u64, mipmapped: u64, _device: i32) |driver| {
-        let array = driver.mipmapped_level(mipmapped, 0)?;
+        let array = driver.images.mipmapped_level(mipmapped, 0)?;
         put_requirements(driver, requirements, array)
     }
 
     // No array is sparse or has planes.
     fn cuArrayGetSparseProperties(_properties: u64, array: u64) |driver| {
-        driver.array(array)?;
+        driver.images.array(array)?;
         Err::<(), _>(Error::INVALID_VALUE)
     }
     fn cuMipmappedArrayGetSparseProperties(_properties: u64, mipmapped: u64) |driver| {
-        driver.mipmapped_level(mipmapped, 0)?;
+        driver.images.mipmapped_level(mipmapped, 0)?;
         Err::<(), _>(Error::INVALID_VALUE)
     }
     fn cuArrayGetPlane(_plane: u64, array: u64, _index: u32) |driver| {
-        driver.array(array)?;
+        driver.images.array(array)?;
         Err::<(), _>(Error::INVALID_VALUE)
     }
 
     fn cuMipmappedArrayCreate(mipmapped: u64, descriptor: u64, levels: u32) |driver| {
         let descriptor = descriptor_3d(driver, descriptor)?;
-        put_new(driver, mipmapped, |driver| match driver.mipmapped_create(descriptor, levels) {
-            Err(Error::NOT_SUPPORTED) => Err(driver.unsupported("a mipmapped array with several levels")),
-            made => made,
+        put_new(driver, mipmapped, |Driver { images, platform, memory, .. }| {
+            match images.mipmapped_create(platform, memory, descriptor, levels) {
+                Err(Error::NOT_SUPPORTED) => Err(platform.unsupported("a mipmapped array with several levels")),
+                made => made,
+            }
         })
     }
 
     fn cuMipmappedArrayGetLevel(array: u64, mipmapped: u64, level: u32) |driver| {
-        let handle = driver.mipmapped_level(mipmapped, level)?;
+        let handle = driver.images.mipmapped_level(mipmapped, level)?;
         put(driver, array, handle)
     }
 
@@ -265,12 +271,16 @@ api! {
 
 /// Destroys an array after the work of its device has ended: it may use it.
 fn destroy(destroy: impl FnOnce(&mut Driver) -> Result<()>) -> Result<()> {
-    let device = with(Driver::device_here)?;
+    let device = with(|driver| driver.platform.device_here())?;
     finish(Wait::Device(device))?;
     with(destroy)
 }
 
 unlocked! {
-    fn cuArrayDestroy(array: u64) { destroy(|driver| driver.array_destroy(array)) }
-    fn cuMipmappedArrayDestroy(mipmapped: u64) { destroy(|driver| driver.mipmapped_destroy(mipmapped)) }
+    fn cuArrayDestroy(array: u64) {
+        destroy(|Driver { images, platform, memory, .. }| images.array_destroy(platform, memory, array))
+    }
+    fn cuMipmappedArrayDestroy(mipmapped: u64) {
+        destroy(|Driver { images, platform, memory, .. }| images.mipmapped_destroy(platform, memory, mipmapped))
+    }
 }

@@ -4,15 +4,15 @@ use crate::api;
 use crate::api::graph::handles;
 use crate::api::node::{check_edges, comparison, memory_operations};
 use crate::values::{get_u32, put, put_if};
-use driver::graph::{Info, Mode, exchange_mode};
-use driver::{Driver, Error, Result};
+use cuda::stream::{Info, Mode, exchange_mode};
+use cuda::{Driver, Error, Result};
 
 /// A function that ends without a capture writes that.
 fn put_info(driver: &mut Driver, stream: u64, status: u64, id: u64, rest: Option<[u64; 4]>) -> Result<()> {
     if status == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    let info @ Info { after: (list, count), .. } = driver.capture_info(stream)?;
+    let info @ Info { after: (list, count), .. } = driver.streams.capture_info(&driver.platform, stream)?;
     put(driver, status, info.status)?;
     if info.status != 1 {
         return Ok(());
@@ -42,8 +42,8 @@ fn begin_to_graph(driver: &mut Driver, stream: u64, graph: u64, after: [u64; 3],
 }
 
 fn wait_value(driver: &mut Driver, stream: u64, address: u64, value: (u64, bool), flags: u32) -> Result<()> {
-    let device = driver.stream_device(stream)?;
-    let work = driver.value_work(device, address, value, Some(comparison(flags)?))?;
+    let device = driver.streams.device_of(&driver.platform, stream)?;
+    let work = cuda::memory::value_work(&mut driver.platform, device, address, value, Some(comparison(flags)?))?;
     driver.request_values(stream, vec![work])
 }
 
@@ -52,8 +52,8 @@ fn write_value(driver: &mut Driver, stream: u64, address: u64, value: (u64, bool
     if flags > 1 {
         return Err(Error::INVALID_VALUE);
     }
-    let device = driver.stream_device(stream)?;
-    let work = driver.value_work(device, address, value, None)?;
+    let device = driver.streams.device_of(&driver.platform, stream)?;
+    let work = cuda::memory::value_work(&mut driver.platform, device, address, value, None)?;
     driver.request_values(stream, vec![work])
 }
 
@@ -74,7 +74,7 @@ api! {
         put(driver, graph, handle)
     }
     fn cuStreamIsCapturing(stream: u64, status: u64) per_thread |driver| {
-        let info = driver.capture_info(stream)?;
+        let info = driver.streams.capture_info(&driver.platform, stream)?;
         put(driver, status, info.status)
     }
     fn cuStreamGetCaptureInfo(stream: u64, status: u64, id: u64) per_thread |driver| { put_info(driver, stream, status, id, None) }
@@ -111,7 +111,7 @@ api! {
         write_value(driver, stream, address, (value, true), flags)
     }
     fn cuStreamBatchMemOp(stream: u64, count: u32, list: u64, _flags: u32) = cuStreamBatchMemOp_v2 per_thread |driver| {
-        driver.stream_device(stream)?;
+        driver.streams.device_of(&driver.platform, stream)?;
         let works = memory_operations(driver, count.into(), list)?;
         driver.request_values(stream, works)
     }

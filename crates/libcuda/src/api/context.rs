@@ -5,38 +5,38 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 
 api! {
     fn cuDevicePrimaryCtxRetain(context: u64, device: i32) |driver| {
-        let handle = driver.primary_retain(device)?;
+        let handle = driver.platform.primary_retain(device)?;
         put(driver, context, handle)
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) = cuDevicePrimaryCtxSetFlags |driver| {
-        driver.primary_set_flags(device, flags)
+        driver.platform.primary_set_flags(device, flags)
     }
 
     fn cuDevicePrimaryCtxGetState(device: i32, flags: u64, active: u64) |driver| {
-        let (set, is_active) = driver.primary_state(device)?;
+        let (set, is_active) = driver.platform.primary_state(device)?;
         put_if(driver, flags, set)?;
         put_if(driver, active, i32::from(is_active))
     }
 
     fn cuCtxCreate_v2(context: u64, flags: u32, device: i32) = cuCtxCreate |driver| {
-        put_new(driver, context, |driver| driver.context_create(device, flags))
+        put_new(driver, context, |driver| driver.platform.context_create(device, flags))
     }
 
     fn cuCtxCreate_v3(context: u64, _affinities: u64, count: i32, flags: u32, device: i32) |driver| {
         put_new(driver, context, |driver| match count {
-            0 => driver.context_create(device, flags),
+            0 => driver.platform.context_create(device, flags),
             _ => Err(Error::UNSUPPORTED_EXEC_AFFINITY),
         })
     }
 
     fn cuCtxCreate_v4(context: u64, parameters: u64, flags: u32, device: i32) |driver| {
         put_new(driver, context, |driver| match parameters {
-            0 => driver.context_create(device, flags),
+            0 => driver.platform.context_create(device, flags),
             _ => Err(Error::NOT_SUPPORTED),
         })
     }
@@ -46,94 +46,94 @@ api! {
         if flags != 0 || context == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let (handle, here) = driver.context_here()?;
+        let (handle, here) = driver.platform.context_here_mut()?;
         here.attached += 1;
         put(driver, context, handle)
     }
 
     fn cuCtxGetCurrent(context: u64) |driver| {
-        driver.check_initialised()?;
-        put(driver, context, driver.current())
+        driver.platform.check_initialised()?;
+        put(driver, context, driver.platform.current())
     }
 
-    fn cuCtxSetCurrent(context: u64) |driver| { driver.set_current(context) }
+    fn cuCtxSetCurrent(context: u64) |driver| { driver.platform.set_current(context) }
 
-    fn cuCtxPushCurrent_v2(context: u64) = cuCtxPushCurrent |driver| { driver.push_current(context) }
+    fn cuCtxPushCurrent_v2(context: u64) = cuCtxPushCurrent |driver| { driver.platform.push_current(context) }
 
     fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent |driver| {
-        let handle = driver.pop_current()?;
+        let handle = driver.platform.pop_current()?;
         put_if(driver, context, handle)
     }
 
     fn cuCtxGetDevice(device: u64) |driver| {
-        let index = driver.device_here()?;
+        let index = driver.platform.device_here()?;
         put(driver, device, index as i32)
     }
 
     fn cuCtxGetFlags(flags: u64) |driver| {
-        let set = driver.context_here()?.1.flags;
+        let set = driver.platform.context_here()?.1.flags;
         put(driver, flags, set)
     }
 
     fn cuCtxSetFlags(flags: u32) |driver| {
-        driver.context_here()?.1.flags = flags;
+        driver.platform.context_here_mut()?.1.flags = flags;
         Ok(())
     }
 
     fn cuCtxGetId(context: u64, id: u64) |driver| {
-        let handle = if context == 0 { driver.context_here()?.0 } else { context };
-        driver.context(handle)?;
+        let handle = if context == 0 { driver.platform.context_here()?.0 } else { context };
+        driver.platform.context(handle)?;
         put(driver, id, handle & 0xff_ffff_ffff)
     }
 
     fn cuCtxGetApiVersion(context: u64, version: u64) |driver| {
         if context != 0 {
-            driver.context(context)?;
+            driver.platform.context(context)?;
         }
         put(driver, version, 3020)
     }
 
     fn cuCtxSynchronize() |driver| {
-        let device = driver.device_here()?;
-        driver.refuse_captures_on(device)?;
+        let device = driver.platform.device_here()?;
+        driver.streams.refuse_captures_on(device)?;
         Ok(Wait::Device(device))
     }
 
     fn cuCtxGetCacheConfig(config: u64) |driver| {
-        let set = driver.context_here()?.1.cache_config;
+        let set = driver.platform.context_here()?.1.cache_config;
         put(driver, config, set)
     }
 
     fn cuCtxSetCacheConfig(config: u32) |driver| {
-        driver.context_here()?.1.cache_config = config;
+        driver.platform.context_here_mut()?.1.cache_config = config;
         Ok(())
     }
 
     fn cuCtxGetSharedMemConfig(config: u64) |driver| {
-        let set = driver.context_here()?.1.shared_config;
+        let set = driver.platform.context_here()?.1.shared_config;
         put(driver, config, set)
     }
 
     fn cuCtxSetSharedMemConfig(config: u32) |driver| {
-        driver.context_here()?.1.shared_config = config;
+        driver.platform.context_here_mut()?.1.shared_config = config;
         Ok(())
     }
 
     fn cuCtxGetStreamPriorityRange(least: u64, greatest: u64) |driver| {
-        driver.context_here()?;
-        let (high, low) = driver::stream::PRIORITIES;
+        driver.platform.context_here()?;
+        let (high, low) = cuda::stream::PRIORITIES;
         put_if(driver, least, low)?;
         put_if(driver, greatest, high)
     }
 
     fn cuCtxGetLimit(value: u64, limit: u32) |driver| {
-        let set = driver.limit(limit)?;
+        let set = driver.platform.limit(limit)?;
         put(driver, value, set)
     }
 
-    fn cuCtxSetLimit(limit: u32, value: u64) |driver| { driver.set_limit(limit, value) }
+    fn cuCtxSetLimit(limit: u32, value: u64) |driver| { driver.platform.set_limit(limit, value) }
 
-    fn cuCtxResetPersistingL2Cache() |driver| { driver.context_here().map(|_| ()) }
+    fn cuCtxResetPersistingL2Cache() |driver| { driver.platform.context_here().map(|_| ()) }
 }
 
 /// Ends a context after the work of its device has ended, which uses what the context has.
@@ -145,7 +145,10 @@ fn end(device: impl FnOnce(&Driver) -> Result<usize>, end: impl FnOnce(&mut Driv
 }
 
 fn destroy(context: u64) -> Result<()> {
-    end(|driver| driver.context(context).map(|context| context.device), |driver| driver.context_destroy(context))
+    end(
+        |driver| driver.platform.context(context).map(|context| context.device),
+        |driver| driver.context_destroy(context),
+    )
 }
 
 unlocked! {
@@ -154,7 +157,7 @@ unlocked! {
     }
     fn cuCtxDetach(context: u64) {
         let is_last = with(|driver| {
-            let (handle, here) = driver.context_here()?;
+            let (handle, here) = driver.platform.context_here_mut()?;
             if handle != context {
                 return Err(Error::INVALID_CONTEXT);
             }
@@ -165,9 +168,9 @@ unlocked! {
         if is_last { destroy(context) } else { Ok(()) }
     }
     fn cuDevicePrimaryCtxReset_v2(device: i32) = cuDevicePrimaryCtxReset {
-        end(|driver| driver.index_of(device), |driver| driver.primary_reset(device))
+        end(|driver| driver.platform.index_of(device), |driver| driver.primary_reset(device))
     }
     fn cuDevicePrimaryCtxRelease_v2(device: i32) = cuDevicePrimaryCtxRelease {
-        end(|driver| driver.index_of(device), |driver| driver.primary_release(device))
+        end(|driver| driver.platform.index_of(device), |driver| driver.primary_release(device))
     }
 }

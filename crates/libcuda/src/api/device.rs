@@ -3,7 +3,7 @@
 use crate::api;
 use crate::call::guarded;
 use crate::values::{put, put_bytes, put_text};
-use driver::Error;
+use cuda::Error;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
@@ -11,45 +11,45 @@ use std::sync::OnceLock;
 pub const VERSION: i32 = 13000;
 
 api! {
-    fn cuInit(flags: u32) |driver| { driver.init(flags) }
+    fn cuInit(flags: u32) |driver| { driver.platform.init(flags) }
 
     fn cuDriverGetVersion(version: u64) |driver| { put(driver, version, VERSION) }
 
     fn cuDeviceGet(device: u64, ordinal: i32) |driver| {
-        driver.device(ordinal)?;
+        driver.platform.device(ordinal)?;
         put(driver, device, ordinal)
     }
 
     fn cuDeviceGetCount(count: u64) |driver| {
-        driver.check_initialised()?;
-        put(driver, count, driver.devices.len() as i32)
+        driver.platform.check_initialised()?;
+        put(driver, count, driver.platform.devices.len() as i32)
     }
 
     fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = driver::attributes::product(&driver.device(device)?.setup.gpu).to_owned();
+        let text = cuda::platform::attributes::product(&driver.platform.device(device)?.setup.gpu).to_owned();
         put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
     }
 
     fn cuDeviceGetUuid(uuid: u64, device: i32) = cuDeviceGetUuid_v2 |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         let mut bytes = *b"warpwright\0\0\0\0\0\0";
         bytes[15] = device as u8;
         put_bytes(driver, uuid, &bytes)
     }
 
     fn cuDeviceTotalMem_v2(bytes: u64, device: i32) |driver| {
-        driver.device(device)?;
-        let total = driver.device_memory_bytes(device);
+        driver.platform.device(device)?;
+        let total = driver.platform.device_memory_bytes(device);
         put(driver, bytes, total)
     }
 
     fn cuDeviceGetAttribute(value: u64, attribute: i32, device: i32) |driver| {
-        let number = driver.attribute(device, attribute)?;
+        let number = driver.platform.attribute(device, attribute)?;
         put(driver, value, number)
     }
 
     fn cuDeviceComputeCapability(major: u64, minor: u64, device: i32) |driver| {
-        let sm = driver.device(device)?.setup.gpu.sm_version as i32;
+        let sm = driver.platform.device(device)?.setup.gpu.sm_version as i32;
         put(driver, major, sm / 10)?;
         put(driver, minor, sm % 10)
     }
@@ -73,7 +73,7 @@ fn put_error_text(name: &'static str, code: u32, to: u64, choose: fn((u64, u64))
         // Works without initialisation.
         let known = if code == 0 { Some(Error::SUCCESS) } else { Error::from_code(code) };
         let address = known.map_or(0, |error| choose(texts(error)));
-        let written = driver::Host::write(&crate::process::Process, to, &address.to_le_bytes());
+        let written = cuda::Host::write(&crate::process::Process, to, &address.to_le_bytes());
         if written && known.is_some() { Ok(()) } else { Err(Error::INVALID_VALUE) }
     })
 }

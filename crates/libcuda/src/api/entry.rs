@@ -3,8 +3,8 @@
 use crate::api;
 use crate::process::{caller, message, own_function};
 use crate::values::{get_text, put, put_if};
-use driver::stream::default_stream;
-use driver::{Driver, Error, Result};
+use cuda::stream::default_stream;
+use cuda::{Driver, Error, Result};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -81,7 +81,7 @@ fn name_foreign_runtime(driver: &mut Driver) {
     if ["libnvrtc", "libnvJitLink"].iter().any(|works| name.starts_with(works)) {
         return;
     }
-    *driver.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
+    *driver.platform.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
     if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(file) {
         let hint = if name.contains(".so") {
             "a library of your own works if it is linked with `nvcc -cudart shared`; NVIDIA's do not"

@@ -4,8 +4,8 @@ use crate::api;
 use crate::api::graph::number;
 use crate::api::node::{KernelForm, of_union, task_of};
 use crate::values::{get_u64, put, put_if, put_new};
-use driver::graph::{Task, kind};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::{Driver, Error, Result};
 
 fn exec_set_kind(
     driver: &mut Driver,
@@ -17,13 +17,13 @@ fn exec_set_kind(
     if params == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    driver.executable(exec)?;
+    driver.graphs.executable(exec)?;
     let task = task_of(driver, kind, params, form)?;
-    driver.executable_set(exec, node, task)
+    driver.graphs.executable_set(exec, node, task)
 }
 
 fn instantiate(driver: &mut Driver, exec: u64, graph: u64, flags: u64) -> Result<()> {
-    put_new(driver, exec, |driver| driver.graph_instantiate(graph, flags))
+    put_new(driver, exec, |driver| driver.graphs.instantiate(&mut driver.memory, graph, flags))
 }
 
 /// Instantiates with a place for the node that is wrong, and for a message.
@@ -37,7 +37,7 @@ fn instantiate_with_log(driver: &mut Driver, exec: u64, graph: u64, error_node: 
 
 /// Writes the result of an update: three fields for it, the node, and the node before it.
 fn update(driver: &mut Driver, exec: u64, graph: u64, places: [u64; 3]) -> Result<()> {
-    let difference = driver.executable_update(exec, graph)?;
+    let difference = driver.graphs.executable_update(exec, graph)?;
     let (reason, node) = difference.map_or((0, 0), |difference| (difference.reason, difference.node));
     put_if(driver, places[0], reason)?;
     put_if(driver, places[1], node)?;
@@ -69,14 +69,16 @@ api! {
         result
     }
     fn cuGraphExecGetFlags(exec: u64, flags: u64) |driver| {
-        let value = driver.executable(exec)?.flags;
+        let value = driver.graphs.executable(exec)?.flags;
         put(driver, flags, value)
     }
-    fn cuGraphExecDestroy(exec: u64) |driver| { driver.executable_destroy(exec) }
+    fn cuGraphExecDestroy(exec: u64) |driver| {
+        driver.graphs.executable_destroy(&mut driver.platform, &mut driver.memory, exec)
+    }
     fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
     fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
-        driver.stream_device(stream)?;
-        driver.executable(exec).map(|_| ())
+        driver.streams.device_of(&driver.platform, stream)?;
+        driver.graphs.executable(exec).map(|_| ())
     }
     fn cuGraphExecUpdate(exec: u64, graph: u64, error_node: u64, result: u64) |driver| {
         update(driver, exec, graph, [result, error_node, 0])
@@ -103,36 +105,36 @@ api! {
         exec_set_kind(driver, exec, node, kind::VALUES, (params, Long))
     }
     fn cuGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64) |driver| {
-        driver.executable_set_child(exec, node, child)
+        driver.graphs.executable_set_child(exec, node, child)
     }
     fn cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.executable_set(exec, node, Task::Record(event))
+        driver.streams.event_wait(event, true)?;
+        driver.graphs.executable_set(exec, node, Task::Record(event))
     }
     fn cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.executable_set(exec, node, Task::Wait(event))
+        driver.streams.event_wait(event, true)?;
+        driver.graphs.executable_set(exec, node, Task::Wait(event))
     }
     fn cuGraphExecNodeSetParams(exec: u64, node: u64, params: u64) |driver| {
         let (kind, params) = of_union(driver, params)?;
         match kind {
             kind::GRAPH => {
                 let child = get_u64(driver, params)?;
-                driver.executable_set_child(exec, node, child)
+                driver.graphs.executable_set_child(exec, node, child)
             }
             _ => exec_set_kind(driver, exec, node, kind, (params, Long)),
         }
     }
     fn cuGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32) |driver| {
-        *driver.step_enabled(exec, node)? = enabled != 0;
+        *driver.graphs.step_enabled(exec, node)? = enabled != 0;
         Ok(())
     }
     fn cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: u64) |driver| {
-        let value = u32::from(*driver.step_enabled(exec, node)?);
+        let value = u32::from(*driver.graphs.step_enabled(exec, node)?);
         put(driver, enabled, value)
     }
     fn cuGraphExecGetId(exec: u64, id: u64) |driver| {
-        driver.executable(exec)?;
+        driver.graphs.executable(exec)?;
         put(driver, id, number(exec))
     }
 }

@@ -5,9 +5,9 @@
 use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
 use crate::values::{get, get_text, get_u64, put, put_bytes, put_new};
-use driver::graph::{Task, kind};
-use driver::work::{Call, Work};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::work::{Call, Work};
+use cuda::{Driver, Error, Result};
 
 /// A list of handles in the program's memory.
 pub fn handles(driver: &Driver, list: u64, count: u64) -> Result<Vec<u64>> {
@@ -68,9 +68,9 @@ fn pairs(driver: &Driver, from: u64, to: u64, count: u64) -> Result<Vec<(u64, u6
 fn add(driver: &mut Driver, node: u64, graph: u64, (list, count): (u64, u64), task: Task) -> Result<()> {
     let after = handles(driver, list, count)?;
     let handle = match task {
-        Task::Child(child) => driver.graph_add_child(graph, &after, child)?,
-        Task::Free(address) => driver.graph_add_free(graph, &after, address)?,
-        task => driver.graph_add(graph, &after, task)?,
+        Task::Child(child) => driver.graphs.add_child(&mut driver.memory, graph, &after, child)?,
+        Task::Free(address) => driver.graphs.add_free(&mut driver.memory, graph, &after, address)?,
+        task => driver.graphs.add(&mut driver.memory, graph, &after, task)?,
     };
     put(driver, node, handle)
 }
@@ -87,7 +87,7 @@ fn add_kind(
     if node == 0 || params == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    driver.graph(graph)?;
+    driver.graphs.get(graph)?;
     let task = task_of(driver, kind, params, form)?;
     add(driver, node, graph, after, task)
 }
@@ -98,7 +98,8 @@ fn add_allocation(driver: &mut Driver, node: u64, graph: u64, (list, count): (u6
         return Err(Error::INVALID_VALUE);
     }
     let (bytes, after) = (allocation_bytes(driver, params)?, handles(driver, list, count)?);
-    let (handle, address) = driver.graph_add_allocation(graph, &after, bytes)?;
+    let (handle, address) =
+        driver.graphs.add_allocation(&mut driver.platform, &mut driver.memory, graph, &after, bytes)?;
     put(driver, params + ALLOCATION_ADDRESS, address)?;
     put(driver, node, handle)
 }
@@ -120,15 +121,15 @@ fn add_any(driver: &mut Driver, node: u64, graph: u64, after: (u64, u64), params
 }
 
 fn set_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: KernelForm) -> Result<()> {
-    if params == 0 || driver.node(node)?.task.kind() != kind {
+    if params == 0 || driver.graphs.node(node)?.task.kind() != kind {
         return Err(Error::INVALID_VALUE);
     }
     let task = task_of(driver, kind, params, form)?;
-    driver.node_set(node, task)
+    driver.graphs.node_set(&mut driver.memory, node, task)
 }
 
 fn get_kind(driver: &mut Driver, node: u64, kind: u32, params: u64, form: KernelForm) -> Result<()> {
-    if params == 0 || driver.node(node)?.task.kind() != kind {
+    if params == 0 || driver.graphs.node(node)?.task.kind() != kind {
         return Err(Error::INVALID_VALUE);
     }
     put_params(driver, node, params, form)
@@ -146,17 +147,17 @@ api! {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        put_new(driver, graph, Driver::graph_create)
+        put_new(driver, graph, |driver| driver.graphs.create(&driver.platform))
     }
 
-    fn cuGraphDestroy(graph: u64) |driver| { driver.graph_destroy(graph) }
+    fn cuGraphDestroy(graph: u64) |driver| { driver.graphs.destroy(&mut driver.platform, &mut driver.memory, graph) }
 
     fn cuGraphClone(clone: u64, graph: u64) |driver| {
-        put_new(driver, clone, |driver| driver.graph_clone(graph))
+        put_new(driver, clone, |driver| driver.graphs.clone_graph(&mut driver.memory, graph))
     }
 
     fn cuGraphNodeFindInClone(node: u64, original: u64, clone: u64) |driver| {
-        let handle = driver.node_in_clone(original, clone)?;
+        let handle = driver.graphs.node_in_clone(original, clone)?;
         put(driver, node, handle)
     }
 
@@ -182,11 +183,11 @@ api! {
         add(driver, node, graph, (after, count), Task::Work(Work::Nothing))
     }
     fn cuGraphAddEventRecordNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         add(driver, node, graph, (after, count), Task::Record(event))
     }
     fn cuGraphAddEventWaitNode(node: u64, graph: u64, after: u64, count: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
+        driver.streams.event_wait(event, true)?;
         add(driver, node, graph, (after, count), Task::Wait(event))
     }
     fn cuGraphAddMemAllocNode(node: u64, graph: u64, after: u64, count: u64, params: u64) |driver| {
@@ -210,59 +211,61 @@ api! {
 
     fn cuGraphAddDependencies(graph: u64, from: u64, to: u64, count: u64) |driver| {
         let pairs = pairs(driver, from, to, count)?;
-        driver.graph_add_dependences(graph, &pairs)
+        driver.graphs.add_dependences(graph, &pairs)
     }
     fn cuGraphAddDependencies_v2(graph: u64, from: u64, to: u64, edges: u64, count: u64) |driver| {
         check_edges(driver, edges, count)?;
         let pairs = pairs(driver, from, to, count)?;
-        driver.graph_add_dependences(graph, &pairs)
+        driver.graphs.add_dependences(graph, &pairs)
     }
     fn cuGraphRemoveDependencies(graph: u64, from: u64, to: u64, count: u64) |driver| {
         let pairs = pairs(driver, from, to, count)?;
-        driver.graph_remove_dependences(graph, &pairs)
+        driver.graphs.remove_dependences(graph, &pairs)
     }
     fn cuGraphRemoveDependencies_v2(graph: u64, from: u64, to: u64, _edges: u64, count: u64) |driver| {
         let pairs = pairs(driver, from, to, count)?;
-        driver.graph_remove_dependences(graph, &pairs)
+        driver.graphs.remove_dependences(graph, &pairs)
     }
 
     fn cuGraphGetNodes(graph: u64, nodes: u64, count: u64) |driver| {
-        let list = driver.graph_nodes(graph)?;
+        let list = driver.graphs.nodes_of(graph)?;
         put_list(driver, nodes, count, &list)
     }
     fn cuGraphGetRootNodes(graph: u64, nodes: u64, count: u64) |driver| {
-        let list = driver.graph_roots(graph)?;
+        let list = driver.graphs.roots(graph)?;
         put_list(driver, nodes, count, &list)
     }
     fn cuGraphGetEdges(graph: u64, from: u64, to: u64, count: u64) |driver| {
-        let edges = driver.graph_edges(graph)?;
+        let edges = driver.graphs.edges(graph)?;
         put_edges(driver, [from, to, 0], count, &edges)
     }
     fn cuGraphGetEdges_v2(graph: u64, from: u64, to: u64, data: u64, count: u64) |driver| {
-        let edges = driver.graph_edges(graph)?;
+        let edges = driver.graphs.edges(graph)?;
         put_edges(driver, [from, to, data], count, &edges)
     }
     fn cuGraphNodeGetDependencies(node: u64, nodes: u64, count: u64) |driver| {
-        let list = driver.node(node)?.after.clone();
+        let list = driver.graphs.node(node)?.after.clone();
         put_list(driver, nodes, count, &list)
     }
     fn cuGraphNodeGetDependencies_v2(node: u64, nodes: u64, data: u64, count: u64) |driver| {
-        let edges: Vec<(u64, u64)> = driver.node(node)?.after.iter().map(|&from| (from, from)).collect();
+        let edges: Vec<(u64, u64)> = driver.graphs.node(node)?.after.iter().map(|&from| (from, from)).collect();
         put_edges(driver, [nodes, nodes, data], count, &edges)
     }
     fn cuGraphNodeGetDependentNodes(node: u64, nodes: u64, count: u64) |driver| {
-        let list = driver.node_followers(node)?;
+        let list = driver.graphs.node_followers(node)?;
         put_list(driver, nodes, count, &list)
     }
     fn cuGraphNodeGetDependentNodes_v2(node: u64, nodes: u64, data: u64, count: u64) |driver| {
-        let edges: Vec<(u64, u64)> = driver.node_followers(node)?.into_iter().map(|to| (to, to)).collect();
+        let edges: Vec<(u64, u64)> = driver.graphs.node_followers(node)?.into_iter().map(|to| (to, to)).collect();
         put_edges(driver, [nodes, nodes, data], count, &edges)
     }
     fn cuGraphNodeGetType(node: u64, kind: u64) |driver| {
-        let value = driver.node(node)?.task.kind();
+        let value = driver.graphs.node(node)?.task.kind();
         put(driver, kind, value)
     }
-    fn cuGraphDestroyNode(node: u64) |driver| { driver.node_destroy(node) }
+    fn cuGraphDestroyNode(node: u64) |driver| {
+        driver.graphs.node_destroy(&mut driver.platform, &mut driver.memory, node)
+    }
 
     fn cuGraphKernelNodeGetParams(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Short) }
     fn cuGraphKernelNodeGetParams_v2(node: u64, params: u64) |driver| { get_kind(driver, node, kind::KERNEL, params, Long) }
@@ -279,12 +282,12 @@ api! {
     fn cuGraphEventRecordNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::RECORD, event, Short) }
     fn cuGraphEventWaitNodeGetEvent(node: u64, event: u64) |driver| { get_kind(driver, node, kind::WAIT, event, Short) }
     fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.node_set(node, Task::Record(event))
+        driver.streams.event_wait(event, true)?;
+        driver.graphs.node_set(&mut driver.memory, node, Task::Record(event))
     }
     fn cuGraphEventWaitNodeSetEvent(node: u64, event: u64) |driver| {
-        driver.event_wait(event, true)?;
-        driver.node_set(node, Task::Wait(event))
+        driver.streams.event_wait(event, true)?;
+        driver.graphs.node_set(&mut driver.memory, node, Task::Wait(event))
     }
     fn cuGraphBatchMemOpNodeSetParams(node: u64, params: u64) |driver| { set_kind(driver, node, kind::VALUES, params, Long) }
     fn cuGraphChildGraphNodeGetGraph(node: u64, graph: u64) |driver| { get_kind(driver, node, kind::GRAPH, graph, Short) }
@@ -293,39 +296,41 @@ api! {
         set_kind(driver, node, kind, params, Long)
     }
     fn cuGraphNodeGetParams(node: u64, params: u64) |driver| {
-        let kind = driver.node(node)?.task.kind();
+        let kind = driver.graphs.node(node)?.task.kind();
         put(driver, params, kind)?;
         let (_, place) = of_union(driver, params)?;
         if kind == kind::NOTHING { Ok(()) } else { put_params(driver, node, place, Long) }
     }
     fn cuGraphNodeGetContainingGraph(node: u64, graph: u64) |driver| {
-        let of = driver.node(node)?.graph;
+        let of = driver.graphs.node(node)?.graph;
         put(driver, graph, of)
     }
     fn cuGraphNodeGetLocalId(node: u64, id: u64) |driver| {
-        let graph = driver.node(node)?.graph;
-        let place = driver.graph_nodes(graph)?.iter().position(|&other| other == node).unwrap_or(0);
+        let graph = driver.graphs.node(node)?.graph;
+        let place = driver.graphs.nodes_of(graph)?.iter().position(|&other| other == node).unwrap_or(0);
         put(driver, id, place as u32)
     }
     fn cuGraphGetId(graph: u64, id: u64) |driver| {
-        driver.graph(graph)?;
+        driver.graphs.get(graph)?;
         put(driver, id, number(graph))
     }
 
     fn cuGraphKernelNodeSetAttribute(node: u64, attribute: u32, value: u64) |driver| {
         let bytes: [u8; 64] = get(driver, value)?;
-        driver.node_set_attribute(node, attribute, bytes.to_vec())
+        driver.graphs.node_set_attribute(&mut driver.platform, &mut driver.memory, node, attribute, bytes.to_vec())
     }
     fn cuGraphKernelNodeGetAttribute(node: u64, attribute: u32, value: u64) |driver| {
-        if driver.node(node)?.task.kind() != kind::KERNEL {
+        if driver.graphs.node(node)?.task.kind() != kind::KERNEL {
             return Err(Error::INVALID_VALUE);
         }
-        let set = driver.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
+        let set = driver.graphs.node(node)?.attributes.get(&attribute).cloned().unwrap_or_else(|| vec![0; 64]);
         put_bytes(driver, value, &set)
     }
     fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |driver| {
-        let attributes = driver.node(from)?.attributes.clone();
-        attributes.into_iter().try_for_each(|(number, value)| driver.node_set_attribute(to, number, value))
+        let attributes = driver.graphs.node(from)?.attributes.clone();
+        let Driver { graphs, platform, memory, .. } = driver;
+        let mut set = attributes.into_iter();
+        set.try_for_each(|(number, value)| graphs.node_set_attribute(platform, memory, to, number, value))
     }
 
     fn cuUserObjectCreate(object: u64, pointer: u64, destructor: u64, references: u32, flags: u32) |driver| {
@@ -334,44 +339,46 @@ api! {
             return Err(Error::INVALID_VALUE);
         }
         let destructor = Call { function: destructor, argument: pointer, stream: None };
-        put_new(driver, object, |driver| driver.user_object_create(destructor, references))
+        put_new(driver, object, |driver| driver.graphs.user_object_create(&driver.platform, destructor, references))
     }
-    fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.user_object_retain(object, count) }
-    fn cuUserObjectRelease(object: u64, count: u32) |driver| { driver.user_object_release(object, count, &[]) }
+    fn cuUserObjectRetain(object: u64, count: u32) |driver| { driver.graphs.user_object_retain(object, count) }
+    fn cuUserObjectRelease(object: u64, count: u32) |driver| {
+        driver.graphs.user_object_release(&mut driver.platform, object, count, &[])
+    }
     fn cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32) |driver| {
         if flags > 1 {
             return Err(Error::INVALID_VALUE);
         }
-        driver.graph_retain(graph, object, count, flags == 1)
+        driver.graphs.retain_object(graph, object, count, flags == 1)
     }
     fn cuGraphReleaseUserObject(graph: u64, object: u64, count: u32) |driver| {
-        driver.graph_release(graph, object, count)
+        driver.graphs.release_object(&mut driver.platform, graph, object, count)
     }
 
     fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         if attribute > 3 {
             return Err(Error::INVALID_VALUE);
         }
-        let bytes = driver.graph_memory_bytes(device as usize);
+        let bytes = driver.memory.graph_bytes(device as usize);
         put(driver, value, bytes)
     }
     fn cuDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: u64) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         // Marks of maximum use can be set to 0.
         let is_mark = matches!(attribute, 1 | 3) && get_u64(driver, value)? == 0;
         if is_mark { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
-    fn cuDeviceGraphMemTrim(device: i32) |driver| { driver.device(device).map(|_| ()) }
+    fn cuDeviceGraphMemTrim(device: i32) |driver| { driver.platform.device(device).map(|_| ()) }
 
     fn cuGraphDebugDotPrint(graph: u64, path: u64, _flags: u32) |driver| {
         let path = get_text(driver, path)?;
         let mut text = String::from("digraph graph_of_cuda {\n");
-        for node in driver.graph_nodes(graph)? {
-            let kind = driver.node(node)?.task.kind();
+        for node in driver.graphs.nodes_of(graph)? {
+            let kind = driver.graphs.node(node)?.task.kind();
             text.push_str(&format!("\"{node:#x}\" [label=\"{}\"];\n", KINDS[kind as usize]));
         }
-        for (from, to) in driver.graph_edges(graph)? {
+        for (from, to) in driver.graphs.edges(graph)? {
             text.push_str(&format!("\"{from:#x}\" -> \"{to:#x}\";\n"));
         }
         text.push_str("}\n");

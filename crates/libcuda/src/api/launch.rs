@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{Fields, get, get_u32, get_u64, put, put_if};
-use driver::module::{Arguments, Request};
-use driver::{Driver, Error, Result};
+use cuda::module::{Arguments, Request};
+use cuda::{Driver, Error, Result};
 
 /// Kinds of entries of a list of further arguments (`CU_LAUNCH_PARAM_*`).
 const END: u64 = 0;
@@ -63,7 +63,8 @@ pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, ext
 fn put_occupancy(driver: &Driver, to: u64, function: u64, threads: i32, shared: u64) -> Result<()> {
     let threads = u32::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
     // As much shared memory as no number of 32 bits has does not fit either.
-    let ctas = driver.occupancy(function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
+    let ctas =
+        driver.modules.occupancy(&driver.platform, function, threads, u32::try_from(shared).unwrap_or(u32::MAX))?;
     put(driver, to, ctas as i32)
 }
 
@@ -72,7 +73,7 @@ api! {
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64, extra: u64,
     ) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let arguments = arguments(driver, each, extra)?;
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
@@ -82,14 +83,14 @@ api! {
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64,
     ) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         let arguments = arguments(driver, each, 0)?;
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
     }
 
     fn cuLaunchKernelEx(config: u64, function: u64, each: u64, extra: u64) per_thread |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         launch_ex(driver, config, function, each, extra)
     }
 
@@ -108,7 +109,7 @@ api! {
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: u64, function: u64, blocks: i32, threads: i32) |driver| {
         let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
-        let available = driver.available_shared(function, blocks, threads)?;
+        let available = driver.modules.available_shared(&driver.platform, function, blocks, threads)?;
         put_if(driver, bytes, u64::from(available))
     }
 }

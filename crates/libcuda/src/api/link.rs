@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_bytes, get_text, get_u32, get_u64, put, put_if, put_new};
-use driver::module::{Log, Logs};
-use driver::{Driver, Error, Result};
+use cuda::module::{Log, Logs};
+use cuda::{Driver, Error, Result};
 
 /// Maximum number of options.
 const MOST_OPTIONS: u32 = 256;
@@ -36,7 +36,7 @@ pub fn logs(driver: &Driver, count: u32, options: u64, values: u64) -> Result<Lo
 api! {
     fn cuLinkCreate_v2(count: u32, options: u64, values: u64, link: u64) = cuLinkCreate |driver| {
         let logs = logs(driver, count, options, values)?;
-        put_new(driver, link, |driver| driver.link_create(logs))
+        put_new(driver, link, |driver| driver.modules.link_create(&driver.platform, logs))
     }
 
     fn cuLinkAddData_v2(
@@ -47,22 +47,22 @@ api! {
         }
         let input = get_bytes(driver, data, bytes as usize)?;
         let name = if name == 0 { "input".to_owned() } else { get_text(driver, name)? };
-        driver.link_add(link, kind, &name, input)
+        driver.modules.link_add(&driver.platform, link, kind, &name, input)
     }
 
     fn cuLinkAddFile_v2(
         link: u64, kind: u32, path: u64, _count: u32, _options: u64, _values: u64,
     ) = cuLinkAddFile |driver| {
         let path = get_text(driver, path)?;
-        let input = driver.read_file(&path)?;
-        driver.link_add(link, kind, &path, input)
+        let input = cuda::module::read_file(driver.platform.host(), &path)?;
+        driver.modules.link_add(&driver.platform, link, kind, &path, input)
     }
 
     fn cuLinkComplete(link: u64, image: u64, bytes: u64) |driver| {
-        let (address, size) = driver.link_complete(link)?;
+        let (address, size) = driver.modules.link_complete(&driver.platform, link)?;
         put(driver, image, address)?;
         put_if(driver, bytes, size)
     }
 
-    fn cuLinkDestroy(link: u64) |driver| { driver.link_destroy(link) }
+    fn cuLinkDestroy(link: u64) |driver| { driver.modules.link_destroy(link) }
 }

@@ -5,8 +5,8 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_u32, put, put_new};
 use crate::wait::finish;
-use driver::memory::GRANULARITY_BYTES;
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::GRANULARITY_BYTES;
+use cuda::{Driver, Error, Result, Wait};
 
 /// Checks the properties of memory (`CUmemAllocationProp`: kind, handles for other processes, place); returns the
 /// device.
@@ -26,7 +26,7 @@ const MOST_PLACES: u64 = 1 << 10;
 api! {
     fn cuMemGetAllocationGranularity(bytes: u64, properties: u64, option: u32) |driver| {
         let device = device_of(driver, properties)?;
-        driver.device(device)?;
+        driver.platform.device(device)?;
         if option > 1 {
             return Err(Error::INVALID_VALUE);
         }
@@ -36,26 +36,26 @@ api! {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        put_new(driver, pointer, |driver| driver.reserve(bytes, alignment))
+        put_new(driver, pointer, |driver| driver.memory.reserve(&driver.platform, bytes, alignment))
     }
-    fn cuMemAddressFree(address: u64, bytes: u64) |driver| { driver.unreserve(address, bytes) }
+    fn cuMemAddressFree(address: u64, bytes: u64) |driver| { driver.memory.unreserve(address, bytes) }
     fn cuMemCreate(handle: u64, bytes: u64, properties: u64, flags: u64) |driver| {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
         let device = device_of(driver, properties)?;
-        put_new(driver, handle, |driver| driver.physical_create(device, bytes))
+        put_new(driver, handle, |driver| driver.memory.physical_create(&driver.platform, device, bytes))
     }
-    fn cuMemRelease(handle: u64) |driver| { driver.physical_release(handle) }
+    fn cuMemRelease(handle: u64) |driver| { driver.memory.physical_release(handle) }
     fn cuMemMap(address: u64, bytes: u64, offset: u64, handle: u64, flags: u64) |driver| {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        driver.map(address, bytes, offset, handle)
+        driver.memory.map(&mut driver.platform, address, bytes, offset, handle)
     }
     fn cuMemSetAccess(address: u64, bytes: u64, list: u64, count: u64) |driver| {
-        driver.mapped(address, bytes)?;
-        let of = driver.mapping_at(address)?.1.device;
+        driver.memory.mapped(address, bytes)?;
+        let of = driver.memory.mapping_at(address)?.1.device;
         // The memory's own device has access from the mapping on; no other one can.
         for at in (0..count.min(MOST_PLACES)).map(|i| list + ACCESS_BYTES * i) {
             if get_u32(driver, at)? != 1 || get_u32(driver, at + 4)? as usize != of {
@@ -65,17 +65,17 @@ api! {
         Ok(())
     }
     fn cuMemGetAccess(flags: u64, place: u64, address: u64) |driver| {
-        let of = driver.mapping_at(address)?.1.device;
+        let of = driver.memory.mapping_at(address)?.1.device;
         let own = get_u32(driver, place)? == 1 && get_u32(driver, place + 4)? as usize == of;
         put(driver, flags, if own { 3_u64 } else { 0 })
     }
     fn cuMemRetainAllocationHandle(handle: u64, address: u64) |driver| {
-        let (of, _) = driver.mapping_at(address)?;
-        driver.physical(of)?;
+        let (of, _) = driver.memory.mapping_at(address)?;
+        driver.memory.physical(of)?;
         put(driver, handle, of)
     }
     fn cuMemGetAllocationPropertiesFromHandle(properties: u64, handle: u64) |driver| {
-        let device = driver.physical(handle)?.device;
+        let device = driver.memory.physical(handle)?.device;
         for at in [0, 8, 16, 24] {
             put(driver, properties + at, 0_u64)?;
         }
@@ -89,10 +89,10 @@ api! {
 unlocked! {
     fn cuMemUnmap(address: u64, bytes: u64) {
         let device = with(|driver| {
-            driver.mapped(address, bytes)?;
-            Ok(driver.mapping_at(address)?.1.device)
+            driver.memory.mapped(address, bytes)?;
+            Ok(driver.memory.mapping_at(address)?.1.device)
         })?;
         finish(Wait::Device(device))?;
-        with(|driver| driver.unmap(address, bytes))
+        with(|driver| driver.memory.unmap(&mut driver.platform, address, bytes))
     }
 }

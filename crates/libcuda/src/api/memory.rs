@@ -5,9 +5,9 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
-use driver::memory::Place;
-use driver::memory::{Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::Place;
+use cuda::memory::{Place3d, Said};
+use cuda::{Driver, Error, Result, Wait};
 
 fn copy(driver: &mut Driver, to: (Said, u64), from: (Said, u64), bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
     let place = |(said, address)| Place3d::line(said, address, bytes);
@@ -27,7 +27,11 @@ fn fill_rows(
     wait: bool,
 ) -> Result<Wait> {
     let op = driver.fill(address, pitch, pattern, size, stream)?;
-    if wait { driver.fill_wait(address, op, stream) } else { Ok(Wait::Nothing) }
+    if wait {
+        driver.memory.fill_wait(&driver.platform, &driver.streams, address, op, stream)
+    } else {
+        Ok(Wait::Nothing)
+    }
 }
 
 /// All flags of `cuMemHostRegister`: portable, mapped, of a device, only read.
@@ -37,7 +41,7 @@ use Said::{Device, Host, Nothing};
 
 api! {
     fn cuMemGetInfo_v2(free: u64, total: u64) |driver| {
-        let (is_free, all) = driver.mem_info()?;
+        let (is_free, all) = driver.memory.info(&driver.platform)?;
         put_if(driver, free, is_free)?;
         put_if(driver, total, all)
     }
@@ -84,20 +88,20 @@ api! {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let of_device = driver.host_device_pointer(address)?;
+        let of_device = driver.memory.host_device_pointer(&driver.platform, address)?;
         put(driver, pointer, of_device)
     }
 
     fn cuMemHostGetFlags(flags: u64, address: u64) |driver| {
-        let found = driver.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
+        let found = driver.memory.find(address).filter(|(_, allocation)| allocation.place == Place::Host);
         let (_, allocation) = found.ok_or(Error::INVALID_VALUE)?;
         // Portable and mapped, as with unified addresses.
         put(driver, flags, allocation.flags | 3)
     }
 
     fn cuMemGetAddressRange_v2(base: u64, bytes: u64, address: u64) |driver| {
-        driver.context_here()?;
-        let (start, allocation) = driver.find(address).ok_or(Error::NOT_FOUND)?;
+        driver.platform.context_here()?;
+        let (start, allocation) = driver.memory.find(address).ok_or(Error::NOT_FOUND)?;
         put_if(driver, base, start)?;
         put_if(driver, bytes, allocation.bytes)
     }
@@ -171,13 +175,13 @@ fn free(address: u64, is_kind: impl Fn(Place) -> bool) -> Result<()> {
         return Ok(());
     }
     let device = with(|driver| {
-        driver.context_here()?;
-        driver.check_capture()?;
-        driver.mem_owner_of(address, is_kind)
+        driver.platform.context_here()?;
+        driver.streams.check_capture()?;
+        driver.memory.owner_of(address, is_kind)
     })?;
     finish(Wait::Device(device))?;
     with(|driver| {
-        driver.release(address);
+        driver.memory.release(&mut driver.platform, address);
         Ok(())
     })
 }
@@ -189,11 +193,11 @@ unlocked! {
 
     fn cuMemHostUnregister(address: u64) {
         let device = with(|driver| {
-            driver.context_here()?;
-            driver.check_capture()?;
-            driver.registration(address).map(|(_, registration)| registration.device)
+            driver.platform.context_here()?;
+            driver.streams.check_capture()?;
+            driver.memory.registration(address).map(|(_, registration)| registration.device)
         })?;
         finish(Wait::Device(device))?;
-        with(|driver| driver.host_unregister(address))
+        with(|driver| driver.memory.host_unregister(&mut driver.platform, address))
     }
 }

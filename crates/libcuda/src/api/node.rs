@@ -3,10 +3,10 @@
 use crate::api::array::box_3d;
 use crate::api::launch::{arguments, shape};
 use crate::values::{get_u32, get_u64, put};
-use driver::graph::{Task, kind};
-use driver::module::Request;
-use driver::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
-use driver::{Driver, Error, Result};
+use cuda::graph::{Task, kind};
+use cuda::module::Request;
+use cuda::work::{At, Call, Comparison, Copy, Fill, KernelLaunch, Side, Work};
+use cuda::{Driver, Error, Result};
 
 /// Which structure a program passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) ->
         kind::NOTHING => Ok(Task::Work(Work::Nothing)),
         kind::WAIT | kind::RECORD => {
             let event = get_u64(driver, params)?;
-            driver.event_wait(event, true)?;
+            driver.streams.event_wait(event, true)?;
             Ok(if kind == kind::WAIT { Task::Wait(event) } else { Task::Record(event) })
         }
         kind::FREE => get_u64(driver, params).map(Task::Free),
@@ -80,7 +80,7 @@ const SIDE_BYTES: u64 = 88;
 
 fn copy(driver: &mut Driver, params: u64) -> Result<Copy> {
     let (to, from, size) = box_3d(driver, params)?;
-    driver.plan_copy(to, from, size)
+    driver.memory.plan_copy(&mut driver.platform, to, from, size)
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`: address, pitch, value, bytes of an element, elements of a row, rows.
@@ -91,8 +91,8 @@ fn fill(driver: &mut Driver, params: u64) -> Result<Fill> {
     if !matches!(unit, 1 | 2 | 4) || size.contains(&0) {
         return Err(Error::INVALID_VALUE);
     }
-    let device = driver.device_here()?;
-    driver.plan_fill(device, (address, pitch), (value, u64::from(unit)), size)
+    let device = driver.platform.device_here()?;
+    cuda::memory::plan_fill(&mut driver.platform, device, (address, pitch), (value, u64::from(unit)), size)
 }
 
 /// Bytes that the parameters of a node that allocates ask for: after the properties of the pool (88 bytes), the list of
@@ -121,7 +121,7 @@ pub fn memory_operations(driver: &mut Driver, count: u64, list: u64) -> Result<V
     if count > MOST_OPERATIONS || (count > 0 && list == 0) {
         return Err(Error::INVALID_VALUE);
     }
-    let device = driver.device_here()?;
+    let device = driver.platform.device_here()?;
     let mut works = Vec::new();
     for at in (0..count).map(|i| list + OPERATION_BYTES * i) {
         let (address, value, flags) = (get_u64(driver, at + 8)?, get_u64(driver, at + 16)?, get_u32(driver, at + 24)?);
@@ -135,7 +135,7 @@ pub fn memory_operations(driver: &mut Driver, count: u64, list: u64) -> Result<V
             _ => return Err(Error::INVALID_VALUE),
         };
         let comparison = if waits { Some(comparison(flags)?) } else { None };
-        works.push(driver.value_work(device, address, (value, wide), comparison)?);
+        works.push(cuda::memory::value_work(&mut driver.platform, device, address, (value, wide), comparison)?);
     }
     Ok(works)
 }
@@ -155,7 +155,7 @@ pub fn comparison(flags: u32) -> Result<Comparison> {
 
 /// Writes the parameters of a node.
 pub fn put_params(driver: &Driver, node: u64, params: u64, form: KernelForm) -> Result<()> {
-    let present = driver.node(node)?;
+    let present = driver.graphs.node(node)?;
     match &present.task {
         Task::Work(Work::Launch(launch)) => put_kernel(driver, launch, &present.argument_list, params, form),
         Task::Work(Work::Copy(copy)) => put_copy(driver, copy, params),
@@ -220,7 +220,7 @@ fn put_allocation(driver: &Driver, (address, bytes): (u64, u64), params: u64) ->
     for at in 0..11 {
         put(driver, params + 8 * at, if at == 0 { 1 } else { 0_u64 })?;
     }
-    let device = driver.find(address).map_or(0, |(_, allocation)| allocation.device);
+    let device = driver.memory.find(address).map_or(0, |(_, allocation)| allocation.device);
     put(driver, params + 8, 1_u32)?;
     put(driver, params + 12, device as u32)?;
     for (at, value) in [(88, 0), (96, 0), (104, bytes), (112, address)] {

@@ -4,16 +4,16 @@ use crate::call::with;
 use crate::process::call_size;
 use crate::unlocked;
 use crate::values::put;
-use driver::{Error, Result};
+use cuda::{Error, Result};
 
 const WARP: u32 = 32;
 
 /// Tries block sizes from the largest, as CUDA's public occupancy calculator does. Gives CTAs and threads.
 fn best(function: u64, limit: i32, shared: &dyn Fn(u32) -> u64) -> Result<(u32, u32)> {
     let (most, per_sm, sms) = with(|driver| {
-        driver.context_here()?;
-        let most = driver.function_attribute(function, 0)? as u32;
-        let gpu = &driver.devices[driver.function_of(function)?.device].setup.gpu;
+        driver.platform.context_here()?;
+        let most = driver.modules.function_attribute(&driver.platform, function, 0)? as u32;
+        let gpu = &driver.platform.devices[driver.modules.function_of(function)?.device].setup.gpu;
         Ok((most, gpu.sm.max_threads(), gpu.sm_count))
     })?;
     let limit = if limit <= 0 { most } else { most.min(limit as u32) };
@@ -23,7 +23,7 @@ fn best(function: u64, limit: i32, shared: &dyn Fn(u32) -> u64) -> Result<(u32, 
         let tried = next.min(limit);
         // The program's function is called without the lock.
         let bytes = u32::try_from(shared(tried)).map_err(|_| Error::INVALID_VALUE)?;
-        let fit = with(|driver| driver.occupancy(function, tried, bytes))?;
+        let fit = with(|driver| driver.modules.occupancy(&driver.platform, function, tried, bytes))?;
         if fit * tried > occupied {
             (ctas, threads, occupied) = (fit, tried, fit * tried);
         }

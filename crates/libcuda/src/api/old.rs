@@ -2,15 +2,15 @@
 
 use crate::api;
 use crate::values::{get_bytes, put, put_if};
-use driver::module::{Arguments, Request};
-use driver::{Driver, Error, Result};
+use cuda::module::{Arguments, Request};
+use cuda::{Driver, Error, Result};
 
 /// More arguments than any kernel has.
 const MOST_ARGUMENT_BYTES: usize = 64 << 10;
 
 fn set_argument(driver: &mut Driver, function: u64, offset: i32, bytes: &[u8]) -> Result<()> {
     let offset = usize::try_from(offset).map_err(|_| Error::INVALID_VALUE)?;
-    let arguments = &mut driver.function_mut(function)?.old.arguments;
+    let arguments = &mut driver.modules.function_mut(function)?.old.arguments;
     let end = offset.checked_add(bytes.len()).filter(|&end| end <= MOST_ARGUMENT_BYTES).ok_or(Error::INVALID_VALUE)?;
     arguments.resize(arguments.len().max(end), 0);
     arguments[offset..end].copy_from_slice(bytes);
@@ -18,8 +18,8 @@ fn set_argument(driver: &mut Driver, function: u64, offset: i32, bytes: &[u8]) -
 }
 
 fn launch(driver: &mut Driver, function: u64, [width, height]: [i32; 2], stream: u64) -> Result<()> {
-    driver.context_here()?;
-    let old = driver.function_of(function)?.old.clone();
+    driver.platform.context_here()?;
+    let old = driver.modules.function_of(function)?.old.clone();
     let size = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Error::INVALID_VALUE);
     let grid = [size(width)?, size(height)?, 1];
     if old.block.contains(&0) {
@@ -43,18 +43,18 @@ api! {
         if sizes.contains(&0) {
             return Err(Error::INVALID_VALUE);
         }
-        driver.function_mut(function)?.old.block = sizes;
+        driver.modules.function_mut(function)?.old.block = sizes;
         Ok(())
     }
     fn cuFuncSetSharedSize(function: u64, bytes: u32) |driver| {
-        driver.function_mut(function)?.old.shared_bytes = bytes;
+        driver.modules.function_mut(function)?.old.shared_bytes = bytes;
         Ok(())
     }
     fn cuParamSetSize(function: u64, bytes: u32) |driver| {
         if bytes as usize > MOST_ARGUMENT_BYTES {
             return Err(Error::INVALID_VALUE);
         }
-        driver.function_mut(function)?.old.arguments.resize(bytes as usize, 0);
+        driver.modules.function_mut(function)?.old.arguments.resize(bytes as usize, 0);
         Ok(())
     }
     fn cuParamSeti(function: u64, offset: i32, value: u32) |driver| {
@@ -75,27 +75,27 @@ api! {
 
     // Names and parameters of functions.
     fn cuFuncGetName(name: u64, function: u64) = cuKernelGetName |driver| {
-        let address = driver.function_of(function)?.c_name.as_ptr() as u64;
+        let address = driver.modules.function_of(function)?.c_name.as_ptr() as u64;
         put(driver, name, address)
     }
     fn cuFuncGetParamInfo(function: u64, index: u64, offset: u64, bytes: u64) = cuKernelGetParamInfo |driver| {
-        let kernel = driver.function_of(function)?.kernel.clone();
+        let kernel = driver.modules.function_of(function)?.kernel.clone();
         let index = usize::try_from(index).map_err(|_| Error::INVALID_VALUE)?;
         let param = kernel.params.get(index).ok_or(Error::INVALID_VALUE)?;
         put(driver, offset, u64::from(param.offset))?;
         put_if(driver, bytes, u64::from(param.bytes))
     }
     fn cuFuncGetParamCount(function: u64, count: u64) = cuKernelGetParamCount |driver| {
-        let number = driver.function_of(function)?.kernel.params.len() as u64;
+        let number = driver.modules.function_of(function)?.kernel.params.len() as u64;
         put(driver, count, number)
     }
     fn cuModuleEnumerateFunctions(functions: u64, room: u32, module: u64) = cuLibraryEnumerateKernels |driver| {
         if functions == 0 && room > 0 {
             return Err(Error::INVALID_VALUE);
         }
-        let names = driver.function_names(module)?;
+        let names = driver.modules.function_names(&mut driver.platform, module)?;
         for (i, name) in (0..u64::from(room)).zip(names) {
-            let handle = driver.function(module, &name)?;
+            let handle = driver.modules.function(&mut driver.platform, module, &name)?;
             put(driver, functions + 8 * i, handle)?;
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_text, get_u64, put, put_if, put_new, put_text};
-use driver::memory::{Place, Place3d, Said};
-use driver::{Driver, Error, Result, Wait};
+use cuda::memory::{Place, Place3d, Said};
+use cuda::{Driver, Error, Result, Wait};
 
 /// The place of a device on its bus.
 fn bus_id(device: i32) -> String {
@@ -12,15 +12,15 @@ fn bus_id(device: i32) -> String {
 
 /// Both devices of a question about peers.
 fn check_peers(driver: &Driver, a: i32, b: i32) -> Result<()> {
-    driver.device(a)?;
-    driver.device(b)?;
+    driver.platform.device(a)?;
+    driver.platform.device(b)?;
     if a == b { Err(Error::INVALID_DEVICE) } else { Ok(()) }
 }
 
 /// Both contexts of a copy; addresses say which device they are of.
 fn check_contexts(driver: &Driver, a: u64, b: u64) -> Result<()> {
-    driver.context(a)?;
-    driver.context(b).map(|_| ())
+    driver.platform.context(a)?;
+    driver.platform.context(b).map(|_| ())
 }
 
 fn copy(driver: &mut Driver, to: u64, from: u64, bytes: u64, stream: u64, wait: bool) -> Result<Wait> {
@@ -42,6 +42,11 @@ fn copy_batch(driver: &mut Driver, to: u64, from: u64, sizes: u64, count: u64, s
     if count == 0 { Err(Error::INVALID_VALUE) } else { Ok(wait) }
 }
 
+/// The device of a context; 0 is the current one.
+fn device_of(driver: &Driver, context: u64) -> Result<usize> {
+    if context == 0 { driver.platform.device_here() } else { Ok(driver.platform.context(context)?.device) }
+}
+
 /// An amount of memory for programs that have 32 bits for it.
 fn in_32_bits(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -52,7 +57,7 @@ const PROPERTIES: [i32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 
 api! {
     fn cuDeviceGetPCIBusId(text: u64, room: i32, device: i32) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         put_text(driver, text, usize::try_from(room).unwrap_or(0), &bus_id(device))
     }
 
@@ -60,14 +65,14 @@ api! {
         let text = get_text(driver, text)?.to_lowercase();
         // With or without domain and function.
         let is_it = |known: &str| [known, &known[5..], &known[..10], &known[5..10]].contains(&&*text);
-        let count = driver.devices.len() as i32;
+        let count = driver.platform.devices.len() as i32;
         let found = (0..count).find(|&device| is_it(&bus_id(device))).ok_or(Error::INVALID_VALUE)?;
         put(driver, device, found)
     }
 
     // Numbers of adapters of Windows.
     fn cuDeviceGetLuid(_luid: u64, _mask: u64, device: i32) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         Err::<(), _>(Error::NOT_SUPPORTED)
     }
 
@@ -77,14 +82,14 @@ api! {
     }
 
     fn cuDeviceCanAccessPeer(can: u64, device: i32, peer: i32) |driver| {
-        driver.device(device)?;
-        driver.device(peer)?;
+        driver.platform.device(device)?;
+        driver.platform.device(peer)?;
         put(driver, can, 0)
     }
 
     fn cuCtxEnablePeerAccess(context: u64, flags: u32) |driver| {
-        let (here, _) = driver.context_here()?;
-        driver.context(context)?;
+        let (here, _) = driver.platform.context_here()?;
+        driver.platform.context(context)?;
         match (flags, context == here) {
             (0, false) => Err::<(), _>(Error::PEER_ACCESS_UNSUPPORTED),
             (0, true) => Err(Error::INVALID_CONTEXT),
@@ -93,8 +98,8 @@ api! {
     }
 
     fn cuCtxDisablePeerAccess(context: u64) |driver| {
-        driver.context_here()?;
-        driver.context(context)?;
+        driver.platform.context_here()?;
+        driver.platform.context(context)?;
         Err::<(), _>(Error::PEER_ACCESS_NOT_ENABLED)
     }
 
@@ -131,39 +136,39 @@ api! {
 
     fn cuDeviceGetProperties(properties: u64, device: i32) |driver| {
         for (i, attribute) in (0..).zip(PROPERTIES) {
-            let value = driver.attribute(device, attribute)?;
+            let value = driver.platform.attribute(device, attribute)?;
             put(driver, properties + 4 * i, value)?;
         }
         Ok(())
     }
 
     fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) |driver| {
-        driver.device(device)?;
-        driver::image::channel_of(format)?;
+        driver.platform.device(device)?;
+        cuda::image::channel_of(format)?;
         if !matches!(channels, 1 | 2 | 4) {
             return Err(Error::INVALID_VALUE);
         }
-        put(driver, width, driver::image::MOST_LINEAR)
+        put(driver, width, cuda::image::MOST_LINEAR)
     }
 
     fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) |driver| {
-        driver.device(device)?;
+        driver.platform.device(device)?;
         if kind == 0 { put(driver, supported, 0) } else { Err(Error::INVALID_VALUE) }
     }
 
     fn cuCtxGetExecAffinity(_affinity: u64, _kind: u32) |driver| {
-        driver.context_here()?;
+        driver.platform.context_here()?;
         Err::<(), _>(Error::UNSUPPORTED_EXEC_AFFINITY)
     }
 
     fn cuDeviceTotalMem(bytes: u64, device: i32) |driver| {
-        driver.device(device)?;
-        let total = in_32_bits(driver.device_memory_bytes(device));
+        driver.platform.device(device)?;
+        let total = in_32_bits(driver.platform.device_memory_bytes(device));
         put(driver, bytes, total)
     }
 
     fn cuMemGetInfo(free: u64, total: u64) |driver| {
-        let (is_free, all) = driver.mem_info()?;
+        let (is_free, all) = driver.memory.info(&driver.platform)?;
         put_if(driver, free, in_32_bits(is_free))?;
         put_if(driver, total, in_32_bits(all))
     }
@@ -173,20 +178,22 @@ api! {
     }
 
     fn cuCtxGetDevice_v2(device: u64, context: u64) |driver| {
-        let index = if context == 0 { driver.device_here()? } else { driver.context(context)?.device };
+        let index = device_of(driver, context)?;
         put(driver, device, index as i32)
     }
 
     fn cuCtxSynchronize_v2(context: u64) |driver| {
-        let device = if context == 0 { driver.device_here()? } else { driver.context(context)?.device };
-        driver.refuse_captures_on(device)?;
+        let device = device_of(driver, context)?;
+        driver.streams.refuse_captures_on(device)?;
         Ok(Wait::Device(device))
     }
 
     // Profiling is what the simulator does.
-    fn cuProfilerInitialize(_configuration: u64, _output: u64, _mode: u32) |driver| { driver.check_initialised() }
-    fn cuProfilerStart() |driver| { driver.context_here().map(|_| ()) }
-    fn cuProfilerStop() |driver| { driver.context_here().map(|_| ()) }
+    fn cuProfilerInitialize(_configuration: u64, _output: u64, _mode: u32) |driver| {
+        driver.platform.check_initialised()
+    }
+    fn cuProfilerStart() |driver| { driver.platform.context_here().map(|_| ()) }
+    fn cuProfilerStop() |driver| { driver.platform.context_here().map(|_| ()) }
 
     // There are no messages but those on standard error.
     fn cuLogsRegisterCallback(function: u64, _argument: u64, handle: u64) |driver| {

@@ -2,8 +2,8 @@
 
 use crate::api;
 use crate::values::{get_u32, get_u64, put};
-use driver::memory::{Attribute, Location};
-use driver::{Driver, Error, Result};
+use cuda::memory::{Attribute, Location};
+use cuda::{Driver, Error, Result};
 
 fn put_attribute(driver: &Driver, to: u64, value: Attribute) -> Result<()> {
     match value {
@@ -17,6 +17,11 @@ fn location(bits: u64) -> Location {
     Location { kind: bits as u32, id: (bits >> 32) as i32 }
 }
 
+/// An attribute of an address; `None` if nothing is known of it.
+fn attribute_of(driver: &mut Driver, attribute: u32, address: u64) -> Result<Option<Attribute>> {
+    driver.memory.pointer_attribute(&mut driver.platform, &driver.modules, attribute, address)
+}
+
 /// Writes an attribute of managed memory to `bytes` bytes.
 fn put_range(driver: &mut Driver, to: u64, bytes: u64, attribute: u32, range: (u64, u64)) -> Result<()> {
     /// No program asks for more devices.
@@ -24,7 +29,7 @@ fn put_range(driver: &mut Driver, to: u64, bytes: u64, attribute: u32, range: (u
     if !bytes.is_multiple_of(4) || bytes > MOST {
         return Err(Error::INVALID_VALUE);
     }
-    let numbers = driver.range_attribute(attribute, (bytes / 4) as usize, range.0, range.1)?;
+    let numbers = driver.memory.range_attribute(&driver.platform, attribute, (bytes / 4) as usize, range.0, range.1)?;
     (0..).zip(numbers).try_for_each(|(i, number)| put(driver, to + 4 * i, number))
 }
 
@@ -33,18 +38,18 @@ const SYNC_MEMOPS: u32 = 6;
 
 api! {
     fn cuPointerGetAttribute(data: u64, attribute: u32, address: u64) |driver| {
-        let value = driver.pointer_attribute(attribute, address)?.ok_or(Error::INVALID_VALUE)?;
+        let value = attribute_of(driver, attribute, address)?.ok_or(Error::INVALID_VALUE)?;
         put_attribute(driver, data, value)
     }
 
     fn cuPointerGetAttributes(count: u32, attributes: u64, data: u64, address: u64) |driver| {
         for i in 0..u64::from(count) {
             let (attribute, to) = (get_u32(driver, attributes + 4 * i)?, get_u64(driver, data + 8 * i)?);
-            let value = match driver.pointer_attribute(attribute, address) {
+            let value = match attribute_of(driver, attribute, address) {
                 Ok(Some(value)) => value,
                 // Such memory has no such attribute.
                 Ok(None) | Err(Error::INVALID_VALUE) if (1..=22).contains(&attribute) => {
-                    Driver::unknown_attribute(attribute)
+                    Attribute::unknown(attribute)
                 }
                 Ok(None) => return Err(Error::INVALID_VALUE),
                 Err(error) => return Err(error),
@@ -57,24 +62,24 @@ api! {
     // Copies of this memory already wait for their end.
     fn cuPointerSetAttribute(value: u64, attribute: u32, address: u64) |driver| {
         get_u32(driver, value)?;
-        let known = driver.pointer_attribute(SYNC_MEMOPS, address)?.is_some();
+        let known = attribute_of(driver, SYNC_MEMOPS, address)?.is_some();
         if known && attribute == SYNC_MEMOPS { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 
     fn cuMemAdvise(address: u64, bytes: u64, advice: u32, device: i32) |driver| {
-        driver.advise(address, bytes, advice, Location::of_device(device))
+        driver.memory.advise(&driver.platform, address, bytes, advice, Location::of_device(device))
     }
     fn cuMemAdvise_v2(address: u64, bytes: u64, advice: u32, place: u64) |driver| {
-        driver.advise(address, bytes, advice, location(place))
+        driver.memory.advise(&driver.platform, address, bytes, advice, location(place))
     }
     fn cuMemPrefetchAsync(address: u64, bytes: u64, device: i32, stream: u64) per_thread |driver| {
-        driver.prefetch(address, bytes, Location::of_device(device), stream)
+        driver.memory.prefetch(&driver.platform, &driver.streams, address, bytes, Location::of_device(device), stream)
     }
     fn cuMemPrefetchAsync_v2(address: u64, bytes: u64, place: u64, flags: u32, stream: u64) per_thread |driver| {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        driver.prefetch(address, bytes, location(place), stream)
+        driver.memory.prefetch(&driver.platform, &driver.streams, address, bytes, location(place), stream)
     }
     fn cuMemPrefetchBatchAsync(
         addresses: u64, sizes: u64, count: u64, places: u64, firsts: u64, number: u64, flags: u64, stream: u64,
@@ -90,7 +95,7 @@ api! {
             }
             let (address, bytes) = (get_u64(driver, addresses + 8 * i)?, get_u64(driver, sizes + 8 * i)?);
             let to = location(get_u64(driver, places + 8 * place)?);
-            driver.prefetch(address, bytes, to, stream)?;
+            driver.memory.prefetch(&driver.platform, &driver.streams, address, bytes, to, stream)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_u32, get_u64, put, put_new};
 use crate::wait::finish;
-use driver::{Driver, Error, Result, Wait};
+use cuda::{Driver, Error, Result, Wait};
 
 /// The device of a place (`CUmemLocation`: kind, number), which must be one.
 fn device_of(driver: &Driver, place: u64) -> Result<i32> {
@@ -32,7 +32,7 @@ fn allocate(pointer: u64, bytes: u64, pool: Option<u64>, stream: u64) -> Result<
     let attempt = || with(|driver| driver.mem_alloc_async(bytes, pool, stream));
     let address = match attempt() {
         Err(Error::OUT_OF_MEMORY) => {
-            let device = with(|driver| driver.stream_device(stream))?;
+            let device = with(|driver| driver.streams.device_of(&driver.platform, stream))?;
             finish(Wait::Device(device))?;
             attempt()?
         }
@@ -60,50 +60,52 @@ api! {
             return Err(Error::NOT_SUPPORTED);
         }
         let device = device_of(driver, properties + 8)?;
-        put_new(driver, pool, |driver| driver.pool_create(device))
+        put_new(driver, pool, |driver| driver.memory.pool_create(&driver.platform, device))
     }
-    fn cuMemPoolDestroy(pool: u64) |driver| { driver.pool_destroy(pool) }
+    fn cuMemPoolDestroy(pool: u64) |driver| { driver.memory.pool_destroy(pool) }
     fn cuDeviceGetDefaultMemPool(pool: u64, device: i32) |driver| {
-        put_new(driver, pool, |driver| driver.default_pool(device))
+        put_new(driver, pool, |driver| driver.memory.default_pool(&driver.platform, device))
     }
     fn cuDeviceGetMemPool(pool: u64, device: i32) |driver| {
-        put_new(driver, pool, |driver| driver.present_pool(device))
+        put_new(driver, pool, |driver| driver.memory.present_pool(&driver.platform, device))
     }
-    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| { driver.set_present_pool(device, pool) }
+    fn cuDeviceSetMemPool(device: i32, pool: u64) |driver| {
+        driver.memory.set_present_pool(&driver.platform, device, pool)
+    }
     // Pools of pinned memory of a device (kind 1) by its place.
     fn cuMemGetDefaultMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        put_new(driver, pool, |driver| driver.default_pool(device))
+        put_new(driver, pool, |driver| driver.memory.default_pool(&driver.platform, device))
     }
     fn cuMemGetMemPool(pool: u64, place: u64, kind: u32) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        put_new(driver, pool, |driver| driver.present_pool(device))
+        put_new(driver, pool, |driver| driver.memory.present_pool(&driver.platform, device))
     }
     fn cuMemSetMemPool(place: u64, kind: u32, pool: u64) |driver| {
         let device = device_of_pinned(driver, place, kind)?;
-        driver.set_present_pool(device, pool)
+        driver.memory.set_present_pool(&driver.platform, device, pool)
     }
     fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
-        match driver.pool_attribute(pool, attribute)? {
+        match driver.memory.pool_attribute(pool, attribute)? {
             (number, true) => put(driver, value, number),
             (number, false) => put(driver, value, number as u32),
         }
     }
     fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: u64) |driver| {
-        let number = if Driver::is_wide_pool_attribute(attribute) {
+        let number = if cuda::memory::Pool::is_wide(attribute) {
             get_u64(driver, value)?
         } else {
             get_u32(driver, value)?.into()
         };
-        driver.set_pool_attribute(pool, attribute, number)
+        driver.memory.set_pool_attribute(pool, attribute, number)
     }
-    fn cuMemPoolTrimTo(pool: u64, _bytes: u64) |driver| { driver.pool(pool).map(|_| ()) }
+    fn cuMemPoolTrimTo(pool: u64, _bytes: u64) |driver| { driver.memory.pool(pool).map(|_| ()) }
     fn cuMemPoolSetAccess(pool: u64, list: u64, count: u64) |driver| {
-        let of = driver.pool(pool)?.device;
+        let of = driver.memory.pool(pool)?.device;
         for at in (0..count.min(MOST_PLACES)).map(|i| list + 12 * i) {
             // The pool's own device always has access; no other one can.
             let (device, flags) = (device_of(driver, at)?, get_u32(driver, at + 8)?);
-            driver.device(device)?;
+            driver.platform.device(device)?;
             match (device as usize == of, flags) {
                 (true, 3) | (false, 0) => {}
                 (false, 1 | 3) => return Err(Error::NOT_SUPPORTED),
@@ -114,8 +116,8 @@ api! {
     }
     fn cuMemPoolGetAccess(flags: u64, pool: u64, place: u64) |driver| {
         let device = device_of(driver, place)?;
-        driver.device(device)?;
-        let own = driver.pool(pool)?.device == device as usize;
+        driver.platform.device(device)?;
+        let own = driver.memory.pool(pool)?.device == device as usize;
         put(driver, flags, if own { 3_u32 } else { 0 })
     }
 }

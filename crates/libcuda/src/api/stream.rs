@@ -5,13 +5,13 @@ use crate::call::with;
 use crate::unlocked;
 use crate::values::{get_bytes, put, put_bytes, put_if, put_new};
 use crate::wait::finish;
-use driver::work::Call;
-use driver::{Driver, Error, Result};
+use cuda::work::Call;
+use cuda::{Driver, Error, Result};
 
 /// Writes the context of a stream; that of a default stream is the current one.
 fn put_context(driver: &mut Driver, to: u64, stream: u64) -> Result<()> {
-    let here = driver.context_here()?.0;
-    let of = driver.stream(stream).map_or(here, |stream| stream.context);
+    let here = driver.platform.context_here()?.0;
+    let of = driver.streams.get(stream).map_or(here, |stream| stream.context);
     put(driver, to, of)
 }
 
@@ -31,33 +31,35 @@ fn attribute_bytes(attribute: u32) -> Result<usize> {
 }
 
 api! {
-    fn cuStreamCreate(stream: u64, flags: u32) |driver| { put_new(driver, stream, |driver| driver.stream_create(flags, 0)) }
-
-    fn cuStreamCreateWithPriority(stream: u64, flags: u32, priority: i32) |driver| {
-        put_new(driver, stream, |driver| driver.stream_create(flags, priority))
+    fn cuStreamCreate(stream: u64, flags: u32) |driver| {
+        put_new(driver, stream, |driver| driver.streams.create(&driver.platform, flags, 0))
     }
 
-    fn cuStreamDestroy_v2(stream: u64) = cuStreamDestroy |driver| { driver.stream_destroy(stream) }
+    fn cuStreamCreateWithPriority(stream: u64, flags: u32, priority: i32) |driver| {
+        put_new(driver, stream, |driver| driver.streams.create(&driver.platform, flags, priority))
+    }
 
-    fn cuStreamSynchronize(stream: u64) per_thread |driver| { driver.stream_wait(stream, false) }
+    fn cuStreamDestroy_v2(stream: u64) = cuStreamDestroy |driver| { driver.streams.destroy(&driver.platform, stream) }
+
+    fn cuStreamSynchronize(stream: u64) per_thread |driver| { driver.streams.wait(&mut driver.platform, stream, false) }
 
     fn cuStreamGetPriority(stream: u64, priority: u64) per_thread |driver| {
-        let (_, value, _) = driver.stream_facts(stream)?;
+        let (_, value, _) = driver.streams.facts(stream)?;
         put(driver, priority, value)
     }
 
     fn cuStreamGetFlags(stream: u64, flags: u64) per_thread |driver| {
-        let (value, _, _) = driver.stream_facts(stream)?;
+        let (value, _, _) = driver.streams.facts(stream)?;
         put(driver, flags, value)
     }
 
     fn cuStreamGetId(stream: u64, id: u64) per_thread |driver| {
-        let (_, _, value) = driver.stream_facts(stream)?;
+        let (_, _, value) = driver.streams.facts(stream)?;
         put(driver, id, value)
     }
 
     fn cuStreamGetDevice(stream: u64, device: u64) per_thread |driver| {
-        let index = driver.stream_device(stream)?;
+        let index = driver.streams.device_of(&driver.platform, stream)?;
         put(driver, device, index as i32)
     }
 
@@ -92,27 +94,27 @@ api! {
     }
 
     fn cuStreamAttachMemAsync(stream: u64, address: u64, _bytes: u64, flags: u32) per_thread |driver| {
-        driver.stream_device(stream)?;
-        if !matches!(flags, 1 | 2 | 4) || driver.find(address).is_none() {
+        driver.streams.device_of(&driver.platform, stream)?;
+        if !matches!(flags, 1 | 2 | 4) || driver.memory.find(address).is_none() {
             return Err(Error::INVALID_VALUE);
         }
         Ok(())
     }
-    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.copy_stream_attributes(to, from) }
+    fn cuStreamCopyAttributes(to: u64, from: u64) per_thread |driver| { driver.streams.copy_attributes(to, from) }
     fn cuStreamSetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
         let bytes = get_bytes(driver, value, attribute_bytes(attribute)?)?;
-        driver.set_stream_attribute(stream, attribute, bytes)
+        driver.streams.set_attribute(stream, attribute, bytes)
     }
     fn cuStreamGetAttribute(stream: u64, attribute: u32, value: u64) per_thread |driver| {
-        let set = driver.stream_attribute(stream, attribute, attribute_bytes(attribute)?)?;
+        let set = driver.streams.attribute(stream, attribute, attribute_bytes(attribute)?)?;
         put_bytes(driver, value, &set)
     }
 
     fn cuEventCreate(event: u64, flags: u32) |driver| {
-        put_new(driver, event, |driver| driver.event_create(flags))
+        put_new(driver, event, |driver| driver.streams.event_create(&driver.platform, flags))
     }
 
-    fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.event_destroy(event) }
+    fn cuEventDestroy_v2(event: u64) = cuEventDestroy |driver| { driver.streams.event_destroy(event) }
 
     fn cuEventRecord(event: u64, stream: u64) per_thread |driver| { driver.event_record(event, stream, false) }
 
@@ -121,31 +123,31 @@ api! {
     }
 
     fn cuEventSynchronize(event: u64) |driver| {
-        driver.context_here()?;
-        driver.event_wait(event, false)
+        driver.platform.context_here()?;
+        driver.streams.event_wait(event, false)
     }
 
     fn cuEventElapsedTime(milliseconds: u64, start: u64, end: u64) = cuEventElapsedTime_v2 |driver| {
-        driver.context_here()?;
-        let time = driver.event_elapsed(start, end)?;
+        driver.platform.context_here()?;
+        let time = driver.streams.event_elapsed(&driver.platform, start, end)?;
         put_if(driver, milliseconds, time)
     }
 }
 
 unlocked! {
     fn cuStreamQuery(stream: u64) per_thread {
-        finish(with(|driver| driver.stream_wait(stream, true))?)?;
-        let idle = with(|driver| driver.stream_idle(stream))?;
+        finish(with(|driver| driver.streams.wait(&mut driver.platform, stream, true))?)?;
+        let idle = with(|driver| driver.streams.is_idle(&driver.platform, stream))?;
         if idle { Ok(()) } else { Err(Error::NOT_READY) }
     }
 
     fn cuEventQuery(event: u64) {
         let wait = with(|driver| {
-            driver.context_here()?;
-            driver.event_wait(event, true)
+            driver.platform.context_here()?;
+            driver.streams.event_wait(event, true)
         })?;
         finish(wait)?;
-        let happened = with(|driver| driver.event_happened(event))?;
+        let happened = with(|driver| driver.streams.event_happened(&driver.platform, event))?;
         if happened { Ok(()) } else { Err(Error::NOT_READY) }
     }
 }

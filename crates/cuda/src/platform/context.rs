@@ -1,7 +1,7 @@
 //! Contexts: primary ones and those that the program makes, the current ones of each thread, limits.
 
-use crate::driver::{Context, Driver};
 use crate::error::{Error, Result};
+use crate::platform::{Context, Platform};
 use std::cell::RefCell;
 use workloads::device::Device as _;
 
@@ -10,7 +10,7 @@ thread_local! {
     static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Driver {
+impl Platform {
     /// Creates a context and makes it current.
     ///
     /// # Errors
@@ -20,30 +20,6 @@ impl Driver {
         let context = self.contexts.add(Context::of(device, false, flags));
         push(context);
         Ok(context)
-    }
-
-    /// Destroys a context and what belongs to it.
-    ///
-    /// # Errors
-    /// It is not a context, or it is a primary one.
-    pub fn context_destroy(&mut self, context: u64) -> Result<()> {
-        if self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?.primary {
-            return Err(Error::INVALID_CONTEXT);
-        }
-        self.release_objects(context);
-        let _ = self.contexts.remove(context);
-        change_current(|stack| stack.retain(|&c| c != context));
-        Ok(())
-    }
-
-    /// Removes all objects of a context.
-    fn release_objects(&mut self, context: u64) {
-        self.release_modules(context);
-        self.release_images(context);
-        self.release_graphs(context);
-        self.release_memory(context);
-        self.streams.retain(|stream| stream.context != context);
-        self.events.retain(|event| event.context != context);
     }
 
     /// The primary context of a device, retained once more.
@@ -62,40 +38,28 @@ impl Driver {
         Ok(context)
     }
 
-    /// Releases the primary context of a device; after the last release its objects are gone.
-    ///
-    /// # Errors
-    /// It is not retained.
-    pub fn primary_release(&mut self, ordinal: i32) -> Result<()> {
+    /// Takes a retention of the primary context of a device away; returns whether it was the last one.
+    pub(crate) fn release_primary(&mut self, ordinal: i32) -> Result<bool> {
         let index = self.index_of(ordinal)?;
-        if self.devices[index].retained == 0 {
-            return Err(Error::INVALID_CONTEXT);
-        }
-        self.devices[index].retained -= 1;
-        if self.devices[index].retained == 0 { self.primary_reset(ordinal) } else { Ok(()) }
+        let retained = self.devices[index].retained.checked_sub(1).ok_or(Error::INVALID_CONTEXT)?;
+        self.devices[index].retained = retained;
+        Ok(retained == 0)
     }
 
-    /// Destroys what belongs to the primary context of a device. Its faults are forgotten.
-    ///
-    /// # Errors
-    /// There is no such device.
-    pub fn primary_reset(&mut self, ordinal: i32) -> Result<()> {
-        let index = self.index_of(ordinal)?;
-        if let Some(context) = self.devices[index].primary {
-            self.release_objects(context);
-            let broken = self.contexts.get(context).is_ok_and(|c| c.broken.is_some());
-            if broken {
-                self.retire(index);
-            }
-            if self.devices[index].retained == 0 {
-                self.devices[index].primary = None;
-                let _ = self.contexts.remove(context);
-                change_current(|stack| stack.retain(|&c| c != context));
-            } else if let Ok(context) = self.contexts.get_mut(context) {
-                *context = Context::of(index, true, context.flags);
-            }
+    /// Makes the primary context of a device as new, or removes it if it is not retained.
+    pub(crate) fn renew_primary(&mut self, device: usize, context: u64) {
+        if self.devices[device].retained == 0 {
+            self.devices[device].primary = None;
+            self.remove_context(context);
+        } else if let Ok(context) = self.contexts.get_mut(context) {
+            *context = Context::of(device, true, context.flags);
         }
-        Ok(())
+    }
+
+    /// Removes a context. It is not current any more.
+    pub(crate) fn remove_context(&mut self, context: u64) {
+        let _ = self.contexts.remove(context);
+        change_current(|stack| stack.retain(|&c| c != context));
     }
 
     /// Flags and whether the primary context of a device is retained.
@@ -170,26 +134,32 @@ impl Driver {
     ///
     /// # Errors
     /// There is none, or a kernel failed in it.
-    pub fn context_here(&mut self) -> Result<(u64, &mut Context)> {
+    pub fn context_here(&self) -> Result<(u64, &Context)> {
         self.check_initialised()?;
         let handle = current().ok_or(Error::INVALID_CONTEXT)?;
-        let context = self.contexts.get_mut(handle).map_err(|_| Error::CONTEXT_IS_DESTROYED)?;
-        match context.broken {
-            Some(error) => Err(error),
-            None => Ok((handle, context)),
-        }
+        let context = self.contexts.get(handle).map_err(|_| Error::CONTEXT_IS_DESTROYED)?;
+        context.broken.map_or(Ok((handle, context)), Err)
+    }
+
+    /// As [`Platform::context_here`], to change it.
+    ///
+    /// # Errors
+    /// As [`Platform::context_here`].
+    pub fn context_here_mut(&mut self) -> Result<(u64, &mut Context)> {
+        let (handle, _) = self.context_here()?;
+        self.contexts.get_mut(handle).map(|context| (handle, context))
     }
 
     /// The current context and its device.
-    pub(crate) fn place_here(&mut self) -> Result<(u64, usize)> {
+    pub(crate) fn place_here(&self) -> Result<(u64, usize)> {
         self.context_here().map(|(handle, context)| (handle, context.device))
     }
 
     /// The device of the current context.
     ///
     /// # Errors
-    /// As [`Driver::context_here`].
-    pub fn device_here(&mut self) -> Result<usize> {
+    /// As [`Platform::context_here`].
+    pub fn device_here(&self) -> Result<usize> {
         self.context_here().map(|(_, context)| context.device)
     }
 
@@ -197,7 +167,7 @@ impl Driver {
     ///
     /// # Errors
     /// There is no context, or no such limit.
-    pub fn limit(&mut self, limit: u32) -> Result<u64> {
+    pub fn limit(&self, limit: u32) -> Result<u64> {
         let (_, context) = self.context_here()?;
         let usual = *USUAL_LIMITS.get(limit as usize).ok_or(Error::UNSUPPORTED_LIMIT)?;
         Ok(context.limits.get(&limit).copied().unwrap_or(usual))
@@ -208,7 +178,7 @@ impl Driver {
     /// # Errors
     /// There is no context, or no such limit.
     pub fn set_limit(&mut self, limit: u32, value: u64) -> Result<()> {
-        let (_, context) = self.context_here()?;
+        let (_, context) = self.context_here_mut()?;
         if limit as usize >= USUAL_LIMITS.len() {
             return Err(Error::UNSUPPORTED_LIMIT);
         }

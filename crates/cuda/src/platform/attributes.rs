@@ -3,11 +3,11 @@
 //! What the description does not have is from the tables of the CUDA C++ Programming Guide (technical specifications
 //! per compute capability). Attributes of what the library does not support are 0, whatever the hardware has.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::image;
 use crate::memory::PITCH_ALIGNMENT;
 use crate::module::USUAL_SHARED_BYTES;
+use crate::platform::Platform;
 use config::GpuConfig;
 
 /// The last attribute of CUDA 13.
@@ -29,7 +29,7 @@ pub fn product(gpu: &GpuConfig) -> &str {
     gpu.board.product.as_deref().unwrap_or(&gpu.description)
 }
 
-impl Driver {
+impl Platform {
     /// Bytes of memory of a device.
     pub fn device_memory_bytes(&self, ordinal: i32) -> u64 {
         self.device(ordinal).map_or(0, |device| memory_bytes(&device.setup.gpu))

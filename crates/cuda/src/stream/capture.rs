@@ -5,11 +5,10 @@
 //!
 //! What may not be done meanwhile invalidates the capture; the numbers of the errors are those of CUDA.
 
-use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::objects::{Capture, Member};
-use crate::graph::{Mode, Task};
-use crate::stream::{Key, Recorded};
+use crate::platform::Platform;
+use crate::stream::Streams;
+use crate::stream::objects::{Capture, Key, Member, Mode, Recorded};
 use std::cell::Cell;
 
 thread_local! {
@@ -34,7 +33,7 @@ pub struct Info {
     pub after: (u64, u64),
 }
 
-impl Driver {
+impl Streams {
     /// Whether a stream captures.
     ///
     /// # Errors
@@ -62,16 +61,11 @@ impl Driver {
         if ids.is_empty() { Ok(()) } else { Err(Error::STREAM_CAPTURE_IMPLICIT) }
     }
 
-    /// Makes a node of what is requested in a stream that captures.
-    pub(crate) fn capture(&mut self, key: Key, task: Task) -> Result<u64> {
+    /// The graph of the capture that a stream takes part in, and the nodes that the next one follows.
+    pub(crate) fn capturing(&mut self, key: Key) -> Result<(u64, Box<[u64]>)> {
         let capture = self.captures.of(key).ok_or(Error::ILLEGAL_STATE)?;
         let graph = capture.graph;
-        let after = capture.member(key).map(|member| member.after.clone()).unwrap_or_default();
-        let node = self.graph_add(graph, &after, task)?;
-        if let Some(member) = self.captures.of(key).and_then(|capture| capture.member(key)) {
-            member.after = Box::new([node]);
-        }
-        Ok(node)
+        Ok((graph, capture.member(key).map(|member| member.after.clone()).unwrap_or_default()))
     }
 
     /// For calls that a stream which captures does not permit: they invalidate its capture.
@@ -92,8 +86,8 @@ impl Driver {
     ///
     /// # Errors
     /// It is not a stream, or it captures.
-    pub fn refuse_capture_in(&mut self, stream: u64) -> Result<()> {
-        let (_, key) = self.key_of(stream)?;
+    pub fn refuse_capture_in(&mut self, platform: &Platform, stream: u64) -> Result<()> {
+        let (_, key) = self.key_of(platform, stream)?;
         self.refuse_capture(key)
     }
 
@@ -127,45 +121,43 @@ impl Driver {
         if is_any { Err(Error::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
     }
 
-    /// Begins a capture in a stream, into a new graph, or into a given one after some of its nodes.
+    /// Whether a capture can begin in a stream.
     ///
     /// # Errors
-    /// It is not a stream, it is the legacy default stream, or it captures already.
-    pub fn capture_begin(&mut self, stream: u64, mode: Mode, into: Option<(u64, Vec<u64>)>) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
+    /// It is the legacy default stream, or it captures already.
+    pub(crate) fn check_can_capture(&mut self, key: Key) -> Result<()> {
         if matches!(key, Key::Legacy(_)) {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
-        if self.captures.of(key).is_some() {
-            return Err(Error::ILLEGAL_STATE);
-        }
-        let (graph, after, is_provided) = match into {
-            Some((graph, after)) => {
-                self.check_nodes(graph, &after)?;
-                (graph, after.into(), true)
-            }
-            None => (self.graph_create()?, Box::default(), false),
-        };
+        if self.captures.of(key).is_some() { Err(Error::ILLEGAL_STATE) } else { Ok(()) }
+    }
+
+    /// Begins a capture in a stream, into a graph after some of its nodes.
+    pub(crate) fn begin_capture(
+        &mut self,
+        (device, key): (usize, Key),
+        mode: Mode,
+        into: (u64, Box<[u64]>),
+        is_provided: bool,
+    ) {
         self.captures.begun += 1;
         self.captures.list.push(Capture {
             id: self.captures.begun,
-            graph,
+            graph: into.0,
             device,
             mode,
             thread: std::thread::current().id(),
             is_invalid: false,
             is_provided,
-            members: vec![Member { key, after }],
+            members: vec![Member { key, after: into.1 }],
         });
-        Ok(())
     }
 
-    /// Ends the capture that began in a stream; returns its graph.
+    /// Ends the capture that began in a stream.
     ///
     /// # Errors
-    /// None began there, it is invalid, another thread began it, or other streams have not been waited for.
-    pub fn capture_end(&mut self, stream: u64) -> Result<u64> {
-        let (_, key) = self.key_of(stream)?;
+    /// None began there, or another thread began it.
+    pub(crate) fn end_capture(&mut self, key: Key) -> Result<Capture> {
         let capture = self.captures.of(key).ok_or(Error::ILLEGAL_STATE)?;
         if capture.mode != Mode::Relaxed && capture.thread != std::thread::current().id() {
             return Err(Error::STREAM_CAPTURE_WRONG_THREAD);
@@ -176,37 +168,15 @@ impl Driver {
         }
         let id = capture.id;
         let at = self.captures.list.iter().position(|capture| capture.id == id).ok_or(Error::ILLEGAL_STATE)?;
-        let ended = self.captures.list.remove(at);
-        let problem = if ended.is_invalid {
-            Some(Error::STREAM_CAPTURE_INVALIDATED)
-        } else if self.is_joined(&ended) {
-            None
-        } else {
-            Some(Error::STREAM_CAPTURE_UNJOINED)
-        };
-        match problem {
-            None => Ok(ended.graph),
-            Some(problem) => {
-                if !ended.is_provided {
-                    let _ = self.graph_destroy(ended.graph);
-                }
-                Err(problem)
-            }
-        }
-    }
-
-    /// Whether the first stream of a capture has waited for all others.
-    fn is_joined(&self, capture: &Capture) -> bool {
-        let joined = self.ancestors(&capture.members[0].after);
-        capture.members[1..].iter().flat_map(|member| &member.after).all(|node| joined.contains(node))
+        Ok(self.captures.list.remove(at))
     }
 
     /// The state of a stream's capture.
     ///
     /// # Errors
     /// It is not a stream, or it is the legacy default stream and a stream that blocks captures.
-    pub fn capture_info(&mut self, stream: u64) -> Result<Info> {
-        let (device, key) = self.key_of(stream)?;
+    pub fn capture_info(&mut self, platform: &Platform, stream: u64) -> Result<Info> {
+        let (device, key) = self.key_of(platform, stream)?;
         if matches!(key, Key::Legacy(_)) {
             let blocking = |c: &Capture| c.device == device && c.members.iter().any(|m| self.blocks(m.key));
             let is_implicit = self.captures.list.iter().any(blocking);
@@ -223,23 +193,13 @@ impl Driver {
     }
 
     /// Changes the nodes that the next one of a capturing stream follows: `replace` them, or add to them.
-    ///
-    /// # Errors
-    /// The stream does not capture, or these are not nodes of its graph.
-    pub fn capture_follow(&mut self, stream: u64, nodes: &[u64], replace: bool) -> Result<()> {
-        let (device, key) = self.key_of(stream)?;
-        if !self.is_captured(device, key)? {
-            return Err(Error::ILLEGAL_STATE);
-        }
-        let graph = self.captures.of(key).map_or(0, |capture| capture.graph);
-        self.check_nodes(graph, nodes)?;
-        let Some(member) = self.captures.of(key).and_then(|capture| capture.member(key)) else { return Ok(()) };
+    pub(crate) fn set_followed(&mut self, key: Key, nodes: &[u64], replace: bool) {
+        let Some(member) = self.captures.of(key).and_then(|capture| capture.member(key)) else { return };
         if replace {
             member.after = nodes.into();
         } else {
             add_nodes(member, nodes);
         }
-        Ok(())
     }
 
     /// Where an event is in the capture of a stream.

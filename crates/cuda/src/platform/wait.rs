@@ -1,10 +1,10 @@
 //! The simulated GPUs of the devices, and waiting for their operations.
 
-use crate::driver::{Device, Driver};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::link::Link;
 use crate::memory::HEAP_BYTES;
+use crate::platform::{Device, Platform};
 use crate::report::ProgramReport;
 use crate::timeline::{OpId, Ran, Timeline, Until};
 use crate::work::Call;
@@ -33,7 +33,7 @@ pub enum Wait {
 pub enum Step {
     /// It is over.
     Done,
-    /// A function of the host program has to be called, then [`Driver::called`].
+    /// A function of the host program has to be called, then [`Platform::called`].
     Call(usize, OpId, Call),
     /// Another thread has to return from a function of the host program, or the program has to store a value.
     Elsewhere,
@@ -51,7 +51,7 @@ impl Monitor for Stoppable {
     }
 }
 
-impl Driver {
+impl Platform {
     /// The operations of a device; the simulated GPU is made at the first use.
     pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
         let Self { devices, host, .. } = self;
@@ -77,9 +77,6 @@ impl Driver {
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
             self.devices[device].first_op = timeline.next_op();
-            self.devices[device].unloaded.clear();
-            self.devices[device].bound_images.clear();
-            self.devices[device].destroyed_images.clear();
             self.notes.retire(device, &mut timeline);
         }
     }
@@ -132,7 +129,7 @@ impl Driver {
         }
     }
 
-    /// A call that [`Driver::wait`] has asked for was made.
+    /// A call that [`Platform::wait`] has asked for was made.
     pub fn called(&mut self, device: usize, op: OpId) {
         if let Some(timeline) = &mut self.devices[device].timeline {
             timeline.called(op);
@@ -166,7 +163,7 @@ impl Driver {
     }
 
     /// Notes a failure on a device: its contexts are broken. Returns the error code.
-    pub(crate) fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
+    fn fail(&mut self, device: usize, problem: &DeviceError) -> Error {
         let error = code_of(problem);
         if let Some(text) = failure(problem) {
             self.host.message(&text);
