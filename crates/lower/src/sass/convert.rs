@@ -7,7 +7,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::float::{cvt, mode, rounding};
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Cvt, Numeric, PackedCvt};
 use exec::int::{Int2, Int3};
@@ -16,81 +16,89 @@ use exec::op::Op;
 use num::convert::IntType;
 use num::{Mode, Rounding};
 use sass::decode::operand::{Constant, Register};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Sign bit of a half in the lower bits.
 const HALF_SIGN: u32 = 0x8000;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::F2F, &[d, x]) => {
-            let from = float_type(inst.modifier("b type"))?;
-            let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
-            let conversion = cvt(from, to, mode(inst));
-            float_to_float(b, d, x, conversion)?;
-        }
-        (SassOp::FRnd, &[d, x]) => {
-            let ty = float_type(inst.modifier("d type"))?;
-            // The type of the source, which the text omits.
-            if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
-                return Err("rounding to another type is not executable".into());
-            }
-            float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
-        }
-        (SassOp::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
-        (SassOp::I2F, &[d, x]) => {
-            let from = int_type(inst.modifier("b type"))?;
-            int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
-        }
-        (SassOp::I2Fp, &[d, x]) => {
-            let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
-            int_to_float(b, inst, d, x, [Numeric::Int(from), Numeric::F32])?;
-        }
-        (SassOp::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
-            let [x, y] = [b.float_source(x)?, b.float_source(y)?];
-            let (d, unused) = (b.destination(d, 1)?, b.constant(0));
-            b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
-        }
-        (SassOp::F2Fp, &[d, x, rest]) => {
-            let (x, unused) = (b.float_source(x)?, b.constant(0));
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
-        (SassOp::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
-        (SassOp::F2FpBytes, &[d, x, y, rest]) => {
-            let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
-            let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(op, low, s));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::F2FpBytesOfHalves, &[d, x, rest]) => {
-            let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
-            let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::F2FpHalves, &[d, x]) => {
-            let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
-            let s = b.source(x)?;
-            let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
-            let d = b.destination(d, 1)?;
-            b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
-        }
-        (SassOp::I2I, &[d, x]) => {
-            const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
-            let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
-            let mode = Mode { sat: true, ..Mode::RN };
-            let (s, d) = (b.source(x)?, b.destination(d, 1)?);
-            b.emit(Op::Cvt(Cvt { dst_bits: 32, ..cvt(Numeric::Int(IntType::S32), Numeric::Int(to), mode) }, d, s));
-        }
-        _ => return Ok(false),
+/// `F2F`.
+pub(super) fn float_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let from = float_type(inst.modifier("b type"))?;
+    let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
+    convert_float(b, d, x, cvt(from, to, mode(inst)))
+}
+
+/// `FRND`.
+pub(super) fn round(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let ty = float_type(inst.modifier("d type"))?;
+    // The type of the source, which the text omits.
+    if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
+        return Err("rounding to another type is not executable".into());
     }
-    Ok(true)
+    convert_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })
+}
+
+/// `I2F`.
+pub(super) fn int_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let from = int_type(inst.modifier("b type"))?;
+    convert_int(b, inst, [Numeric::Int(from), float_type(inst.modifier("d type"))?])
+}
+
+/// `I2FP`.
+pub(super) fn word_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
+    convert_int(b, inst, [Numeric::Int(from), Numeric::F32])
+}
+
+/// `F2FP.PACK_AB`.
+pub(super) fn pack_halves(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
+    let [x, y] = [b.float_source(x)?, b.float_source(y)?];
+    let (d, unused) = (b.destination(d, 1)?, b.constant(0));
+    b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
+    Ok(())
+}
+
+/// `F2FP.MERGE_C`.
+pub(super) fn merge_half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, rest] = operands(inst)?;
+    let (x, unused) = (b.float_source(x)?, b.constant(0));
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two numbers to bytes.
+pub(super) fn to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
+    let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+    let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(op, low, s));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two halves to bytes.
+pub(super) fn halves_to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, rest] = operands(inst)?;
+    let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+    let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two bytes to halves.
+pub(super) fn bytes_to_halves(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
+    let s = b.source(x)?;
+    let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
+    let d = b.destination(d, 1)?;
+    b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
+    Ok(())
 }
 
 /// The part of a register that an operand selects.
@@ -154,7 +162,8 @@ fn pair_of_halves(inst: &SassInst) -> PackedCvt {
 }
 
 /// `I2IP`: two clamped integers in the lowest bits, and above them the third operand.
-fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn pack_integers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
     let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
     let above = b.source(rest)?;
     let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
@@ -189,7 +198,8 @@ fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, re
 
 /// `F2IP`: two numbers as bytes in the lower half, the second one lowest; in the upper half the lower half of
 /// the third operand.
-fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
     if !has(inst, "nan to zero") {
         return Err("the result for NaN without .NTZ is not published".into());
     }
@@ -235,7 +245,7 @@ impl Builder<'_> {
     }
 }
 
-fn float_to_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion: Cvt) -> Lowered<()> {
+fn convert_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion: Cvt) -> Lowered<()> {
     let s = b.float_source_of(x, conversion.from)?;
     let d = b.destination(d, columns(conversion.to))?;
     let plain = conversion.mode == Mode::RN && !conversion.integral;
@@ -249,7 +259,9 @@ fn float_to_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversio
     Ok(())
 }
 
-fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
+/// `F2I`.
+pub(super) fn float_to_int(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
     let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
     let (nan_to_zero, mode) = (has(inst, "nan to zero"), mode(inst));
     let s = b.float_source_of(x, from)?;
@@ -289,13 +301,8 @@ fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOpe
     Ok(())
 }
 
-fn int_to_float(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    x: SassOperand,
-    [from, to]: [Numeric; 2],
-) -> Lowered<()> {
+fn convert_int(b: &mut Builder<'_>, inst: &SassInst, [from, to]: [Numeric; 2]) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
     let s = match x {
         // An immediate is the upper word of a double.
         SassOperand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),

@@ -13,7 +13,7 @@
 //! 4. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Cvt, Numeric};
 use exec::float::{Float1, Float2, Float3, Modifiers};
@@ -22,7 +22,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
 use sass::decode::operand::{Constant, PT, Register, Sign};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Sign bit of a single-precision number.
 const SIGN: u32 = 0x8000_0000;
@@ -30,41 +30,6 @@ const SIGN: u32 = 0x8000_0000;
 pub(super) const HALF_SIGNS: u32 = 0x8000_8000;
 /// `FMUL` with this scale does not scale: 2^(scale - 4).
 const UNSCALED: u64 = 4;
-
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::FAdd, &[d, x, y]) => add_f32(b, inst, d, [x, y])?,
-        (SassOp::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
-        (SassOp::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
-        (SassOp::FMnMx, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.float_source(x)?, b.float_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])?;
-        }
-        (SassOp::FSel, &[d, x, y, p]) => select(b, inst, d, [x, y], p)?,
-        (SassOp::FSet, &[d, x, y, r]) => {
-            let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
-            let (test, s) = comparison(b, inst, CompareType::F32, s);
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Set { test, s, d, holds: 1f32.to_bits(), with: (combine(inst), r) });
-        }
-        (SassOp::FSetP, &[p, q, x, y, r]) => {
-            let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
-            let (test, s) = comparison(b, inst, CompareType::F32, s);
-            let d = [b.pred(p)?, b.pred(q)?];
-            b.emit(Op::Setp { test, s, d, with: (combine(inst), r) });
-        }
-        (SassOp::FChk, &[p, x, y]) => check_division(b, p, [x, y])?,
-        (SassOp::MuFu, &[d, x]) => special_function(b, inst, d, x)?,
-        (SassOp::DAdd, &[d, x, y]) => add_f64(b, inst, d, [x, y])?,
-        (SassOp::DMul, &[d, x, y]) => multiply_f64(b, inst, d, [x, y])?,
-        (SassOp::DFma, &[d, x, y, z]) => fuse_f64(b, inst, d, [x, y, z])?,
-        (SassOp::DSetP, &[p, q, x, y, r]) => compare_f64(b, inst, [p, q], [x, y], r)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
 
 /// Rounding, `.FTZ` and `.SAT` of an instruction.
 pub(super) fn mode(inst: &SassInst) -> Mode {
@@ -143,7 +108,8 @@ impl Builder<'_> {
     }
 }
 
-fn add_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn add_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -162,7 +128,8 @@ fn add_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOp
     Ok(())
 }
 
-fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let x = b.negated(x, minus_x != minus_y);
@@ -221,7 +188,8 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2]) -> [Reg; 2] {
     })
 }
 
-fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude(x)?, b.magnitude(y)?, b.magnitude(z)?);
     let minus_product = minus_x != minus_y;
@@ -290,13 +258,36 @@ pub(super) fn min_max(
     Ok(())
 }
 
-fn select(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    [x, y]: [SassOperand; 2],
-    p: SassOperand,
-) -> Lowered<()> {
+/// `FMNMX`.
+pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let [x, y] = compared(inst, [x, y])?;
+    let s = [b.float_source(x)?, b.float_source(y)?];
+    min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])
+}
+
+/// `FSET`.
+pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
+    let (test, s) = comparison(b, inst, CompareType::F32, s);
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Set { test, s, d, holds: 1f32.to_bits(), with: (combine(inst), r) });
+    Ok(())
+}
+
+/// `FSETP`.
+pub(super) fn compare_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
+    let (test, s) = comparison(b, inst, CompareType::F32, s);
+    let d = [b.pred(p)?, b.pred(q)?];
+    b.emit(Op::Setp { test, s, d, with: (combine(inst), r) });
+    Ok(())
+}
+
+pub(super) fn select(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
     let (s, p) = ([b.float_source(x)?, b.float_source(y)?], b.pred(p)?);
     let d = b.destination(d, 1)?;
     if !has(inst, "ftz") {
@@ -320,10 +311,11 @@ const QUOTIENT_EXPONENTS: [u32; 2] = [3, 252];
 /// Bias of exponents.
 const BIAS: u32 = 127;
 
-fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn check_division(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, x, y] = operands(inst)?;
     let (position, length) = (b.constant(23), b.constant(8));
     let mut exponents = [Reg(0); 3];
-    for (exponent, operand) in exponents.iter_mut().zip(operands) {
+    for (exponent, operand) in exponents.iter_mut().zip([x, y]) {
         let s = b.source(operand)?;
         *exponent = b.scratch(1);
         b.emit(Op::Int3(Int3::BfeU32, *exponent, [s, position, length]));
@@ -346,7 +338,8 @@ fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2
     Ok(())
 }
 
-fn special_function(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
+pub(super) fn special_function(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
     const FUNCTIONS: [Float1; 10] = [
         Float1::CosTurns,
         Float1::SinTurns,
@@ -380,7 +373,8 @@ fn special_function(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: Sas
     Ok(())
 }
 
-fn add_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn add_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -399,7 +393,8 @@ fn add_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOp
     Ok(())
 }
 
-fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let x = b.negated64(x, minus_x != minus_y);
@@ -409,7 +404,8 @@ fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [S
     Ok(())
 }
 
-fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude64(x)?, b.magnitude64(y)?, b.magnitude64(z)?);
     let minus_product = minus_x != minus_y;
@@ -425,13 +421,8 @@ fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [Sa
     Ok(())
 }
 
-fn compare_f64(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    [p, q]: [SassOperand; 2],
-    [x, y]: [SassOperand; 2],
-    r: SassOperand,
-) -> Lowered<()> {
+pub(super) fn compare_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
     let s = [b.double_source(x)?, b.double_source(y)?];
     let (d, with) = ([b.pred(p)?, b.pred(q)?], (combine(inst), b.pred(r)?));
     let better = match inst.modifier("compare") {

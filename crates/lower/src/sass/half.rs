@@ -11,7 +11,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Numeric};
 use exec::float::{Float2, Float3, Modifiers};
@@ -28,46 +28,6 @@ const LOW_SIGN: u32 = 0x8000;
 const ONE: u32 = 0x3c00;
 /// One in bfloat16.
 const BF16_ONE: u32 = 0x3f80;
-
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::HAdd2, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddF16x2)?,
-        (SassOp::HAdd2Bf16, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddBf16x2)?,
-        (SassOp::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
-        (SassOp::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
-        (SassOp::HFma2 | SassOp::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
-        (SassOp::HFma2Bf16 | SassOp::HFma2MmaBf16, &[d, x, y, z]) => {
-            fuse(b, inst, d, [x, y, z], Float3::FmaBf16x2)?;
-        }
-        (SassOp::HMnMx2, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.half_source(x)?, b.half_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinF16x2, Float2::MaxF16x2])?;
-        }
-        (SassOp::HMnMx2Bf16, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.half_source(x)?, b.half_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinBf16x2, Float2::MaxBf16x2])?;
-        }
-        (SassOp::HSet2 | SassOp::HSet2Bf16, &[d, x, y, r]) => {
-            let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
-            let (ty, one) = match inst.row.op {
-                SassOp::HSet2 => (CompareType::F16x2, ONE),
-                _ => (CompareType::Bf16x2, BF16_ONE),
-            };
-            let (test, s) = comparison(b, inst, ty, s);
-            let holds = if has(inst, "boolean float") { one } else { 0xffff };
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
-        }
-        (SassOp::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::F16x2, [p, q], [x, y], r)?,
-        (SassOp::HSetP2Bf16, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::Bf16x2, [p, q], [x, y], r)?,
-        (SassOp::VHMnMx, &[d, x, y, z, p]) => extreme_of_three(b, inst, d, [x, y, z], p)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
 
 /// The choice of halves of an operand.
 fn choice(operand: SassOperand) -> &'static str {
@@ -114,7 +74,8 @@ impl Builder<'_> {
     }
 }
 
-fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
+pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
     // Compiled code converts to single precision in this way.
@@ -167,7 +128,8 @@ impl Builder<'_> {
     }
 }
 
-fn multiply(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
+pub(super) fn multiply(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
     let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
@@ -200,7 +162,8 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
     })
 }
 
-fn fuse(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3], op: Float3) -> Lowered<()> {
+pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
         && !has(inst, "f32 result")
@@ -228,13 +191,8 @@ fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
 }
 
 /// `VHMNMX`: the least of three where the predicate holds, otherwise the greatest.
-fn extreme_of_three(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    s: [SassOperand; 3],
-    p: SassOperand,
-) -> Lowered<()> {
+pub(super) fn extreme_of_three(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z, p] = operands(inst)?;
     if has(inst, "xor sign") {
         return Err("the sign of .XORSIGN with three operands is not published".into());
     }
@@ -242,7 +200,7 @@ fn extreme_of_three(
         true => [Float2::MinBf16x2, Float2::MaxBf16x2],
         false => [Float2::MinF16x2, Float2::MaxF16x2],
     };
-    let [x, y, z] = [b.half_source(s[0])?, b.half_source(s[1])?, b.half_source(s[2])?];
+    let [x, y, z] = [b.half_source(x)?, b.half_source(y)?, b.half_source(z)?];
     let (m, p) = (Modifiers { nan: has(inst, "nan"), ..modifiers(mode(inst)) }, b.pred(p)?);
     let results = ops.map(|op| {
         let (first, all) = (b.scratch(1), b.scratch(1));
@@ -255,14 +213,33 @@ fn extreme_of_three(
     Ok(())
 }
 
-fn set_predicates(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    ty: CompareType,
-    [p, q]: [SassOperand; 2],
-    [x, y]: [SassOperand; 2],
-    r: SassOperand,
-) -> Lowered<()> {
+/// `HMNMX2`.
+pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst, ops: [Float2; 2]) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let [x, y] = compared(inst, [x, y])?;
+    let s = [b.half_source(x)?, b.half_source(y)?];
+    min_max(b, inst, d, s, p, ops)
+}
+
+/// `HSET2`.
+pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
+    let (ty, one) = match inst.row.op {
+        SassOp::HSet2 => (CompareType::F16x2, ONE),
+        _ => (CompareType::Bf16x2, BF16_ONE),
+    };
+    let (test, s) = comparison(b, inst, ty, s);
+    let holds = if has(inst, "boolean float") { one } else { 0xffff };
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
+    Ok(())
+}
+
+/// `HSETP2`.
+pub(super) fn set_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
+    let ty = if inst.row.op == SassOp::HSetP2 { CompareType::F16x2 } else { CompareType::Bf16x2 };
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, ty, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));

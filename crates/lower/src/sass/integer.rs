@@ -7,10 +7,10 @@
 //! 1. `I2I.*.SAT` leaves the clamped number in all 32 bits of the destination.
 //! 2. `FLO.SH` of a number without such a bit returns all ones, as PTX's `bfind.shiftamt` does.
 
-mod add;
-mod bits;
-mod extreme;
-mod multiply;
+pub(super) mod add;
+pub(super) mod bits;
+pub(super) mod extreme;
+pub(super) mod multiply;
 
 use super::builder::{Builder, Lowered};
 use super::operand::{copy_predicate, has, no_predicate, operands};
@@ -20,31 +20,7 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use sass::decode::{SassInst, SassOp};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::IAdd3 | SassOp::UIAdd3 => add::iadd3(b, inst)?,
-        SassOp::VIAdd => extreme::viadd(b, inst)?,
-        SassOp::Lea | SassOp::ULea => add::lea(b, inst)?,
-        SassOp::IMad | SassOp::UIMad => multiply::imad(b, inst)?,
-        SassOp::IMadWide | SassOp::UIMadWide => multiply::wide(b, inst)?,
-        SassOp::IMadHi | SassOp::UIMadHi => multiply::high(b, inst)?,
-        SassOp::Idp | SassOp::Idp2 => multiply::dot_product(b, inst)?,
-        SassOp::ISetP | SassOp::UISetP => compare(b, inst)?,
-        SassOp::IMnMx | SassOp::VIMnMx | SassOp::VIMnMx3 | SassOp::VIAddMnMx => extreme::extreme(b, inst)?,
-        SassOp::IAbs => unary(b, inst, Int1::Abs32)?,
-        SassOp::PopC | SassOp::UPopC => unary(b, inst, Int1::Popc32)?,
-        SassOp::Brev | SassOp::UBrev => unary(b, inst, Int1::Brev32)?,
-        SassOp::Shf | SassOp::USHf => bits::shift(b, inst)?,
-        SassOp::Sgxt | SassOp::USgxt | SassOp::BMsk | SassOp::UBMsk => bits::field(b, inst)?,
-        SassOp::Flo | SassOp::UFlo => bits::find(b, inst)?,
-        SassOp::VAbsDiff | SassOp::VAbsDiff4 => difference(b, inst)?,
-        SassOp::I2I => saturate(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
+pub(super) fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let s = b.int_source(s)?;
     let d = b.destination(d, 1)?;
@@ -53,7 +29,7 @@ fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
 }
 
 /// `ISETP`. The extended form takes the comparison of the low words if the operands are equal.
-fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, with, low] = operands(inst)?;
     let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
     let s = [b.source(x)?, b.source(y)?];
@@ -105,7 +81,7 @@ fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 /// `VABSDIFF`: absolute difference plus a third operand. `VABSDIFF4`: differences of the bytes, or their sum
 /// plus a third operand, which has no effect without the sum.
-fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;
     let signed = has(inst, "signed");
@@ -124,7 +100,7 @@ fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `I2I`: clamps a signed integer to the range of a small one.
-fn saturate(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn saturate(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let (least, greatest) = match inst.modifier("d type") {
         Some(0) => (0, i32::from(u8::MAX)),

@@ -15,52 +15,57 @@
 use super::builder::{Builder, Lowered};
 use super::float::rounding;
 use super::memory::address;
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::lanes::Reg;
 use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
 use exec::op::Op;
 use exec::tensor::MatrixOp;
 use isa::Space;
 use sass::decode::operand::{Register, Sign};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Registers of the accumulator in a step of `HMMA.884`.
 const STEP_REGISTERS: usize = 2;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    let op = match (inst.row.op, &operands[..]) {
-        (SassOp::HMma, &[d, x, y, z]) if inst.modifier("step").is_some() => step(b, inst, [d, x, y, z])?,
-        (SassOp::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
-        (SassOp::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
-        (SassOp::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
-        (SassOp::QMma, &[d, x, y, z]) => multiply(b, byte_plan(inst)?, [d, x, y, z])?,
-        (SassOp::DMma, &[d, x, y, z]) => {
-            let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-            let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
-            multiply(b, plan(Shape { m, n: 8, k }, types)?, [d, x, y, z])?
-        }
-        (SassOp::LdSm, &[d, SassOperand::Memory(place)]) => {
-            let count = 1 << inst.modifier("count").unwrap_or(0);
-            let address = address(b, inst, Space::Shared, place)?;
-            let d = b.destination(d, count)?;
-            let trans = inst.modifier("layout") == Some(1);
-            MatrixOp::LoadTiles { space: Space::Shared, address, d: in_turn(d, count.into()), trans }
-        }
-        (SassOp::StSm, &[SassOperand::Memory(place), x]) => {
-            let count = 1 << inst.modifier("count").unwrap_or(0);
-            let address = address(b, inst, Space::Shared, place)?;
-            let s = in_turn(b.columns(x, count)?, count.into());
-            let trans = inst.modifier("layout") == Some(1);
-            MatrixOp::StoreTiles { space: Space::Shared, address, s, trans }
-        }
-        (SassOp::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
-        _ => return Ok(false),
-    };
+/// `DMMA`.
+pub(super) fn double(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
+    let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
+    multiply(b, inst, plan(Shape { m, n: 8, k }, types)?)
+}
+
+/// `LDSM`.
+pub(super) fn load_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Memory(place)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let count = 1 << inst.modifier("count").unwrap_or(0);
+    let address = address(b, inst, Space::Shared, place)?;
+    let d = in_turn(b.destination(d, count)?, count.into());
+    let trans = inst.modifier("layout") == Some(1);
+    emit(b, MatrixOp::LoadTiles { space: Space::Shared, address, d, trans })
+}
+
+/// `STSM`.
+pub(super) fn store_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [SassOperand::Memory(place), x] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let count = 1 << inst.modifier("count").unwrap_or(0);
+    let address = address(b, inst, Space::Shared, place)?;
+    let s = in_turn(b.columns(x, count)?, count.into());
+    let trans = inst.modifier("layout") == Some(1);
+    emit(b, MatrixOp::StoreTiles { space: Space::Shared, address, s, trans })
+}
+
+/// `MOVM`.
+pub(super) fn transpose(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let (s, d) = (b.source(x)?, b.destination(d, 1)?);
+    emit(b, MatrixOp::Transpose { s, d })
+}
+
+fn emit(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
     let number = u16::try_from(b.matrix.len()).map_err(|_| "the kernel has too many matrix operations")?;
     b.matrix.push(op);
     b.emit(Op::Matrix(number));
-    Ok(true)
+    Ok(())
 }
 
 /// `count` registers starting at `first`.
@@ -72,8 +77,9 @@ fn plan(shape: Shape, types: Multiply) -> Lowered<Mma> {
     Mma::mma(shape, types).ok_or_else(|| "this shape is not executable with these types".into())
 }
 
-/// The operation of a plan with its operands D, A, B, C.
-fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
+/// A plan with the instruction's operands D, A, B, C.
+fn multiply(b: &mut Builder<'_>, inst: &SassInst, plan: Mma) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let [a_count, b_count, c_count, d_count] = plan.registers();
     let mut source = |operand: SassOperand, count: usize| {
         if sign_of(operand) != Sign::default() {
@@ -83,8 +89,8 @@ fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> L
     };
     let sources = [source(x, a_count)?, source(y, b_count)?, source(z, c_count)?];
     let d = in_turn(b.destination(d, d_count as u16)?, d_count);
-    let [a, b, c] = sources;
-    Ok(MatrixOp::Multiply { plan: Box::new(plan), registers: [d, a, b, c] })
+    let [x, y, z] = sources;
+    emit(b, MatrixOp::Multiply { plan: Box::new(plan), registers: [d, x, y, z] })
 }
 
 /// Whether the elements of a factor are in row or column order.
@@ -96,12 +102,15 @@ fn order(operand: SassOperand) -> Order {
 }
 
 /// From sm_75 on the factors have one order only.
-fn check_orders([x, y]: [SassOperand; 2]) -> Lowered<()> {
+fn check_orders(inst: &SassInst) -> Lowered<()> {
+    let [_, x, y, _] = operands(inst)?;
     let usual = (order(x), order(y)) == (Order::Row, Order::Col);
     if usual { Ok(()) } else { Err("factors in other orders than .ROW and .COL are not executable".into()) }
 }
 
-fn step(b: &mut Builder<'_>, inst: &SassInst, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
+/// `HMMA.884`.
+pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
@@ -119,10 +128,11 @@ fn step(b: &mut Builder<'_>, inst: &SassInst, [d, x, y, z]: [SassOperand; 4]) ->
     let count = STEP_REGISTERS as u16;
     let [x, y, z] = [b.columns(x, count)?, b.columns(y, count)?, b.columns(z, count)?];
     let registers = [b.destination(d, count)?, x, y, z].map(|r| [r, r.next()]);
-    Ok(MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
+    emit(b, MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
 }
 
-fn half_plan(inst: &SassInst) -> Lowered<Mma> {
+/// `HMMA` of other shapes.
+pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if has(inst, "saturate") {
         return Err("saturation is not executable".into());
     }
@@ -137,19 +147,21 @@ fn half_plan(inst: &SassInst) -> Lowered<Mma> {
         _ => Element::F16,
     };
     let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
-    plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
+    multiply(b, inst, plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))?)
 }
 
-fn byte_plan(inst: &SassInst) -> Lowered<Mma> {
+/// `QMMA`.
+pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let k = if has(inst, "shape") { 32 } else { 16 };
     let element = |name| if has(inst, name) { Element::E5m2 } else { Element::E4m3 };
     let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
     let types = Multiply { b: element("b type"), ..Multiply::plain(element("a type"), accumulator) };
-    plan(Shape { m: 16, n: 8, k }, types)
+    multiply(b, inst, plan(Shape { m: 16, n: 8, k }, types)?)
 }
 
-fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
-    check_orders(factors)?;
+/// `IMMA`.
+pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    check_orders(inst)?;
     let [m, k] = match inst.modifier("shape") {
         Some(0) => [8, 16],
         Some(2) => [8, 32],
@@ -168,16 +180,17 @@ fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
         satfinite: has(inst, "saturate"),
         ..Multiply::plain(element("a type"), Element::S32)
     };
-    plan(Shape { m, n: 8, k }, types)
+    multiply(b, inst, plan(Shape { m, n: 8, k }, types)?)
 }
 
-fn bit_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
-    check_orders(factors)?;
+/// `BMMA`.
+pub(super) fn bits(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    check_orders(inst)?;
     let [m, k] = match inst.modifier("shape") {
         Some(0) => [8, 128],
         Some(1) => [16, 128],
         _ => [16, 256],
     };
     let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
-    plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
+    multiply(b, inst, plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })?)
 }

@@ -28,28 +28,6 @@ use isa::{ALL_COPIES, Space};
 use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::LdG => load(b, inst, Space::Global)?,
-        SassOp::LdS => load(b, inst, Space::Shared)?,
-        SassOp::LdL => load(b, inst, Space::Local)?,
-        SassOp::Ld => load(b, inst, Space::Generic)?,
-        SassOp::StG => store(b, inst, Space::Global)?,
-        SassOp::StS => store(b, inst, Space::Shared)?,
-        SassOp::StL => store(b, inst, Space::Local)?,
-        SassOp::St => store(b, inst, Space::Generic)?,
-        SassOp::LdC => load_constant(b, inst)?,
-        SassOp::AtomG | SassOp::AtomGCas => atomic(b, inst, Space::Global)?,
-        SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => atomic(b, inst, Space::Generic)?,
-        SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
-        SassOp::AtomSArrive | SassOp::ArriveS => arrive(b, inst)?,
-        SassOp::LdGSts => copy(b, inst)?,
-        SassOp::QSpc => query_space(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
 /// The operands of a memory instruction, in the order of the row, without hidden predicates of loads.
 #[derive(Default)]
 struct Operands {
@@ -154,7 +132,7 @@ pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
     [0, 1, 2, 3].map(|k| Reg(first.0 + k))
 }
 
-fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([d], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     if !predicates.is_empty() {
@@ -167,7 +145,7 @@ fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { registers, places, .. } = operands(inst);
     let ([s], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     let (format, columns) = format(inst)?;
@@ -263,7 +241,7 @@ fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
 }
 
 /// `ATOMS.ARRIVE`; `ARRIVES.LDGSTSBAR`, which waits for the copies of its warp.
-fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { registers, places, .. } = operands(inst);
     let ([] | [_], [place]) = (&registers[..], &places[..]) else {
         return Err("it has an unknown form".into());
@@ -282,7 +260,7 @@ fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let [place] = places[..] else { return Err("it has an unknown form".into()) };
     let (operation, ty) = (text_of(inst, "operation"), text_of(inst, "type"));
@@ -324,7 +302,7 @@ fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, places, .. } = operands(inst);
     let [shared, global] = places[..] else { return Err("it has an unknown form".into()) };
     let bytes = format(inst)?.0.total_bytes();
@@ -349,7 +327,7 @@ fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Optio
     (Address { base: aligned, ..global }, Some(count))
 }
 
-fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([p], [place]) = (&predicates[..], &places[..]) else { return Err("it has an unknown form".into()) };
     if registers.iter().any(|&r| !matches!(r, SassOperand::Register(r) if r.is_zero())) {

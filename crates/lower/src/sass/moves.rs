@@ -10,49 +10,32 @@ use exec::op::Op;
 use exec::special::Special;
 use kit::WARP_LANES;
 use sass::decode::operand::Constant;
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Mov => {
-            let [d, s, lanes] = operands(inst)?;
-            if !matches!(lanes, SassOperand::Immediate { bits: 15, .. }) {
-                return Err("moves of some lanes of each quad are not executable".into());
-            }
-            copy(b, d, s)?;
-        }
-        SassOp::UMov => {
-            let [d, s] = operands(inst)?;
-            copy(b, d, s)?;
-        }
-        SassOp::Sel | SassOp::USel => {
-            let [d, x, y, p] = operands(inst)?;
-            let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Selp { d, s, wide: false, p });
-        }
-        SassOp::Lop3 | SassOp::ULop3 => logic(b, inst)?,
-        SassOp::PLop3 | SassOp::UPLop3 => predicate_logic(b, inst)?,
-        SassOp::PLop3Sign | SassOp::UPLop3Sign => sign_logic(b, inst)?,
-        SassOp::Prmt | SassOp::UPrmt => permute(b, inst)?,
-        SassOp::P2R => predicates_to_register(b, inst)?,
-        SassOp::R2P => register_to_predicates(b, inst)?,
-        SassOp::S2R => {
-            let [d, SassOperand::Special(number)] = operands(inst)? else {
-                return Err("it has an unknown form".into());
-            };
-            let d = b.destination(d, 1)?;
-            read_special(b, number, d)?;
-        }
-        SassOp::Cs2R => wide_special(b, inst)?,
-        SassOp::S2Ur => uniform_special(b, inst)?,
-        SassOp::ULdC => load_constant(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
+/// `MOV`.
+pub(super) fn copy_lanes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, s, SassOperand::Immediate { bits: 15, .. }] = operands(inst)? else {
+        return Err("moves of some lanes of each quad are not executable".into());
+    };
+    move_word(b, d, s)
 }
 
-fn copy(b: &mut Builder<'_>, d: SassOperand, s: SassOperand) -> Lowered<()> {
+/// `UMOV`.
+pub(super) fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    move_word(b, d, s)
+}
+
+/// `SEL`.
+pub(super) fn select(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Selp { d, s, wide: false, p });
+    Ok(())
+}
+
+fn move_word(b: &mut Builder<'_>, d: SassOperand, s: SassOperand) -> Lowered<()> {
     let s = b.source(s)?;
     let d = b.destination(d, 1)?;
     b.emit(Op::Int1(Int1::Mov32, d, [s]));
@@ -68,7 +51,7 @@ fn table_of(operand: SassOperand) -> Lowered<u8> {
 
 /// `LOP3`. The predicate reports whether the result is not zero, or'ed with a predicate or, with `.PAND`,
 /// and'ed.
-fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, x, y, z, table, with] = operands(inst)?;
     let (p, with, table) = (b.pred(p)?, b.pred(with)?, table_of(table)?);
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
@@ -101,7 +84,7 @@ fn not_zero(b: &mut Builder<'_>, d: [Pred; 2], value: Reg, with: (Combine, Pred)
     b.emit(Op::Setp { test, s: [value, none], d, with });
 }
 
-fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let d = [b.pred(p)?, b.pred(q)?];
     let s = [b.pred(x)?, b.pred(y)?, b.pred(z)?];
@@ -110,7 +93,7 @@ fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `PLOP3` and `UPLOP3` of sign bits.
-fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let none = b.constant(0);
     let test = Comparison { relation: Relation::Lt, ty: CompareType::S32, ftz: false };
@@ -126,7 +109,7 @@ fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `PRMT`: its second operand is the selector.
-fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, selector, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(z)?, b.source(selector)?];
     let d = b.destination(d, 1)?;
@@ -154,7 +137,7 @@ const PREDICATE_BITS: u16 = 7;
 
 /// `P2R`: the predicates in a mask are written to a byte of the result; the rest is copied from another
 /// register.
-fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
     // A mask in a register may name any predicate.
@@ -198,7 +181,7 @@ fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
 }
 
 /// `R2P`: the predicates in a mask are set from the bits of a byte of the source.
-fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
     let SassOperand::Immediate { bits: mask, .. } = mask else {
@@ -287,8 +270,15 @@ fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
     Ok(())
 }
 
+/// `S2R`.
+pub(super) fn special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let d = b.destination(d, 1)?;
+    read_special(b, number, d)
+}
+
 /// `CS2R`: 64 bits are two consecutive registers.
-fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     if !has(inst, "wide") {
         let d = b.destination(d, 1)?;
@@ -308,7 +298,7 @@ fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `S2UR`: if lanes differ, the value of the first executing lane.
-fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let d = b.destination(d, 1)?;
     let varies = match reading(number) {
@@ -327,7 +317,7 @@ fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `ULDC`.
-fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     const WORD: u64 = 4;
     const PAIR: u64 = 5;
     let [d, SassOperand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
@@ -349,7 +339,7 @@ fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
             b.emit(Op::Int1(Int1::Mov64, d, [s]));
             return Ok(());
         }
-        _ => return copy(b, d, s),
+        _ => return move_word(b, d, s),
     };
     if bits == 16 && within % 2 != 0 {
         return Err("its address is not aligned".into());

@@ -122,8 +122,12 @@ impl Builder<'_> {
 
 /// The operands of an instruction that has `N` of them.
 pub(super) fn operands<const N: usize>(inst: &SassInst) -> Lowered<[SassOperand; N]> {
-    let list: Vec<SassOperand> = inst.operands().collect();
-    list.try_into().map_err(|_| "it has an unknown form".into())
+    list(inst).try_into().map_err(|_| "it has an unknown form".into())
+}
+
+/// All operands of an instruction.
+pub(super) fn list(inst: &SassInst) -> Vec<SassOperand> {
+    inst.operands().collect()
 }
 
 /// Whether a modifier of one bit is set.

@@ -24,16 +24,9 @@ use sass::decode::{SassInst, SassOp, SassOperand};
 
 const UNKNOWN: &str = "it has an unknown form";
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Tex => fetch(b, inst, FetchKind::Sample)?,
-        SassOp::Tld => fetch(b, inst, FetchKind::Texel)?,
-        SassOp::Tld4 => fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))?,
-        SassOp::Txq => query(b, inst)?,
-        SassOp::SuLd | SassOp::SuSt => surface(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
+/// `TLD4`.
+pub(super) fn gather(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))
 }
 
 /// Register number `k` from `base` on.
@@ -78,7 +71,7 @@ fn destinations(b: &mut Builder<'_>, [d2, d]: [SassOperand; 2], count: u16) -> L
     Ok(all)
 }
 
-fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
+pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
     const LEVEL_ZERO: u64 = 1;
     const LEVEL_GIVEN: u64 = 3;
     let operands: Vec<SassOperand> = inst.operands().collect();
@@ -130,7 +123,7 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
 }
 
 /// `TXQ`: width, height, depth or layers, number of levels.
-fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     let [d2, d, _, SassOperand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
         return Err("only queries of sizes are executable here".into());
@@ -150,7 +143,7 @@ fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if inst.modifier("bytes") != Some(1) {
         return Err("surface accesses that count elements are not executable".into());
     }

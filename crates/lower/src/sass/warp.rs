@@ -10,40 +10,9 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOp};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Shfl => shuffle(b, inst)?,
-        SassOp::Vote | SassOp::VoteU => vote(b, inst)?,
-        SassOp::Match if has(inst, "any") => {
-            let [d, value] = operands(inst)?;
-            match_lanes(b, inst, d, Pred::TRUE, value)?;
-        }
-        SassOp::Match => {
-            let [p, d, value] = operands(inst)?;
-            let p = b.pred(p)?;
-            match_lanes(b, inst, d, p, value)?;
-        }
-        SassOp::Redux => reduce(b, inst)?,
-        SassOp::Elect => elect(b, inst)?,
-        SassOp::R2Ur => {
-            let [p, d, s] = operands(inst)?;
-            let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
-            b.emit(Op::ReadFirst(d, s));
-            if p != Pred::TRUE {
-                // The lanes with another value, for compilers' loops over the values of lanes.
-                let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
-                let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
-                b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
-            }
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, value, lane, segment] = operands(inst)?;
     let mode = match inst.modifier("mode") {
         Some(0) => ShuffleMode::Index,
@@ -58,7 +27,7 @@ fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `VOTE`: the ballot to a register and the result to a predicate; `VOTEU`: to uniform ones.
-fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [ballot, answer, votes] = operands(inst)?;
     let kind = match inst.modifier("mode") {
         Some(0) => Vote::All,
@@ -86,16 +55,37 @@ fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn match_lanes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, p: Pred, value: SassOperand) -> Lowered<()> {
+pub(super) fn match_lanes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let all = !has(inst, "any");
+    let (p, [d, value]) = if all {
+        let [p, d, value] = operands(inst)?;
+        (b.pred(p)?, [d, value])
+    } else {
+        (Pred::TRUE, operands(inst)?)
+    };
     let wide = has(inst, "wide");
     let a = if wide { b.source64(value)? } else { b.source(value)? };
     let d = b.destination(d, 1)?;
     let members = b.constant(!0);
-    b.emit(Op::Match { all: !has(inst, "any"), wide, d, p, a, members });
+    b.emit(Op::Match { all, wide, d, p, a, members });
     Ok(())
 }
 
-fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+/// `R2UR`.
+pub(super) fn to_uniform(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, d, s] = operands(inst)?;
+    let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
+    b.emit(Op::ReadFirst(d, s));
+    if p != Pred::TRUE {
+        // The lanes with another value, for compilers' loops over the values of lanes.
+        let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+        let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
+        b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
+    }
+    Ok(())
+}
+
+pub(super) fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, candidates] = operands(inst)?;
     if b.pred(candidates)? != Pred::TRUE {
         return Err("candidates by a predicate are not executable here".into());
@@ -109,7 +99,7 @@ fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let op = match (inst.modifier("operation"), has(inst, "signed")) {
         (Some(0), _) => Redux::And,

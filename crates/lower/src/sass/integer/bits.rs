@@ -7,7 +7,7 @@ use exec::op::Op;
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `SHF`: one word of a pair that is shifted. The amount is clamped to the bits of the type, or wraps.
-pub(super) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, low, amount, high] = operands(inst)?;
     let (wide, signed) = match inst.modifier("type") {
         Some(0) => (true, true),
@@ -47,7 +47,7 @@ pub(super) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `SGXT` and `BMSK`.
-pub(super) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?];
     let mask = matches!(inst.row.op, SassOp::BMsk | SassOp::UBMsk);
@@ -65,7 +65,7 @@ pub(super) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `FLO`.
-pub(super) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, s] = operands(inst)?;
     no_predicate(b, p)?;
     let s = b.int_source(s)?;

@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let list: Vec<SassOperand> = inst.operands().collect();
     let [d, ref middle @ .., p] = list[..] else { return Err("it has an unknown form".into()) };
     let (choices, sources): (Vec<SassOperand>, Vec<SassOperand>) =
@@ -141,7 +141,7 @@ fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<(
 }
 
 /// `VIADD`.
-pub(super) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let d = b.destination(d, 1)?;
     if has(inst, "pairs") { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }

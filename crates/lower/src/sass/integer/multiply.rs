@@ -9,7 +9,7 @@ use exec::op::{CarryOp, Op};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `IMAD`, which compilers also use for moves, sums and shifts.
-pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
     let carry_in = if has(inst, "extended") { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, ..Carries::NONE };
@@ -42,14 +42,14 @@ pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `IMAD.WIDE`.
-pub(super) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, ..] = operands::<6>(inst)?;
     let d = b.destination(d, 2)?;
     product64(b, inst, d)
 }
 
 /// `IMAD.HI`: the upper word of the 64-bit sum.
-pub(super) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z, _] = operands(inst)?;
     let signed = has(inst, "signed");
     let d = b.destination(d, 1)?;
@@ -113,7 +113,7 @@ fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
 }
 
 /// `IDP.4A` and `IDP.2A`.
-pub(super) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?, b.int_source(z)?];
     let signs = (has(inst, "a signed"), has(inst, "b signed"));

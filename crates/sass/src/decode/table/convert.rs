@@ -219,5 +219,5 @@ const fn pack_halves(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Ro
 
 const fn merge_half(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
     const SLOTS: &[Slot] = &[DST, b(F32), c(Bits)];
-    row(SassOp::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
+    row(SassOp::F2FpMerge, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
 }

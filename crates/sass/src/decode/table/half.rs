@@ -274,7 +274,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 90),
     row(
-        SassOp::HMma,
+        SassOp::HMmaStep,
         0x36,
         &[1],
         &[
