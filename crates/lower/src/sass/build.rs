@@ -15,6 +15,7 @@ use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use sass::decode::modifier::{Barrier, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
@@ -306,7 +307,7 @@ fn control(inst: &SassInst) -> Option<Control> {
         SassOp::Kill => Control::Exit,
         SassOp::ArriveS => Control::AsyncWait,
         SassOp::NanoSleep => Control::Sleep,
-        SassOp::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
+        SassOp::Bar if inst.modifier(key::BARRIER) == Some(Barrier::Arrive) => Control::BarrierArrive,
         _ => return None,
     })
 }

@@ -9,13 +9,9 @@ use exec::op::Op;
 use exec::operand::Destination;
 use exec::steer::BarrierOp;
 use exec::steer::Steer;
+use sass::decode::modifier::{Barrier, BarrierReduction, Branch, Breakpoint, Scope, key};
 use sass::decode::operand::Register;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand};
-
-const KIND_UNIFORM: u64 = 1;
-/// Kinds of `BRA` that test whether the warp's lanes are together.
-const KIND_DIVERGED: u64 = 2;
-const KIND_CONVERGED: u64 = 3;
 
 /// `EXIT`, `KILL`.
 pub(super) fn exit(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
@@ -53,8 +49,8 @@ pub(super) fn barrier_result(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
 
 /// `MEMBAR`.
 pub(super) fn fence(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    // `sass::meaning` gives the scope to the timing model. Those of a CTA and of an SM are the first.
-    let in_cta = inst.modifier("scope").is_some_and(|scope| scope < 2);
+    // `sass::meaning` gives the scope to the timing model. An SM has whole CTAs.
+    let in_cta = matches!(inst.modifier(key::SCOPE), Some(Scope::Cta | Scope::Sm));
     b.emit(if in_cta { Op::FenceCta } else { Op::Fence });
     Ok(())
 }
@@ -63,7 +59,7 @@ pub(super) fn fence(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// guards.
 pub(super) fn wait(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, count, _] = operands(inst)?;
-    if inst.modifier("at most") == Some(1)
+    if has(inst, key::AT_MOST)
         && let SassOperand::Immediate { bits, .. } = count
     {
         b.emit(Op::AsyncWait(bits as u8));
@@ -81,10 +77,10 @@ pub(super) fn sleep(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 /// `BPT`.
 pub(super) fn trap(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    match inst.modifier("mode") {
-        Some(3) => b.emit(Op::Trap),
-        _ => return Err("debugger stops are not executable".into()),
+    if inst.modifier(key::BREAKPOINT) != Some(Breakpoint::Trap) {
+        return Err("debugger stops are not executable".into());
     }
+    b.emit(Op::Trap);
     Ok(())
 }
 
@@ -121,7 +117,7 @@ pub(super) fn warp_sync(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     match rest[..] {
         [mask] => {
             let mask = b.source(mask)?;
-            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
+            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, key::EXCLUSIVE))));
         }
         [mask, SassOperand::Target(target)] => {
             let mask = b.source(mask)?;
@@ -150,9 +146,9 @@ pub(super) fn branch(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
     let Some(&SassOperand::Target(target)) = operands.last() else { return Err("it has no target".into()) };
     let target = b.target(target)?;
-    let kind = inst.modifier("kind").unwrap_or(0);
-    if !matches!(kind, KIND_DIVERGED | KIND_CONVERGED) {
-        let any = kind == KIND_UNIFORM && inst.modifier("any") == Some(1);
+    let kind = inst.modifier(key::BRANCH).unwrap_or(Branch::Plain);
+    if matches!(kind, Branch::Plain | Branch::Uniform) {
+        let any = kind == Branch::Uniform && has(inst, key::ANY);
         b.emit(Op::Steer(if any { Steer::BranchIfAny(target, p) } else { Steer::Branch(target, p) }));
         return Ok(());
     }
@@ -173,7 +169,7 @@ pub(super) fn branch(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         }
         None => b.constant(!0),
     };
-    b.emit(Op::Steer(Steer::BranchIfDiverged(target, lanes, kind == KIND_DIVERGED)));
+    b.emit(Op::Steer(Steer::BranchIfDiverged(target, lanes, kind == Branch::Diverged)));
     Ok(())
 }
 
@@ -238,7 +234,7 @@ pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -
 /// `BMOV` between a convergence barrier and a register.
 pub(super) fn move_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
-    let clear = inst.modifier("clear") == Some(1);
+    let clear = has(inst, key::CLEAR);
     match (d, s) {
         (SassOperand::Register(d), SassOperand::Barrier(number)) if clear && d.is_zero() => {
             let barrier = b.barrier(number);
@@ -263,23 +259,20 @@ pub(super) fn move_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> 
 
 pub(super) fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands = &list(inst)[..];
-    const ARRIVE: u64 = 1;
-    const REDUCE: u64 = 2;
-    const SYNC_ALL: u64 = 4;
-    let mode = inst.modifier("mode").unwrap_or(0);
-    let op = match (mode, inst.modifier("reduction")) {
-        (ARRIVE, _) => BarrierOp::Arrive,
-        (REDUCE, Some(0)) => BarrierOp::RedPopc,
-        (REDUCE, Some(1)) => BarrierOp::RedAnd,
-        (REDUCE, _) => BarrierOp::RedOr,
-        _ => BarrierOp::Sync,
+    let mode = inst.modifier(key::BARRIER).unwrap_or(Barrier::Sync);
+    let op = match (mode, inst.modifier(key::BARRIER_REDUCTION)) {
+        (Barrier::Sync | Barrier::SyncAll, _) => BarrierOp::Sync,
+        (Barrier::Arrive, _) => BarrierOp::Arrive,
+        (Barrier::Reduce, Some(BarrierReduction::Popc)) => BarrierOp::RedPopc,
+        (Barrier::Reduce, Some(BarrierReduction::And)) => BarrierOp::RedAnd,
+        (Barrier::Reduce, _) => BarrierOp::RedOr,
     };
     let mut id = b.constant(0);
     let mut threads = None;
     let p = first_predicate(b, operands)?;
     let numbers: Vec<SassOperand> =
         operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
-    if mode != SYNC_ALL {
+    if mode != Barrier::SyncAll {
         match numbers[..] {
             // Unoptimised code combines both in one register: number in bits 0 to 3, threads from bit 16 on.
             [both @ SassOperand::Register(_), SassOperand::Register(_)] => {
@@ -298,7 +291,7 @@ pub(super) fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
             _ => return Err("it has an unknown form".into()),
         }
     }
-    let d = (mode == REDUCE).then(|| {
+    let d = (mode == Barrier::Reduce).then(|| {
         let (count, holds) = b.reduction_result();
         match op {
             BarrierOp::RedPopc => Destination::Reg(count),

@@ -19,6 +19,7 @@ use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
+use sass::decode::modifier::key;
 use sass::decode::operand::{Constant, Register, Sign};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
@@ -79,7 +80,7 @@ pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<(
     let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
     // Compiled code converts to single precision in this way.
-    if has(inst, "f32 result") && is_minus_zero(x) && !mode.sat && !mode.ftz {
+    if has(inst, key::F32_RESULT) && is_minus_zero(x) && !mode.sat && !mode.ftz {
         let s = b.one_half(y)?;
         let d = b.destination(d, 1)?;
         b.emit(widen(if op == Float2::AddBf16x2 { Numeric::Bf16 } else { Numeric::F16 }, d, s));
@@ -91,7 +92,7 @@ pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<(
 
 /// Writes the pair that `op` computes; with `.F32`, the lower half in single precision.
 fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
-    if !has(inst, "f32 result") {
+    if !has(inst, key::F32_RESULT) {
         let d = b.destination(d, 1)?;
         b.emit(op(d));
         return Ok(());
@@ -132,8 +133,8 @@ pub(super) fn multiply(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowe
     let [d, x, y] = operands(inst)?;
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
-    let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
-    if !has(inst, "relu") {
+    let [x, y] = if has(inst, key::FMZ) { factors(b, s, bf16) } else { s };
+    if !has(inst, key::RELU) {
         return result(b, inst, d, bf16, |d| Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
     }
     let d = b.destination(d, 1)?;
@@ -164,9 +165,9 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
 
 pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
-    let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
+    let m = Modifiers { relu: has(inst, key::RELU), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
-        && !has(inst, "f32 result")
+        && !has(inst, key::F32_RESULT)
         && let Some(value) = moved_constant([x, y, z])
     {
         let (d, value) = (b.destination(d, 1)?, b.constant(value));
@@ -175,7 +176,7 @@ pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<
     }
     let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
     let bf16 = op == Float3::FmaBf16x2;
-    let [x, y] = if has(inst, "fmz") { factors(b, [x, y], bf16) } else { [x, y] };
+    let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y], bf16) } else { [x, y] };
     result(b, inst, d, bf16, |d| Op::Float3(op, m, d, [x, y, z]))
 }
 
@@ -193,15 +194,15 @@ fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
 /// `VHMNMX`: the least of three where the predicate holds, otherwise the greatest.
 pub(super) fn extreme_of_three(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, p] = operands(inst)?;
-    if has(inst, "xor sign") {
+    if has(inst, key::XOR_SIGN) {
         return Err("the sign of .XORSIGN with three operands is not published".into());
     }
-    let ops = match has(inst, "bf16") {
+    let ops = match has(inst, key::BF16) {
         true => [Float2::MinBf16x2, Float2::MaxBf16x2],
         false => [Float2::MinF16x2, Float2::MaxF16x2],
     };
     let [x, y, z] = [b.half_source(x)?, b.half_source(y)?, b.half_source(z)?];
-    let (m, p) = (Modifiers { nan: has(inst, "nan"), ..modifiers(mode(inst)) }, b.pred(p)?);
+    let (m, p) = (Modifiers { nan: has(inst, key::NAN), ..modifiers(mode(inst)) }, b.pred(p)?);
     let results = ops.map(|op| {
         let (first, all) = (b.scratch(1), b.scratch(1));
         b.emit(Op::Float2(op, m, first, [x, y]));
@@ -230,7 +231,7 @@ pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => (CompareType::Bf16x2, BF16_ONE),
     };
     let (test, s) = comparison(b, inst, ty, s);
-    let holds = if has(inst, "boolean float") { one } else { 0xffff };
+    let holds = if has(inst, key::BOOLEAN_FLOAT) { one } else { 0xffff };
     let d = b.destination(d, 1)?;
     b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
     Ok(())
@@ -243,7 +244,7 @@ pub(super) fn set_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, ty, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
-    if !has(inst, "both halves") {
+    if !has(inst, key::BOTH_HALVES) {
         b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });
         return Ok(());
     }

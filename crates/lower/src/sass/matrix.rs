@@ -21,6 +21,7 @@ use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
 use exec::op::Op;
 use exec::tensor::MatrixOp;
 use isa::Space;
+use sass::decode::modifier::{BitOperation, ByteType, Count, FloatType, IntType, Layout, MatrixShape, key};
 use sass::decode::operand::{Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
@@ -30,27 +31,26 @@ const STEP_REGISTERS: usize = 2;
 /// `DMMA`.
 pub(super) fn double(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-    let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
-    multiply(b, inst, plan(Shape { m, n: 8, k }, types)?)
+    multiply(b, inst, plan(shape(inst)?, types)?)
 }
 
 /// `LDSM`.
 pub(super) fn load_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Memory(place)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    let count = 1 << inst.modifier("count").unwrap_or(0);
+    let count = count(inst);
     let address = address(b, inst, Space::Shared, place)?;
     let d = in_turn(b.destination(d, count)?, count.into());
-    let trans = inst.modifier("layout") == Some(1);
+    let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
     emit(b, MatrixOp::LoadTiles { space: Space::Shared, address, d, trans })
 }
 
 /// `STSM`.
 pub(super) fn store_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [SassOperand::Memory(place), x] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    let count = 1 << inst.modifier("count").unwrap_or(0);
+    let count = count(inst);
     let address = address(b, inst, Space::Shared, place)?;
     let s = in_turn(b.columns(x, count)?, count.into());
-    let trans = inst.modifier("layout") == Some(1);
+    let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
     emit(b, MatrixOp::StoreTiles { space: Space::Shared, address, s, trans })
 }
 
@@ -59,6 +59,20 @@ pub(super) fn transpose(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x] = operands(inst)?;
     let (s, d) = (b.source(x)?, b.destination(d, 1)?);
     emit(b, MatrixOp::Transpose { s, d })
+}
+
+/// Number of matrices that are moved.
+fn count(inst: &SassInst) -> u16 {
+    match inst.modifier(key::COUNT) {
+        Some(Count::Four) => 4,
+        Some(Count::Two) => 2,
+        Some(Count::One) | None => 1,
+    }
+}
+
+fn shape(inst: &SassInst) -> Lowered<Shape> {
+    let [m, k] = inst.modifier(key::SHAPE).ok_or("its shape is unknown")?.rows_and_length();
+    Ok(Shape { m, n: 8, k })
 }
 
 fn emit(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
@@ -111,14 +125,17 @@ fn check_orders(inst: &SassInst) -> Lowered<()> {
 /// `HMMA.884`.
 pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
-    if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
+    if inst.modifier(key::SHAPE) != Some(MatrixShape::M8N8K4)
+        || has(inst, key::SATURATE)
+        || has(inst, key::D_F32) != has(inst, key::C_F32)
+    {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
-    let whole = plan(Shape { m: 8, n: 8, k: 4 }, types)?;
+    let whole = plan(shape(inst)?, types)?;
     let [_, _, registers, _] = whole.registers();
-    let step = inst.modifier("step").unwrap_or(0) as usize;
+    let step = inst.modifier(key::STEP).map_or(0, |step| step as usize);
     if (step + 1) * STEP_REGISTERS > registers {
         return Err("there is no such step with this accumulator".into());
     }
@@ -133,64 +150,49 @@ pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 /// `HMMA` of other shapes.
 pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    if has(inst, "saturate") {
+    if has(inst, key::SATURATE) {
         return Err("saturation is not executable".into());
     }
-    let k = match inst.modifier("shape") {
-        Some(0) => 8,
-        Some(1) => 16,
-        _ => 4,
-    };
-    let factor = match inst.modifier("input type") {
-        Some(1) => Element::Bf16,
-        Some(2) => Element::Tf32,
+    let factor = match inst.modifier(key::FACTORS) {
+        Some(FloatType::Bf16) => Element::Bf16,
+        Some(FloatType::Tf32) => Element::Tf32,
         _ => Element::F16,
     };
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
-    multiply(b, inst, plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))?)
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    multiply(b, inst, plan(shape(inst)?, Multiply::plain(factor, accumulator))?)
 }
 
 /// `QMMA`.
 pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let k = if has(inst, "shape") { 32 } else { 16 };
-    let element = |name| if has(inst, name) { Element::E5m2 } else { Element::E4m3 };
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
-    let types = Multiply { b: element("b type"), ..Multiply::plain(element("a type"), accumulator) };
-    multiply(b, inst, plan(Shape { m: 16, n: 8, k }, types)?)
+    let element = |key| if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 };
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    let types = Multiply { b: element(key::B_BYTE), ..Multiply::plain(element(key::A_BYTE), accumulator) };
+    multiply(b, inst, plan(shape(inst)?, types)?)
 }
 
 /// `IMMA`.
 pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     check_orders(inst)?;
-    let [m, k] = match inst.modifier("shape") {
-        Some(0) => [8, 16],
-        Some(2) => [8, 32],
-        Some(4) => [16, 16],
-        Some(5) => [16, 32],
-        _ => [16, 64],
-    };
-    let element = |name| match inst.modifier(name) {
-        Some(1) => Element::S8,
-        Some(2) => Element::U4,
-        Some(3) => Element::S4,
+    let element = |key| match inst.modifier(key) {
+        Some(IntType::S8) => Element::S8,
+        Some(IntType::U4) => Element::U4,
+        Some(IntType::S4) => Element::S4,
         _ => Element::U8,
     };
     let types = Multiply {
-        b: element("b type"),
-        satfinite: has(inst, "saturate"),
-        ..Multiply::plain(element("a type"), Element::S32)
+        b: element(key::B_INT),
+        satfinite: has(inst, key::SATURATE),
+        ..Multiply::plain(element(key::A_INT), Element::S32)
     };
-    multiply(b, inst, plan(Shape { m, n: 8, k }, types)?)
+    multiply(b, inst, plan(shape(inst)?, types)?)
 }
 
 /// `BMMA`.
 pub(super) fn bits(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     check_orders(inst)?;
-    let [m, k] = match inst.modifier("shape") {
-        Some(0) => [8, 128],
-        Some(1) => [16, 128],
-        _ => [16, 256],
+    let bit_op = match inst.modifier(key::BIT_OPERATION) {
+        Some(BitOperation::And) => BitOp::And,
+        Some(BitOperation::Xor) | None => BitOp::Xor,
     };
-    let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
-    multiply(b, inst, plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })?)
+    multiply(b, inst, plan(shape(inst)?, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })?)
 }

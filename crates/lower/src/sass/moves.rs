@@ -9,6 +9,7 @@ use exec::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use exec::op::Op;
 use exec::special::Special;
 use kit::WARP_LANES;
+use sass::decode::modifier::{Permutation, Size, key};
 use sass::decode::operand::Constant;
 use sass::decode::{SassInst, SassOperand};
 
@@ -67,7 +68,7 @@ pub(super) fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => Op::Lop3(result, s, table),
     });
     if p != Pred::TRUE {
-        let combine = if has(inst, "predicate and") { Combine::And } else { Combine::Or };
+        let combine = if has(inst, key::PREDICATE_AND) { Combine::And } else { Combine::Or };
         not_zero(b, [p, Pred::TRUE], result, (combine, with));
         if is_kept(d) {
             let d = b.destination(d, 1)?;
@@ -113,15 +114,15 @@ pub(super) fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, selector, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(z)?, b.source(selector)?];
     let d = b.destination(d, 1)?;
-    let mode = match inst.modifier("mode").unwrap_or(0) {
-        0 => Int3::PrmtDefault,
-        1 => Int3::PrmtForward4,
-        2 => Int3::PrmtBackward4,
-        3 => Int3::PrmtReplicate8,
-        4 => Int3::PrmtEdgeClampLeft,
-        5 => Int3::PrmtEdgeClampRight,
-        6 => Int3::PrmtReplicate16,
-        _ => return Err("it has an unknown mode".into()),
+    // `UPRMT` has no modes.
+    let mode = match inst.modifier(key::PERMUTATION).unwrap_or(Permutation::Any) {
+        Permutation::Any => Int3::PrmtDefault,
+        Permutation::Forward4 => Int3::PrmtForward4,
+        Permutation::Backward4 => Int3::PrmtBackward4,
+        Permutation::Replicate8 => Int3::PrmtReplicate8,
+        Permutation::ClampLeft => Int3::PrmtEdgeClampLeft,
+        Permutation::ClampRight => Int3::PrmtEdgeClampRight,
+        Permutation::Replicate16 => Int3::PrmtReplicate16,
     };
     b.emit(match (mode, selector) {
         (Int3::PrmtDefault, SassOperand::Immediate { bits, .. }) if bits & 0xffff == 0x5410 => {
@@ -139,7 +140,7 @@ const PREDICATE_BITS: u16 = 7;
 /// register.
 pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
-    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    let shift = 8 * inst.modifier(key::BYTE).map_or(0, |byte| byte as u32);
     // A mask in a register may name any predicate.
     let named = match mask {
         SassOperand::Immediate { bits, .. } => bits as u32,
@@ -183,7 +184,7 @@ fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
 /// `R2P`: the predicates in a mask are set from the bits of a byte of the source.
 pub(super) fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
-    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    let shift = 8 * inst.modifier(key::BYTE).map_or(0, |byte| byte as u32);
     let SassOperand::Immediate { bits: mask, .. } = mask else {
         return Err("a mask of predicates in a register is not executable".into());
     };
@@ -280,7 +281,7 @@ pub(super) fn special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `CS2R`: 64 bits are two consecutive registers.
 pub(super) fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    if !has(inst, "wide") {
+    if !has(inst, key::WIDE) {
         let d = b.destination(d, 1)?;
         return read_special(b, number, d);
     }
@@ -318,34 +319,34 @@ pub(super) fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<(
 
 /// `ULDC`.
 pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    const WORD: u64 = 4;
-    const PAIR: u64 = 5;
     let [d, SassOperand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    let size = inst.modifier("size").unwrap_or(WORD);
     if constant.index.is_some() {
         return super::memory::load_constant(b, inst);
     }
-    let within = constant.offset.rem_euclid(4);
-    let s = SassOperand::Constant(Constant { offset: constant.offset - within, ..constant });
-    let (bits, signed) = match size {
-        0 => (8, false),
-        1 => (8, true),
-        2 => (16, false),
-        3 => (16, true),
-        _ if within != 0 => return Err("its address is not aligned".into()),
-        PAIR => {
-            let s = b.source64(s)?;
-            let d = b.destination(d, 2)?;
-            b.emit(Op::Int1(Int1::Mov64, d, [s]));
-            return Ok(());
-        }
-        _ => return move_word(b, d, s),
+    let (bytes, signed) = match inst.modifier(key::SIZE) {
+        Some(Size::U8) => (1, false),
+        Some(Size::S8) => (1, true),
+        Some(Size::U16) => (2, false),
+        Some(Size::S16) => (2, true),
+        Some(Size::B64) => (8, false),
+        _ => (4, false),
     };
-    if bits == 16 && within % 2 != 0 {
+    let within = constant.offset.rem_euclid(4) as u16;
+    if within % bytes.min(4) != 0 {
         return Err("its address is not aligned".into());
     }
-    let s = [b.source(s)?, b.constant(8 * within as u32), b.constant(bits)];
-    let d = b.destination(d, 1)?;
-    b.emit(Op::Int3(if signed { Int3::BfeS32 } else { Int3::BfeU32 }, d, s));
+    let words = SassOperand::Constant(Constant { offset: constant.offset - i32::from(within), ..constant });
+    let words = b.columns(words, (within + bytes).div_ceil(4))?;
+    let extract = if signed { Int3::BfeS32 } else { Int3::BfeU32 };
+    let shift = u32::from(8 * within);
+    if bytes < 4 && within + bytes <= 4 {
+        let s = [words, b.constant(shift), b.constant(u32::from(8 * bytes))];
+        let d = b.destination(d, 1)?;
+        b.emit(Op::Int3(extract, d, s));
+        return Ok(());
+    }
+    let columns = bytes.div_ceil(4);
+    let d = b.destination(d, columns)?;
+    b.emit(Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [words]));
     Ok(())
 }

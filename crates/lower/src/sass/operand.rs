@@ -6,6 +6,7 @@ use exec::float::{Float1, Modifiers};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
+use sass::decode::modifier::Key;
 use sass::decode::operand::{Constant, PT, Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
@@ -131,8 +132,8 @@ pub(super) fn list(inst: &SassInst) -> Vec<SassOperand> {
 }
 
 /// Whether a modifier of one bit is set.
-pub(super) fn has(inst: &SassInst, modifier: &str) -> bool {
-    inst.modifier(modifier) == Some(1)
+pub(super) fn has(inst: &SassInst, modifier: Key<bool>) -> bool {
+    inst.modifier(modifier) == Some(true)
 }
 
 /// Whether an operand is zero without sign modifiers.
