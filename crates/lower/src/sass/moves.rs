@@ -317,7 +317,8 @@ pub(super) fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<(
     Ok(())
 }
 
-/// `ULDC`.
+/// `ULDC`. Its address need not be a multiple of the size: the assembler loads a parameter of one byte as a word at any
+/// address and then takes the lowest byte.
 pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     if constant.index.is_some() {
@@ -332,9 +333,6 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
         _ => (4, false),
     };
     let within = constant.offset.rem_euclid(4) as u16;
-    if within % bytes.min(4) != 0 {
-        return Err("its address is not aligned".into());
-    }
     let words = SassOperand::Constant(Constant { offset: constant.offset - i32::from(within), ..constant });
     let words = b.columns(words, (within + bytes).div_ceil(4))?;
     let extract = if signed { Int3::BfeS32 } else { Int3::BfeU32 };
@@ -347,6 +345,19 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     }
     let columns = bytes.div_ceil(4);
     let d = b.destination(d, columns)?;
-    b.emit(Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [words]));
+    if within == 0 {
+        b.emit(Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [words]));
+        return Ok(());
+    }
+    let shift = b.constant(shift);
+    let mut at = (d, words);
+    for _ in 0..columns {
+        b.emit(Op::Int3(Int3::ShfRightClamp, at.0, [at.1, at.1.next(), shift]));
+        at = (at.0.next(), at.1.next());
+    }
+    if bytes == 2 {
+        let (low, bits) = (b.constant(0), b.constant(16));
+        b.emit(Op::Int3(extract, d, [d, low, bits]));
+    }
     Ok(())
 }
