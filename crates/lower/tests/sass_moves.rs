@@ -251,10 +251,16 @@ fn uldc_loads_words_pairs_and_parts() {
             let at = |lane: &Lane<'_>| parameter(lane, 5) >> (8 * within);
             check(sm, word(sm, 0, 20 + within), |lane| vec![Change::U(30, at(lane) & 0xff)]);
             check(sm, word(sm, 1, 20 + within), |lane| vec![Change::U(30, i32::from(at(lane) as i8) as u32)]);
-            if within % 2 == 0 {
-                check(sm, word(sm, 2, 20 + within), |lane| vec![Change::U(30, at(lane) & 0xffff)]);
-                check(sm, word(sm, 3, 20 + within), |lane| vec![Change::U(30, i32::from(at(lane) as i16) as u32)]);
-            }
+            // The assembler also emits loads of words at addresses that are not multiples of four.
+            let from = |lane: &Lane<'_>| {
+                let bytes = [5, 6, 7].map(|k| parameter(lane, k).to_le_bytes()).concat();
+                u64::from_le_bytes(bytes[within as usize..][..8].try_into().unwrap())
+            };
+            let (low, high) = (|lane: &Lane<'_>| from(lane) as u32, |lane: &Lane<'_>| (from(lane) >> 32) as u32);
+            check(sm, word(sm, 2, 20 + within), |lane| vec![Change::U(30, low(lane) & 0xffff)]);
+            check(sm, word(sm, 3, 20 + within), |lane| vec![Change::U(30, i32::from(low(lane) as i16) as u32)]);
+            check(sm, word(sm, 4, 20 + within), |lane| vec![Change::U(30, low(lane))]);
+            check(sm, word(sm, 5, 20 + within), |lane| vec![Change::U(30, low(lane)), Change::U(31, high(lane))]);
         }
     }
 }

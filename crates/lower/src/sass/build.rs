@@ -4,7 +4,7 @@ use super::builder::{BYTES, Builder, CONSTANTS, Files, Lowered, PREDICATES, REDU
 use super::lines::annotate;
 use super::link::Linked;
 use super::module::Layout;
-use super::{control, convert, float, half, integer, matrix, memory, moves, reach, stack, texture, warp};
+use super::{control, families, reach, stack};
 use crate::access::mem_access;
 use crate::divergence;
 use crate::loaded::LowerOptions;
@@ -15,6 +15,7 @@ use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use sass::decode::modifier::{Barrier, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
@@ -36,23 +37,6 @@ const PARAMETERS_ADDRESS_AT_90: u32 = 0x198;
 /// before Hopper and since Hopper: what `%envreg2` and `%envreg1` are compiled to (CUDA 11.8 and 12.9).
 const WORKSPACE_AT: [u32; 2] = [0x90, 0x8c];
 const WORKSPACE_AT_90: [u32; 2] = [0x48, 0x44];
-
-/// Lowers one instruction of a family; returns false for other instructions.
-type Family = fn(&mut Builder<'_>, &SassInst) -> Lowered<bool>;
-
-/// The families, the frequent ones first.
-const FAMILIES: &[Family] = &[
-    integer::lower,
-    moves::lower,
-    memory::lower,
-    float::lower,
-    control::lower,
-    warp::lower,
-    convert::lower,
-    half::lower,
-    matrix::lower,
-    texture::lower,
-];
 
 /// Lowers `function`.
 ///
@@ -129,16 +113,7 @@ impl Builder<'_> {
         self.scratch_predicates.0 = 0;
         self.in_lanes = false;
         self.address = inst.address;
-        let mut known = false;
-        for family in FAMILIES {
-            known = family(self, inst)?;
-            if known {
-                break;
-            }
-        }
-        if !known {
-            return Err("this operation is not executable yet".into());
-        }
+        families::lower(self, inst)?;
         let guard = inst.guard();
         let guard = self.pred(SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
         let text = inst.to_string();
@@ -332,7 +307,7 @@ fn control(inst: &SassInst) -> Option<Control> {
         SassOp::Kill => Control::Exit,
         SassOp::ArriveS => Control::AsyncWait,
         SassOp::NanoSleep => Control::Sleep,
-        SassOp::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
+        SassOp::Bar if inst.modifier(key::BARRIER) == Some(Barrier::Arrive) => Control::BarrierArrive,
         _ => return None,
     })
 }

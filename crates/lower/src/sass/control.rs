@@ -1,7 +1,7 @@
 //! Branches, convergence barriers, CTA barriers, fences, and instructions without effect here.
 
 use super::builder::{Builder, Lowered};
-use super::operand::has;
+use super::operand::{copy_predicate, has, list, operands};
 use exec::int::{Int1, Int2};
 use exec::kernel::{CallSite, Callee, Place, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
@@ -9,79 +9,84 @@ use exec::op::Op;
 use exec::operand::Destination;
 use exec::steer::BarrierOp;
 use exec::steer::Steer;
+use sass::decode::modifier::{Barrier, BarrierReduction, Branch, Breakpoint, Scope, key};
 use sass::decode::operand::Register;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand};
 
-const KIND_UNIFORM: u64 = 1;
-/// Kinds of `BRA` that test whether the warp's lanes are together.
-const KIND_DIVERGED: u64 = 2;
-const KIND_CONVERGED: u64 = 3;
+/// `EXIT`, `KILL`.
+pub(super) fn exit(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let p = first_predicate(b, &list(inst))?;
+    b.emit(Op::Steer(Steer::Exit(p)));
+    Ok(())
+}
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match inst.row.op {
-        // Grids of a stream run one after another: there is nothing to wait for.
-        SassOp::AcqBulk | SassOp::PreExit | SassOp::FenceViewAsync => {}
-        SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::ErrBar | SassOp::CgaErrBar => {}
-        SassOp::Bra => branch(b, inst, &operands)?,
-        SassOp::Call | SassOp::Brx | SassOp::BrxU | SassOp::Ret => jump(b, inst, &operands)?,
-        SassOp::Lepc => own_address(b, inst, &operands)?,
-        SassOp::Exit | SassOp::Kill => {
-            let p = first_predicate(b, &operands)?;
-            b.emit(Op::Steer(Steer::Exit(p)));
-        }
-        SassOp::BSsy | SassOp::BSync | SassOp::Break => convergence_barrier(b, inst, &operands)?,
-        SassOp::BMov | SassOp::BMovToBarrier => move_barrier(b, inst, &operands)?,
-        SassOp::Yield => b.emit(Op::Steer(Steer::Yield)),
-        SassOp::WarpSync => warp_sync(b, inst, &operands)?,
-        SassOp::EndCollective => {
-            let back = b.collective_return();
-            b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
-        }
-        SassOp::WarpSyncAll => {
-            let all = b.constant(!0);
-            match operands.last() {
-                Some(&SassOperand::Target(target)) => collective(b, all, target)?,
-                _ => b.emit(Op::Steer(Steer::WarpSync(all, false))),
-            }
-        }
-        SassOp::Bar => cta_barrier(b, inst, &operands)?,
-        SassOp::B2R => {
-            let [d, p] = operands[..] else { return Err("it has an unknown form".into()) };
-            let (d, p) = (b.destination(d, 1)?, b.pred(p)?);
-            let (count, holds) = b.reduction_result();
-            b.emit(Op::Int1(Int1::Mov32, d, [count]));
-            b.emit(Op::PredLogic(exec::compare::Combine::And, p, [holds, Pred::TRUE]));
-        }
-        // `sass::meaning` gives the scope to the timing model. Those of a CTA and of an SM are the first.
-        SassOp::MemBar if inst.modifier("scope").is_some_and(|scope| scope < 2) => b.emit(Op::FenceCta),
-        SassOp::MemBar => b.emit(Op::Fence),
-        SassOp::LdGDepBar => b.emit(Op::AsyncCommit),
-        SassOp::DepBar => {
-            // With a count it waits for groups of asynchronous copies; otherwise for registers, which the
-            // scoreboard guards.
-            if inst.modifier("at most") == Some(1)
-                && let Some(SassOperand::Immediate { bits, .. }) = operands.get(1)
-            {
-                b.emit(Op::AsyncWait(*bits as u8));
-            }
-        }
-        SassOp::NanoSleep => {
-            let time = operands.last().copied().ok_or("it has no time")?;
-            let time = b.source(time)?;
-            b.emit(Op::Sleep(time));
-        }
-        SassOp::Bpt => match inst.modifier("mode") {
-            Some(3) => b.emit(Op::Trap),
-            _ => return Err("debugger stops are not executable".into()),
-        },
-        _ => return Ok(false),
+/// `ENDCOLLECTIVE`.
+pub(super) fn end_collective(b: &mut Builder<'_>) -> Lowered<()> {
+    let back = b.collective_return();
+    b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
+    Ok(())
+}
+
+/// `WARPSYNC` of all lanes.
+pub(super) fn warp_sync_all(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let all = b.constant(!0);
+    match inst.operands().last() {
+        Some(SassOperand::Target(target)) => collective(b, all, target)?,
+        _ => b.emit(Op::Steer(Steer::WarpSync(all, false))),
     }
-    Ok(true)
+    Ok(())
+}
+
+/// `B2R`.
+pub(super) fn barrier_result(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, p] = operands(inst)?;
+    let (d, p) = (b.destination(d, 1)?, b.pred(p)?);
+    let (count, holds) = b.reduction_result();
+    b.emit(Op::Int1(Int1::Mov32, d, [count]));
+    copy_predicate(b, p, holds);
+    Ok(())
+}
+
+/// `MEMBAR`.
+pub(super) fn fence(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    // `sass::meaning` gives the scope to the timing model. An SM has whole CTAs.
+    let in_cta = matches!(inst.modifier(key::SCOPE), Some(Scope::Cta | Scope::Sm));
+    b.emit(if in_cta { Op::FenceCta } else { Op::Fence });
+    Ok(())
+}
+
+/// `DEPBAR`: with a count it waits for groups of asynchronous copies; otherwise for registers, which the scoreboard
+/// guards.
+pub(super) fn wait(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [_, count, _] = operands(inst)?;
+    if has(inst, key::AT_MOST)
+        && let SassOperand::Immediate { bits, .. } = count
+    {
+        b.emit(Op::AsyncWait(bits as u8));
+    }
+    Ok(())
+}
+
+/// `NANOSLEEP`.
+pub(super) fn sleep(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [_, time] = operands(inst)?;
+    let time = b.source(time)?;
+    b.emit(Op::Sleep(time));
+    Ok(())
+}
+
+/// `BPT`.
+pub(super) fn trap(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    if inst.modifier(key::BREAKPOINT) != Some(Breakpoint::Trap) {
+        return Err("debugger stops are not executable".into());
+    }
+    b.emit(Op::Trap);
+    Ok(())
 }
 
 /// `BSSY`, `BSYNC`, `BREAK`.
-fn convergence_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+pub(super) fn convergence_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
     let p = first_predicate(b, operands)?;
     if p != Pred::TRUE && inst.row.op != SassOp::Break {
         return Err("a second guard is not executable here".into());
@@ -105,13 +110,14 @@ fn convergence_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOpe
 }
 
 /// `WARPSYNC` of the lanes in an operand.
-fn warp_sync(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+pub(super) fn warp_sync(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
     let rest: Vec<SassOperand> =
         operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
     match rest[..] {
         [mask] => {
             let mask = b.source(mask)?;
-            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
+            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, key::EXCLUSIVE))));
         }
         [mask, SassOperand::Target(target)] => {
             let mask = b.source(mask)?;
@@ -135,13 +141,14 @@ fn first_predicate(b: &Builder<'_>, operands: &[SassOperand]) -> Lowered<Pred> {
     found.map_or(Ok(Pred::TRUE), |p| b.pred(p))
 }
 
-fn branch(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+pub(super) fn branch(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
     let p = first_predicate(b, operands)?;
     let Some(&SassOperand::Target(target)) = operands.last() else { return Err("it has no target".into()) };
     let target = b.target(target)?;
-    let kind = inst.modifier("kind").unwrap_or(0);
-    if !matches!(kind, KIND_DIVERGED | KIND_CONVERGED) {
-        let any = kind == KIND_UNIFORM && inst.modifier("any") == Some(1);
+    let kind = inst.modifier(key::BRANCH).unwrap_or(Branch::Plain);
+    if matches!(kind, Branch::Plain | Branch::Uniform) {
+        let any = kind == Branch::Uniform && has(inst, key::ANY);
         b.emit(Op::Steer(if any { Steer::BranchIfAny(target, p) } else { Steer::Branch(target, p) }));
         return Ok(());
     }
@@ -162,12 +169,13 @@ fn branch(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Low
         }
         None => b.constant(!0),
     };
-    b.emit(Op::Steer(Steer::BranchIfDiverged(target, lanes, kind == KIND_DIVERGED)));
+    b.emit(Op::Steer(Steer::BranchIfDiverged(target, lanes, kind == Branch::Diverged)));
     Ok(())
 }
 
 /// `CALL`, `BRX`, `BRXU`, `RET`: other instructions put the return address in registers.
-fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+pub(super) fn jump(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
     let p = first_predicate(b, operands)?;
     match operands.last() {
         Some(&SassOperand::Target(target)) => {
@@ -188,7 +196,8 @@ fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lower
 }
 
 /// `LEPC`: its own address, or that of its target.
-fn own_address(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+pub(super) fn own_address(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
     let address = match operands {
         [_] => inst.address,
         [_, SassOperand::Target(target)] => *target as u64,
@@ -223,9 +232,9 @@ pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -
 }
 
 /// `BMOV` between a convergence barrier and a register.
-fn move_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
-    let [d, s] = operands[..] else { return Err("it has an unknown form".into()) };
-    let clear = inst.modifier("clear") == Some(1);
+pub(super) fn move_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    let clear = has(inst, key::CLEAR);
     match (d, s) {
         (SassOperand::Register(d), SassOperand::Barrier(number)) if clear && d.is_zero() => {
             let barrier = b.barrier(number);
@@ -248,24 +257,22 @@ fn move_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) 
     Ok(())
 }
 
-fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
-    const ARRIVE: u64 = 1;
-    const REDUCE: u64 = 2;
-    const SYNC_ALL: u64 = 4;
-    let mode = inst.modifier("mode").unwrap_or(0);
-    let op = match (mode, inst.modifier("reduction")) {
-        (ARRIVE, _) => BarrierOp::Arrive,
-        (REDUCE, Some(0)) => BarrierOp::RedPopc,
-        (REDUCE, Some(1)) => BarrierOp::RedAnd,
-        (REDUCE, _) => BarrierOp::RedOr,
-        _ => BarrierOp::Sync,
+pub(super) fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands = &list(inst)[..];
+    let mode = inst.modifier(key::BARRIER).unwrap_or(Barrier::Sync);
+    let op = match (mode, inst.modifier(key::BARRIER_REDUCTION)) {
+        (Barrier::Sync | Barrier::SyncAll, _) => BarrierOp::Sync,
+        (Barrier::Arrive, _) => BarrierOp::Arrive,
+        (Barrier::Reduce, Some(BarrierReduction::Popc)) => BarrierOp::RedPopc,
+        (Barrier::Reduce, Some(BarrierReduction::And)) => BarrierOp::RedAnd,
+        (Barrier::Reduce, _) => BarrierOp::RedOr,
     };
     let mut id = b.constant(0);
     let mut threads = None;
     let p = first_predicate(b, operands)?;
     let numbers: Vec<SassOperand> =
         operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
-    if mode != SYNC_ALL {
+    if mode != Barrier::SyncAll {
         match numbers[..] {
             // Unoptimised code combines both in one register: number in bits 0 to 3, threads from bit 16 on.
             [both @ SassOperand::Register(_), SassOperand::Register(_)] => {
@@ -284,7 +291,7 @@ fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -
             _ => return Err("it has an unknown form".into()),
         }
     }
-    let d = (mode == REDUCE).then(|| {
+    let d = (mode == Barrier::Reduce).then(|| {
         let (count, holds) = b.reduction_result();
         match op {
             BarrierOp::RedPopc => Destination::Reg(count),

@@ -6,8 +6,8 @@
 //!    the types for which compiled code omits `.NTZ`.
 
 use super::builder::{Builder, Lowered};
-use super::float::{cvt, mode, rounding};
-use super::operand::{has, sign_of};
+use super::float::{cvt, mode, rounding, rounding_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Cvt, Numeric, PackedCvt};
 use exec::int::{Int2, Int3};
@@ -15,82 +15,93 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::convert::IntType;
 use num::{Mode, Rounding};
+use sass::decode::modifier::{self, ByteType, FloatType, key};
 use sass::decode::operand::{Constant, Register};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Sign bit of a half in the lower bits.
 const HALF_SIGN: u32 = 0x8000;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::F2F, &[d, x]) => {
-            let from = float_type(inst.modifier("b type"))?;
-            let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
-            let conversion = cvt(from, to, mode(inst));
-            float_to_float(b, d, x, conversion)?;
-        }
-        (SassOp::FRnd, &[d, x]) => {
-            let ty = float_type(inst.modifier("d type"))?;
-            // The type of the source, which the text omits.
-            if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
-                return Err("rounding to another type is not executable".into());
-            }
-            float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
-        }
-        (SassOp::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
-        (SassOp::I2F, &[d, x]) => {
-            let from = int_type(inst.modifier("b type"))?;
-            int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
-        }
-        (SassOp::I2Fp, &[d, x]) => {
-            let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
-            int_to_float(b, inst, d, x, [Numeric::Int(from), Numeric::F32])?;
-        }
-        (SassOp::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
-            let [x, y] = [b.float_source(x)?, b.float_source(y)?];
-            let (d, unused) = (b.destination(d, 1)?, b.constant(0));
-            b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
-        }
-        (SassOp::F2Fp, &[d, x, rest]) => {
-            let (x, unused) = (b.float_source(x)?, b.constant(0));
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
-        (SassOp::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
-        (SassOp::F2FpBytes, &[d, x, y, rest]) => {
-            let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
-            let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(op, low, s));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::F2FpBytesOfHalves, &[d, x, rest]) => {
-            let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
-            let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
-            let low = b.scratch(1);
-            b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
-            merge(b, d, low, rest)?;
-        }
-        (SassOp::F2FpHalves, &[d, x]) => {
-            let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
-            let s = b.source(x)?;
-            let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
-            let d = b.destination(d, 1)?;
-            b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
-        }
-        (SassOp::I2I, &[d, x]) => {
-            const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
-            let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
-            let mode = Mode { sat: true, ..Mode::RN };
-            let (s, d) = (b.source(x)?, b.destination(d, 1)?);
-            b.emit(Op::Cvt(Cvt { dst_bits: 32, ..cvt(Numeric::Int(IntType::S32), Numeric::Int(to), mode) }, d, s));
-        }
-        _ => return Ok(false),
+/// `F2F`.
+pub(super) fn float_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let from = float_type(inst.modifier(key::FROM_FLOAT))?;
+    let to = if has(inst, key::BF16) { Numeric::Bf16 } else { float_type(inst.modifier(key::TO_FLOAT))? };
+    convert_float(b, d, x, cvt(from, to, mode(inst)))
+}
+
+/// `FRND`.
+pub(super) fn round(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let ty = float_type(inst.modifier(key::TO_FLOAT))?;
+    if float_type(inst.modifier(key::FROM_FLOAT))? != ty {
+        return Err("rounding to another type is not executable".into());
     }
-    Ok(true)
+    convert_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })
+}
+
+/// `I2F`.
+pub(super) fn int_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let from = int_type(inst.modifier(key::FROM_INT))?;
+    convert_int(b, inst, [Numeric::Int(from), float_type(inst.modifier(key::TO_FLOAT))?])
+}
+
+/// `I2FP`.
+pub(super) fn word_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let from = if has(inst, key::SIGNED) { IntType::S32 } else { IntType::U32 };
+    convert_int(b, inst, [Numeric::Int(from), Numeric::F32])
+}
+
+/// `F2FP.PACK_AB`.
+pub(super) fn pack_halves(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
+    let [x, y] = [b.float_source(x)?, b.float_source(y)?];
+    let (d, unused) = (b.destination(d, 1)?, b.constant(0));
+    b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
+    Ok(())
+}
+
+/// `F2FP.MERGE_C`.
+pub(super) fn merge_half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, rest] = operands(inst)?;
+    let (x, unused) = (b.float_source(x)?, b.constant(0));
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two numbers to bytes.
+pub(super) fn to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
+    let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, key::RELU) };
+    let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(op, low, s));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two halves to bytes.
+pub(super) fn halves_to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, rest] = operands(inst)?;
+    let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, key::RELU) };
+    let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
+    let low = b.scratch(1);
+    b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
+    merge(b, d, low, rest)
+}
+
+/// `F2FP` of two bytes to halves.
+pub(super) fn bytes_to_halves(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let op = PackedCvt::F16x2FromBytes {
+        e5m2: inst.modifier(key::FROM_BYTE) == Some(ByteType::E5m2),
+        relu: has(inst, key::RELU),
+    };
+    let s = b.source(x)?;
+    let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
+    let d = b.destination(d, 1)?;
+    b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
+    Ok(())
 }
 
 /// The part of a register that an operand selects.
@@ -103,13 +114,16 @@ fn part_of(operand: SassOperand) -> &'static str {
 
 /// Whether the bytes are E5M2 rather than E4M3.
 fn to_e5m2(inst: &SassInst) -> bool {
-    const E5M2: u64 = 4;
-    inst.modifier("d type") == Some(E5M2)
+    inst.modifier(key::TO_BYTE) == Some(ByteType::E5m2)
 }
 
 /// Only saturating conversions to bytes are known: PTX has no others.
 fn finite<T>(inst: &SassInst, s: T) -> Lowered<T> {
-    if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
+    if has(inst, key::SATURATE) {
+        Ok(s)
+    } else {
+        Err("a conversion to bytes without .SATFINITE is not executable".into())
+    }
 }
 
 /// `d` = `low`, with a half of `rest` as its upper half.
@@ -122,21 +136,29 @@ fn merge(b: &mut Builder<'_>, d: SassOperand, low: Reg, rest: SassOperand) -> Lo
     Ok(())
 }
 
-fn float_type(field: Option<u64>) -> Lowered<Numeric> {
-    match field {
-        Some(1) => Ok(Numeric::F16),
-        Some(2) => Ok(Numeric::F32),
-        Some(3) => Ok(Numeric::F64),
-        Some(4) => Ok(Numeric::Bf16),
+fn float_type(ty: Option<FloatType>) -> Lowered<Numeric> {
+    match ty {
+        Some(FloatType::F16) => Ok(Numeric::F16),
+        Some(FloatType::F32) => Ok(Numeric::F32),
+        Some(FloatType::F64) => Ok(Numeric::F64),
+        Some(FloatType::Bf16) => Ok(Numeric::Bf16),
         _ => Err("this type of number is not executable".into()),
     }
 }
 
-fn int_type(field: Option<u64>) -> Lowered<IntType> {
-    const TYPES: [IntType; 8] =
-        [IntType::U8, IntType::S8, IntType::U16, IntType::S16, IntType::U32, IntType::S32, IntType::U64, IntType::S64];
-    let found = field.and_then(|n| TYPES.get(n as usize)).copied();
-    found.ok_or_else(|| "this type of integer is not executable".into())
+fn int_type(ty: Option<modifier::IntType>) -> Lowered<IntType> {
+    use modifier::IntType as Type;
+    Ok(match ty {
+        Some(Type::U8) => IntType::U8,
+        Some(Type::S8) => IntType::S8,
+        Some(Type::U16) => IntType::U16,
+        Some(Type::S16) => IntType::S16,
+        Some(Type::U32) => IntType::U32,
+        Some(Type::S32) => IntType::S32,
+        Some(Type::U64) => IntType::U64,
+        Some(Type::S64) => IntType::S64,
+        _ => return Err("this type of integer is not executable".into()),
+    })
 }
 
 /// Number of columns of a number.
@@ -146,29 +168,33 @@ fn columns(ty: Numeric) -> u16 {
 
 fn pair_of_halves(inst: &SassInst) -> PackedCvt {
     PackedCvt::HalvesFromF32 {
-        bf16: inst.modifier("d type") == Some(1),
-        round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
-        relu: has(inst, "relu"),
+        bf16: inst.modifier(key::TO_FLOAT) == Some(FloatType::Bf16),
+        round: rounding_of(inst.modifier(key::PACK_ROUND)),
+        relu: has(inst, key::RELU),
         satfinite: false,
     }
 }
 
 /// `I2IP`: two clamped integers in the lowest bits, and above them the third operand.
-fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
-    let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
+pub(super) fn pack_integers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
+    use modifier::IntType as Type;
     let above = b.source(rest)?;
     let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
     let s = [b.source(x)?, b.source(y)?, above];
-    let number = inst.modifier("d type").unwrap_or(0) / 2;
-    let bits = match (inst.bit(78), number) {
-        (false, n) => {
-            let op = if n == 0 { PackedCvt::PackInt8 { signed } } else { PackedCvt::PackInt16 { signed } };
+    let (bits, signed) = match inst.modifier(key::TO_INT) {
+        Some(Type::U2) => (2, false),
+        Some(Type::S2) => (2, true),
+        Some(Type::U4) => (4, false),
+        Some(Type::S4) => (4, true),
+        ty => {
+            let signed = matches!(ty, Some(Type::S8 | Type::S16));
+            let byte = matches!(ty, Some(Type::U8 | Type::S8));
+            let op = if byte { PackedCvt::PackInt8 { signed } } else { PackedCvt::PackInt16 { signed } };
             let d = b.destination(d, 1)?;
             b.emit(Op::PackedCvt(op, d, s));
             return Ok(());
         }
-        (true, 0) => 2,
-        (true, _) => 4,
     };
     let (least, greatest) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
     let (least, greatest) = (b.constant(least as u32), b.constant(greatest as u32));
@@ -189,11 +215,12 @@ fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, re
 
 /// `F2IP`: two numbers as bytes in the lower half, the second one lowest; in the upper half the lower half of
 /// the third operand.
-fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
-    if !has(inst, "nan to zero") {
+pub(super) fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, rest] = operands(inst)?;
+    if !has(inst, key::NAN_TO_ZERO) {
         return Err("the result for NaN without .NTZ is not published".into());
     }
-    let to = Numeric::Int(int_type(inst.modifier("d type"))?);
+    let to = Numeric::Int(int_type(inst.modifier(key::TO_INT))?);
     let conversion = Cvt { dst_bits: 32, ..cvt(Numeric::F32, to, mode(inst)) };
     let [keep, eight] = [b.constant(0xff), b.constant(8)];
     let bytes = [x, y].map(|x| {
@@ -235,7 +262,7 @@ impl Builder<'_> {
     }
 }
 
-fn float_to_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion: Cvt) -> Lowered<()> {
+fn convert_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion: Cvt) -> Lowered<()> {
     let s = b.float_source_of(x, conversion.from)?;
     let d = b.destination(d, columns(conversion.to))?;
     let plain = conversion.mode == Mode::RN && !conversion.integral;
@@ -249,9 +276,11 @@ fn float_to_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversio
     Ok(())
 }
 
-fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
-    let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
-    let (nan_to_zero, mode) = (has(inst, "nan to zero"), mode(inst));
+/// `F2I`.
+pub(super) fn float_to_int(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let (from, to) = (float_type(inst.modifier(key::FROM_FLOAT))?, int_type(inst.modifier(key::TO_INT))?);
+    let (nan_to_zero, mode) = (has(inst, key::NAN_TO_ZERO), mode(inst));
     let s = b.float_source_of(x, from)?;
     // Truncation makes subnormal numbers zero, with or without `.FTZ`.
     let frequent = match (from, to) {
@@ -289,13 +318,8 @@ fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOpe
     Ok(())
 }
 
-fn int_to_float(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    x: SassOperand,
-    [from, to]: [Numeric; 2],
-) -> Lowered<()> {
+fn convert_int(b: &mut Builder<'_>, inst: &SassInst, [from, to]: [Numeric; 2]) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
     let s = match x {
         // An immediate is the upper word of a double.
         SassOperand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),

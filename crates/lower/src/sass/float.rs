@@ -13,7 +13,7 @@
 //! 4. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Cvt, Numeric};
 use exec::float::{Float1, Float2, Float3, Modifiers};
@@ -21,64 +21,31 @@ use exec::int::{Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
+use sass::decode::modifier::{self, Compare, Function, Round, Scale, key};
 use sass::decode::operand::{Constant, PT, Register, Sign};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Sign bit of a single-precision number.
 const SIGN: u32 = 0x8000_0000;
 /// Sign bits of a pair of halves.
 pub(super) const HALF_SIGNS: u32 = 0x8000_8000;
-/// `FMUL` with this scale does not scale: 2^(scale - 4).
-const UNSCALED: u64 = 4;
-
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::FAdd, &[d, x, y]) => add_f32(b, inst, d, [x, y])?,
-        (SassOp::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
-        (SassOp::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
-        (SassOp::FMnMx, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.float_source(x)?, b.float_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])?;
-        }
-        (SassOp::FSel, &[d, x, y, p]) => select(b, inst, d, [x, y], p)?,
-        (SassOp::FSet, &[d, x, y, r]) => {
-            let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
-            let (test, s) = comparison(b, inst, CompareType::F32, s);
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Set { test, s, d, holds: 1f32.to_bits(), with: (combine(inst), r) });
-        }
-        (SassOp::FSetP, &[p, q, x, y, r]) => {
-            let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
-            let (test, s) = comparison(b, inst, CompareType::F32, s);
-            let d = [b.pred(p)?, b.pred(q)?];
-            b.emit(Op::Setp { test, s, d, with: (combine(inst), r) });
-        }
-        (SassOp::FChk, &[p, x, y]) => check_division(b, p, [x, y])?,
-        (SassOp::MuFu, &[d, x]) => special_function(b, inst, d, x)?,
-        (SassOp::DAdd, &[d, x, y]) => add_f64(b, inst, d, [x, y])?,
-        (SassOp::DMul, &[d, x, y]) => multiply_f64(b, inst, d, [x, y])?,
-        (SassOp::DFma, &[d, x, y, z]) => fuse_f64(b, inst, d, [x, y, z])?,
-        (SassOp::DSetP, &[p, q, x, y, r]) => compare_f64(b, inst, [p, q], [x, y], r)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
 /// Rounding, `.FTZ` and `.SAT` of an instruction.
 pub(super) fn mode(inst: &SassInst) -> Mode {
-    Mode { round: rounding(inst), ftz: has(inst, "ftz") || has(inst, "fmz"), sat: has(inst, "saturate") }
+    Mode { round: rounding(inst), ftz: has(inst, key::FTZ) || has(inst, key::FMZ), sat: has(inst, key::SATURATE) }
 }
 
-/// Rounding of a result. For conversions to integers the same values mean nearest, floor, ceiling and
-/// truncation.
+/// Rounding of a result.
 pub(super) fn rounding(inst: &SassInst) -> Rounding {
-    match inst.modifier("round") {
-        Some(1) => Rounding::Down,
-        Some(2) => Rounding::Up,
-        Some(3) => Rounding::Zero,
-        _ => Rounding::NearestEven,
+    rounding_of(inst.modifier(key::ROUND))
+}
+
+/// Nearest, if the instruction says nothing.
+pub(super) fn rounding_of(round: Option<Round>) -> Rounding {
+    match round {
+        Some(Round::Down) => Rounding::Down,
+        Some(Round::Up) => Rounding::Up,
+        Some(Round::Zero) => Rounding::Zero,
+        Some(Round::Nearest) | None => Rounding::NearestEven,
     }
 }
 
@@ -88,26 +55,38 @@ pub(super) fn modifiers(mode: Mode) -> Modifiers {
 
 /// How a comparison is combined with a predicate.
 pub(super) fn combine(inst: &SassInst) -> Combine {
-    match inst.modifier("combine") {
-        Some(1) => Combine::Or,
-        Some(2) => Combine::Xor,
-        _ => Combine::And,
+    match inst.modifier(key::COMBINE) {
+        Some(modifier::Combine::Or) => Combine::Or,
+        Some(modifier::Combine::Xor) => Combine::Xor,
+        Some(modifier::Combine::And) | None => Combine::And,
     }
 }
 
 /// The comparison of an instruction and its operands; zeros for a comparison that always or never holds.
 pub(super) fn comparison(b: &mut Builder<'_>, inst: &SassInst, ty: CompareType, s: [Reg; 2]) -> (Comparison, [Reg; 2]) {
-    use Relation::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
-    const RELATIONS: [Relation; 14] = [Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu];
-    let number = inst.modifier("compare").unwrap_or(0) as usize;
-    let ftz = has(inst, "ftz");
-    match (number.checked_sub(1).and_then(|n| RELATIONS.get(n)), number) {
-        (Some(&relation), _) => (Comparison { relation, ty, ftz }, s),
-        (None, n) => {
+    let ftz = has(inst, key::FTZ);
+    let relation = match inst.modifier(key::COMPARE) {
+        Some(Compare::Lt) => Relation::Lt,
+        Some(Compare::Eq) => Relation::Eq,
+        Some(Compare::Le) => Relation::Le,
+        Some(Compare::Gt) => Relation::Gt,
+        Some(Compare::Ne) => Relation::Ne,
+        Some(Compare::Ge) => Relation::Ge,
+        Some(Compare::Num) => Relation::Num,
+        Some(Compare::Nan) => Relation::Nan,
+        Some(Compare::Ltu) => Relation::Ltu,
+        Some(Compare::Equ) => Relation::Equ,
+        Some(Compare::Leu) => Relation::Leu,
+        Some(Compare::Gtu) => Relation::Gtu,
+        Some(Compare::Neu) => Relation::Neu,
+        Some(Compare::Geu) => Relation::Geu,
+        always => {
             let zero = b.constant(0);
-            (Comparison { relation: if n == 0 { Ne } else { Eq }, ty, ftz }, [zero; 2])
+            let relation = if always == Some(Compare::Always) { Relation::Eq } else { Relation::Ne };
+            return (Comparison { relation, ty, ftz }, [zero; 2]);
         }
-    }
+    };
+    (Comparison { relation, ty, ftz }, s)
 }
 
 impl Builder<'_> {
@@ -143,7 +122,8 @@ impl Builder<'_> {
     }
 }
 
-fn add_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn add_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -162,20 +142,27 @@ fn add_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOp
     Ok(())
 }
 
-fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let x = b.negated(x, minus_x != minus_y);
-    let [x, y] = if has(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
-    match inst.modifier("scale") {
-        None | Some(UNSCALED) => {
+    let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y]) } else { [x, y] };
+    let scale = match inst.modifier(key::SCALE) {
+        Some(Scale::Eighth) => 0.125,
+        Some(Scale::Quarter) => 0.25,
+        Some(Scale::Half) => 0.5,
+        Some(Scale::Two) => 2.0,
+        Some(Scale::Four) => 4.0,
+        Some(Scale::Eight) => 8.0,
+        Some(Scale::One) | None => {
             let op = if mode == Mode::RN { Float2::MulRnF32 } else { Float2::MulF32 };
             let d = b.destination(d, 1)?;
             b.emit(Op::Float2(op, modifiers(mode), d, [x, y]));
+            return Ok(());
         }
-        Some(scale) => multiply_scaled(b, d, [x, y], 2f64.powi(scale as i32 - UNSCALED as i32), mode)?,
-    }
-    Ok(())
+    };
+    multiply_scaled(b, d, [x, y], scale, mode)
 }
 
 /// `x * y * scale`, rounded once: products are exact in double precision.
@@ -221,13 +208,14 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2]) -> [Reg; 2] {
     })
 }
 
-fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude(x)?, b.magnitude(y)?, b.magnitude(z)?);
     let minus_product = minus_x != minus_y;
     if mode != Mode::RN {
         let (x, z) = (b.negated(x, minus_product), b.negated(z, minus_z));
-        let [x, y] = if has(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
+        let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y]) } else { [x, y] };
         let d = b.destination(d, 1)?;
         b.emit(Op::Float3(Float3::FmaF32, modifiers(mode), d, [x, y, z]));
         return Ok(());
@@ -246,7 +234,7 @@ fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [Sa
 /// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code requests on
 /// the operands, and xors their signs into the result: the operation does both.
 pub(super) fn compared(inst: &SassInst, operands: [SassOperand; 2]) -> Lowered<[SassOperand; 2]> {
-    if !has(inst, "xor sign") {
+    if !has(inst, key::XOR_SIGN) {
         return Ok(operands);
     }
     let plain = |operand| match operand {
@@ -272,7 +260,7 @@ pub(super) fn min_max(
     p: SassOperand,
     [min, max]: [Float2; 2],
 ) -> Lowered<()> {
-    let m = Modifiers { nan: has(inst, "nan"), xorsign_abs: has(inst, "xor sign"), ..modifiers(mode(inst)) };
+    let m = Modifiers { nan: has(inst, key::NAN), xorsign_abs: has(inst, key::XOR_SIGN), ..modifiers(mode(inst)) };
     let fixed = match p {
         SassOperand::Predicate { index: PT, not, .. } => Some(if not { max } else { min }),
         _ => None,
@@ -290,16 +278,39 @@ pub(super) fn min_max(
     Ok(())
 }
 
-fn select(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    [x, y]: [SassOperand; 2],
-    p: SassOperand,
-) -> Lowered<()> {
+/// `FMNMX`.
+pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let [x, y] = compared(inst, [x, y])?;
+    let s = [b.float_source(x)?, b.float_source(y)?];
+    min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])
+}
+
+/// `FSET`.
+pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
+    let (test, s) = comparison(b, inst, CompareType::F32, s);
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Set { test, s, d, holds: 1f32.to_bits(), with: (combine(inst), r) });
+    Ok(())
+}
+
+/// `FSETP`.
+pub(super) fn compare_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
+    let (test, s) = comparison(b, inst, CompareType::F32, s);
+    let d = [b.pred(p)?, b.pred(q)?];
+    b.emit(Op::Setp { test, s, d, with: (combine(inst), r) });
+    Ok(())
+}
+
+pub(super) fn select(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
     let (s, p) = ([b.float_source(x)?, b.float_source(y)?], b.pred(p)?);
     let d = b.destination(d, 1)?;
-    if !has(inst, "ftz") {
+    if !has(inst, key::FTZ) {
         b.emit(Op::Selp { d, s, wide: false, p });
         return Ok(());
     }
@@ -320,10 +331,11 @@ const QUOTIENT_EXPONENTS: [u32; 2] = [3, 252];
 /// Bias of exponents.
 const BIAS: u32 = 127;
 
-fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn check_division(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, x, y] = operands(inst)?;
     let (position, length) = (b.constant(23), b.constant(8));
     let mut exponents = [Reg(0); 3];
-    for (exponent, operand) in exponents.iter_mut().zip(operands) {
+    for (exponent, operand) in exponents.iter_mut().zip([x, y]) {
         let s = b.source(operand)?;
         *exponent = b.scratch(1);
         b.emit(Op::Int3(Int3::BfeU32, *exponent, [s, position, length]));
@@ -346,22 +358,22 @@ fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2
     Ok(())
 }
 
-fn special_function(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
-    const FUNCTIONS: [Float1; 10] = [
-        Float1::CosTurns,
-        Float1::SinTurns,
-        Float1::Ex2Approx,
-        Float1::Lg2Approx,
-        Float1::RcpApprox,
-        Float1::RsqrtApprox,
-        Float1::RcpHighF64,
-        Float1::RsqrtHighF64,
-        Float1::SqrtApprox,
-        Float1::TanhApprox,
-    ];
-    let number = inst.modifier("function").unwrap_or(0) as usize;
-    let Some(&function) = FUNCTIONS.get(number) else { return Err("this function is not executable".into()) };
-    let (half, bf16) = (has(inst, "half"), has(inst, "bf16"));
+pub(super) fn special_function(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let function = match inst.modifier(key::FUNCTION) {
+        Some(Function::Cos) => Float1::CosTurns,
+        Some(Function::Sin) => Float1::SinTurns,
+        Some(Function::Ex2) => Float1::Ex2Approx,
+        Some(Function::Lg2) => Float1::Lg2Approx,
+        Some(Function::Rcp) => Float1::RcpApprox,
+        Some(Function::Rsq) => Float1::RsqrtApprox,
+        Some(Function::Rcp64H) => Float1::RcpHighF64,
+        Some(Function::Rsq64H) => Float1::RsqrtHighF64,
+        Some(Function::Sqrt) => Float1::SqrtApprox,
+        Some(Function::Tanh) => Float1::TanhApprox,
+        None => return Err("this function is not executable".into()),
+    };
+    let (half, bf16) = (has(inst, key::HALF), has(inst, key::BF16));
     let (s, function) = if half || bf16 {
         let function = match (function, bf16) {
             (Float1::Ex2Approx, false) => Float1::Ex2F16,
@@ -380,7 +392,8 @@ fn special_function(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: Sas
     Ok(())
 }
 
-fn add_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn add_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -399,7 +412,8 @@ fn add_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOp
     Ok(())
 }
 
-fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
+pub(super) fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let x = b.negated64(x, minus_x != minus_y);
@@ -409,7 +423,8 @@ fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [S
     Ok(())
 }
 
-fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
+pub(super) fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude64(x)?, b.magnitude64(y)?, b.magnitude64(z)?);
     let minus_product = minus_x != minus_y;
@@ -425,18 +440,13 @@ fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [Sa
     Ok(())
 }
 
-fn compare_f64(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    [p, q]: [SassOperand; 2],
-    [x, y]: [SassOperand; 2],
-    r: SassOperand,
-) -> Lowered<()> {
+pub(super) fn compare_f64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
     let s = [b.double_source(x)?, b.double_source(y)?];
     let (d, with) = ([b.pred(p)?, b.pred(q)?], (combine(inst), b.pred(r)?));
-    let better = match inst.modifier("compare") {
-        Some(0) => Float2::MinF64,
-        Some(15) => Float2::MaxF64,
+    let better = match inst.modifier(key::COMPARE) {
+        Some(Compare::Min) => Float2::MinF64,
+        Some(Compare::Max) => Float2::MaxF64,
         _ => {
             let (test, s) = comparison(b, inst, CompareType::F64, s);
             b.emit(Op::Setp { test, s, d, with });

@@ -11,7 +11,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Numeric};
 use exec::float::{Float2, Float3, Modifiers};
@@ -19,6 +19,7 @@ use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
+use sass::decode::modifier::key;
 use sass::decode::operand::{Constant, Register, Sign};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
@@ -28,46 +29,6 @@ const LOW_SIGN: u32 = 0x8000;
 const ONE: u32 = 0x3c00;
 /// One in bfloat16.
 const BF16_ONE: u32 = 0x3f80;
-
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    match (inst.row.op, &operands[..]) {
-        (SassOp::HAdd2, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddF16x2)?,
-        (SassOp::HAdd2Bf16, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddBf16x2)?,
-        (SassOp::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
-        (SassOp::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
-        (SassOp::HFma2 | SassOp::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
-        (SassOp::HFma2Bf16 | SassOp::HFma2MmaBf16, &[d, x, y, z]) => {
-            fuse(b, inst, d, [x, y, z], Float3::FmaBf16x2)?;
-        }
-        (SassOp::HMnMx2, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.half_source(x)?, b.half_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinF16x2, Float2::MaxF16x2])?;
-        }
-        (SassOp::HMnMx2Bf16, &[d, x, y, p]) => {
-            let [x, y] = compared(inst, [x, y])?;
-            let s = [b.half_source(x)?, b.half_source(y)?];
-            min_max(b, inst, d, s, p, [Float2::MinBf16x2, Float2::MaxBf16x2])?;
-        }
-        (SassOp::HSet2 | SassOp::HSet2Bf16, &[d, x, y, r]) => {
-            let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
-            let (ty, one) = match inst.row.op {
-                SassOp::HSet2 => (CompareType::F16x2, ONE),
-                _ => (CompareType::Bf16x2, BF16_ONE),
-            };
-            let (test, s) = comparison(b, inst, ty, s);
-            let holds = if has(inst, "boolean float") { one } else { 0xffff };
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
-        }
-        (SassOp::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::F16x2, [p, q], [x, y], r)?,
-        (SassOp::HSetP2Bf16, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::Bf16x2, [p, q], [x, y], r)?,
-        (SassOp::VHMnMx, &[d, x, y, z, p]) => extreme_of_three(b, inst, d, [x, y, z], p)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
 
 /// The choice of halves of an operand.
 fn choice(operand: SassOperand) -> &'static str {
@@ -114,11 +75,12 @@ impl Builder<'_> {
     }
 }
 
-fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
+pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
     // Compiled code converts to single precision in this way.
-    if has(inst, "f32 result") && is_minus_zero(x) && !mode.sat && !mode.ftz {
+    if has(inst, key::F32_RESULT) && is_minus_zero(x) && !mode.sat && !mode.ftz {
         let s = b.one_half(y)?;
         let d = b.destination(d, 1)?;
         b.emit(widen(if op == Float2::AddBf16x2 { Numeric::Bf16 } else { Numeric::F16 }, d, s));
@@ -130,7 +92,7 @@ fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperan
 
 /// Writes the pair that `op` computes; with `.F32`, the lower half in single precision.
 fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
-    if !has(inst, "f32 result") {
+    if !has(inst, key::F32_RESULT) {
         let d = b.destination(d, 1)?;
         b.emit(op(d));
         return Ok(());
@@ -167,11 +129,12 @@ impl Builder<'_> {
     }
 }
 
-fn multiply(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
+pub(super) fn multiply(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<()> {
+    let [d, x, y] = operands(inst)?;
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
-    let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
-    if !has(inst, "relu") {
+    let [x, y] = if has(inst, key::FMZ) { factors(b, s, bf16) } else { s };
+    if !has(inst, key::RELU) {
         return result(b, inst, d, bf16, |d| Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
     }
     let d = b.destination(d, 1)?;
@@ -200,10 +163,11 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
     })
 }
 
-fn fuse(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3], op: Float3) -> Lowered<()> {
-    let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
+pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
+    let m = Modifiers { relu: has(inst, key::RELU), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
-        && !has(inst, "f32 result")
+        && !has(inst, key::F32_RESULT)
         && let Some(value) = moved_constant([x, y, z])
     {
         let (d, value) = (b.destination(d, 1)?, b.constant(value));
@@ -212,7 +176,7 @@ fn fuse(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOp
     }
     let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
     let bf16 = op == Float3::FmaBf16x2;
-    let [x, y] = if has(inst, "fmz") { factors(b, [x, y], bf16) } else { [x, y] };
+    let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y], bf16) } else { [x, y] };
     result(b, inst, d, bf16, |d| Op::Float3(op, m, d, [x, y, z]))
 }
 
@@ -228,22 +192,17 @@ fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
 }
 
 /// `VHMNMX`: the least of three where the predicate holds, otherwise the greatest.
-fn extreme_of_three(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    d: SassOperand,
-    s: [SassOperand; 3],
-    p: SassOperand,
-) -> Lowered<()> {
-    if has(inst, "xor sign") {
+pub(super) fn extreme_of_three(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z, p] = operands(inst)?;
+    if has(inst, key::XOR_SIGN) {
         return Err("the sign of .XORSIGN with three operands is not published".into());
     }
-    let ops = match has(inst, "bf16") {
+    let ops = match has(inst, key::BF16) {
         true => [Float2::MinBf16x2, Float2::MaxBf16x2],
         false => [Float2::MinF16x2, Float2::MaxF16x2],
     };
-    let [x, y, z] = [b.half_source(s[0])?, b.half_source(s[1])?, b.half_source(s[2])?];
-    let (m, p) = (Modifiers { nan: has(inst, "nan"), ..modifiers(mode(inst)) }, b.pred(p)?);
+    let [x, y, z] = [b.half_source(x)?, b.half_source(y)?, b.half_source(z)?];
+    let (m, p) = (Modifiers { nan: has(inst, key::NAN), ..modifiers(mode(inst)) }, b.pred(p)?);
     let results = ops.map(|op| {
         let (first, all) = (b.scratch(1), b.scratch(1));
         b.emit(Op::Float2(op, m, first, [x, y]));
@@ -255,18 +214,37 @@ fn extreme_of_three(
     Ok(())
 }
 
-fn set_predicates(
-    b: &mut Builder<'_>,
-    inst: &SassInst,
-    ty: CompareType,
-    [p, q]: [SassOperand; 2],
-    [x, y]: [SassOperand; 2],
-    r: SassOperand,
-) -> Lowered<()> {
+/// `HMNMX2`.
+pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst, ops: [Float2; 2]) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let [x, y] = compared(inst, [x, y])?;
+    let s = [b.half_source(x)?, b.half_source(y)?];
+    min_max(b, inst, d, s, p, ops)
+}
+
+/// `HSET2`.
+pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, r] = operands(inst)?;
+    let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
+    let (ty, one) = match inst.row.op {
+        SassOp::HSet2 => (CompareType::F16x2, ONE),
+        _ => (CompareType::Bf16x2, BF16_ONE),
+    };
+    let (test, s) = comparison(b, inst, ty, s);
+    let holds = if has(inst, key::BOOLEAN_FLOAT) { one } else { 0xffff };
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
+    Ok(())
+}
+
+/// `HSETP2`.
+pub(super) fn set_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, q, x, y, r] = operands(inst)?;
+    let ty = if inst.row.op == SassOp::HSetP2 { CompareType::F16x2 } else { CompareType::Bf16x2 };
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, ty, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
-    if !has(inst, "both halves") {
+    if !has(inst, key::BOTH_HALVES) {
         b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });
         return Ok(());
     }

@@ -7,44 +7,22 @@
 //! 1. `I2I.*.SAT` leaves the clamped number in all 32 bits of the destination.
 //! 2. `FLO.SH` of a number without such a bit returns all ones, as PTX's `bfind.shiftamt` does.
 
-mod add;
-mod bits;
-mod extreme;
-mod multiply;
+pub(super) mod add;
+pub(super) mod bits;
+pub(super) mod extreme;
+pub(super) mod multiply;
 
 use super::builder::{Builder, Lowered};
+use super::float::combine;
 use super::operand::{copy_predicate, has, no_predicate, operands};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::Pred;
 use exec::op::Op;
+use sass::decode::modifier::{Compare, IntType, key};
 use sass::decode::{SassInst, SassOp};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::IAdd3 | SassOp::UIAdd3 => add::iadd3(b, inst)?,
-        SassOp::VIAdd => extreme::viadd(b, inst)?,
-        SassOp::Lea | SassOp::ULea => add::lea(b, inst)?,
-        SassOp::IMad | SassOp::UIMad => multiply::imad(b, inst)?,
-        SassOp::IMadWide | SassOp::UIMadWide => multiply::wide(b, inst)?,
-        SassOp::IMadHi | SassOp::UIMadHi => multiply::high(b, inst)?,
-        SassOp::Idp | SassOp::Idp2 => multiply::dot_product(b, inst)?,
-        SassOp::ISetP | SassOp::UISetP => compare(b, inst)?,
-        SassOp::IMnMx | SassOp::VIMnMx | SassOp::VIMnMx3 | SassOp::VIAddMnMx => extreme::extreme(b, inst)?,
-        SassOp::IAbs => unary(b, inst, Int1::Abs32)?,
-        SassOp::PopC | SassOp::UPopC => unary(b, inst, Int1::Popc32)?,
-        SassOp::Brev | SassOp::UBrev => unary(b, inst, Int1::Brev32)?,
-        SassOp::Shf | SassOp::USHf => bits::shift(b, inst)?,
-        SassOp::Sgxt | SassOp::USgxt | SassOp::BMsk | SassOp::UBMsk => bits::field(b, inst)?,
-        SassOp::Flo | SassOp::UFlo => bits::find(b, inst)?,
-        SassOp::VAbsDiff | SassOp::VAbsDiff4 => difference(b, inst)?,
-        SassOp::I2I => saturate(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
+pub(super) fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let s = b.int_source(s)?;
     let d = b.destination(d, 1)?;
@@ -53,28 +31,24 @@ fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
 }
 
 /// `ISETP`. The extended form takes the comparison of the low words if the operands are equal.
-fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, with, low] = operands(inst)?;
     let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
     let s = [b.source(x)?, b.source(y)?];
-    let ty = if has(inst, "signed") { CompareType::S32 } else { CompareType::U32 };
+    let ty = if has(inst, key::SIGNED) { CompareType::S32 } else { CompareType::U32 };
     let test = |relation| Comparison { relation, ty, ftz: false };
-    let relation = match inst.modifier("compare") {
-        Some(0) => Relation::Nan,
-        Some(1) => Relation::Lt,
-        Some(2) => Relation::Eq,
-        Some(3) => Relation::Le,
-        Some(4) => Relation::Gt,
-        Some(5) => Relation::Ne,
-        Some(6) => Relation::Ge,
+    let relation = match inst.modifier(key::COMPARE) {
+        Some(Compare::Never) => Relation::Nan,
+        Some(Compare::Lt) => Relation::Lt,
+        Some(Compare::Eq) => Relation::Eq,
+        Some(Compare::Le) => Relation::Le,
+        Some(Compare::Gt) => Relation::Gt,
+        Some(Compare::Ne) => Relation::Ne,
+        Some(Compare::Ge) => Relation::Ge,
         _ => Relation::Num,
     };
-    let combine = match inst.modifier("combine") {
-        Some(0) => Combine::And,
-        Some(1) => Combine::Or,
-        _ => Combine::Xor,
-    };
-    if !has(inst, "extended") || matches!(relation, Relation::Nan | Relation::Num) {
+    let combine = combine(inst);
+    if !has(inst, key::EXTENDED) || matches!(relation, Relation::Nan | Relation::Num) {
         b.emit(Op::Setp { test: test(relation), s, d: [p, q], with: (combine, with) });
         return Ok(());
     }
@@ -105,14 +79,14 @@ fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 /// `VABSDIFF`: absolute difference plus a third operand. `VABSDIFF4`: differences of the bytes, or their sum
 /// plus a third operand, which has no effect without the sum.
-fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;
-    let signed = has(inst, "signed");
+    let signed = has(inst, key::SIGNED);
     let bytes = inst.row.op == SassOp::VAbsDiff4;
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
     let d = b.destination(d, 1)?;
-    b.emit(match (bytes, has(inst, "accumulate"), signed) {
+    b.emit(match (bytes, has(inst, key::ACCUMULATE), signed) {
         (false, _, true) => Op::Int3(Int3::SadS32, d, s),
         (false, _, false) => Op::Int3(Int3::SadU32, d, s),
         (true, true, true) => Op::Int3(Int3::Sad4S8, d, s),
@@ -124,12 +98,12 @@ fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `I2I`: clamps a signed integer to the range of a small one.
-fn saturate(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn saturate(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
-    let (least, greatest) = match inst.modifier("d type") {
-        Some(0) => (0, i32::from(u8::MAX)),
-        Some(1) => (i8::MIN.into(), i8::MAX.into()),
-        Some(2) => (0, u16::MAX.into()),
+    let (least, greatest) = match inst.modifier(key::TO_INT) {
+        Some(IntType::U8) => (0, i32::from(u8::MAX)),
+        Some(IntType::S8) => (i8::MIN.into(), i8::MAX.into()),
+        Some(IntType::U16) => (0, u16::MAX.into()),
         _ => (i16::MIN.into(), i16::MAX.into()),
     };
     let s = b.source(s)?;

@@ -15,52 +15,71 @@
 use super::builder::{Builder, Lowered};
 use super::float::rounding;
 use super::memory::address;
-use super::operand::{has, sign_of};
+use super::operand::{has, operands, sign_of};
 use exec::lanes::Reg;
 use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
 use exec::op::Op;
 use exec::tensor::MatrixOp;
 use isa::Space;
+use sass::decode::modifier::{BitOperation, ByteType, Count, FloatType, IntType, Layout, MatrixShape, key};
 use sass::decode::operand::{Register, Sign};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Registers of the accumulator in a step of `HMMA.884`.
 const STEP_REGISTERS: usize = 2;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
-    let op = match (inst.row.op, &operands[..]) {
-        (SassOp::HMma, &[d, x, y, z]) if inst.modifier("step").is_some() => step(b, inst, [d, x, y, z])?,
-        (SassOp::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
-        (SassOp::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
-        (SassOp::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
-        (SassOp::QMma, &[d, x, y, z]) => multiply(b, byte_plan(inst)?, [d, x, y, z])?,
-        (SassOp::DMma, &[d, x, y, z]) => {
-            let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-            let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
-            multiply(b, plan(Shape { m, n: 8, k }, types)?, [d, x, y, z])?
-        }
-        (SassOp::LdSm, &[d, SassOperand::Memory(place)]) => {
-            let count = 1 << inst.modifier("count").unwrap_or(0);
-            let address = address(b, inst, Space::Shared, place)?;
-            let d = b.destination(d, count)?;
-            let trans = inst.modifier("layout") == Some(1);
-            MatrixOp::LoadTiles { space: Space::Shared, address, d: in_turn(d, count.into()), trans }
-        }
-        (SassOp::StSm, &[SassOperand::Memory(place), x]) => {
-            let count = 1 << inst.modifier("count").unwrap_or(0);
-            let address = address(b, inst, Space::Shared, place)?;
-            let s = in_turn(b.columns(x, count)?, count.into());
-            let trans = inst.modifier("layout") == Some(1);
-            MatrixOp::StoreTiles { space: Space::Shared, address, s, trans }
-        }
-        (SassOp::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
-        _ => return Ok(false),
-    };
+/// `DMMA`.
+pub(super) fn double(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
+    multiply(b, inst, plan(shape(inst)?, types)?)
+}
+
+/// `LDSM`.
+pub(super) fn load_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Memory(place)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let count = count(inst);
+    let address = address(b, inst, Space::Shared, place)?;
+    let d = in_turn(b.destination(d, count)?, count.into());
+    let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
+    emit(b, MatrixOp::LoadTiles { space: Space::Shared, address, d, trans })
+}
+
+/// `STSM`.
+pub(super) fn store_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [SassOperand::Memory(place), x] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let count = count(inst);
+    let address = address(b, inst, Space::Shared, place)?;
+    let s = in_turn(b.columns(x, count)?, count.into());
+    let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
+    emit(b, MatrixOp::StoreTiles { space: Space::Shared, address, s, trans })
+}
+
+/// `MOVM`.
+pub(super) fn transpose(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x] = operands(inst)?;
+    let (s, d) = (b.source(x)?, b.destination(d, 1)?);
+    emit(b, MatrixOp::Transpose { s, d })
+}
+
+/// Number of matrices that are moved.
+fn count(inst: &SassInst) -> u16 {
+    match inst.modifier(key::COUNT) {
+        Some(Count::Four) => 4,
+        Some(Count::Two) => 2,
+        Some(Count::One) | None => 1,
+    }
+}
+
+fn shape(inst: &SassInst) -> Lowered<Shape> {
+    let [m, k] = inst.modifier(key::SHAPE).ok_or("its shape is unknown")?.rows_and_length();
+    Ok(Shape { m, n: 8, k })
+}
+
+fn emit(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
     let number = u16::try_from(b.matrix.len()).map_err(|_| "the kernel has too many matrix operations")?;
     b.matrix.push(op);
     b.emit(Op::Matrix(number));
-    Ok(true)
+    Ok(())
 }
 
 /// `count` registers starting at `first`.
@@ -72,8 +91,9 @@ fn plan(shape: Shape, types: Multiply) -> Lowered<Mma> {
     Mma::mma(shape, types).ok_or_else(|| "this shape is not executable with these types".into())
 }
 
-/// The operation of a plan with its operands D, A, B, C.
-fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
+/// A plan with the instruction's operands D, A, B, C.
+fn multiply(b: &mut Builder<'_>, inst: &SassInst, plan: Mma) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
     let [a_count, b_count, c_count, d_count] = plan.registers();
     let mut source = |operand: SassOperand, count: usize| {
         if sign_of(operand) != Sign::default() {
@@ -83,8 +103,8 @@ fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> L
     };
     let sources = [source(x, a_count)?, source(y, b_count)?, source(z, c_count)?];
     let d = in_turn(b.destination(d, d_count as u16)?, d_count);
-    let [a, b, c] = sources;
-    Ok(MatrixOp::Multiply { plan: Box::new(plan), registers: [d, a, b, c] })
+    let [x, y, z] = sources;
+    emit(b, MatrixOp::Multiply { plan: Box::new(plan), registers: [d, x, y, z] })
 }
 
 /// Whether the elements of a factor are in row or column order.
@@ -96,20 +116,26 @@ fn order(operand: SassOperand) -> Order {
 }
 
 /// From sm_75 on the factors have one order only.
-fn check_orders([x, y]: [SassOperand; 2]) -> Lowered<()> {
+fn check_orders(inst: &SassInst) -> Lowered<()> {
+    let [_, x, y, _] = operands(inst)?;
     let usual = (order(x), order(y)) == (Order::Row, Order::Col);
     if usual { Ok(()) } else { Err("factors in other orders than .ROW and .COL are not executable".into()) }
 }
 
-fn step(b: &mut Builder<'_>, inst: &SassInst, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
-    if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
+/// `HMMA.884`.
+pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, z] = operands(inst)?;
+    if inst.modifier(key::SHAPE) != Some(MatrixShape::M8N8K4)
+        || has(inst, key::SATURATE)
+        || has(inst, key::D_F32) != has(inst, key::C_F32)
+    {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
-    let whole = plan(Shape { m: 8, n: 8, k: 4 }, types)?;
+    let whole = plan(shape(inst)?, types)?;
     let [_, _, registers, _] = whole.registers();
-    let step = inst.modifier("step").unwrap_or(0) as usize;
+    let step = inst.modifier(key::STEP).map_or(0, |step| step as usize);
     if (step + 1) * STEP_REGISTERS > registers {
         return Err("there is no such step with this accumulator".into());
     }
@@ -119,65 +145,54 @@ fn step(b: &mut Builder<'_>, inst: &SassInst, [d, x, y, z]: [SassOperand; 4]) ->
     let count = STEP_REGISTERS as u16;
     let [x, y, z] = [b.columns(x, count)?, b.columns(y, count)?, b.columns(z, count)?];
     let registers = [b.destination(d, count)?, x, y, z].map(|r| [r, r.next()]);
-    Ok(MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
+    emit(b, MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
 }
 
-fn half_plan(inst: &SassInst) -> Lowered<Mma> {
-    if has(inst, "saturate") {
+/// `HMMA` of other shapes.
+pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    if has(inst, key::SATURATE) {
         return Err("saturation is not executable".into());
     }
-    let k = match inst.modifier("shape") {
-        Some(0) => 8,
-        Some(1) => 16,
-        _ => 4,
-    };
-    let factor = match inst.modifier("input type") {
-        Some(1) => Element::Bf16,
-        Some(2) => Element::Tf32,
+    let factor = match inst.modifier(key::FACTORS) {
+        Some(FloatType::Bf16) => Element::Bf16,
+        Some(FloatType::Tf32) => Element::Tf32,
         _ => Element::F16,
     };
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
-    plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    multiply(b, inst, plan(shape(inst)?, Multiply::plain(factor, accumulator))?)
 }
 
-fn byte_plan(inst: &SassInst) -> Lowered<Mma> {
-    let k = if has(inst, "shape") { 32 } else { 16 };
-    let element = |name| if has(inst, name) { Element::E5m2 } else { Element::E4m3 };
-    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
-    let types = Multiply { b: element("b type"), ..Multiply::plain(element("a type"), accumulator) };
-    plan(Shape { m: 16, n: 8, k }, types)
+/// `QMMA`.
+pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let element = |key| if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 };
+    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    let types = Multiply { b: element(key::B_BYTE), ..Multiply::plain(element(key::A_BYTE), accumulator) };
+    multiply(b, inst, plan(shape(inst)?, types)?)
 }
 
-fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
-    check_orders(factors)?;
-    let [m, k] = match inst.modifier("shape") {
-        Some(0) => [8, 16],
-        Some(2) => [8, 32],
-        Some(4) => [16, 16],
-        Some(5) => [16, 32],
-        _ => [16, 64],
-    };
-    let element = |name| match inst.modifier(name) {
-        Some(1) => Element::S8,
-        Some(2) => Element::U4,
-        Some(3) => Element::S4,
+/// `IMMA`.
+pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    check_orders(inst)?;
+    let element = |key| match inst.modifier(key) {
+        Some(IntType::S8) => Element::S8,
+        Some(IntType::U4) => Element::U4,
+        Some(IntType::S4) => Element::S4,
         _ => Element::U8,
     };
     let types = Multiply {
-        b: element("b type"),
-        satfinite: has(inst, "saturate"),
-        ..Multiply::plain(element("a type"), Element::S32)
+        b: element(key::B_INT),
+        satfinite: has(inst, key::SATURATE),
+        ..Multiply::plain(element(key::A_INT), Element::S32)
     };
-    plan(Shape { m, n: 8, k }, types)
+    multiply(b, inst, plan(shape(inst)?, types)?)
 }
 
-fn bit_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
-    check_orders(factors)?;
-    let [m, k] = match inst.modifier("shape") {
-        Some(0) => [8, 128],
-        Some(1) => [16, 128],
-        _ => [16, 256],
+/// `BMMA`.
+pub(super) fn bits(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    check_orders(inst)?;
+    let bit_op = match inst.modifier(key::BIT_OPERATION) {
+        Some(BitOperation::And) => BitOp::And,
+        Some(BitOperation::Xor) | None => BitOp::Xor,
     };
-    let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
-    plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
+    multiply(b, inst, plan(shape(inst)?, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })?)
 }

@@ -18,6 +18,7 @@
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
 use super::builder::{Builder, Lowered, offset_in_bank};
+use super::operand::has;
 use exec::access::{Address, Format, Transfer};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
@@ -25,30 +26,9 @@ use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use isa::{ALL_COPIES, Space};
+use sass::decode::modifier::{self, IndexMode, QueriedSpace, Size, key};
 use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
 use sass::decode::{SassInst, SassOp, SassOperand};
-
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::LdG => load(b, inst, Space::Global)?,
-        SassOp::LdS => load(b, inst, Space::Shared)?,
-        SassOp::LdL => load(b, inst, Space::Local)?,
-        SassOp::Ld => load(b, inst, Space::Generic)?,
-        SassOp::StG => store(b, inst, Space::Global)?,
-        SassOp::StS => store(b, inst, Space::Shared)?,
-        SassOp::StL => store(b, inst, Space::Local)?,
-        SassOp::St => store(b, inst, Space::Generic)?,
-        SassOp::LdC => load_constant(b, inst)?,
-        SassOp::AtomG | SassOp::AtomGCas => atomic(b, inst, Space::Global)?,
-        SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => atomic(b, inst, Space::Generic)?,
-        SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
-        SassOp::AtomSArrive | SassOp::ArriveS => arrive(b, inst)?,
-        SassOp::LdGSts => copy(b, inst)?,
-        SassOp::QSpc => query_space(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
 
 /// The operands of a memory instruction, in the order of the row, without hidden predicates of loads.
 #[derive(Default)]
@@ -71,17 +51,11 @@ fn operands(inst: &SassInst) -> Operands {
     found
 }
 
-/// Text of a modifier's value.
-fn text_of(inst: &SassInst, name: &str) -> &'static str {
-    let found = inst.row.mods.iter().find(|m| m.name == name);
-    found.and_then(|m| m.text.get(m.field.get(inst.word) as usize)).copied().unwrap_or_default()
-}
-
 /// The address `place` in `space`. Sums that the interpreter's form of addresses lacks are computed in a
 /// scratch register first.
 pub(super) fn address(b: &mut Builder<'_>, inst: &SassInst, space: Space, place: Memory) -> Lowered<Address> {
     let global = !matches!(space, Space::Shared | Space::Local);
-    let wide = global && inst.modifier("wide address") != Some(0);
+    let wide = global && inst.modifier(key::WIDE_ADDRESS) != Some(false);
     let columns = if wide { 2 } else { 1 };
     let uniform = place.uniform.filter(|&u| u != URZ).map(Register::uniform);
     let uniform = uniform.map(|u| b.register(u, columns)).transpose()?;
@@ -134,17 +108,17 @@ fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lower
     Ok(d)
 }
 
-/// What a load or store moves, from its field of three bits, and the number of columns.
+/// What a load or store moves, and the number of columns.
 pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
-    let (bytes, count, signed) = match inst.modifier("size") {
-        Some(0) => (1, 1, false),
-        Some(1) => (1, 1, true),
-        Some(2) => (2, 1, false),
-        Some(3) => (2, 1, true),
-        Some(4) => (4, 1, false),
-        Some(5) => (4, 2, false),
-        Some(6 | 7) => (4, 4, false),
-        _ => return Err("its size is unknown".into()),
+    let (bytes, count, signed) = match inst.modifier(key::SIZE) {
+        Some(Size::U8) => (1, 1, false),
+        Some(Size::S8) => (1, 1, true),
+        Some(Size::U16) => (2, 1, false),
+        Some(Size::S16) => (2, 1, true),
+        Some(Size::B32) => (4, 1, false),
+        Some(Size::B64) => (4, 2, false),
+        Some(Size::B128 | Size::Uniform128) => (4, 4, false),
+        None => return Err("its size is unknown".into()),
     };
     Ok((Format { bytes, count, signed, register_bits: 32 }, u16::from(count)))
 }
@@ -154,7 +128,7 @@ pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
     [0, 1, 2, 3].map(|k| Reg(first.0 + k))
 }
 
-fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([d], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     if !predicates.is_empty() {
@@ -167,7 +141,7 @@ fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { registers, places, .. } = operands(inst);
     let ([s], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     let (format, columns) = format(inst)?;
@@ -184,7 +158,7 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
         return Err("it has an unknown form".into());
     };
     let index = index.filter(|r| !r.is_zero());
-    if index.is_some() && inst.modifier("mode").is_some_and(|mode| mode != 0) {
+    if index.is_some() && !matches!(inst.modifier(key::INDEX_MODE), None | Some(IndexMode::Plain)) {
         return Err("only plain indices into constant banks are executable".into());
     }
     let index = index.map(|r| b.register(r, 1)).transpose()?;
@@ -223,35 +197,35 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     Ok(())
 }
 
-fn atomic_op(name: &str) -> Option<AtomicOp> {
-    Some(match name {
-        // Adds one per lane.
-        "" | ".ADD" => AtomicOp::Add,
-        ".MIN" => AtomicOp::Min,
-        ".MAX" => AtomicOp::Max,
-        ".INC" => AtomicOp::Inc,
-        ".DEC" => AtomicOp::Dec,
-        ".AND" => AtomicOp::And,
-        ".OR" => AtomicOp::Or,
-        ".XOR" => AtomicOp::Xor,
-        ".EXCH" => AtomicOp::Exch,
-        ".CAS" | ".CAST" | ".CAST.SPIN" => AtomicOp::Cas,
-        _ => return None,
+/// The operation of an atomic access; an `ATOMS.POPC.INC` has none and adds one per lane.
+fn atomic_op(operation: Option<modifier::Atomic>) -> Lowered<AtomicOp> {
+    use modifier::Atomic::{Add, And, Cas, Cast, CastSpin, Dec, Exch, Inc, Max, Min, Or, SafeAdd, Xor};
+    Ok(match operation {
+        None | Some(Add) => AtomicOp::Add,
+        Some(Min) => AtomicOp::Min,
+        Some(Max) => AtomicOp::Max,
+        Some(Inc) => AtomicOp::Inc,
+        Some(Dec) => AtomicOp::Dec,
+        Some(And) => AtomicOp::And,
+        Some(Or) => AtomicOp::Or,
+        Some(Xor) => AtomicOp::Xor,
+        Some(Exch) => AtomicOp::Exch,
+        Some(Cas | Cast | CastSpin) => AtomicOp::Cas,
+        Some(SafeAdd) => return Err("atomic .SAFEADD is not executable".into()),
     })
 }
 
 /// The atomic type, if the operation exists for it.
-fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
-    let ty = match name {
-        "" | ".32" => AtomicType::U32,
-        ".S32" => AtomicType::S32,
-        ".64" => AtomicType::U64,
-        ".S64" => AtomicType::S64,
-        ".F32.FTZ.RN" => AtomicType::F32,
-        ".F64.RN" => AtomicType::F64,
-        ".F16x2.RN" => AtomicType::F16x2,
-        ".BF16x2.RN" => AtomicType::Bf16x2,
-        _ => return None,
+fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
+    let ty = match ty {
+        modifier::AtomicType::U32 => AtomicType::U32,
+        modifier::AtomicType::S32 => AtomicType::S32,
+        modifier::AtomicType::U64 => AtomicType::U64,
+        modifier::AtomicType::S64 => AtomicType::S64,
+        modifier::AtomicType::F32 => AtomicType::F32,
+        modifier::AtomicType::F64 => AtomicType::F64,
+        modifier::AtomicType::F16x2 => AtomicType::F16x2,
+        modifier::AtomicType::Bf16x2 => AtomicType::Bf16x2,
     };
     let integer = matches!(ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
     let fits = match op {
@@ -263,12 +237,12 @@ fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
 }
 
 /// `ATOMS.ARRIVE`; `ARRIVES.LDGSTSBAR`, which waits for the copies of its warp.
-fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { registers, places, .. } = operands(inst);
     let ([] | [_], [place]) = (&registers[..], &places[..]) else {
         return Err("it has an unknown form".into());
     };
-    if inst.modifier("transaction count").is_some_and(|count| count != 0) {
+    if has(inst, key::TRANSACTION_COUNT) {
         return Err("a transaction count is not executable".into());
     }
     let address = address(b, inst, Space::Shared, *place)?;
@@ -282,12 +256,16 @@ fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
+pub(super) fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let [place] = places[..] else { return Err("it has an unknown form".into()) };
-    let (operation, ty) = (text_of(inst, "operation"), text_of(inst, "type"));
-    let op = atomic_op(operation).ok_or_else(|| format!("atomic {operation} is not executable"))?;
-    let ty = atomic_type(ty, op).ok_or_else(|| format!("atomic {operation} of type `{ty}` is not executable"))?;
+    let operation = inst.modifier(key::ATOMIC);
+    let op = atomic_op(operation)?;
+    let ty = inst.modifier(key::ATOMIC_TYPE).and_then(|ty| atomic_type(ty, op));
+    let ty = ty.ok_or_else(|| {
+        let (op, ty) = (inst.text_of(key::ATOMIC), inst.text_of(key::ATOMIC_TYPE));
+        format!("atomic {op} of type `{ty}` is not executable")
+    })?;
     let columns = u16::from(ty.bytes() / 4);
     let reduction = matches!(inst.row.op, SassOp::Red | SassOp::RedG);
     let (d, sources) = if reduction { (None, &registers[..]) } else { (registers.first(), &registers[1..]) };
@@ -300,7 +278,7 @@ fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     };
     let address = address(b, inst, space, place)?;
     let d = d.copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
-    let tests = operation.starts_with(".CAST");
+    let tests = matches!(operation, Some(modifier::Atomic::Cast | modifier::Atomic::CastSpin));
     let old = match d {
         None => None,
         Some(_) if tests => Some(b.scratch(columns)),
@@ -324,14 +302,13 @@ fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, places, .. } = operands(inst);
     let [shared, global] = places[..] else { return Err("it has an unknown form".into()) };
     let bytes = format(inst)?.0.total_bytes();
     let shared = address(b, inst, Space::Shared, shared)?;
     let global = address(b, inst, Space::Global, global)?;
-    let (global, source_bytes) =
-        if inst.modifier("zero fill") == Some(1) { filled_up(b, global, bytes) } else { (global, None) };
+    let (global, source_bytes) = if has(inst, key::ZERO_FILL) { filled_up(b, global, bytes) } else { (global, None) };
     let ignore = predicates.first().map(|&p| b.pred(p)).transpose()?.map(Pred::not);
     b.emit(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore });
     Ok(())
@@ -349,17 +326,17 @@ fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Optio
     (Address { base: aligned, ..global }, Some(count))
 }
 
-fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([p], [place]) = (&predicates[..], &places[..]) else { return Err("it has an unknown form".into()) };
     if registers.iter().any(|&r| !matches!(r, SassOperand::Register(r) if r.is_zero())) {
         return Err("what it writes to a register is not published".into());
     }
-    let space = match inst.modifier("space") {
-        Some(0) => Space::Global,
-        Some(1) => Space::Local,
+    let space = match inst.modifier(key::SPACE) {
+        Some(QueriedSpace::Global) => Space::Global,
+        Some(QueriedSpace::Local) => Space::Local,
         // Clusters have one CTA here, whose shared memory is that of the cluster.
-        _ => Space::Shared,
+        Some(QueriedSpace::Shared | QueriedSpace::Distributed) | None => Space::Shared,
     };
     let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;
     let mut a = base;

@@ -14,6 +14,7 @@
 //! | `module` | variables, constant banks and relocations of a cubin |
 //! | `builder` | a kernel under construction: registers, constants, sequences |
 //! | `build` | a kernel from its first instruction to its description for the timing model |
+//! | `families` | the function that lowers an instruction, by its operation |
 //! | `operand` | operands with their signs |
 //! | `reach` | code that continues beyond its function |
 //! | `stack` | size of a thread's stack |
@@ -28,6 +29,7 @@ mod control;
 mod convert;
 mod deferred;
 mod device_runtime;
+mod families;
 mod float;
 mod half;
 mod integer;

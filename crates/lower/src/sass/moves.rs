@@ -9,50 +9,34 @@ use exec::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use exec::op::Op;
 use exec::special::Special;
 use kit::WARP_LANES;
+use sass::decode::modifier::{Permutation, Size, key};
 use sass::decode::operand::Constant;
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::{SassInst, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Mov => {
-            let [d, s, lanes] = operands(inst)?;
-            if !matches!(lanes, SassOperand::Immediate { bits: 15, .. }) {
-                return Err("moves of some lanes of each quad are not executable".into());
-            }
-            copy(b, d, s)?;
-        }
-        SassOp::UMov => {
-            let [d, s] = operands(inst)?;
-            copy(b, d, s)?;
-        }
-        SassOp::Sel | SassOp::USel => {
-            let [d, x, y, p] = operands(inst)?;
-            let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
-            let d = b.destination(d, 1)?;
-            b.emit(Op::Selp { d, s, wide: false, p });
-        }
-        SassOp::Lop3 | SassOp::ULop3 => logic(b, inst)?,
-        SassOp::PLop3 | SassOp::UPLop3 => predicate_logic(b, inst)?,
-        SassOp::PLop3Sign | SassOp::UPLop3Sign => sign_logic(b, inst)?,
-        SassOp::Prmt | SassOp::UPrmt => permute(b, inst)?,
-        SassOp::P2R => predicates_to_register(b, inst)?,
-        SassOp::R2P => register_to_predicates(b, inst)?,
-        SassOp::S2R => {
-            let [d, SassOperand::Special(number)] = operands(inst)? else {
-                return Err("it has an unknown form".into());
-            };
-            let d = b.destination(d, 1)?;
-            read_special(b, number, d)?;
-        }
-        SassOp::Cs2R => wide_special(b, inst)?,
-        SassOp::S2Ur => uniform_special(b, inst)?,
-        SassOp::ULdC => load_constant(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
+/// `MOV`.
+pub(super) fn copy_lanes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, s, SassOperand::Immediate { bits: 15, .. }] = operands(inst)? else {
+        return Err("moves of some lanes of each quad are not executable".into());
+    };
+    move_word(b, d, s)
 }
 
-fn copy(b: &mut Builder<'_>, d: SassOperand, s: SassOperand) -> Lowered<()> {
+/// `UMOV`.
+pub(super) fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    move_word(b, d, s)
+}
+
+/// `SEL`.
+pub(super) fn select(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, x, y, p] = operands(inst)?;
+    let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Selp { d, s, wide: false, p });
+    Ok(())
+}
+
+fn move_word(b: &mut Builder<'_>, d: SassOperand, s: SassOperand) -> Lowered<()> {
     let s = b.source(s)?;
     let d = b.destination(d, 1)?;
     b.emit(Op::Int1(Int1::Mov32, d, [s]));
@@ -68,7 +52,7 @@ fn table_of(operand: SassOperand) -> Lowered<u8> {
 
 /// `LOP3`. The predicate reports whether the result is not zero, or'ed with a predicate or, with `.PAND`,
 /// and'ed.
-fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, x, y, z, table, with] = operands(inst)?;
     let (p, with, table) = (b.pred(p)?, b.pred(with)?, table_of(table)?);
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
@@ -84,7 +68,7 @@ fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => Op::Lop3(result, s, table),
     });
     if p != Pred::TRUE {
-        let combine = if has(inst, "predicate and") { Combine::And } else { Combine::Or };
+        let combine = if has(inst, key::PREDICATE_AND) { Combine::And } else { Combine::Or };
         not_zero(b, [p, Pred::TRUE], result, (combine, with));
         if is_kept(d) {
             let d = b.destination(d, 1)?;
@@ -101,7 +85,7 @@ fn not_zero(b: &mut Builder<'_>, d: [Pred; 2], value: Reg, with: (Combine, Pred)
     b.emit(Op::Setp { test, s: [value, none], d, with });
 }
 
-fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let d = [b.pred(p)?, b.pred(q)?];
     let s = [b.pred(x)?, b.pred(y)?, b.pred(z)?];
@@ -110,7 +94,7 @@ fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `PLOP3` and `UPLOP3` of sign bits.
-fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let none = b.constant(0);
     let test = Comparison { relation: Relation::Lt, ty: CompareType::S32, ftz: false };
@@ -126,19 +110,19 @@ fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `PRMT`: its second operand is the selector.
-fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, selector, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(z)?, b.source(selector)?];
     let d = b.destination(d, 1)?;
-    let mode = match inst.modifier("mode").unwrap_or(0) {
-        0 => Int3::PrmtDefault,
-        1 => Int3::PrmtForward4,
-        2 => Int3::PrmtBackward4,
-        3 => Int3::PrmtReplicate8,
-        4 => Int3::PrmtEdgeClampLeft,
-        5 => Int3::PrmtEdgeClampRight,
-        6 => Int3::PrmtReplicate16,
-        _ => return Err("it has an unknown mode".into()),
+    // `UPRMT` has no modes.
+    let mode = match inst.modifier(key::PERMUTATION).unwrap_or(Permutation::Any) {
+        Permutation::Any => Int3::PrmtDefault,
+        Permutation::Forward4 => Int3::PrmtForward4,
+        Permutation::Backward4 => Int3::PrmtBackward4,
+        Permutation::Replicate8 => Int3::PrmtReplicate8,
+        Permutation::ClampLeft => Int3::PrmtEdgeClampLeft,
+        Permutation::ClampRight => Int3::PrmtEdgeClampRight,
+        Permutation::Replicate16 => Int3::PrmtReplicate16,
     };
     b.emit(match (mode, selector) {
         (Int3::PrmtDefault, SassOperand::Immediate { bits, .. }) if bits & 0xffff == 0x5410 => {
@@ -154,9 +138,9 @@ const PREDICATE_BITS: u16 = 7;
 
 /// `P2R`: the predicates in a mask are written to a byte of the result; the rest is copied from another
 /// register.
-fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
-    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    let shift = 8 * inst.modifier(key::BYTE).map_or(0, |byte| byte as u32);
     // A mask in a register may name any predicate.
     let named = match mask {
         SassOperand::Immediate { bits, .. } => bits as u32,
@@ -198,9 +182,9 @@ fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
 }
 
 /// `R2P`: the predicates in a mask are set from the bits of a byte of the source.
-fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
-    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    let shift = 8 * inst.modifier(key::BYTE).map_or(0, |byte| byte as u32);
     let SassOperand::Immediate { bits: mask, .. } = mask else {
         return Err("a mask of predicates in a register is not executable".into());
     };
@@ -287,10 +271,17 @@ fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
     Ok(())
 }
 
-/// `CS2R`: 64 bits are two consecutive registers.
-fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+/// `S2R`.
+pub(super) fn special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    if !has(inst, "wide") {
+    let d = b.destination(d, 1)?;
+    read_special(b, number, d)
+}
+
+/// `CS2R`: 64 bits are two consecutive registers.
+pub(super) fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    if !has(inst, key::WIDE) {
         let d = b.destination(d, 1)?;
         return read_special(b, number, d);
     }
@@ -308,7 +299,7 @@ fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `S2UR`: if lanes differ, the value of the first executing lane.
-fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let d = b.destination(d, 1)?;
     let varies = match reading(number) {
@@ -326,36 +317,47 @@ fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `ULDC`.
-fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    const WORD: u64 = 4;
-    const PAIR: u64 = 5;
+/// `ULDC`. Its address need not be a multiple of the size: the assembler loads a parameter of one byte as a word at any
+/// address and then takes the lowest byte.
+pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    let size = inst.modifier("size").unwrap_or(WORD);
     if constant.index.is_some() {
         return super::memory::load_constant(b, inst);
     }
-    let within = constant.offset.rem_euclid(4);
-    let s = SassOperand::Constant(Constant { offset: constant.offset - within, ..constant });
-    let (bits, signed) = match size {
-        0 => (8, false),
-        1 => (8, true),
-        2 => (16, false),
-        3 => (16, true),
-        _ if within != 0 => return Err("its address is not aligned".into()),
-        PAIR => {
-            let s = b.source64(s)?;
-            let d = b.destination(d, 2)?;
-            b.emit(Op::Int1(Int1::Mov64, d, [s]));
-            return Ok(());
-        }
-        _ => return copy(b, d, s),
+    let (bytes, signed) = match inst.modifier(key::SIZE) {
+        Some(Size::U8) => (1, false),
+        Some(Size::S8) => (1, true),
+        Some(Size::U16) => (2, false),
+        Some(Size::S16) => (2, true),
+        Some(Size::B64) => (8, false),
+        _ => (4, false),
     };
-    if bits == 16 && within % 2 != 0 {
-        return Err("its address is not aligned".into());
+    let within = constant.offset.rem_euclid(4) as u16;
+    let words = SassOperand::Constant(Constant { offset: constant.offset - i32::from(within), ..constant });
+    let words = b.columns(words, (within + bytes).div_ceil(4))?;
+    let extract = if signed { Int3::BfeS32 } else { Int3::BfeU32 };
+    let shift = u32::from(8 * within);
+    if bytes < 4 && within + bytes <= 4 {
+        let s = [words, b.constant(shift), b.constant(u32::from(8 * bytes))];
+        let d = b.destination(d, 1)?;
+        b.emit(Op::Int3(extract, d, s));
+        return Ok(());
     }
-    let s = [b.source(s)?, b.constant(8 * within as u32), b.constant(bits)];
-    let d = b.destination(d, 1)?;
-    b.emit(Op::Int3(if signed { Int3::BfeS32 } else { Int3::BfeU32 }, d, s));
+    let columns = bytes.div_ceil(4);
+    let d = b.destination(d, columns)?;
+    if within == 0 {
+        b.emit(Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [words]));
+        return Ok(());
+    }
+    let shift = b.constant(shift);
+    let mut at = (d, words);
+    for _ in 0..columns {
+        b.emit(Op::Int3(Int3::ShfRightClamp, at.0, [at.1, at.1.next(), shift]));
+        at = (at.0.next(), at.1.next());
+    }
+    if bytes == 2 {
+        let (low, bits) = (b.constant(0), b.constant(16));
+        b.emit(Op::Int3(extract, d, [d, low, bits]));
+    }
     Ok(())
 }

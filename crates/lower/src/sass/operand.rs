@@ -6,6 +6,7 @@ use exec::float::{Float1, Modifiers};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
+use sass::decode::modifier::Key;
 use sass::decode::operand::{Constant, PT, Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
@@ -122,13 +123,17 @@ impl Builder<'_> {
 
 /// The operands of an instruction that has `N` of them.
 pub(super) fn operands<const N: usize>(inst: &SassInst) -> Lowered<[SassOperand; N]> {
-    let list: Vec<SassOperand> = inst.operands().collect();
-    list.try_into().map_err(|_| "it has an unknown form".into())
+    list(inst).try_into().map_err(|_| "it has an unknown form".into())
+}
+
+/// All operands of an instruction.
+pub(super) fn list(inst: &SassInst) -> Vec<SassOperand> {
+    inst.operands().collect()
 }
 
 /// Whether a modifier of one bit is set.
-pub(super) fn has(inst: &SassInst, modifier: &str) -> bool {
-    inst.modifier(modifier) == Some(1)
+pub(super) fn has(inst: &SassInst, modifier: Key<bool>) -> bool {
+    inst.modifier(modifier) == Some(true)
 }
 
 /// Whether an operand is zero without sign modifiers.

@@ -5,6 +5,7 @@
 //! they lead beyond the code, the warp faults.
 
 use super::link::Linked;
+use sass::decode::modifier::{Branch, key};
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand};
 
 /// Where the lanes that execute an instruction continue.
@@ -32,7 +33,10 @@ impl Next {
             _ => None,
         };
         match inst.row.op {
-            SassOp::Bra if matches!(inst.modifier("kind"), Some(2 | 3)) || inst.modifier("any") == Some(1) => {
+            SassOp::Bra
+                if matches!(inst.modifier(key::BRANCH), Some(Branch::Diverged | Branch::Converged))
+                    || inst.modifier(key::ANY) == Some(true) =>
+            {
                 Self { follows: true, target, ..Self::default() }
             }
             SassOp::Bra => Self { follows: !is_certain, target, ..Self::default() },

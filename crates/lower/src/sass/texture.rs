@@ -13,27 +13,22 @@
 
 use super::builder::{Builder, Lowered};
 use super::memory::{consecutive, format};
+use super::operand::has;
 use exec::image::{Fetch, FetchKind, Outside, Query, QueryKind, SurfaceAccess};
 use exec::int::Int1;
 use exec::lanes::Reg;
 use exec::op::Op;
 use isa::Shape;
+use sass::decode::modifier::{self, Level, Offsets, Surface, key};
 use sass::decode::operand::{PT, RZ, Register};
 use sass::decode::row::bits;
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 const UNKNOWN: &str = "it has an unknown form";
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Tex => fetch(b, inst, FetchKind::Sample)?,
-        SassOp::Tld => fetch(b, inst, FetchKind::Texel)?,
-        SassOp::Tld4 => fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))?,
-        SassOp::Txq => query(b, inst)?,
-        SassOp::SuLd | SassOp::SuSt => surface(b, inst)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
+/// `TLD4`.
+pub(super) fn gather(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    fetch(b, inst, FetchKind::Gather(inst.modifier(key::CHANNEL).map_or(0, |channel| channel as u8)))
 }
 
 /// Register number `k` from `base` on.
@@ -78,9 +73,7 @@ fn destinations(b: &mut Builder<'_>, [d2, d]: [SassOperand; 2], count: u16) -> L
     Ok(all)
 }
 
-fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
-    const LEVEL_ZERO: u64 = 1;
-    const LEVEL_GIVEN: u64 = 3;
+pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     let [
         SassOperand::Predicate { index, .. },
@@ -96,21 +89,24 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
     if *index != PT {
         return Err("a predicate for unmapped memory is not executable".into());
     }
-    for (name, what) in [("offset", "offsets"), ("compare", "depth comparison"), ("multisample", "samples of texels")] {
-        if inst.modifier(name).is_some_and(|value| value != 0) {
-            return Err(format!("texture reads with {what} are not executable"));
-        }
+    let refused = [
+        (!matches!(inst.modifier(key::OFFSETS), None | Some(Offsets::None)), "offsets"),
+        (has(inst, key::DEPTH), "depth comparison"),
+        (has(inst, key::MULTISAMPLE), "samples of texels"),
+    ];
+    if let Some((_, what)) = refused.into_iter().find(|(has, _)| *has) {
+        return Err(format!("texture reads with {what} are not executable"));
     }
-    let level = match inst.modifier("level") {
-        Some(LEVEL_GIVEN) => true,
-        None | Some(0 | LEVEL_ZERO) => false,
+    let level = match inst.modifier(key::LEVEL) {
+        Some(Level::Given) => true,
+        None | Some(Level::Automatic | Level::Zero) => false,
         _ => return Err("a bias of the level of detail is not executable".into()),
     };
     let shape = shape(bits(61, 3).get(inst.word))?;
-    let bindless = inst.modifier("bindless") == Some(1);
+    let bindless = has(inst, key::BINDLESS);
     let (coordinates, of_handle, of_level) = (shape.coordinates(), usize::from(bindless), usize::from(level));
     let count = coordinates + of_handle + of_level;
-    let scattered = inst.modifier("scattered") == Some(1);
+    let scattered = has(inst, key::SCATTERED);
     let in_first = if scattered { count.div_ceil(2) } else { coordinates };
     let mut sources = Vec::new();
     for k in 0..count {
@@ -130,7 +126,7 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
 }
 
 /// `TXQ`: width, height, depth or layers, number of levels.
-fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     let [d2, d, _, SassOperand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
         return Err("only queries of sizes are executable here".into());
@@ -150,8 +146,8 @@ fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    if inst.modifier("bytes") != Some(1) {
+pub(super) fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    if !has(inst, key::IN_BYTES) {
         return Err("surface accesses that count elements are not executable".into());
     }
     let operands: Vec<SassOperand> = inst.operands().collect();
@@ -163,17 +159,17 @@ fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         }
         _ => return Err(UNKNOWN.into()),
     };
-    let shape = match inst.modifier("shape") {
-        Some(0 | 1) => Shape::D1,
-        Some(2) => Shape::Layered1,
-        Some(3) => Shape::D2,
-        Some(4) => Shape::Layered2,
-        _ => Shape::D3,
+    let shape = match inst.modifier(key::SURFACE) {
+        Some(Surface::D1 | Surface::Buffer) => Shape::D1,
+        Some(Surface::Array1) => Shape::Layered1,
+        Some(Surface::D2) => Shape::D2,
+        Some(Surface::Array2) => Shape::Layered2,
+        Some(Surface::D3) | None => Shape::D3,
     };
-    let outside = match inst.modifier("outside") {
-        Some(0) => Outside::Zero,
-        Some(1) => Outside::Clamp,
-        _ => Outside::Trap,
+    let outside = match inst.modifier(key::OUTSIDE) {
+        Some(modifier::Outside::Ignore) => Outside::Zero,
+        Some(modifier::Outside::Clamp) => Outside::Clamp,
+        Some(modifier::Outside::Trap) | None => Outside::Trap,
     };
     let mut at = [Reg(0); 3];
     for (k, r) in at[..shape.coordinates()].iter_mut().enumerate() {

@@ -10,46 +10,16 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
-use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::decode::modifier::{self, Reduction, Shuffle, key};
+use sass::decode::{SassInst, SassOp};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
-    match inst.row.op {
-        SassOp::Shfl => shuffle(b, inst)?,
-        SassOp::Vote | SassOp::VoteU => vote(b, inst)?,
-        SassOp::Match if has(inst, "any") => {
-            let [d, value] = operands(inst)?;
-            match_lanes(b, inst, d, Pred::TRUE, value)?;
-        }
-        SassOp::Match => {
-            let [p, d, value] = operands(inst)?;
-            let p = b.pred(p)?;
-            match_lanes(b, inst, d, p, value)?;
-        }
-        SassOp::Redux => reduce(b, inst)?,
-        SassOp::Elect => elect(b, inst)?,
-        SassOp::R2Ur => {
-            let [p, d, s] = operands(inst)?;
-            let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
-            b.emit(Op::ReadFirst(d, s));
-            if p != Pred::TRUE {
-                // The lanes with another value, for compilers' loops over the values of lanes.
-                let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
-                let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
-                b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
-            }
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, value, lane, segment] = operands(inst)?;
-    let mode = match inst.modifier("mode") {
-        Some(0) => ShuffleMode::Index,
-        Some(1) => ShuffleMode::Up,
-        Some(2) => ShuffleMode::Down,
-        _ => ShuffleMode::Butterfly,
+    let mode = match inst.modifier(key::SHUFFLE) {
+        Some(Shuffle::Index) => ShuffleMode::Index,
+        Some(Shuffle::Up) => ShuffleMode::Up,
+        Some(Shuffle::Down) => ShuffleMode::Down,
+        Some(Shuffle::Butterfly) | None => ShuffleMode::Butterfly,
     };
     let s = [b.source(value)?, b.source(lane)?, b.source(segment)?];
     let (p, d) = (b.pred(p)?, b.destination(d, 1)?);
@@ -58,12 +28,12 @@ fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `VOTE`: the ballot to a register and the result to a predicate; `VOTEU`: to uniform ones.
-fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [ballot, answer, votes] = operands(inst)?;
-    let kind = match inst.modifier("mode") {
-        Some(0) => Vote::All,
-        Some(1) => Vote::Any,
-        _ => Vote::Uniform,
+    let kind = match inst.modifier(key::VOTE) {
+        Some(modifier::Vote::All) => Vote::All,
+        Some(modifier::Vote::Any) => Vote::Any,
+        Some(modifier::Vote::Equal) | None => Vote::Uniform,
     };
     let uniform = inst.row.op == SassOp::VoteU;
     let (answer, votes) = (b.pred(answer)?, b.pred(votes)?);
@@ -86,16 +56,37 @@ fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn match_lanes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, p: Pred, value: SassOperand) -> Lowered<()> {
-    let wide = has(inst, "wide");
+pub(super) fn match_lanes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let all = !has(inst, key::ANY);
+    let (p, [d, value]) = if all {
+        let [p, d, value] = operands(inst)?;
+        (b.pred(p)?, [d, value])
+    } else {
+        (Pred::TRUE, operands(inst)?)
+    };
+    let wide = has(inst, key::WIDE);
     let a = if wide { b.source64(value)? } else { b.source(value)? };
     let d = b.destination(d, 1)?;
     let members = b.constant(!0);
-    b.emit(Op::Match { all: !has(inst, "any"), wide, d, p, a, members });
+    b.emit(Op::Match { all, wide, d, p, a, members });
     Ok(())
 }
 
-fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+/// `R2UR`.
+pub(super) fn to_uniform(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [p, d, s] = operands(inst)?;
+    let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
+    b.emit(Op::ReadFirst(d, s));
+    if p != Pred::TRUE {
+        // The lanes with another value, for compilers' loops over the values of lanes.
+        let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+        let with = if has(inst, key::OR) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
+        b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
+    }
+    Ok(())
+}
+
+pub(super) fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, candidates] = operands(inst)?;
     if b.pred(candidates)? != Pred::TRUE {
         return Err("candidates by a predicate are not executable here".into());
@@ -109,18 +100,18 @@ fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(super) fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
-    let op = match (inst.modifier("operation"), has(inst, "signed")) {
-        (Some(0), _) => Redux::And,
-        (Some(1), _) => Redux::Or,
-        (Some(2), _) => Redux::Xor,
-        (Some(3), _) => Redux::Add,
-        (Some(4), false) => Redux::MinU32,
-        (Some(4), true) => Redux::MinS32,
-        (Some(5), false) => Redux::MaxU32,
-        (Some(5), true) => Redux::MaxS32,
-        _ => return Err("it has an unknown operation".into()),
+    let op = match (inst.modifier(key::REDUCTION), has(inst, key::SIGNED)) {
+        (Some(Reduction::And), _) => Redux::And,
+        (Some(Reduction::Or), _) => Redux::Or,
+        (Some(Reduction::Xor), _) => Redux::Xor,
+        (Some(Reduction::Sum), _) => Redux::Add,
+        (Some(Reduction::Min), false) => Redux::MinU32,
+        (Some(Reduction::Min), true) => Redux::MinS32,
+        (Some(Reduction::Max), false) => Redux::MaxU32,
+        (Some(Reduction::Max), true) => Redux::MaxS32,
+        (None, _) => return Err("it has an unknown operation".into()),
     };
     let s = b.source(s)?;
     let (value, d) = (b.scratch(1), b.destination(d, 1)?);

@@ -7,6 +7,7 @@
 //! assert_eq!(inst.control_bits().stall_cycles, 2);
 //! ```
 
+pub mod modifier;
 pub mod names;
 pub mod op;
 pub mod operand;
@@ -16,6 +17,7 @@ mod special;
 pub mod table;
 
 use isa::ControlBits;
+use modifier::{Key, Value};
 pub use op::SassOp;
 pub use operand::SassOperand;
 use operand::{Constant, Memory, Number, Register, Sign};
@@ -167,9 +169,17 @@ impl SassInst {
         }
     }
 
-    /// Value of a modifier by its name in the row, if the row has it.
-    pub fn modifier(&self, name: &str) -> Option<u64> {
-        self.row.mods.iter().find(|m| m.name == name).map(|m| m.field.get(self.word))
+    /// Value of a modifier, if the row has it. Where the text omits the modifier, the value may be a reserved one: then
+    /// `None` too.
+    pub fn modifier<T: Value>(&self, key: Key<T>) -> Option<T> {
+        let found = self.row.mods.iter().find(|m| key.is_of(m))?;
+        T::of(*found.values.get(found.field.get(self.word) as usize)?)
+    }
+
+    /// Text of a modifier, for messages.
+    pub fn text_of<T>(&self, key: Key<T>) -> &'static str {
+        let found = self.row.mods.iter().find(|m| key.is_of(m));
+        found.and_then(|m| m.text.get(m.field.get(self.word) as usize)).copied().unwrap_or_default()
     }
 
     /// Whether one bit is set.

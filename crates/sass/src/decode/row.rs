@@ -1,5 +1,6 @@
 //! The parts of a row of the instruction table.
 
+use super::modifier::Id;
 use super::op::SassOp;
 
 /// A field: `len` bits of the instruction word starting at bit `lo`, below `len_high` bits starting at bit
@@ -60,7 +61,11 @@ pub enum Show {
 pub struct Mod {
     /// Meaning of the field.
     pub name: &'static str,
+    /// Key, if the meaning of the instruction depends on it.
+    pub(super) key: Option<Id>,
     pub field: Field,
+    /// Number of each value among those of the key's type.
+    pub(super) values: &'static [u8],
     /// Text of each value: with its dot; empty for the default; [`RESERVED`] for a reserved value.
     pub text: &'static [&'static str],
     /// When it is printed. Where it is not, reserved values are no error.
@@ -70,14 +75,14 @@ pub struct Mod {
 /// Text of a reserved value: a word with such a value is refused.
 pub const RESERVED: &str = "!";
 
-/// A modifier that is always printed.
+/// A modifier that only the text shows.
 pub const fn modifier(name: &'static str, field: Field, text: &'static [&'static str]) -> Mod {
-    Mod { name, field, text, show: Show::Always }
+    Mod { name, key: None, field, values: &[], text, show: Show::Always }
 }
 
-/// A modifier of one bit.
+/// The same of one bit.
 pub const fn flag(name: &'static str, bit: u8, text: &'static [&'static str; 2]) -> Mod {
-    Mod { name, field: bits(bit, 1), text, show: Show::Always }
+    modifier(name, bits(bit, 1), text)
 }
 
 impl Mod {

@@ -4,18 +4,19 @@ use crate::sass::builder::{Builder, Lowered};
 use crate::sass::operand::{has, no_predicate, operands};
 use exec::int::{Int1, Int2, Int3};
 use exec::op::Op;
+use sass::decode::modifier::{ShiftType, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `SHF`: one word of a pair that is shifted. The amount is clamped to the bits of the type, or wraps.
-pub(super) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, low, amount, high] = operands(inst)?;
-    let (wide, signed) = match inst.modifier("type") {
-        Some(0) => (true, true),
-        Some(1) => (true, false),
-        Some(2) => (false, true),
-        _ => (false, false),
+    let (wide, signed) = match inst.modifier(key::SHIFT_TYPE) {
+        Some(ShiftType::S64) => (true, true),
+        Some(ShiftType::U64) => (true, false),
+        Some(ShiftType::S32) => (false, true),
+        Some(ShiftType::U32) | None => (false, false),
     };
-    let (right, upper, wrap) = (has(inst, "right"), has(inst, "high"), has(inst, "wrap"));
+    let (right, upper, wrap) = (has(inst, key::RIGHT), has(inst, key::HIGH), has(inst, key::WRAP));
     let bits = if wide { 64 } else { 32 };
     let amount = match amount {
         SassOperand::Immediate { bits: n, .. } => b.constant(if wrap { n as u32 % bits } else { (n as u32).min(bits) }),
@@ -47,11 +48,11 @@ pub(super) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `SGXT` and `BMSK`.
-pub(super) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?];
     let mask = matches!(inst.row.op, SassOp::BMsk | SassOp::UBMsk);
-    let op = match (mask, has(inst, "signed"), has(inst, "wrap")) {
+    let op = match (mask, has(inst, key::SIGNED), has(inst, key::WRAP)) {
         (true, _, false) => Int2::BmskClamp,
         (true, _, true) => Int2::BmskWrap,
         (false, false, false) => Int2::SzextClampU32,
@@ -65,11 +66,11 @@ pub(super) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `FLO`.
-pub(super) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, s] = operands(inst)?;
     no_predicate(b, p)?;
     let s = b.int_source(s)?;
-    let op = match (has(inst, "signed"), has(inst, "shift amount")) {
+    let op = match (has(inst, key::SIGNED), has(inst, key::SHIFT_AMOUNT)) {
         (false, false) => Int1::BfindU32,
         (false, true) => Int1::BfindShiftU32,
         (true, false) => Int1::BfindS32,

@@ -12,6 +12,7 @@ use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
+use sass::decode::modifier::{ExtremeType, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// One in both halves.
@@ -26,8 +27,14 @@ struct Kind {
 
 impl Kind {
     fn of(inst: &SassInst) -> Self {
-        let bits = inst.modifier("type").unwrap_or_else(|| u64::from(has(inst, "signed")));
-        Self { signed: bits & 1 == 1, halves: bits & 2 == 2 }
+        let (signed, halves) = match inst.modifier(key::EXTREME_TYPE) {
+            None => (has(inst, key::SIGNED), false),
+            Some(ExtremeType::U32) => (false, false),
+            Some(ExtremeType::S32) => (true, false),
+            Some(ExtremeType::U16x2) => (false, true),
+            Some(ExtremeType::S16x2) => (true, true),
+        };
+        Self { signed, halves }
     }
 
     fn least(self) -> Int2 {
@@ -49,7 +56,7 @@ impl Kind {
     }
 }
 
-pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let list: Vec<SassOperand> = inst.operands().collect();
     let [d, ref middle @ .., p] = list[..] else { return Err("it has an unknown form".into()) };
     let (choices, sources): (Vec<SassOperand>, Vec<SassOperand>) =
@@ -71,7 +78,7 @@ pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     }
     let choices = choices.into_iter().map(|q| b.pred(q)).collect::<Lowered<Vec<Pred>>>()?;
     let chosen = choices.iter().any(|&q| q != Pred::TRUE);
-    let (relu, last) = (has(inst, "relu"), is_kept(d));
+    let (relu, last) = (has(inst, key::RELU), is_kept(d));
     let d = b.destination(d, 1)?;
     if !relu && !chosen {
         choose(b, kind, p, &values, d);
@@ -141,8 +148,8 @@ fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<(
 }
 
 /// `VIADD`.
-pub(super) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let d = b.destination(d, 1)?;
-    if has(inst, "pairs") { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }
+    if has(inst, key::PAIRS) { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }
 }

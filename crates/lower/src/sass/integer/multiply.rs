@@ -6,12 +6,13 @@ use crate::sass::operand::{copy_predicate, has, is_zero, operands, sign_of};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::{CarryOp, Op};
+use sass::decode::modifier::key;
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `IMAD`, which compilers also use for moves, sums and shifts.
-pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
-    let carry_in = if has(inst, "extended") { Some([b.pred(c)?, Carries::NO]) } else { None };
+    let carry_in = if has(inst, key::EXTENDED) { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, ..Carries::NONE };
     let addend = Term::read(b, z)?;
     let d = b.destination(d, 1)?;
@@ -42,18 +43,18 @@ pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `IMAD.WIDE`.
-pub(super) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, ..] = operands::<6>(inst)?;
     let d = b.destination(d, 2)?;
     product64(b, inst, d)
 }
 
 /// `IMAD.HI`: the upper word of the 64-bit sum.
-pub(super) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z, _] = operands(inst)?;
-    let signed = has(inst, "signed");
+    let signed = has(inst, key::SIGNED);
     let d = b.destination(d, 1)?;
-    if b.pred(p)? == Pred::TRUE && !has(inst, "extended") && !sign_of(z).negate {
+    if b.pred(p)? == Pred::TRUE && !has(inst, key::EXTENDED) && !sign_of(z).negate {
         let (x, y) = (b.source(x)?, b.source(y)?);
         if is_zero(z) {
             b.emit(Op::Int2(if signed { Int2::MulHiS32 } else { Int2::MulHiU32 }, d, [x, y]));
@@ -72,7 +73,7 @@ pub(super) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `d` = product plus a 64-bit addend, with carries.
 fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
     let [_, p, x, y, z, c] = operands(inst)?;
-    let (p, signed, extended) = (b.pred(p)?, has(inst, "signed"), has(inst, "extended"));
+    let (p, signed, extended) = (b.pred(p)?, has(inst, key::SIGNED), has(inst, key::EXTENDED));
     let sign = sign_of(z);
     let (x, y) = (b.source(x)?, b.source(y)?);
     let product = if signed { Int2::MulWideS32 } else { Int2::MulWideU32 };
@@ -113,11 +114,11 @@ fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
 }
 
 /// `IDP.4A` and `IDP.2A`.
-pub(super) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(in crate::sass) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?, b.int_source(z)?];
-    let signs = (has(inst, "a signed"), has(inst, "b signed"));
-    let op = match (inst.row.op == SassOp::Idp2, has(inst, "high"), signs) {
+    let signs = (has(inst, key::A_SIGNED), has(inst, key::B_SIGNED));
+    let op = match (inst.row.op == SassOp::Idp2, has(inst, key::HIGH), signs) {
         (false, _, (false, false)) => Int3::Dp4aUU,
         (false, _, (false, true)) => Int3::Dp4aUS,
         (false, _, (true, false)) => Int3::Dp4aSU,

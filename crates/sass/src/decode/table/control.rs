@@ -14,13 +14,17 @@ const DISTANCE_LEPC: Field = bits(26, 56);
 const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
-const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
+const BRA_KIND: Mod = choice!(BRANCH: Branch, bits(32, 2), [
+    (Plain "") (Uniform ".U") (Diverged ".DIV") (Converged ".CONV")
+]);
 /// With a uniform register the branch has a kind.
-const BRA_KIND_UNIFORM: Mod = modifier("kind", bits(32, 2), &[RESERVED, ".U", ".DIV", ".CONV"]);
+const BRA_KIND_UNIFORM: Mod = choice!(BRANCH: Branch, bits(32, 2), [
+    _ (Uniform ".U") (Diverged ".DIV") (Converged ".CONV")
+]);
 /// All lanes branch if the guard holds in one.
-const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
-const BRA_KIND_BY_REGISTER: Mod = modifier("kind", bits(32, 2), &[RESERVED, RESERVED, ".DIV", ".CONV"]);
-const NO_KIND: Mod = modifier("kind", bits(32, 2), &[""]);
+const BRA_ANY: Mod = key::ANY.bit(84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
+const BRA_KIND_BY_REGISTER: Mod = choice!(BRANCH: Branch, bits(32, 2), [_ _ (Diverged ".DIV") (Converged ".CONV")]);
+const NO_KIND: Mod = choice!(BRANCH: Branch, bits(32, 2), [(Plain "")]);
 const BRA_COUNT: Mod = modifier("count", bits(85, 2), &["", ".INC", ".DEC", RESERVED]);
 /// Only relative calls have this opcode.
 const CALL_RELATIVE: Mod = flag("relative", 0, &[".REL", ".REL"]);
@@ -30,10 +34,13 @@ const NODEC: Mod = flag("no count", 86, &["", ".NODEC"]);
 const RELATIVE: Mod = flag("absolute", 85, &[".REL", ".ABS"]);
 /// Barrier's number.
 const BAR_ID: Slot = imm(54, 4);
-const BAR_MODE: Mod =
-    modifier("mode", bits(77, 3), &[".SYNC", ".ARV", ".RED", RESERVED, ".SYNCALL", RESERVED, RESERVED, RESERVED]);
-const BAR_REDUCTION: Mod =
-    modifier("reduction", bits(74, 2), &[".POPC", ".AND", ".OR", RESERVED]).show(Show::When(bits(77, 3), 2));
+const BAR_MODE: Mod = choice!(BARRIER: Barrier, bits(77, 3), [
+    (Sync ".SYNC") (Arrive ".ARV") (Reduce ".RED") _ (SyncAll ".SYNCALL") _ _ _
+]);
+const BAR_REDUCTION: Mod = choice!(BARRIER_REDUCTION: BarrierReduction, bits(74, 2), [
+    (Popc ".POPC") (And ".AND") (Or ".OR") _
+])
+.show(Show::When(bits(77, 3), 2));
 const BAR_DEFER: Mod = flag("defer blocking", 80, &["", ".DEFER_BLOCKING"]);
 const BAR_PRED: Slot = shown(What::Pred(87, 90), Show::When(bits(77, 3), 2));
 const ADDRESS: Address =
@@ -262,7 +269,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::WarpSync,
         0x148,
         AB,
-        &[flag("exclusive", 86, &["", ".EXCLUSIVE"]).show(Show::When(bits(9, 3), 1))],
+        &[key::EXCLUSIVE.bit(86, &["", ".EXCLUSIVE"]).show(Show::When(bits(9, 3), 1))],
         &[P87_OPTIONAL, b(Bits)],
         "waits for the threads in mask b",
     )
@@ -304,7 +311,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::WarpSync,
         0x148,
         &[1],
-        &[flag("exclusive", 85, &["", ".EXCLUSIVE"])],
+        &[key::EXCLUSIVE.bit(85, &["", ".EXCLUSIVE"])],
         &[P87_OPTIONAL, slot(What::Reg(24))],
         "waits for the threads in mask b",
     )
@@ -354,11 +361,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Bpt,
         0x15c,
         &[4],
-        &[modifier(
-            "mode",
-            bits(84, 3),
-            &[RESERVED, RESERVED, ".PAUSE", ".TRAP", RESERVED, RESERVED, RESERVED, RESERVED],
-        )],
+        &[choice!(BREAKPOINT: Breakpoint, bits(84, 3), [_ _ (Pause ".PAUSE") (Trap ".TRAP") _ _ _ _])],
         &[shown(What::Imm(bits(34, 3)), Show::Unless(bits(34, 3), 0))],
         "stops for a debugger or traps",
     ),
@@ -367,7 +370,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::DepBar,
         0x11a,
         &[4],
-        &[flag("at most", 47, &["", ".LE"])],
+        &[key::AT_MOST.bit(47, &["", ".LE"])],
         &[
             shown(What::Scoreboard(44), on(47)),
             shown(What::Imm(bits(38, 6)), on(47)),
@@ -393,7 +396,9 @@ pub(super) const ROWS: &[Row] = &[
         &[4],
         &[
             modifier("order", bits(79, 2), &[".SC", ".ALL", "", RESERVED]),
-            modifier("scope", bits(76, 3), &[".CTA", ".SM", ".GPU", ".SYS", RESERVED, ".VC", RESERVED, RESERVED]),
+            choice!(SCOPE: Scope, bits(76, 3), [
+                (Cta ".CTA") (Sm ".SM") (Gpu ".GPU") (System ".SYS") _ (Vc ".VC") _ _
+            ]),
             unused(bits(72, 2)),
         ],
         &[],
@@ -442,7 +447,7 @@ const fn call_absolute(form: &[u8], slots: &'static [Slot]) -> Row {
     row(SassOp::Call, CALL_ABSOLUTE, form, &[ABSOLUTE, NOINC], slots, "call of an absolute address")
 }
 
-const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
+const CCTL_WIDE: Mod = key::WIDE_ADDRESS.bit(72, &["", ".E"]);
 const CCTL_CACHE: Mod = modifier("cache", bits(78, 3), &["", ".U", ".C", ".I"]);
 const CCTL_PRIORITY: Mod = modifier("operation", bits(87, 2), &[RESERVED, ".PML2", ".DML2", ".RML2"]);
 const CCTL_OP: Mod = modifier(

@@ -5,43 +5,59 @@ use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, Bytes, F16, F32, F64, Signed};
 
-const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
-const RND: Mod = modifier("round", bits(78, 2), ROUND);
-const RND_INT: Mod = modifier("round", bits(78, 2), &["", ".FLOOR", ".CEIL", ".TRUNC"]);
-const NTZ: Mod = flag("nan to zero", 77, &["", ".NTZ"]);
+const FTZ: Mod = key::FTZ.bit(80, &["", ".FTZ"]);
+const RND: Mod = round(bits(78, 2));
+const RND_INT: Mod = choice!(ROUND: Round, bits(78, 2), [(Nearest "") (Down ".FLOOR") (Up ".CEIL") (Zero ".TRUNC")]);
+const NTZ: Mod = key::NAN_TO_ZERO.bit(77, &["", ".NTZ"]);
 /// Size of a floating-point result; F32 is omitted.
-const D_FLOAT: Mod =
-    modifier("d type", bits(75, 3), &[RESERVED, ".F16", "", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
+const D_FLOAT: Mod = choice!(TO_FLOAT: FloatType, bits(75, 3), [
+    _ (F16 ".F16") (F32 "") (F64 ".F64") (Bf16 ".BF16") _ _ _
+]);
 /// The same with F32 written.
-const D_FLOAT_FULL: Mod =
-    modifier("d type", bits(75, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
-const S_FLOAT: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", "", ".F64", ".BF16"]);
-const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16"]);
+const D_FLOAT_FULL: Mod = choice!(TO_FLOAT: FloatType, bits(75, 3), [
+    _ (F16 ".F16") (F32 ".F32") (F64 ".F64") (Bf16 ".BF16") _ _ _
+]);
+const S_FLOAT: Mod = choice!(FROM_FLOAT: FloatType, bits(84, 3), [
+    _ (F16 ".F16") (F32 "") (F64 ".F64") (Bf16 ".BF16")
+]);
+/// The same where the text omits it.
+const S_FLOAT_OMITTED: Mod = choice!(FROM_FLOAT: FloatType, bits(84, 3), [_ (F16 "") (F32 "") (F64 "") (Bf16 "")]);
+const S_FLOAT_FULL: Mod = choice!(FROM_FLOAT: FloatType, bits(84, 3), [
+    _ (F16 ".F16") (F32 ".F32") (F64 ".F64") (Bf16 ".BF16")
+]);
 /// The half of a register that is a half-precision source.
 const HALF_CHOICE: Mod =
     modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::Unless(bits(9, 3), 4));
 /// Size and sign of an integer result; S32 is omitted.
-const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
+const D_INT: Mod = choice!(TO_INT: IntType, split(72, 1, 75, 2), [
+    (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (U32 ".U32") (S32 "") (U64 ".U64") (S64 ".S64")
+]);
 /// Size and sign of an integer source.
-const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
+const S_INT: Mod = choice!(FROM_INT: IntType, split(74, 1, 84, 2), [
+    (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (U32 ".U32") (S32 "") (U64 ".U64") (S64 ".S64")
+]);
 
 /// The first source has no sign modifiers, nor has the second one unless it is an immediate.
 const NO_SIGN: Mod = modifier("a sign", bits(72, 2), &[""]);
-const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
+const RELU: Mod = key::RELU.bit(75, &["", ".RELU"]);
 const NO_SIGN_B: Mod = modifier("b sign", bits(62, 2), &[""]).show(Show::Unless(bits(9, 3), 4));
 /// Stochastic rounding is refused.
-const PACK: Mod = modifier("mode", bits(79, 3), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
-const MERGE: Mod = modifier("mode", bits(79, 3), &[".MERGE_C", RESERVED, RESERVED, ".MERGE_C.RZ"]);
-const F2FP_TYPE: Mod = modifier("d type", split(76, 2, 86, 1), &["", ".BF16"]);
-const F2FP_TYPE_89: Mod = modifier("d type", split(76, 2, 86, 1), &[".F16.F32", ".BF16.F32"]);
+const PACK: Mod = choice!(PACK_ROUND: Round, bits(79, 3), [(Nearest ".PACK_AB") _ _ (Zero ".PACK_AB.RZ")]);
+const MERGE: Mod = choice!(PACK_ROUND: Round, bits(79, 3), [(Nearest ".MERGE_C") _ _ (Zero ".MERGE_C.RZ")]);
+const F2FP_TYPE: Mod = choice!(TO_FLOAT: FloatType, split(76, 2, 86, 1), [(F16 "") (Bf16 ".BF16")]);
+const F2FP_TYPE_89: Mod = choice!(TO_FLOAT: FloatType, split(76, 2, 86, 1), [(F16 ".F16.F32") (Bf16 ".BF16.F32")]);
 const SMALL: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const TINY: &[(Field, u64)] = &[(bits(78, 1), 1)];
 /// Clamping at zero and unclamped results are refused.
 const SAT: Mod = modifier("saturate", bits(74, 2), &[".SAT", RESERVED, RESERVED, RESERVED]);
 /// The same on Hopper, which encodes them differently.
 const SAT_90: Mod = modifier("saturate", bits(74, 2), &[RESERVED, ".SAT", RESERVED, RESERVED]);
-const SMALL_TYPE: Mod = modifier("d type", bits(76, 2), &[".U8.S32", ".S8.S32", ".U16.S32", ".S16.S32"]);
-const TINY_TYPE: Mod = modifier("d type", bits(76, 2), &[".U2.S32", ".S2.S32", ".U4.S32", ".S4.S32"]);
+const SMALL_TYPE: Mod = choice!(TO_INT: IntType, bits(76, 2), [
+    (U8 ".U8.S32") (S8 ".S8.S32") (U16 ".U16.S32") (S16 ".S16.S32")
+]);
+const TINY_TYPE: Mod = choice!(TO_INT: IntType, bits(76, 2), [
+    (U2 ".U2.S32") (S2 ".S2.S32") (U4 ".U4.S32") (S4 ".S4.S32")
+]);
 /// Part of the third operand that is kept: its lowest bits, next to two results.
 const KEPT_SMALL: Mod = flag("kept bits", 73, &["", RESERVED]);
 /// Two results of 16 bits leave no room for the third operand.
@@ -58,29 +74,15 @@ const SOURCE_BF16: &[(Field, u64)] = &[(bits(84, 3), 4)];
 const PACK_BYTES: &[(Field, u64)] = &[(bits(73, 2), 0), (bits(78, 1), 1), (bits(84, 2), 0), (bits(89, 2), 2)];
 const UNPACK_BYTES: &[(Field, u64)] = &[(bits(74, 1), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 1)];
 const PACK_BYTES_OF_HALVES: &[(Field, u64)] = &[(bits(73, 2), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 2)];
-const SATFINITE: Mod = flag("saturate", 77, &["", ".SATFINITE"]);
+const SATFINITE: Mod = key::SATURATE.bit(77, &["", ".SATFINITE"]);
 const BYTES_TYPE: Field = split(76, 1, 86, 2);
-const TO_BYTES: Mod = to_bytes(&[
-    RESERVED,
-    RESERVED,
-    RESERVED,
-    RESERVED,
-    ".E5M2.F32.PACK_AB_MERGE_C",
-    ".E4M3.F32.PACK_AB_MERGE_C",
-    RESERVED,
-    RESERVED,
+const TO_BYTES: Mod = choice!(TO_BYTE: ByteType, BYTES_TYPE, [
+    _ _ _ _ (E5m2 ".E5M2.F32.PACK_AB_MERGE_C") (E4m3 ".E4M3.F32.PACK_AB_MERGE_C") _ _
 ]);
-const TO_BYTES_OF_HALVES: Mod = to_bytes(&[
-    RESERVED,
-    RESERVED,
-    RESERVED,
-    RESERVED,
-    ".E5M2.F16.UNPACK_B_MERGE_C",
-    ".E4M3.F16.UNPACK_B_MERGE_C",
-    RESERVED,
-    RESERVED,
+const TO_BYTES_OF_HALVES: Mod = choice!(TO_BYTE: ByteType, BYTES_TYPE, [
+    _ _ _ _ (E5m2 ".E5M2.F16.UNPACK_B_MERGE_C") (E4m3 ".E4M3.F16.UNPACK_B_MERGE_C") _ _
 ]);
-const NO_ROUND: Mod = modifier("round", bits(79, 3), &[""]);
+const NO_ROUND: Mod = choice!(ROUND: Round, bits(79, 3), [(Nearest "")]);
 /// The half that becomes the upper one of the result.
 const MERGED: Slot = slot(What::Shaped(64, Bits, bits(72, 1), &["", ".H1"], 124));
 
@@ -89,12 +91,12 @@ const FROM_F32: &[Slot] = &[DST, late(F32)];
 const FROM_F16: &[Slot] = &[DST, late(F16)];
 const FROM_F64: &[Slot] = &[DST, late(F64)];
 const F2F: &[Mod] = &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND];
-const F2F_BF16: &[Mod] = &[FTZ, flag("bf16", 77, &["", ".BF16"]), S_FLOAT_FULL, RND];
+const F2F_BF16: &[Mod] = &[FTZ, key::BF16.bit(77, &["", ".BF16"]), S_FLOAT_FULL, RND];
 const F2F_HALF: &[Mod] = &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE];
 const F2I: &[Mod] = &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ];
 const F2I_HALF: &[Mod] = &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE];
-const FRND: &[Mod] = &[FTZ, D_FLOAT, RND_INT];
-const FRND_HALF: &[Mod] = &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE];
+const FRND: &[Mod] = &[FTZ, D_FLOAT, S_FLOAT_OMITTED, RND_INT];
+const FRND_HALF: &[Mod] = &[FTZ, D_FLOAT, S_FLOAT_OMITTED, RND_INT, HALF_CHOICE];
 
 const PACK_HALVES: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const MERGE_HALF: &[(Field, u64)] = &[(bits(78, 1), 1)];
@@ -125,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::I2Fp,
         0x45,
         AB,
-        &[modifier("d type", bits(75, 3), &[RESERVED, RESERVED, ".F32"]), flag("signed", 74, &[".U32", ".S32"]), RND],
+        &[choice!(TO_FLOAT: FloatType, bits(75, 3), [_ _ (F32 ".F32")]), key::SIGNED.bit(74, &[".U32", ".S32"]), RND],
         &[DST, b(Signed)],
         "d = integer b on the main pipe",
     )
@@ -155,8 +157,8 @@ pub(super) const ROWS: &[Row] = &[
         &[1],
         &[
             RELU,
-            modifier("d type", BYTES_TYPE, &[".F16"]),
-            flag("b type", 73, &[".E5M2.UNPACK_B", ".E4M3.UNPACK_B"]),
+            choice!(TO_FLOAT: FloatType, BYTES_TYPE, [(F16 ".F16")]),
+            choice!(FROM_BYTE: ByteType, bits(73, 1), [(E5m2 ".E5M2.UNPACK_B") (E4m3 ".E4M3.UNPACK_B")]),
             NO_ROUND,
         ],
         &[DST, slot(What::Shaped(32, Bits, bits(88, 1), &["", ".H1"], 123))],
@@ -178,7 +180,9 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::I2I,
         0x38,
         AB,
-        &[modifier("d type", bits(76, 2), &[".U8.S32.SAT", ".S8.S32.SAT", ".U16.S32.SAT", ".S16.S32.SAT"])],
+        &[choice!(TO_INT: IntType, bits(76, 2), [
+            (U8 ".U8.S32.SAT") (S8 ".S8.S32.SAT") (U16 ".U16.S32.SAT") (S16 ".S16.S32.SAT")
+        ])],
         &[DST, b(Signed)],
         "d = b saturated to a small integer",
     ),
@@ -191,10 +195,10 @@ pub(super) const ROWS: &[Row] = &[
         0x43,
         ABC,
         &[
-            modifier("d type", bits(76, 2), &[".U8.F32", ".S8.F32", RESERVED, RESERVED]),
-            modifier("round", bits(78, 2), &["", RESERVED, RESERVED, ".TRUNC"]),
-            flag("nan to zero", 74, &["", ".NTZ"]),
-            flag("relu", 75, &["", RESERVED]),
+            choice!(TO_INT: IntType, bits(76, 2), [(U8 ".U8.F32") (S8 ".S8.F32") _ _]),
+            choice!(ROUND: Round, bits(78, 2), [(Nearest "") _ _ (Zero ".TRUNC")]),
+            key::NAN_TO_ZERO.bit(74, &["", ".NTZ"]),
+            key::RELU.bit(75, &["", RESERVED]),
             flag("upper half", 72, &["", RESERVED]),
             NO_SIGN_B.show(Show::When(bits(9, 2), 1)),
         ],
@@ -208,10 +212,6 @@ const fn pack(fixed: &'static [(Field, u64)], mods: &'static [Mod], slots: &'sta
     row(SassOp::I2Ip, 0x39, AB, mods, slots, "d = a and b as small integers, below the lowest bits of c").fixed(fixed)
 }
 
-const fn to_bytes(names: &'static [&'static str]) -> Mod {
-    modifier("d type", BYTES_TYPE, names)
-}
-
 const fn pack_halves(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
     const SLOTS: &[Slot] = &[DST, a(F32), b(F32)];
     row(SassOp::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (a, b)").fixed(fixed)
@@ -219,5 +219,5 @@ const fn pack_halves(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Ro
 
 const fn merge_half(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
     const SLOTS: &[Slot] = &[DST, b(F32), c(Bits)];
-    row(SassOp::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
+    row(SassOp::F2FpMerge, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
 }

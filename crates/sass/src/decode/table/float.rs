@@ -7,23 +7,24 @@ use Style::{F16, F32, F64};
 
 /// Minima that report the chosen operand are refused.
 const WHICH: Mod = unused(bits(65, 1));
-const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
-const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
-const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
-const RND: Mod = modifier("round", bits(78, 2), ROUND);
-const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
-const COMBINE_74: Mod = modifier("combine", bits(74, 2), COMBINE);
+const FTZ: Mod = key::FTZ.bit(80, &["", ".FTZ"]);
+const FMZ: Mod = key::FMZ.bit(76, &["", ".FMZ"]);
+const SAT: Mod = key::SATURATE.bit(77, &["", ".SAT"]);
+const RND: Mod = round(bits(78, 2));
+const CMP: Mod = compare(bits(76, 4));
+const COMBINE_74: Mod = combine(bits(74, 2));
 /// Scale of FMUL's result: 4 means 1.
-const SCALE: Mod = modifier("scale", bits(84, 3), &[RESERVED, ".D8", ".D4", ".D2", "", ".M2", ".M4", ".M8"]);
+const SCALE: Mod = choice!(SCALE: Scale, bits(84, 3), [
+    _ (Eighth ".D8") (Quarter ".D4") (Half ".D2") (One "") (Two ".M2") (Four ".M4") (Eight ".M8")
+]);
 
 /// Single precision has no choice of halves.
 const NO_HALF_CHOICE: Mod = modifier("half source", bits(58, 4), &[""]).show(Show::When(bits(9, 3), 1));
 const HALF_CHOICE: Mod = modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]);
-const MUFU_FUNCTION: Mod = modifier(
-    "function",
-    bits(74, 4),
-    &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
-);
+const MUFU_FUNCTION: Mod = choice!(FUNCTION: Function, bits(74, 4), [
+    (Cos ".COS") (Sin ".SIN") (Ex2 ".EX2") (Lg2 ".LG2") (Rcp ".RCP") (Rsq ".RSQ") (Rcp64H ".RCP64H")
+    (Rsq64H ".RSQ64H") (Sqrt ".SQRT") (Tanh ".TANH")
+]);
 
 pub(super) const ROWS: &[Row] = &[
     row(SassOp::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), slot(What::WordC(F32))], "d = a + b"),
@@ -33,7 +34,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::FMnMx,
         0x09,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), WHICH],
+        &[FTZ, key::NAN.bit(81, &["", ".NAN"]), key::XOR_SIGN.bit(82, &["", ".XORSIGN"]), WHICH],
         &[DST, a(F32), b(F32), P87],
         "d = p ? min(a, b) : max(a, b)",
     ),
@@ -59,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::MuFu,
         0x108,
         AB,
-        &[MUFU_FUNCTION, flag("half", 73, &["", RESERVED])],
+        &[MUFU_FUNCTION, key::HALF.bit(73, &["", RESERVED])],
         &[DST, late(F32)],
         "d = function(b), approximately",
     )
@@ -71,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::MuFu,
         0x108,
         &[1],
-        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"]), HALF_CHOICE],
+        &[MUFU_FUNCTION, key::HALF.bit(73, &["", ".F16"]), HALF_CHOICE],
         &[DST, late(F16)],
         "d = function(half b), approximately",
     )
@@ -84,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::MuFu,
         0x108,
         &[1],
-        &[MUFU_FUNCTION, flag("half", 72, &["", ".F16"]), HALF_CHOICE],
+        &[MUFU_FUNCTION, key::HALF.bit(72, &["", ".F16"]), HALF_CHOICE],
         &[DST, late(F16)],
         "d = function(half b), approximately",
     )
@@ -94,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::MuFu,
         0x108,
         &[1],
-        &[MUFU_FUNCTION, flag("bf16", 73, &["", ".BF16"]), HALF_CHOICE],
+        &[MUFU_FUNCTION, key::BF16.bit(73, &["", ".BF16"]), HALF_CHOICE],
         &[DST, late(F16)],
         "d = function(bfloat16 b), approximately",
     )
@@ -107,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::DMma,
         0x3f,
         &[1],
-        &[flag("shape", 76, &[".884", RESERVED]), RND],
+        &[choice!(SHAPE: MatrixShape, bits(76, 1), [(M8N8K4 ".884") _]), RND],
         &[DST, a(F64), word(F64), c(F64)],
         "8x8x4 matrix multiplication of doubles by a warp",
     )
@@ -116,7 +117,13 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::DMma,
         0x3f,
         &[1],
-        &[modifier("shape", bits(76, 2), &[".8x8x4", ".16x8x4", ".16x8x8", ".16x8x16"]), RND, unused(bits(87, 4))],
+        &[
+            choice!(SHAPE: MatrixShape, bits(76, 2), [
+                (M8N8K4 ".8x8x4") (M16N8K4 ".16x8x4") (M16N8K8 ".16x8x8") (M16N8K16 ".16x8x16")
+            ]),
+            RND,
+            unused(bits(87, 4)),
+        ],
         &[DST, a(F64), word(F64), c(F64)],
         "matrix multiplication of doubles by a warp",
     )
@@ -126,14 +133,11 @@ pub(super) const ROWS: &[Row] = &[
         0x2a,
         AC,
         &[
-            modifier(
-                "compare",
-                bits(76, 4),
-                &[
-                    ".MIN", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
-                    ".NEU", ".GEU", ".MAX",
-                ],
-            ),
+            choice!(COMPARE: Compare, bits(76, 4), [
+                (Min ".MIN") (Lt ".LT") (Eq ".EQ") (Le ".LE") (Gt ".GT") (Ne ".NE") (Ge ".GE") (Num ".NUM")
+                (Nan ".NAN") (Ltu ".LTU") (Equ ".EQU") (Leu ".LEU") (Gtu ".GTU") (Neu ".NEU") (Geu ".GEU")
+                (Max ".MAX")
+            ]),
             COMBINE_74,
         ],
         &[P81, P84, a(F64), slot(What::WordC(F64)), P87],

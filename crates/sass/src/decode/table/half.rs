@@ -10,12 +10,12 @@ const WHICH: Mod = unused(bits(65, 1));
 /// `.FMZ` together with `.FTZ` is another mode.
 const ONE_MODE: Mod = flag("mode", 80, &["", RESERVED]).show(on(76));
 const NO_RELU: Mod = unused(bits(79, 1));
-const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
-const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
-const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
-const F32_OUT: Mod = flag("f32 result", 78, &["", ".F32"]);
+const FTZ: Mod = key::FTZ.bit(80, &["", ".FTZ"]);
+const FMZ: Mod = key::FMZ.bit(76, &["", ".FMZ"]);
+const SAT: Mod = key::SATURATE.bit(77, &["", ".SAT"]);
+const F32_OUT: Mod = key::F32_RESULT.bit(78, &["", ".F32"]);
 /// Negative results become zero.
-const RELU: Mod = flag("relu", 79, &["", ".RELU"]);
+const RELU: Mod = key::RELU.bit(79, &["", ".RELU"]);
 /// Only the predicate PT is supported with it.
 const RELU_PRED: Mod = modifier(
     "relu predicate",
@@ -24,15 +24,15 @@ const RELU_PRED: Mod = modifier(
 )
 .show(on(79));
 /// Products in single precision are refused since sm_80: compilers emit them for sm_70 and sm_75 only.
-const NO_F32: Mod = flag("f32 result", 78, &["", RESERVED]);
+const NO_F32: Mod = key::F32_RESULT.bit(78, &["", RESERVED]);
 /// `.F32` has no `.RELU`.
 const NO_RELU_F32: Mod = flag("relu of f32", 79, &["", RESERVED]).show(on(78));
 /// The sum in single precision has no absolute value of its first source since sm_86.
 const NO_ABS: Mod = flag("a absolute", 73, &["", RESERVED]).show(on(78));
-const H_AND: Mod = flag("both halves", 71, &["", ".H_AND"]);
+const H_AND: Mod = key::BOTH_HALVES.bit(71, &["", ".H_AND"]);
 const BF16_OFF: &[(Field, u64)] = &[(bits(85, 1), 0)];
 const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
-const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
+const CMP: Mod = compare(bits(76, 4));
 /// A uniform predicate may select accumulation: refused.
 const NO_PRED: Mod = modifier("predicate", bits(87, 4), &[""]);
 /// Operations on pairs only do not have the choice `.F32`.
@@ -40,7 +40,7 @@ const A_HALF: Mod = modifier("a half", bits(74, 2), &["", RESERVED, "", ""]);
 const B_HALF: Mod = modifier("b half", bits(60, 2), &["", RESERVED, "", ""]).show(IN_REGISTER);
 /// The second source is a register, not an immediate or a constant.
 const IN_REGISTER: Show = Show::When(bits(9, 3), 1);
-const COMBINE_69: Mod = modifier("combine", bits(69, 2), COMBINE);
+const COMBINE_69: Mod = combine(bits(69, 2));
 
 /// A register that holds a matrix fragment in row or column order.
 const A_SHAPE: Slot = slot(What::Shaped(24, Style::Bits, bits(73, 1), &[".ROW", ".COL"], 122));
@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::HSet2,
         0x33,
         AC,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
+        &[key::BOOLEAN_FLOAT.bit(71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
         &[DST, a(Half), slot(What::WordC(Half)), P87],
         "d = (a cmp b) op p on pairs of halves",
     )
@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::HSet2Bf16,
         0x33,
         AC,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
+        &[key::BOOLEAN_FLOAT.bit(71, &["", ".BF"]), CMP, FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
         &[DST, a(BHalf), slot(What::WordC(BHalf)), P87],
         "d = (a cmp b) op p on pairs of bfloat16",
     )
@@ -212,7 +212,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::HSetP2Bf16,
         0x34,
         AC,
-        &[CMP, flag("both halves", 71, &["", ".H_AND"]), FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
+        &[CMP, key::BOTH_HALVES.bit(71, &["", ".H_AND"]), FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
         &[P81, P84, a(BHalf), slot(What::WordC(BHalf)), P87],
         "p, q = (a cmp b) op r for each bfloat16",
     )
@@ -223,11 +223,11 @@ pub(super) const ROWS: &[Row] = &[
         0x47,
         &[1],
         &[
-            flag("bf16", 85, &["", ".BF16_V2"]),
+            key::BF16.bit(85, &["", ".BF16_V2"]),
             modifier("size", bits(78, 2), &[""]),
             FTZ,
-            flag("nan", 81, &["", ".NAN"]),
-            flag("xor sign", 82, &["", ".XORSIGN"]),
+            key::NAN.bit(81, &["", ".NAN"]),
+            key::XOR_SIGN.bit(82, &["", ".XORSIGN"]),
             A_HALF,
             B_HALF,
             modifier("c half", bits(76, 2), &["", RESERVED, "", ""]),
@@ -240,7 +240,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::HMnMx2,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
+        &[FTZ, key::NAN.bit(81, &["", ".NAN"]), key::XOR_SIGN.bit(82, &["", ".XORSIGN"]), NO_F32, WHICH],
         &[DST, a(Half), b(Half), P87],
         "d = p ? min : max on pairs of halves",
     )
@@ -250,7 +250,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::HMnMx2Bf16,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
+        &[FTZ, key::NAN.bit(81, &["", ".NAN"]), key::XOR_SIGN.bit(82, &["", ".XORSIGN"]), NO_F32, WHICH],
         &[DST, a(BHalf), b(BHalf), P87],
         "d = p ? min : max on pairs of bfloat16",
     )
@@ -261,12 +261,10 @@ pub(super) const ROWS: &[Row] = &[
         0x3d,
         &[1],
         &[
-            modifier("shape", bits(75, 2), &[".88128", ".168128", ".168256", RESERVED]),
-            modifier(
-                "operation",
-                bits(77, 3),
-                &[".XOR", RESERVED, ".AND", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED],
-            ),
+            choice!(SHAPE: MatrixShape, bits(75, 2), [
+                (M8N8K128 ".88128") (M16N8K128 ".168128") (M16N8K256 ".168256") _
+            ]),
+            choice!(BIT_OPERATION: BitOperation, bits(77, 3), [(Xor ".XOR") _ (And ".AND") _ _ _ _ _]),
             flag("reduction", 80, &[RESERVED, ".POPC"]),
         ],
         &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
@@ -274,15 +272,15 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 90),
     row(
-        SassOp::HMma,
+        SassOp::HMmaStep,
         0x36,
         &[1],
         &[
-            flag("shape", 75, &[".884", ".444"]),
-            flag("d type", 76, &[".F16", ".F32"]),
-            flag("c type", 78, &[".F16", ".F32"]),
-            modifier("step", bits(79, 2), &[".STEP0", ".STEP1", ".STEP2", ".STEP3"]),
-            flag("saturate", 77, &["", ".SATFINITE"]),
+            choice!(SHAPE: MatrixShape, bits(75, 1), [(M8N8K4 ".884") (M4N4K4 ".444")]),
+            key::D_F32.bit(76, &[".F16", ".F32"]),
+            key::C_F32.bit(78, &[".F16", ".F32"]),
+            choice!(STEP: Part, bits(79, 2), [(First ".STEP0") (Second ".STEP1") (Third ".STEP2") (Fourth ".STEP3")]),
+            key::SATURATE.bit(77, &["", ".SATFINITE"]),
         ],
         &[DST, A_SIGNED, B_SIGNED, c(Style::Bits)],
         "a quarter of an 8x8x4 matrix multiplication by quad pairs",
@@ -293,10 +291,12 @@ pub(super) const ROWS: &[Row] = &[
         0x3c,
         &[1],
         &[
-            modifier("shape", split(75, 1, 78, 1), &[".1688", ".16816", ".1684", RESERVED]),
-            flag("d type", 76, &[".F16", ".F32"]),
-            modifier("input type", bits(82, 2), &["", ".BF16", ".TF32", RESERVED]),
-            flag("saturate", 77, &["", ".SATFINITE"]),
+            choice!(SHAPE: MatrixShape, split(75, 1, 78, 1), [
+                (M16N8K8 ".1688") (M16N8K16 ".16816") (M16N8K4 ".1684") _
+            ]),
+            key::D_F32.bit(76, &[".F16", ".F32"]),
+            choice!(FACTORS: FloatType, bits(82, 2), [(F16 "") (Bf16 ".BF16") (Tf32 ".TF32") _]),
+            key::SATURATE.bit(77, &["", ".SATFINITE"]),
             flag("sparse", 73, &["", RESERVED]),
         ],
         &[DST, a(Style::Int), word(Style::Int), c(Style::Bits)],
@@ -308,9 +308,11 @@ pub(super) const ROWS: &[Row] = &[
         0x3c,
         &[1],
         &[
-            modifier("shape", split(75, 1, 78, 1), &[".1688", ".16816", ".1684", RESERVED]),
-            flag("d type", 76, &[".F16", ".F32"]),
-            modifier("input type", bits(82, 2), &["", ".BF16", ".TF32", RESERVED]),
+            choice!(SHAPE: MatrixShape, split(75, 1, 78, 1), [
+                (M16N8K8 ".1688") (M16N8K16 ".16816") (M16N8K4 ".1684") _
+            ]),
+            key::D_F32.bit(76, &[".F16", ".F32"]),
+            choice!(FACTORS: FloatType, bits(82, 2), [(F16 "") (Bf16 ".BF16") (Tf32 ".TF32") _]),
             NO_PRED,
             flag("sparse", 73, &["", RESERVED]),
         ],
@@ -323,14 +325,12 @@ pub(super) const ROWS: &[Row] = &[
         0x37,
         &[1],
         &[
-            modifier(
-                "shape",
-                split(75, 1, 85, 2),
-                &[".8816", RESERVED, ".8832", RESERVED, ".16816", ".16832", ".16864", RESERVED],
-            ),
-            modifier("a type", split(76, 1, 83, 1), &[".U8", ".S8", ".U4", ".S4"]),
-            modifier("b type", split(78, 1, 84, 1), &[".U8", ".S8", ".U4", ".S4"]),
-            flag("saturate", 82, &["", ".SAT"]),
+            choice!(SHAPE: MatrixShape, split(75, 1, 85, 2), [
+                (M8N8K16 ".8816") _ (M8N8K32 ".8832") _ (M16N8K16 ".16816") (M16N8K32 ".16832") (M16N8K64 ".16864") _
+            ]),
+            choice!(A_INT: IntType, split(76, 1, 83, 1), [(U8 ".U8") (S8 ".S8") (U4 ".U4") (S4 ".S4")]),
+            choice!(B_INT: IntType, split(78, 1, 84, 1), [(U8 ".U8") (S8 ".S8") (U4 ".U4") (S4 ".S4")]),
+            key::SATURATE.bit(82, &["", ".SAT"]),
             modifier("other types", split(77, 1, 79, 1), &[""]),
             flag("sparse", 72, &["", RESERVED]),
             NO_PRED,
@@ -344,10 +344,10 @@ pub(super) const ROWS: &[Row] = &[
         0x7a,
         &[1],
         &[
-            modifier("shape", bits(75, 2), &[".16816", ".16832"]),
-            flag("d type", 77, &[".F16", ".F32"]),
-            flag("a type", 78, &[".E4M3", ".E5M2"]),
-            flag("b type", 79, &[".E4M3", ".E5M2"]),
+            choice!(SHAPE: MatrixShape, bits(75, 2), [(M16N8K16 ".16816") (M16N8K32 ".16832")]),
+            key::D_F32.bit(77, &[".F16", ".F32"]),
+            choice!(A_BYTE: ByteType, bits(78, 1), [(E4m3 ".E4M3") (E5m2 ".E5M2")]),
+            choice!(B_BYTE: ByteType, bits(79, 1), [(E4m3 ".E4M3") (E5m2 ".E5M2")]),
             modifier("orders", bits(73, 2), &[RESERVED, RESERVED, "", RESERVED]),
             flag("sparse", 80, &["", RESERVED]),
             NO_PRED,

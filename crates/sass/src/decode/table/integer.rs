@@ -5,16 +5,18 @@ use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 
-const X: Mod = flag("extended", 74, &["", ".X"]);
-const U32: Mod = flag("signed", 73, &[".U32", ""]);
+const X: Mod = key::EXTENDED.bit(74, &["", ".X"]);
+const U32: Mod = key::SIGNED.bit(73, &[".U32", ""]);
 
 /// Words or pairs of halves, unsigned or signed.
-const MINMAX_TYPE: Mod = modifier("type", bits(72, 2), &[".U32", "", ".U16x2", ".S16x2"]);
+const MINMAX_TYPE: Mod = choice!(EXTREME_TYPE: ExtremeType, bits(72, 2), [
+    (U32 ".U32") (S32 "") (U16x2 ".U16x2") (S16x2 ".S16x2")
+]);
 /// Two predicates, or none, report which operand was chosen.
 const HAS_CHOICES: Show = Show::Unless(bits(81, 3), 7);
 const SECOND_CHOICE: Mod = modifier("second choice", bits(84, 3), &["", "", "", "", "", "", ""]).show(HAS_CHOICES);
 /// Negative results become zero.
-const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
+const RELU: Mod = key::RELU.bit(76, &["", ".RELU"]);
 
 /// Registers of which only the sign is used.
 const ANY: Field = bits(9, 0);
@@ -22,12 +24,7 @@ pub(super) const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122
 pub(super) const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));
 pub(super) const SIGN_C: Slot = slot(What::Shaped(64, Bits, ANY, &[".SIGN"], 124));
 
-const ISETP_MODS: &[Mod] = &[
-    modifier("compare", bits(76, 3), COMPARE_INT),
-    U32,
-    modifier("combine", bits(74, 2), COMBINE),
-    flag("extended", 72, &["", ".EX"]),
-];
+const ISETP_MODS: &[Mod] = &[compare_int(bits(76, 3)), U32, combine(bits(74, 2)), key::EXTENDED.bit(72, &["", ".EX"])];
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -93,7 +90,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Lea,
         0x11,
         LEA_SIGNED,
-        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[key::HIGH.bit(80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[
             DST,
             PDST,
@@ -109,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Lea,
         0x11,
         LEA_UNSIGNED,
-        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[key::HIGH.bit(80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[
             DST,
             PDST,
@@ -125,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Lop3,
         0x12,
         ABC,
-        &[flag("predicate and", 80, &["", ".PAND"])],
+        &[key::PREDICATE_AND.bit(80, &["", ".PAND"])],
         &[PDST, DST, a(Bits), b(Bits), c(Bits), imm(72, 8), P87],
         "d = function of three bits given by its truth table; p = (d != 0) op r",
     ),
@@ -140,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = p ? min(a, b) : max(a, b); q, r = a was chosen in the lower, the upper half",
     )
     .sm(90, 90),
-    row(SassOp::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", ".16x2"])], &[DST, a(Bits), b(BitsX)], "d = a + b")
+    row(SassOp::VIAdd, 0x36, AB, &[key::PAIRS.bit(73, &["", ".16x2"])], &[DST, a(Bits), b(BitsX)], "d = a + b")
         .sm(90, 90)
         .fixed(&[(bits(74, 1), 0)]),
     row(
@@ -166,10 +163,10 @@ pub(super) const ROWS: &[Row] = &[
         0x19,
         ABC,
         &[
-            flag("right", 76, &[".L", ".R"]),
-            flag("wrap", 75, &["", ".W"]),
-            modifier("type", bits(73, 2), &[".S64", ".U64", ".S32", ".U32"]),
-            flag("high", 80, &["", ".HI"]),
+            key::RIGHT.bit(76, &[".L", ".R"]),
+            key::WRAP.bit(75, &["", ".W"]),
+            choice!(SHIFT_TYPE: ShiftType, bits(73, 2), [(S64 ".S64") (U64 ".U64") (S32 ".S32") (U32 ".U32")]),
+            key::HIGH.bit(80, &["", ".HI"]),
         ],
         &[DST, a(Bits), b(Bits), c(Bits)],
         "d = word of the pair (c, a) shifted by b",
@@ -178,16 +175,23 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Sgxt,
         0x1a,
         AB,
-        &[flag("wrap", 75, &["", ".W"]), flag("signed", 73, &[".U32", ""])],
+        &[key::WRAP.bit(75, &["", ".W"]), key::SIGNED.bit(73, &[".U32", ""])],
         &[DST, a(Bits), b(Bits)],
         "d = low b bits of a, extended",
     ),
-    row(SassOp::BMsk, 0x1b, AB, &[flag("wrap", 75, &["", ".W"])], &[DST, a(Bits), b(Bits)], "d = b ones from bit a on"),
+    row(
+        SassOp::BMsk,
+        0x1b,
+        AB,
+        &[key::WRAP.bit(75, &["", ".W"])],
+        &[DST, a(Bits), b(Bits)],
+        "d = b ones from bit a on",
+    ),
     row(
         SassOp::Idp,
         0x26,
         AB,
-        &[flag("a signed", 73, &[".U8", ".S8"]), flag("b signed", 74, &[".U8", ".S8"])],
+        &[key::A_SIGNED.bit(73, &[".U8", ".S8"]), key::B_SIGNED.bit(74, &[".U8", ".S8"])],
         &[DST, a(Signed), b(Signed), c(Int)],
         "d = dot product of four bytes + c",
     )
@@ -197,9 +201,9 @@ pub(super) const ROWS: &[Row] = &[
         0x26,
         AB,
         &[
-            flag("high", 77, &[".LO", ".HI"]),
-            flag("a signed", 73, &[".U16", ".S16"]),
-            flag("b signed", 74, &[".U8", ".S8"]),
+            key::HIGH.bit(77, &[".LO", ".HI"]),
+            key::A_SIGNED.bit(73, &[".U16", ".S16"]),
+            key::B_SIGNED.bit(74, &[".U8", ".S8"]),
         ],
         &[DST, a(Signed), b(Signed), c(Int)],
         "d = dot product of two halves and two of four bytes + c",
@@ -209,7 +213,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::VAbsDiff4,
         0x15,
         ABC,
-        &[flag("signed", 73, &[".U8", ""]), flag("accumulate", 75, &["", ".ACC"])],
+        &[key::SIGNED.bit(73, &[".U8", ""]), key::ACCUMULATE.bit(75, &["", ".ACC"])],
         &[DST, PDST, a(Signed), b(Signed), c(Signed)],
         "d = |a - b| byte by byte, or their sum + c",
     ),
@@ -242,7 +246,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Flo,
         0x100,
         AB,
-        &[flag("signed", 73, &[".U32", ""]), flag("shift amount", 74, &["", ".SH"])],
+        &[key::SIGNED.bit(73, &[".U32", ""]), key::SHIFT_AMOUNT.bit(74, &["", ".SH"])],
         &[DST, PDST, b(Invert)],
         "d = position of b's highest bit that is not a sign bit",
     ),
@@ -251,7 +255,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::VAbsDiff,
         0x14,
         ABC,
-        &[flag("signed", 73, &[".U32", ""])],
+        &[key::SIGNED.bit(73, &[".U32", ""])],
         &[DST, PDST, a(Signed), b(Signed), c(Signed)],
         "d = |a - b| + c",
     ),

@@ -4,88 +4,47 @@ use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row, split};
 
-const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
-pub(super) const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
+pub(super) const SIZE: Mod = choice!(SIZE: Size, bits(73, 3), [
+    (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") (B128 ".128") _
+]);
 /// Volta and Turing: 16 bytes of global and generic memory have a second form, which ptxas takes for uniform addresses.
-const SIZE_70: Mod = modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", ".U.128"]);
+const SIZE_70: Mod = choice!(SIZE: Size, bits(73, 3), [
+    (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") (B128 ".128") (Uniform128 ".U.128")
+]);
 /// Loads of 16 bytes from shared memory or constants.
-const WIDE_ADDRESS: Mod = flag("wide address", 72, &["", ".E"]);
+const WIDE_ADDRESS: Mod = key::WIDE_ADDRESS.bit(72, &["", ".E"]);
 pub(super) const EVICT: Mod =
     modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
 /// Volta and Turing: order and scope in separate fields.
-const ORDER: Mod = modifier("order", bits(79, 2), &[".CONSTANT", "", ".STRONG", ".MMIO"]);
-pub(super) const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
-const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", RESERVED]);
-pub(super) const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
+const ORDER: Mod = choice!(ORDER: Order, bits(79, 2), [
+    (Constant ".CONSTANT") (Weak "") (Strong ".STRONG") (Mmio ".MMIO")
+]);
+pub(super) const ORDER_STORE: Mod = choice!(ORDER: Order, bits(79, 2), [
+    _ (Weak "") (Strong ".STRONG") (Mmio ".MMIO")
+]);
+const ORDER_ATOMIC: Mod = choice!(ORDER: Order, bits(79, 2), [_ (Weak "") (Strong ".STRONG") _]);
+pub(super) const SCOPE: Mod = choice!(SCOPE: Scope, bits(77, 2), [
+    (Cta ".CTA") (Sm ".SM") (Gpu ".GPU") (System ".SYS")
+]);
 pub(super) const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
 /// Since Ampere: order and scope in one field. Only loads can be constant.
-pub(super) const ORDER_80: Mod = modifier(
-    "order",
-    bits(77, 4),
-    &[
-        "",
-        ".CONSTANT.PRIVATE",
-        ".CONSTANT.CTA",
-        ".CONSTANT.CTA.PRIVATE",
-        ".CONSTANT",
-        ".STRONG.SM",
-        ".STRONG.GPU.PRIVATE",
-        ".STRONG.GPU",
-        ".MMIO.GPU",
-        ".CONSTANT.SM",
-        ".STRONG.SYS",
-        ".CONSTANT.SM.PRIVATE",
-        ".MMIO.SYS",
-        ".CONSTANT.VC",
-        ".CONSTANT.VC.PRIVATE",
-        ".CONSTANT.GPU",
-    ],
-);
+pub(super) const ORDER_80: Mod = choice!(ORDER: Order, bits(77, 4), [
+    (Weak "") (Constant ".CONSTANT.PRIVATE") (Constant ".CONSTANT.CTA") (Constant ".CONSTANT.CTA.PRIVATE")
+    (Constant ".CONSTANT") (Strong ".STRONG.SM") (StrongGpu ".STRONG.GPU.PRIVATE") (StrongGpu ".STRONG.GPU")
+    (Mmio ".MMIO.GPU") (Constant ".CONSTANT.SM") (Strong ".STRONG.SYS") (Constant ".CONSTANT.SM.PRIVATE")
+    (Mmio ".MMIO.SYS") (Constant ".CONSTANT.VC") (Constant ".CONSTANT.VC.PRIVATE") (Constant ".CONSTANT.GPU")
+]);
 /// Asynchronous copies have names of their own.
-const ORDER_COPY: Mod = modifier(
-    "order",
-    bits(77, 4),
-    &[
-        "",
-        ".CONSTANT.PRIVATE",
-        ".CONSTANT.CTA",
-        ".CONSTANT.CTA.PRIVATE",
-        ".CONSTANT",
-        ".MMIO.CTA",
-        ".GPU.PRIVATE",
-        ".MMIO.CTA.PRIVATE",
-        ".MMIO.SM",
-        ".CONSTANT.SM",
-        ".MMIO.VC",
-        ".CONSTANT.SM.PRIVATE",
-        ".MMIO.GPU",
-        ".CONSTANT.VC",
-        ".CONSTANT.VC.PRIVATE",
-        ".CONSTANT.GPU",
-    ],
-);
-pub(super) const ORDER_STORE_80: Mod = modifier(
-    "order",
-    bits(77, 4),
-    &[
-        "",
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        ".STRONG.SM.PRIVATE",
-        ".STRONG.SM",
-        ".STRONG.GPU.PRIVATE",
-        ".STRONG.GPU",
-        ".MMIO.GPU",
-        RESERVED,
-        ".STRONG.SYS",
-        RESERVED,
-        ".MMIO.SYS",
-        RESERVED,
-        RESERVED,
-        RESERVED,
-    ],
-);
+const ORDER_COPY: Mod = choice!(ORDER: Order, bits(77, 4), [
+    (Weak "") (Constant ".CONSTANT.PRIVATE") (Constant ".CONSTANT.CTA") (Constant ".CONSTANT.CTA.PRIVATE")
+    (Constant ".CONSTANT") (Mmio ".MMIO.CTA") (Weak ".GPU.PRIVATE") (Mmio ".MMIO.CTA.PRIVATE") (Mmio ".MMIO.SM")
+    (Constant ".CONSTANT.SM") (Mmio ".MMIO.VC") (Constant ".CONSTANT.SM.PRIVATE") (Mmio ".MMIO.GPU")
+    (Constant ".CONSTANT.VC") (Constant ".CONSTANT.VC.PRIVATE") (Constant ".CONSTANT.GPU")
+]);
+pub(super) const ORDER_STORE_80: Mod = choice!(ORDER: Order, bits(77, 4), [
+    (Weak "") _ _ _ (Strong ".STRONG.SM.PRIVATE") (Strong ".STRONG.SM") (StrongGpu ".STRONG.GPU.PRIVATE")
+    (StrongGpu ".STRONG.GPU") (Mmio ".MMIO.GPU") _ (Strong ".STRONG.SYS") _ (Mmio ".MMIO.SYS") _ _ _
+]);
 /// Loads that return zero in inactive lanes are refused.
 const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", RESERVED]);
 const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
@@ -94,49 +53,31 @@ const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC12
 /// Predicate of a generic load; the text omits it.
 const P_ZD: Slot = shown(What::Pred(81, 0), Show::Never);
 /// Types of Hopper's floating-point atomics.
-const FLOAT_90: Mod = modifier(
-    "type",
-    bits(73, 4),
-    &[
-        ".F16x2.RN",
-        RESERVED,
-        RESERVED,
-        ".BF16x2.RN",
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        ".F32.FTZ.RN",
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        RESERVED,
-        ".F64.RN",
-    ],
-);
+const FLOAT_90: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 4), [
+    (F16x2 ".F16x2.RN") _ _ (Bf16x2 ".BF16x2.RN") _ _ _ _ _ (F32 ".F32.FTZ.RN") _ _ _ _ _ (F64 ".F64.RN")
+]);
 /// Predicate of a load's second kind of access; omitted if it is PT.
 const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
-const ATOMIC: &[&str] = &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".SAFEADD"];
-const ATOMIC_OP: Mod = modifier("operation", bits(87, 4), ATOMIC.split_at(9).0);
-const ATOMG_OP: Mod = modifier("operation", bits(87, 4), ATOMIC);
-const REDUCTION_OP: Mod =
-    modifier("operation", bits(87, 3), &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"]);
-const ATOMIC_TYPE: Mod =
-    modifier("type", bits(73, 3), &["", ".S32", ".64", ".F32.FTZ.RN", ".F16x2.RN", ".S64", ".F64.RN", RESERVED]);
-const CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
+const ATOMIC_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
+    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
+]);
+const ATOMG_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
+    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
+    (SafeAdd ".SAFEADD")
+]);
+const REDUCTION_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [
+    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR")
+]);
+const ATOMIC_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [
+    (U32 "") (S32 ".S32") (U64 ".64") (F32 ".F32.FTZ.RN") (F16x2 ".F16x2.RN") (S64 ".S64") (F64 ".F64.RN") _
+]);
+const CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
 /// Ampere's fields are wider.
 const ATOMIC_TYPE_80: Mod = Mod { field: bits(73, 4), ..ATOMIC_TYPE };
 const CAS_TYPE_80: Mod = Mod { field: bits(73, 4), ..CAS_TYPE };
-const TYPE_90: Mod = modifier(
-    "type",
-    bits(73, 4),
-    &[
-        "", ".S32", ".64", ".S64", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED,
-        RESERVED, RESERVED, RESERVED, RESERVED,
-    ],
-);
+const TYPE_90: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 4), [
+    (U32 "") (S32 ".S32") (U64 ".64") (S64 ".S64") _ _ _ _ _ _ _ _ _ _ _ _
+]);
 
 /// Since Turing, a base of 64 bits (`wide`) with a uniform register: only in addresses of 64 bits.
 const fn base_width(wide: u8) -> Mod {
@@ -183,8 +124,8 @@ const fn at(address: Address) -> Slot {
     slot(What::Address(address))
 }
 
-const MATRICES: Mod = modifier("layout", bits(78, 2), &[".16.M88", ".16.MT88", RESERVED, RESERVED]);
-const MATRIX_COUNT: Mod = modifier("count", bits(72, 2), &["", ".2", ".4", RESERVED]);
+const MATRICES: Mod = choice!(LAYOUT: Layout, bits(78, 2), [(Plain ".16.M88") (Transposed ".16.MT88") _ _]);
+const MATRIX_COUNT: Mod = choice!(COUNT: Count, bits(72, 2), [(One "") (Two ".2") (Four ".4") _]);
 
 const DATA: Slot = slot(What::Reg(32));
 const DATA_64: Slot = slot(What::Reg(64));
@@ -588,7 +529,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::AtomSPopcInc,
         0x18c,
         &[7],
-        &[modifier("type", bits(73, 3), &[".32"])],
+        &[choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 ".32")])],
         &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
         "shared memory += number of active lanes at the address",
     )
@@ -598,7 +539,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::AtomSPopcInc,
         0x18c,
         &[7],
-        &[modifier("type", bits(73, 3), &[".32"])],
+        &[choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 ".32")])],
         &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
         "shared memory += number of active lanes at the address",
     )
@@ -727,7 +668,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[1],
-        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[WIDE_ADDRESS, choice!(SPACE: QueriedSpace, bits(73, 2), [(Global ".G") (Local ".L") (Shared ".S") _])],
         &[P81, DST, at(PLAIN)],
         "p = the generic address is in a space",
     )
@@ -736,7 +677,13 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[4],
-        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[
+            BASE_WIDTH,
+            WIDE_ADDRESS,
+            choice!(SPACE: QueriedSpace, bits(73, 2), [
+                (Global ".G") (Local ".L") (Shared ".S") _
+            ]),
+        ],
         &[P81, DST, at(U32)],
         "p = the generic address, uniform register added, is in a space",
     )
@@ -746,7 +693,13 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[4],
-        &[BASE_WIDTH, WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
+        &[
+            BASE_WIDTH,
+            WIDE_ADDRESS,
+            choice!(SPACE: QueriedSpace, bits(73, 2), [
+                (Global ".G") (Local ".L") (Shared ".S") (Distributed ".D")
+            ]),
+        ],
         &[P81, DST, at(U32)],
         "p = the generic address, uniform register added, is in a space",
     )
@@ -756,7 +709,12 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::QSpc,
         0x1aa,
         &[1],
-        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
+        &[
+            WIDE_ADDRESS,
+            choice!(SPACE: QueriedSpace, bits(73, 2), [
+                (Global ".G") (Local ".L") (Shared ".S") (Distributed ".D")
+            ]),
+        ],
         &[P81, DST, at(PLAIN)],
         "p = the generic address is in a space",
     )
@@ -765,7 +723,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ArriveS,
         0x1b0,
         &[4],
-        &[flag("transaction count", 71, &["", ".TRANSCNT"])],
+        &[key::TRANSACTION_COUNT.bit(71, &["", ".TRANSCNT"])],
         &[at(S64)],
         "arrives at a barrier in shared memory when copies are done",
     )
@@ -782,12 +740,12 @@ pub(super) const ROWS: &[Row] = &[
         0x1ae,
         &[7],
         &[
-            flag("wide address", 91, &["", ".E"]),
+            key::WIDE_ADDRESS.bit(91, &["", ".E"]),
             flag("through L1", 81, &[".BYPASS", ""]),
             EVICT,
             modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
-            modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
-            flag("zero fill", 82, &["", ".ZFILL"]),
+            choice!(SIZE: Size, bits(73, 3), [_ _ _ _ (B32 "") (B64 ".64") (B128 ".128") _]),
+            key::ZERO_FILL.bit(82, &["", ".ZFILL"]),
             ORDER_COPY,
             descriptor(76, 70),
         ],
@@ -807,15 +765,18 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Generic compare-and-swap may return a flag instead of the old value.
-const CAS_TEST: Mod = modifier("operation", bits(87, 4), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
-const CAS: Mod = modifier("operation", bits(87, 4), &[".CAS"]);
-const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
-const SIZE_CONSTANT: Mod =
-    modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED]);
-const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
-const ATOMS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
-const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]);
+const CAS_TEST: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Cas ".CAS") (Cast ".CAST") _ (CastSpin ".CAST.SPIN")]);
+const CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Cas ".CAS")]);
+const MODE: Mod = choice!(INDEX_MODE: IndexMode, bits(78, 2), [
+    (Plain "") (Bank ".IL") (Segmented ".IS") (SegmentedBank ".ISL")
+]);
+const SIZE_CONSTANT: Mod = choice!(SIZE: Size, bits(73, 3), [
+    (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") _ _
+]);
+const ATOMS_CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 2), [(Cas ".CAS") (Cast ".CAST") _ (CastSpin ".CAST.SPIN")]);
+const ATOMS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
+const ATOMS_CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") _ (U64 ".64")]);
 /// Floating-point atomics encode operations differently; only their additions are known.
-const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
+const FLOAT_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Add ".ADD")]);
 /// Those of `RED` have bit 90 set.
-const FLOAT_REDUCTION: Mod = modifier("operation", bits(87, 3), &[".ADD"]);
+const FLOAT_REDUCTION: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [(Add ".ADD")]);

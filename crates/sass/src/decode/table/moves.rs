@@ -5,15 +5,20 @@ use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::Bits;
 
-const PRMT_MODE: Mod = modifier("mode", bits(72, 3), &["", ".F4E", ".B4E", ".RC8", ".ECL", ".ECR", ".RC16", RESERVED]);
-const SHFL_MODE: Mod = modifier("mode", bits(58, 2), &[".IDX", ".UP", ".DOWN", ".BFLY"]);
+const PRMT_MODE: Mod = choice!(PERMUTATION: Permutation, bits(72, 3), [
+    (Any "") (Forward4 ".F4E") (Backward4 ".B4E") (Replicate8 ".RC8") (ClampLeft ".ECL") (ClampRight ".ECR")
+    (Replicate16 ".RC16") _
+]);
+const SHFL_MODE: Mod = choice!(SHUFFLE: Shuffle, bits(58, 2), [
+    (Index ".IDX") (Up ".UP") (Down ".DOWN") (Butterfly ".BFLY")
+]);
 const SHFL_A: Slot = slot(What::Reg(24));
-const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RESERVED]);
+const VOTE_MODE: Mod = choice!(VOTE: Vote, bits(72, 2), [(All ".ALL") (Any ".ANY") (Equal ".EQ") _]);
 const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
-const BYTE: Mod = modifier("byte", bits(76, 2), BYTES);
+const BYTE: Mod = choice!(BYTE: Part, bits(76, 2), [(First "") (Second ".B1") (Third ".B2") (Fourth ".B3")]);
 
 /// The predicate of `R2UR` is or'ed with its old value.
-const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
+const R2UR_OR: Mod = key::OR.bit(84, &["", ".OR"]);
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -65,7 +70,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Match,
         0x1a1,
         &[1],
-        &[flag("any", 79, &[".ALL", ".ANY"]), flag("wide", 73, &["", ".U64"])],
+        &[key::ANY.bit(79, &[".ALL", ".ANY"]), key::WIDE.bit(73, &["", ".U64"])],
         &[P81, DST, slot(What::Reg(24))],
         "d = lanes with the same a if all have it; p = all have it",
     )
@@ -74,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Match,
         0x1a1,
         &[1],
-        &[flag("any", 79, &[".ALL", ".ANY"]), flag("wide", 73, &["", ".U64"])],
+        &[key::ANY.bit(79, &[".ALL", ".ANY"]), key::WIDE.bit(73, &["", ".U64"])],
         &[DST, slot(What::Reg(24))],
         "d = lanes with the same a",
     )
@@ -84,8 +89,10 @@ pub(super) const ROWS: &[Row] = &[
         0x1c4,
         &[1],
         &[
-            modifier("operation", bits(78, 3), &["", ".OR", ".XOR", ".SUM", ".MIN", ".MAX", RESERVED, RESERVED]),
-            flag("signed", 73, &["", ".S32"]),
+            choice!(REDUCTION: Reduction, bits(78, 3), [
+                (And "") (Or ".OR") (Xor ".XOR") (Sum ".SUM") (Min ".MIN") (Max ".MAX") _ _
+            ]),
+            key::SIGNED.bit(73, &["", ".S32"]),
         ],
         &[UDST, slot(What::Reg(24))],
         "uniform d = reduction of a over the warp",
@@ -100,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Cs2R,
         0x05,
         &[4],
-        &[flag("wide", 80, &[".32", ""])],
+        &[key::WIDE.bit(80, &[".32", ""])],
         &[DST, slot(What::Special)],
         "d = special register, on the main pipe",
     ),
@@ -116,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::R2P,
         0x04,
         AB,
-        &[modifier("byte", bits(76, 2), &["", "", "", ""])],
+        &[choice!(BYTE: Part, bits(76, 2), [(First "") (Second "") (Third "") (Fourth "")])],
         &[slot(What::AllPreds), slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)), b(Style::Signed)],
         "predicates in mask b = bits of a",
     ),
@@ -124,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::BMov,
         0x155,
         &[1],
-        &[flag("clear", 84, &["", ".CLEAR"]), modifier("thread state", bits(28, 2), &[""])],
+        &[key::CLEAR.bit(84, &["", ".CLEAR"]), modifier("thread state", bits(28, 2), &[""])],
         &[DST, slot(What::Barrier(24))],
         "d = barrier",
     ),

@@ -1,5 +1,6 @@
 //! Shared parts of the rows of several families: forms, texts of modifiers, operand slots.
 
+pub(super) use crate::decode::modifier::{choice, key};
 pub(super) use crate::decode::row::{
     Field, Mod, RESERVED, Row, Show, Slot, Style, What, bits, flag, modifier, shown, slot,
 };
@@ -13,13 +14,30 @@ pub(super) const AC: &[u8] = &[1, 2, 3, 7];
 /// Forms of three-source operations.
 pub(super) const ABC: &[u8] = &[1, 2, 3, 4, 5, 6, 7];
 
-pub(super) const ROUND: &[&str] = &["", ".RM", ".RP", ".RZ"];
-pub(super) const COMPARE_INT: &[&str] = &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
-pub(super) const COMPARE: &[&str] = &[
-    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU", ".NEU", ".GEU",
-    ".T",
-];
-pub(super) const COMBINE: &[&str] = &[".AND", ".OR", ".XOR", RESERVED];
+/// Rounding of a result.
+pub(super) const fn round(field: Field) -> Mod {
+    choice!(ROUND: Round, field, [(Nearest "") (Down ".RM") (Up ".RP") (Zero ".RZ")])
+}
+
+/// Relation of integers.
+pub(super) const fn compare_int(field: Field) -> Mod {
+    choice!(COMPARE: Compare, field, [
+        (Never ".F") (Lt ".LT") (Eq ".EQ") (Le ".LE") (Gt ".GT") (Ne ".NE") (Ge ".GE") (Always ".T")
+    ])
+}
+
+/// Relation of numbers that may be NaN.
+pub(super) const fn compare(field: Field) -> Mod {
+    choice!(COMPARE: Compare, field, [
+        (Never ".F") (Lt ".LT") (Eq ".EQ") (Le ".LE") (Gt ".GT") (Ne ".NE") (Ge ".GE") (Num ".NUM") (Nan ".NAN")
+        (Ltu ".LTU") (Equ ".EQU") (Leu ".LEU") (Gtu ".GTU") (Neu ".NEU") (Geu ".GEU") (Always ".T")
+    ])
+}
+
+/// How the relation is combined with a predicate.
+pub(super) const fn combine(field: Field) -> Mod {
+    choice!(COMBINE: Combine, field, [(And ".AND") (Or ".OR") (Xor ".XOR") _])
+}
 
 /// Bits that are 0 in all known code. Their meaning is not known, so other values are refused.
 pub(super) const fn unused(field: Field) -> Mod {
@@ -31,7 +49,7 @@ pub(super) const fn unused(field: Field) -> Mod {
 /// would be, is then the lowest bit of the shift only.
 pub(super) const LEA_SIGNED: &[u8] = &[1, 4, 5, 6];
 pub(super) const LEA_UNSIGNED: &[u8] = &[2, 3, 7];
-pub(super) const LEA_SIGN: Mod = flag("sign extend", 73, &["", ".SX32"]);
+pub(super) const LEA_SIGN: Mod = key::SIGN_EXTEND.bit(73, &["", ".SX32"]);
 pub(super) const LEA_SIGN_FORM: Mod =
     modifier("sign extend", bits(9, 3), &["", "", RESERVED, RESERVED, "", "", "", RESERVED]).show(on(73));
 

@@ -8,20 +8,21 @@ use crate::decode::op::SassOp;
 use crate::decode::row::row;
 
 /// Coordinates are in two groups instead of one vector.
-const SCATTERED: Mod = flag("scattered", 60, &["", ".SCR"]);
+const SCATTERED: Mod = key::SCATTERED.bit(60, &["", ".SCR"]);
 /// The handle is among the coordinates.
-const BINDLESS: Mod = flag("bindless", 59, &["", ".B"]);
-const LEVEL: Mod = modifier("level", bits(87, 3), &["", ".LZ", ".LB", ".LL", ".LC", ".LB.LC", RESERVED, RESERVED]);
-const LEVEL_TLD: Mod =
-    modifier("level", bits(87, 3), &[RESERVED, ".LZ", RESERVED, ".LL", RESERVED, RESERVED, RESERVED, RESERVED]);
-const OFFSET: Mod = flag("offset", 76, &["", ".AOFFI"]);
-const OFFSETS: Mod = modifier("offset", bits(76, 2), &["", ".AOFFI", ".PTP", RESERVED]);
+const BINDLESS: Mod = key::BINDLESS.bit(59, &["", ".B"]);
+const LEVEL: Mod = choice!(LEVEL: Level, bits(87, 3), [
+    (Automatic "") (Zero ".LZ") (Bias ".LB") (Given ".LL") (Clamped ".LC") (BiasClamped ".LB.LC") _ _
+]);
+const LEVEL_TLD: Mod = choice!(LEVEL: Level, bits(87, 3), [_ (Zero ".LZ") _ (Given ".LL") _ _ _ _]);
+const OFFSET: Mod = choice!(OFFSETS: Offsets, bits(76, 1), [(None "") (One ".AOFFI")]);
+const OFFSETS: Mod = choice!(OFFSETS: Offsets, bits(76, 2), [(None "") (One ".AOFFI") (PerTexel ".PTP") _]);
 const HALF: Mod = modifier("half", bits(79, 2), &["", RESERVED, RESERVED, RESERVED]);
 const NON_DIVERGENT: Mod = flag("non-divergent", 77, &["", ".NDV"]);
-const COMPARE: Mod = flag("compare", 78, &["", ".DC"]);
-const MULTISAMPLE: Mod = flag("multisample", 78, &["", ".MS"]);
+const COMPARE: Mod = key::DEPTH.bit(78, &["", ".DC"]);
+const MULTISAMPLE: Mod = key::MULTISAMPLE.bit(78, &["", ".MS"]);
 const CLAMP: Mod = flag("clamp", 77, &["", ".CL"]);
-const CHANNEL: Mod = modifier("channel", bits(87, 2), &[".R", ".G", ".B", ".A"]);
+const CHANNEL: Mod = choice!(CHANNEL: Part, bits(87, 2), [(First ".R") (Second ".G") (Third ".B") (Fourth ".A")]);
 const NO_DEPENDENCE: Mod = flag("no dependence", 90, &["", ".NODEP"]);
 
 /// Fields of the handle: constant bank and word, or uniform register and offset.
@@ -59,10 +60,11 @@ const fn texture(op: SassOp, code: u16, form: &[u8], mods: &'static [Mod], slots
     row(op, code, form, mods, slots, "d, d2 = channels of a texture at a, b")
 }
 
-const BYTES: Mod = flag("bytes", 72, &["", ".BA"]);
-const SURFACE: Mod =
-    modifier("shape", bits(61, 3), &[".1D", ".1D_BUFFER", ".1D_ARRAY", ".2D", ".2D_ARRAY", ".3D", RESERVED, RESERVED]);
-const OUTSIDE: Mod = modifier("outside", bits(59, 2), &[".IGN", "", ".TRAP", RESERVED]);
+const BYTES: Mod = key::IN_BYTES.bit(72, &["", ".BA"]);
+const SURFACE: Mod = choice!(SURFACE: Surface, bits(61, 3), [
+    (D1 ".1D") (Buffer ".1D_BUFFER") (Array1 ".1D_ARRAY") (D2 ".2D") (Array2 ".2D_ARRAY") (D3 ".3D") _ _
+]);
+const OUTSIDE: Mod = choice!(OUTSIDE: Outside, bits(59, 2), [(Ignore ".IGN") (Clamp "") (Trap ".TRAP") _]);
 const ACCESS: &[Mod] = &[BYTES, SURFACE, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE, OUTSIDE];
 const LOAD_80: &[Mod] = &[BYTES, SURFACE, EVICT, SIZE, ORDER_80, OUTSIDE];
 const STORE_80: &[Mod] = &[BYTES, SURFACE, EVICT, SIZE, ORDER_STORE_80, OUTSIDE];

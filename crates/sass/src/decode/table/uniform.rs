@@ -10,8 +10,8 @@ use Style::{Bits, BitsX, IntX, Invert, Signed};
 const UABC: &[u8] = &[1, 2, 4];
 /// Forms of two-source uniform operations.
 const UAB: &[u8] = &[1, 4];
-const X: Mod = flag("extended", 74, &["", ".X"]);
-const U32: Mod = flag("signed", 73, &[".U32", ""]);
+const X: Mod = key::EXTENDED.bit(74, &["", ".X"]);
+const U32: Mod = key::SIGNED.bit(73, &[".U32", ""]);
 /// Every uniform operation has this bit.
 const FIXED: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const UP81: Slot = slot(What::UPred(81, 0));
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ULea,
         0x91,
         &[1, 4],
-        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[key::HIGH.bit(80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[UDST, UPDST, a(BitsX), b(BitsX), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
         "d = (a << shift) + b, or its high half with c above a; p = carry out",
     )
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ULea,
         0x91,
         &[2],
-        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
+        &[key::HIGH.bit(80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[UDST, UPDST, a(BitsX), b(Bits), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
         "ULEA, c from elsewhere; the sign bit of b belongs to the shift",
     )
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ULop3,
         0x92,
         UABC,
-        &[flag("predicate and", 80, &["", ".PAND"])],
+        &[key::PREDICATE_AND.bit(80, &["", ".PAND"])],
         &[UPDST, UDST, a(Bits), b(Bits), c(Bits), imm(72, 8), UP87],
         "d = function of three bits given by its truth table",
     )
@@ -97,10 +97,10 @@ pub(super) const ROWS: &[Row] = &[
         0x99,
         UABC,
         &[
-            flag("right", 76, &[".L", ".R"]),
-            flag("wrap", 75, &["", ".W"]),
-            modifier("type", bits(73, 2), &[".S64", ".U64", ".S32", ".U32"]),
-            flag("high", 80, &["", ".HI"]),
+            key::RIGHT.bit(76, &[".L", ".R"]),
+            key::WRAP.bit(75, &["", ".W"]),
+            choice!(SHIFT_TYPE: ShiftType, bits(73, 2), [(S64 ".S64") (U64 ".U64") (S32 ".S32") (U32 ".U32")]),
+            key::HIGH.bit(80, &["", ".HI"]),
         ],
         &[UDST, a(Bits), b(Bits), c(Bits)],
         "d = word of the pair (c, a) shifted by b",
@@ -111,12 +111,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::UISetP,
         0x8c,
         UAB,
-        &[
-            modifier("compare", bits(76, 3), COMPARE_INT),
-            U32,
-            modifier("combine", bits(74, 2), COMBINE),
-            flag("extended", 72, &["", ".EX"]),
-        ],
+        &[compare_int(bits(76, 3)), U32, combine(bits(74, 2)), key::EXTENDED.bit(72, &["", ".EX"])],
         &[UP81, UP84, a(Signed), b(Signed), UP87, shown(What::UPred(68, 71), on(72))],
         "p = (a cmp b) op r, q = !(a cmp b) op r",
     )
@@ -139,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::UBMsk,
         0x9b,
         UAB,
-        &[flag("wrap", 75, &["", ".W"])],
+        &[key::WRAP.bit(75, &["", ".W"])],
         &[UDST, a(Bits), b(Bits)],
         "d = b ones from bit a on",
     )
@@ -149,7 +144,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::USgxt,
         0x9a,
         UAB,
-        &[flag("wrap", 75, &["", ".W"]), U32],
+        &[key::WRAP.bit(75, &["", ".W"]), U32],
         &[UDST, a(Bits), b(Bits)],
         "d = low b bits of a, extended",
     )
@@ -160,7 +155,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::UFlo,
         0xbd,
         UAB,
-        &[U32, flag("shift amount", 74, &["", ".SH"])],
+        &[U32, key::SHIFT_AMOUNT.bit(74, &["", ".SH"])],
         &[UDST, UPDST, b(Invert)],
         "d = position of b's highest bit that is not a sign bit",
     )
@@ -198,7 +193,9 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ULdC,
         0xb9,
         &[5],
-        &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],
+        &[choice!(SIZE: Size, bits(73, 3), [
+            (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") _ _
+        ])],
         &[UDST, slot(What::ConstUniform)],
         "d = constant bank",
     )
@@ -207,7 +204,9 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::ULdC,
         0xbb,
         &[5],
-        &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],
+        &[choice!(SIZE: Size, bits(73, 3), [
+            (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") _ _
+        ])],
         &[UDST, slot(What::ConstUniformIndexed)],
         "d = constant bank, indexed",
     )
