@@ -28,7 +28,7 @@
 #![warn(missing_docs)]
 
 pub mod attributes;
-mod context;
+pub mod context;
 mod driver;
 mod error;
 pub mod graph;

@@ -1,10 +1,12 @@
 //! Contexts.
 
 use crate::api;
-use crate::call::with;
+use crate::call::{devices, with};
+use crate::process::Process;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
+use driver::context::{current, pop_current};
 use driver::{Driver, Error, Result, Wait};
 
 api! {
@@ -51,19 +53,9 @@ api! {
         put(driver, context, handle)
     }
 
-    fn cuCtxGetCurrent(context: u64) |driver| {
-        driver.check_initialised()?;
-        put(driver, context, driver.current())
-    }
-
     fn cuCtxSetCurrent(context: u64) |driver| { driver.set_current(context) }
 
     fn cuCtxPushCurrent_v2(context: u64) = cuCtxPushCurrent |driver| { driver.push_current(context) }
-
-    fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent |driver| {
-        let handle = driver.pop_current()?;
-        put_if(driver, context, handle)
-    }
 
     fn cuCtxGetDevice(device: u64) |driver| {
         let index = driver.device_here()?;
@@ -149,6 +141,14 @@ fn destroy(context: u64) -> Result<()> {
 }
 
 unlocked! {
+    fn cuCtxGetCurrent(context: u64) {
+        devices()?;
+        put(&Process, context, current().unwrap_or(0))
+    }
+    fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent {
+        devices()?;
+        put_if(&Process, context, pop_current()?)
+    }
     fn cuCtxDestroy_v2(context: u64) = cuCtxDestroy {
         destroy(context)
     }
