@@ -103,7 +103,7 @@ impl Results {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Page {
-    /// Write the results as a page to look at and to send: one HTML file that needs no other (docs/page.md)
+    /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
