@@ -24,7 +24,10 @@ pub fn install() -> Result<(), Failure> {
             let report = if preparation::is_over() { "; the report of what is known follows" } else { "" };
             let _ = writeln!(std::io::stderr(), "\nStopping{report}. Ctrl-C again leaves at once.");
         });
-        std::thread::spawn(leave_unless_noticed);
+        std::thread::spawn(|| {
+            leave_unless_noticed();
+            name_what_is_written();
+        });
     })
     .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))?;
     preparation::begin()
@@ -42,6 +45,20 @@ fn leave_unless_noticed() {
     }
     kit::output::discard_unfinished();
     std::process::exit(Exit::Interrupted.status().into());
+}
+
+/// Names the file whose writing takes long: what is known is written to its end.
+fn name_what_is_written() {
+    std::thread::sleep(Duration::from_millis(600));
+    let file = loop {
+        match kit::output::being_written() {
+            Some(file) => break file,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let file = file.display().to_string();
+    let file = kit::text::visible(&file);
+    let _ = writeln!(std::io::stderr(), "Writing `{file}` to its end. Ctrl-C again leaves without it.");
 }
 
 /// Whether the user has interrupted the command.

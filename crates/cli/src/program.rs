@@ -24,7 +24,8 @@ const SINCE_13: &[u8] = b"cudaErrorStreamDetached\0";
 /// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
 pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
     if kind(path) == FileKind::Device {
-        let hint = "hint: a launch file runs its kernels (docs/launch-files.md), `warpwright inspect` shows them";
+        let hint =
+            "hint: a launch file runs its kernels (`warpwright docs launch-files`), `warpwright inspect` shows them";
         let path = path.display();
         return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
     }

@@ -263,6 +263,48 @@ fn ctrl_c_while_results_are_compared() {
     }
 }
 
+/// What is known is written to its end, which may take long: the user is told which file it is, and a second Ctrl-C ends
+/// that. The file is a pipe that is read slowly.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_a_large_file_is_written() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::time::{Duration, Instant};
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("samples.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let shown = file.to_str().unwrap();
+    let mut command = common::command(&["run", "bfs", "--quiet", "-j1", "--sample", "1", shown]);
+    let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let (told, hears) = std::sync::mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| _ = told.send(line)));
+    let mut pipe = fs::File::open(&file).unwrap();
+    let mut piece = vec![0; 64 << 10];
+    let mut read_slowly = || {
+        std::thread::sleep(Duration::from_millis(10));
+        pipe.read(&mut piece).unwrap()
+    };
+    let interrupt = |id: u32| {
+        let signal = ["-INT", &id.to_string()];
+        assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
+    };
+    assert!(read_slowly() > 0);
+    interrupt(child.id());
+    let begin = Instant::now();
+    let wanted = format!("Writing `{shown}` to its end. Ctrl-C again leaves without it.");
+    let mut said = Vec::new();
+    while !said.contains(&wanted) {
+        // All of it would take some eight seconds.
+        assert!(read_slowly() > 0 && begin.elapsed() < Duration::from_secs(10), "{said:?}");
+        said.extend(hears.try_iter());
+    }
+    interrupt(child.id());
+    let begin = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said:?}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{said:?}");
+}
+
 /// Without an answer to Ctrl-C this would end with status 2 after a minute.
 #[cfg(unix)]
 #[test]

@@ -362,6 +362,62 @@ fn inspect_shows_machine_code() {
     assert!(text.contains("c[0x0][0x210]") && text.contains("  EXIT\n") && text.contains(":S05"), "{text}");
 }
 
+/// A fat binary of one container: cubins (2) and text (1), each with the architecture that it is declared to be for.
+fn fat_binary(entries: &[(u16, u8, Vec<u8>)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (kind, sm, contents) in entries {
+        let mut entry = [0; 64];
+        entry[0..2].copy_from_slice(&kind.to_le_bytes());
+        entry[4] = 64;
+        entry[8..16].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+        entry[28] = *sm;
+        body.extend(entry);
+        body.extend(contents);
+    }
+    let mut file = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+    file.extend((body.len() as u64).to_le_bytes());
+    file.extend(body);
+    file
+}
+
+/// Newer code than can be read is named. What can be read is shown, which is the text if there is nothing else.
+#[test]
+fn inspect_names_code_that_is_too_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |name: &str, content: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let data = |name: &str| std::fs::read(format!("{}/../sass/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let old = data("axpy.sm_75.cubin");
+    let text = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry only_text() { ret; }\n".to_vec();
+    for sm in [100, 120] {
+        // Byte 48 of a cubin is its architecture.
+        let mut new = old.clone();
+        new[48] = sm;
+        let refused = |args: &[&str], wanted: &str| {
+            let ran = run(&[&["inspect"], args].concat());
+            assert!(ran.status == 2 && ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
+        };
+        let unsupported = format!("sm_{sm} is not supported: sm_70 to sm_90 are; compile for one of these, or to PTX");
+        refused(&[&written("new.cubin", &new)], &unsupported);
+
+        let both = written("both.fatbin", &fat_binary(&[(2, sm, new.clone()), (2, 75, old.clone())]));
+        let shown = succeed(&["inspect", &both]);
+        let is_so = |name: &str, how: &str| shown.lines().any(|line| line.contains(name) && line.ends_with(how));
+        assert!(is_so(&format!("sm_{sm}"), "cannot be read") && is_so("sm_75", "shown here"), "{shown}");
+        refused(&[&both, "--sm", &sm.to_string()], &unsupported);
+
+        let beside_text = written("text.fatbin", &fat_binary(&[(2, sm, new.clone()), (1, sm, text.clone())]));
+        let shown = succeed(&["inspect", &beside_text]);
+        assert!(shown.contains("cannot be read") && shown.contains("only_text"), "{shown}");
+
+        let alone = written("alone.fatbin", &fat_binary(&[(2, sm, new.clone())]));
+        refused(&[&alone], &format!("it holds cubin for sm_{sm}; of cubins those for sm_70 to sm_90 can be read"));
+    }
+}
+
 /// A launch file may name a host program or library: its kernels are those of all source files.
 #[test]
 fn a_host_library_is_a_module() {

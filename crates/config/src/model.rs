@@ -559,7 +559,7 @@ keys! {
 
     /// Which coefficients energy and power are computed with; without a model there are none.
     Energy: Default at "energy." {
-        /// Optional. Coefficients of energy and power: one of those that come with the program (docs/energy.md), or the path of a file.
+        /// Optional. Coefficients of energy and power: one of those that come with the program (`warpwright docs energy`), or the path of a file.
         model: Option<String> = Text, "", optional;
         /// Optional. Chip voltage; that of the coefficients if absent.
         volts: Option<f64> = Volts, "V", optional;

@@ -100,7 +100,7 @@ impl Raw {
         let text = kit::files::text(bytes).map_err(|e| {
             Problem::new("", e)
                 .at(Spot::whole(&shown))
-                .hint("a GPU description is a TOML file; docs/gpus.md describes it")
+                .hint("a GPU description is a TOML file; `warpwright docs gpus` describes it")
         })?;
         let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left)?;
         raw.files.push(path);

@@ -36,7 +36,7 @@ const SECTIONS: &[(&str, bool)] = &[
 pub fn to_toml(config: &GpuConfig, sources: &BTreeMap<String, String>) -> String {
     let raw = Raw::from(config);
     let mut out = format!(
-        "# {}\n#\n# Units and meanings of the keys: docs/gpus.md. Where each number comes from: [sources] below.\n\n",
+        "# {}\n#\n# Units and meanings of the keys: `warpwright docs gpus`. Where each number comes from: [sources] below.\n\n",
         config.description.replace(char::is_control, " ")
     );
     for &(section, nested) in SECTIONS {

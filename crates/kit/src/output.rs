@@ -71,6 +71,38 @@ pub fn discard_unfinished() {
     std::mem::forget(all);
 }
 
+/// The files that are being written, by the paths that were asked for.
+static WRITING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn writing() -> MutexGuard<'static, Vec<PathBuf>> {
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The file that is being written, by the path that was asked for; of several the last one.
+pub fn being_written() -> Option<PathBuf> {
+    writing().last().cloned()
+}
+
+/// A file that is being written, until it is dropped.
+#[derive(Debug)]
+struct Writing(PathBuf);
+
+impl Writing {
+    fn new(path: &Path) -> Self {
+        writing().push(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let mut all = writing();
+        if let Some(at) = all.iter().rposition(|path| *path == self.0) {
+            all.remove(at);
+        }
+    }
+}
+
 /// A file that gets its name when it is complete, by [`NewFile::finish`]. If it is dropped before, it is
 /// removed.
 ///
@@ -81,6 +113,7 @@ pub struct NewFile {
     file: File,
     /// The temporary file and its target; `None` for output that is written directly.
     beside: Option<(PathBuf, PathBuf)>,
+    _writing: Writing,
 }
 
 impl NewFile {
@@ -90,12 +123,13 @@ impl NewFile {
     /// There is no such folder, it cannot be written, or `path` names a folder or a write-protected file.
     pub fn create(path: &Path) -> Result<Self> {
         if is_direct(path) {
-            return Ok(Self { file: File::options().append(true).open(path)?, beside: None });
+            let file = File::options().append(true).open(path)?;
+            return Ok(Self { file, beside: None, _writing: Writing::new(path) });
         }
         let (target, old) = replaceable(path)?;
         let (temporary, file) = temporary_file(&target)?;
         begin(Unfinished::File(temporary.clone()));
-        let new = Self { file, beside: Some((temporary, target)) };
+        let new = Self { file, beside: Some((temporary, target)), _writing: Writing::new(path) };
         if let Some(old) = old {
             new.file.set_permissions(old)?;
         }

@@ -66,7 +66,7 @@ fn coefficients(path: &Path) -> Result<Coefficients, String> {
         None => {
             let text = kit::files::read_text(path).map_err(|e| {
                 let known = known();
-                format!("there is no energy model `{name}` and the file cannot be read: {e}\n  hint: models that come with the program: {known}; docs/energy.md describes files of your own")
+                format!("there is no energy model `{name}` and the file cannot be read: {e}\n  hint: models that come with the program: {known}; `warpwright docs energy` describes files of your own")
             })?;
             Coefficients::parse(&text)
         }

@@ -3,9 +3,10 @@
 use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
 use crate::{exit, global, wait};
+use cuda::platform::attributes::Devices;
 use cuda::{Driver, Error, Result, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// Runs `body` with the driver, which the first call makes.
 pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
@@ -19,6 +20,39 @@ pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
         }
     });
     global::with(body)
+}
+
+/// The devices, from the first `cuInit` on.
+static DEVICES: OnceLock<Devices> = OnceLock::new();
+
+/// `cuInit`.
+pub fn init(flags: u32) -> Result<()> {
+    if flags == 0 && devices().is_ok() {
+        return Ok(());
+    }
+    with(|driver| {
+        driver.platform.init(flags)?;
+        DEVICES.get_or_init(|| Devices::of(&driver.platform));
+        Ok(())
+    })
+}
+
+/// The devices, for questions that do not wait while another thread simulates.
+///
+/// # Errors
+/// `cuInit` has not been called, or the thread may not call the API.
+pub fn devices() -> Result<&'static Devices> {
+    enter()?;
+    DEVICES.get().ok_or(Error::NOT_INITIALIZED)
+}
+
+/// Whether this thread may call the API.
+///
+/// # Errors
+/// It may not, or the process is a child of the one that has made the first call.
+pub fn enter() -> Result<()> {
+    global::claim()?;
+    global::enter()
 }
 
 /// What a function of the API returns before it waits.
@@ -79,8 +113,8 @@ macro_rules! api {
     )*};
 }
 
-/// Functions of the API that call functions of the program or wait between two uses of the driver: a body without the
-/// lock. Otherwise as [`api!`].
+/// Functions of the API with a body without the lock, otherwise as [`api!`]: those that call functions of the program or
+/// wait between two uses of the driver, and those that need none, which never wait for other threads.
 #[macro_export]
 macro_rules! unlocked {
     ($(fn $name:ident $args:tt $(= $($alias:ident),+)? $($variant:ident)? $body:block)*) => {$(

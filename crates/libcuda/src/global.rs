@@ -125,12 +125,12 @@ pub fn end() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// Runs `body` with the driver.
+/// Whether this thread may call the API. Counts the call.
 ///
 /// # Errors
 /// The program has ended, or the call is within another one: in a function that a stream calls, or in a handler of a
 /// signal.
-pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
+pub fn enter() -> Result<()> {
     CALLS.fetch_add(1, Ordering::Relaxed);
     if has_ended() {
         return Err(Error::DEINITIALIZED);
@@ -138,6 +138,15 @@ pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
     if process::is_in_stream_call() || TURN.get() != Turn::None {
         return Err(Error::NOT_PERMITTED);
     }
+    Ok(())
+}
+
+/// Runs `body` with the driver.
+///
+/// # Errors
+/// As for [`enter`].
+pub fn with<T>(body: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
+    enter()?;
     let signals = SignalsElsewhere::new();
     TURN.set(Turn::Waiting);
     let mut held = held(DRIVER.lock().unwrap_or_else(PoisonError::into_inner), signals);

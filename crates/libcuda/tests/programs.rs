@@ -172,6 +172,12 @@ fn threads_children_and_late_calls_get_answers() {
     assert_eq!(printed(&run(&place, &program, [""; 0]), 0), "child 3\ndone\nlate 1\n");
 }
 
+/// The other thread's kernel would run for hours: a question that waited for it would end the program by `SIGALRM`.
+#[test]
+fn questions_about_devices_do_not_wait_for_kernels_of_other_threads() {
+    done("asks", 0, &[source("kernels.fatbin")]);
+}
+
 /// Kernels that are not timed leave the same memory.
 #[test]
 fn kernels_run_without_time_if_asked() {

@@ -146,7 +146,7 @@ pub fn job(named: &Path, options: &Options) -> Result<Job, BadRequest> {
         Err(unknown) => Err(BadRequest::new(match other_meaning(name) {
             Some(meaning) => meaning,
             None => format!(
-                "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
+                "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (`warpwright docs launch-files`)"
             ),
         })),
     }
@@ -263,18 +263,18 @@ fn launch_file(path: &Path, options: &Options) -> Result<Job, BadRequest> {
     }
     if path.extension().is_some_and(|e| e == "ptx") {
         return refuse(
-            "PTX has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+            "PTX has no grids and arguments; write a launch file that names it (`warpwright docs launch-files`), or see what is in it with `warpwright inspect`".into(),
         );
     }
     let kind = kind(path);
     if kind == FileKind::Device || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
         return refuse(
-            "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+            "machine code has no grids and arguments; write a launch file that names it (`warpwright docs launch-files`), or see what is in it with `warpwright inspect`".into(),
         );
     }
     if kind == FileKind::Host {
         return refuse(
-            "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (docs/launch-files.md)".into(),
+            "is a library: `warpwright inspect` shows the kernels in it, and a launch file may name it as its module (`warpwright docs launch-files`)".into(),
         );
     }
     let given =

@@ -32,7 +32,10 @@ const PROGRESS: Reasons =
     &[(Way::Python, "it is the argument `progress`"), (Way::PythonCompare, "it is the argument `progress`")];
 const WHOLE_RUN: Reasons = &[
     (Way::Compare, "a comparison is not resumed: run each machine by itself"),
-    (Way::Exec, "a program keeps state of its own between its kernels, which no checkpoint has (docs/checkpoints.md)"),
+    (
+        Way::Exec,
+        "a program keeps state of its own between its kernels, which no checkpoint has (`warpwright docs checkpoints`)",
+    ),
     (Way::Python, "a checkpoint has the command that continues it: use `warpwright run`"),
     (Way::PythonCompare, "a comparison is not resumed"),
 ];
@@ -59,7 +62,7 @@ options! {
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
         over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
-        /// Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md)
+        /// Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (`warpwright docs sampling`)
         time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
         /// End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail
         max_cycles: Option<u64>, "NUMBER", "100000000";
@@ -113,7 +116,7 @@ options! {
     Energy {
         /// Show energy by component and by kernel
         energy: bool, "", "1", { absent: &[&[(Way::Compare, "`--show energy` shows it"), (Way::Python, "the report always has it"), (Way::PythonCompare, "the reports always have it")]] };
-        /// Coefficients of a GPU that comes with the program, or a file of them (docs/energy.md)
+        /// Coefficients of a GPU that comes with the program, or a file of them (`warpwright docs energy`)
         energy_model: Option<NameOrFile>, "NAME|FILE", "v100", { usual: Some("the GPU description's energy.model") };
         /// Write power over time, by component, to a CSV file
         power: Option<PathBuf>, "FILE", "power.csv", { writes: true, absent: &[ONE_RUN, A_METHOD] };
@@ -137,7 +140,7 @@ options! {
         kernel: Option<String>, "NAME", "matmul", { usual: Some("all"), python: Some("timeline_kernel"), absent: &[&[(Way::Compare, "`--kernels` chooses the rows"), (Way::PythonCompare, "it is of one run: `warpwright.run` has it")]] };
     }
     Checkpoints {
-        /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (docs/checkpoints.md)
+        /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (`warpwright docs checkpoints`)
         checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"), absent: &[WHOLE_RUN] };
         /// Continue a run from its checkpoint; the report is the same as without interruption. Without WORKLOAD, the options of that run hold, and options given replace them
         resume: Option<PathBuf>, "FILE", "bfs.checkpoint", { absent: &[WHOLE_RUN] };
@@ -147,7 +150,7 @@ options! {
         json: Option<Destination>, "FILE", "report.json", { writes: true, absent: &[A_METHOD] };
         /// Print the results as a table of comma-separated values, or write it to FILE
         csv: Option<Destination>, "FILE", "report.csv", { writes: true, absent: &[A_METHOD] };
-        /// Write the results as a page to look at and to send: one HTML file that needs no other (docs/page.md)
+        /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
         html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
         /// Write the report to this folder: report.txt, report.json and, with --power-interval, power.csv
         out: Option<PathBuf>, "FOLDER", "results", { writes: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };

@@ -169,7 +169,10 @@ fn errors_say_where_and_what() {
         (LASTBLOCK[..40].to_vec(), "byte 0x28: the file ends within: ELF header (is it complete?)"),
         (LASTBLOCK[..3000].to_vec(), "the file ends within: section headers (is it complete?)"),
         (changed(LASTBLOCK, 18, 62), "byte 0x12: this ELF file holds no GPU code (machine 62; a cubin has 190)"),
-        (changed(LASTBLOCK, 48, 61), "byte 0x30: sm_61 is not supported: sm_70 to sm_90 are"),
+        (
+            changed(LASTBLOCK, 48, 61),
+            "byte 0x30: sm_61 is not supported: sm_70 to sm_90 are; compile for one of these, or to PTX",
+        ),
     ];
     for (file, expected) in cases {
         let message = Cubin::parse(&file).unwrap_err().to_string();

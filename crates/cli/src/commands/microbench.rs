@@ -15,7 +15,7 @@ use workloads::Form;
 
 /// Measure latencies, rates and bandwidths of a GPU, as PTX and as machine code, beside hardware's
 ///
-/// Each figure comes from a small kernel that is run on the simulated GPU: once as PTX, once as the machine code that CUDA's assembler makes of the same PTX for the GPU's architecture. Where hardware's figure is published, the deviation from the nearest published value is given. docs/validation.md counts the verdicts of the GPUs that come with the program.
+/// Each figure comes from a small kernel that is run on the simulated GPU: once as PTX, once as the machine code that CUDA's assembler makes of the same PTX for the GPU's architecture. Where hardware's figure is published, the deviation from the nearest published value is given. `warpwright docs validation` counts the verdicts of the GPUs that come with the program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright microbench v100

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 mod completions;
+mod docs;
 mod exec;
 mod import_config;
 mod inspect;
@@ -62,6 +63,7 @@ enum Command {
     Validate(validate::Args),
     NewDesign(new_design::Args),
     Schema(schema::Args),
+    Docs(docs::Args),
     Completions(completions::Args),
     Man(man::Args),
     Licenses(licenses::Args),
@@ -115,6 +117,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::NewDesign(args) => new_design::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Docs(args) => docs::run(&args),
         Command::Completions(args) => completions::run(&args, grammar()),
         Command::Man(args) => man::run(&args, grammar()),
         Command::Licenses(_) => licenses::run(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Begin a core design of your own in a checkout of Warpwright
 ///
-/// Writes crates/designs/src/NAME.rs, an in-order design that compiles and runs, and registers it: a line in lib.rs beside it and a row in crates/lab/src/designs.rs. docs/designs/write-your-own.md explains the calls that it implements.
+/// Writes crates/designs/src/NAME.rs, an in-order design that compiles and runs, and registers it: a line in lib.rs beside it and a row in crates/lab/src/designs.rs. `warpwright docs designs/write-your-own` explains the calls that it implements.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright new-design my-core
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let unknown = |path: &Path| {
         Failure::bad_input(format!(
-            "`{}` has no place that is known for a registration; docs/designs/write-your-own.md says what to add",
+            "`{}` has no place that is known for a registration; `warpwright docs designs/write-your-own` says what to add",
             path.display()
         ))
     };
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
     output::save(&registry, registered.as_bytes())?;
     let name = &args.name;
     output::print(&format!(
-        "{}\n{}\n{}\n\nNext:\n  cargo run --release -- run matmul --core {name} --audit\n  INSTA_UPDATE=always cargo test -p warpwright-lab contract::   (draws its timelines)\n  cargo run --release -- compare all --cores inorder,{name}\ndocs/designs/write-your-own.md explains the rest.\n",
+        "{}\n{}\n{}\n\nNext:\n  cargo run --release -- run matmul --core {name} --audit\n  INSTA_UPDATE=always cargo test -p warpwright-lab contract::   (draws its timelines)\n  cargo run --release -- compare all --cores inorder,{name}\n`warpwright docs designs/write-your-own` explains the rest.\n",
         file.display(),
         designs.display(),
         registry.display(),

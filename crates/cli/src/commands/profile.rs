@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 #[derive(Debug, clap::Args)]
 #[command(
     about = "Show where a run spends its issue slots: which instructions wait, why, and for which others",
-    long_about = "Show where a run spends its issue slots: which instructions wait, why, and for which others\n\nEvery slot of every cycle in which a warp is there belongs to an instruction: one that issues, or one that waits. The slots of an instruction that waits for a register are also charged to the instruction that writes it (awaited). Takes the arguments of `warpwright run`; docs/profile.md explains each column.",
+    long_about = "Show where a run spends its issue slots: which instructions wait, why, and for which others\n\nEvery slot of every cycle in which a warp is there belongs to an instruction: one that issues, or one that waits. The slots of an instruction that waits for a register are also charged to the instruction that writes it (awaited). Takes the arguments of `warpwright run`; `warpwright docs profile` explains each column.",
     after_help = "Examples:
   warpwright profile matmul
   warpwright profile bfs --size medium --gpu v100 --order awaited

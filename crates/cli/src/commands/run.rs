@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
-/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A CUDA program runs as by `warpwright exec`, which can also give it arguments. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
+/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; `warpwright docs launch-files` describes it. A CUDA program runs as by `warpwright exec`, which can also give it arguments. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(after_help = "Examples:

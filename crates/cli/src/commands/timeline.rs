@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 #[derive(Debug, clap::Args)]
 #[command(
     about = "Draw what happens to each instruction of a few warps, cycle by cycle",
-    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle, or several where a window of --cycles is wide. Takes the arguments of `warpwright run`, of which --cycles, --sm, --warps and --kernel choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (docs/timeline.md).",
+    long_about = "Draw what happens to each instruction of a few warps, cycle by cycle\n\nA row is an instruction, a column a cycle, or several where a window of --cycles is wide. Takes the arguments of `warpwright run`, of which --cycles, --sm, --warps and --kernel choose what is drawn; --timeline writes it to a file for Konata or Perfetto as well (`warpwright docs timeline`).",
     after_help = "Examples:
   warpwright timeline vectoradd
   warpwright timeline matmul --warps 0..3 --cycles 4000..4120

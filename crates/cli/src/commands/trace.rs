@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Run a workload on the in-order core and record it as a trace
 ///
-/// `warpwright run` runs the trace on any core design, without executing the program again. Accel-Sim runs traces in its own format: PTX instructions appear there as machine instructions for the same work. docs/traces.md describes both formats. A trace in our own format, given in place of a workload, is converted to Accel-Sim's.
+/// `warpwright run` runs the trace on any core design, without executing the program again. Accel-Sim runs traces in its own format: PTX instructions appear there as machine instructions for the same work. `warpwright docs traces` describes both formats. A trace in our own format, given in place of a workload, is converted to Accel-Sim's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright trace matmul -o matmul-trace

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Compare the model with hardware, with Accel-Sim or with AccelWattch
 ///
-/// With a GPU: the tables of `warpwright microbench`, latencies, rates and bandwidths beside those published of hardware. docs/validation.md counts the verdicts of the GPUs that come with the program.
+/// With a GPU: the tables of `warpwright microbench`, latencies, rates and bandwidths beside those published of hardware. `warpwright docs validation` counts the verdicts of the GPUs that come with the program.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:

@@ -132,26 +132,37 @@ pub enum Contents<'a> {
     Ptx(Vec<Cow<'a, [u8]>>),
 }
 
-/// The entries of a file, and those to show: of each container what a GPU of architecture `sm` runs, or else the
-/// newest cubin, or else PTX. If some are cubins, only these.
+/// Whether code of the architecture of an entry can be read.
+fn is_readable(entry: &Entry<'_>) -> bool {
+    match entry.kind {
+        Kind::Cubin => sass::elf::KNOWN.contains(&entry.sm),
+        Kind::Ptx => true,
+        Kind::Other(_) => false,
+    }
+}
+
+/// The entries of a file, and those to show: of each container what a GPU of architecture `sm` runs; without one, what
+/// a GPU of the newest cubin that can be read runs, or else PTX. If some are cubins, only these.
 ///
 /// # Errors
 /// If the file is damaged or holds nothing that fits.
 pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents<'_>), String> {
     let problem = |e: ElfError| e.to_string();
     let containers = fatbin::containers(file).map_err(problem)?;
-    // Without an architecture, that of the newest cubin of the file that can be read, for all of it.
-    let cubins = || containers.iter().flatten().filter(|e| e.kind == Kind::Cubin).map(|e| e.sm);
-    let newest = cubins().filter(|sm| sass::elf::KNOWN.contains(sm)).max().or_else(|| cubins().max());
-    let wanted = sm.or(newest).unwrap_or(u32::MAX);
+    let cubins = containers.iter().flatten().filter(|e| e.kind == Kind::Cubin && is_readable(e)).map(|e| e.sm);
+    let wanted = sm.or(cubins.max()).unwrap_or(u32::MAX);
     let mut shown: Vec<&Entry<'_>> = containers.iter().filter_map(|c| fatbin::select_code(c, wanted)).collect();
     let Some(kind) = [Kind::Cubin, Kind::Ptx].into_iter().find(|kind| shown.iter().any(|e| e.kind == *kind)) else {
         let mut list: Vec<String> =
             containers.iter().flatten().map(|e| format!("{} for sm_{}", kind_name(e.kind), e.sm)).collect();
         list.dedup();
         let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
-        let wanted = sm.map_or("that can be shown".to_owned(), |sm| format!("for sm_{sm} (--sm)"));
-        return Err(format!("it has no code {wanted}; it holds {list}"));
+        return Err(match sm {
+            Some(sm) => format!("it has no code for sm_{sm} (--sm); it holds {list}"),
+            None => format!(
+                "it has no code that can be shown; it holds {list}; of cubins those for sm_70 to sm_90 can be read: compile for one of these, or to PTX"
+            ),
+        });
     };
     shown.retain(|e| e.kind == kind);
     let contents = shown.iter().map(|e| e.extract()).collect::<Result<Vec<_>, _>>().map_err(problem)?;
@@ -160,6 +171,7 @@ pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents
         architecture: format!("sm_{}", e.sm),
         compressed: e.is_compressed(),
         shown: shown.iter().any(|shown| std::ptr::eq(e, *shown)),
+        readable: is_readable(e),
     };
     let list = if sass::elf::is_cubin(file) { Vec::new() } else { containers.iter().flatten().map(facts).collect() };
     Ok((list, if kind == Kind::Ptx { Contents::Ptx(contents) } else { Contents::Cubins(contents) }))

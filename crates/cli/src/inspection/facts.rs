@@ -15,6 +15,8 @@ pub struct EntryFacts {
     pub compressed: bool,
     /// It is the one that is shown.
     pub shown: bool,
+    /// Code of its architecture can be read.
+    pub readable: bool,
 }
 
 /// A variable of a module, or a parameter of a kernel.

@@ -483,7 +483,7 @@ fn sources(comparison: &Comparison) -> String {
         codes.sort_unstable();
         codes.dedup();
         let code = codes.join(" or ");
-        let none = format!("No paper reports on {code} on these core designs and GPUs (docs/published-figures.toml).");
+        let none = format!("No paper reports on {code} on these core designs and GPUs.");
         return format!("{}\n", styled(FAINT, &none));
     }
     let note = "  Rows are programs of the same name: our kernels are our own, in the manner of theirs, and their inputs are larger.";

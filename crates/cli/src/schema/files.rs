@@ -16,6 +16,7 @@ fn entries() -> Value {
             ("architecture", text("Architecture, as sm_75.")),
             ("compressed", flag("Its contents are compressed.")),
             ("shown", flag("It is the one that is shown.")),
+            ("readable", flag("Code of its architecture can be read.")),
         ],
     );
     list("Entries of a fat binary.", &entry)

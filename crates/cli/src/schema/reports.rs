@@ -430,7 +430,7 @@ fn memory_checks() -> Value {
     let finding = object(
         "The first access of an instruction.",
         [
-            ("kind", text("Kind of finding, as docs/cli.md lists them.")),
+            ("kind", text("Kind of finding, as `warpwright docs cli` lists them.")),
             ("count", count("Accesses by threads.", "accesses")),
             ("kernel", text("Name of the kernel.")),
             ("pc", count("Number of the instruction in the kernel.", "")),

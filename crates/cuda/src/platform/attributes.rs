@@ -1,4 +1,4 @@
-//! Memory, name and attributes of devices (`CUdevice_attribute`), from the GPU description.
+//! Memory, name and attributes of devices (`CUdevice_attribute`), from the GPU description. No call changes them.
 //!
 //! What the description does not have is from the tables of the CUDA C++ Programming Guide (technical specifications
 //! per compute capability). Attributes of what the library does not support are 0, whatever the hardware has.
@@ -29,10 +29,36 @@ pub fn product(gpu: &GpuConfig) -> &str {
     gpu.board.product.as_deref().unwrap_or(&gpu.description)
 }
 
-impl Platform {
+/// The devices of a program, as questions about them see them: apart from the [`Driver`](crate::Driver), which is locked while it
+/// simulates.
+#[derive(Debug)]
+pub struct Devices(Vec<GpuConfig>);
+
+impl Devices {
+    /// The devices of `platform`.
+    pub fn of(platform: &Platform) -> Self {
+        Self(platform.devices.iter().map(|device| device.setup.gpu.clone()).collect())
+    }
+
+    /// Number of devices.
+    pub fn count(&self) -> i32 {
+        number(self.0.len() as u32)
+    }
+
+    /// The GPU of a device.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn gpu(&self, ordinal: i32) -> Result<&GpuConfig> {
+        usize::try_from(ordinal).ok().and_then(|index| self.0.get(index)).ok_or(Error::INVALID_DEVICE)
+    }
+
     /// Bytes of memory of a device.
-    pub fn device_memory_bytes(&self, ordinal: i32) -> u64 {
-        self.device(ordinal).map_or(0, |device| memory_bytes(&device.setup.gpu))
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn memory_bytes(&self, ordinal: i32) -> Result<u64> {
+        self.gpu(ordinal).map(memory_bytes)
     }
 
     /// An attribute of a device (`CUdevice_attribute`).
@@ -40,7 +66,7 @@ impl Platform {
     /// # Errors
     /// There is no such device or attribute.
     pub fn attribute(&self, ordinal: i32, attribute: i32) -> Result<i32> {
-        let gpu = &self.device(ordinal)?.setup.gpu;
+        let gpu = self.gpu(ordinal)?;
         let found = of_execution(gpu, attribute)
             .or_else(|| of_memory(gpu, attribute))
             .or_else(|| of_images(gpu.sm_version, attribute))

@@ -81,11 +81,6 @@ impl Platform {
         Ok(())
     }
 
-    /// The current context of the thread; 0 if there is none.
-    pub fn current(&self) -> u64 {
-        current().unwrap_or(0)
-    }
-
     /// Makes a context current in place of the present one; 0 takes that away.
     ///
     /// # Errors
@@ -111,15 +106,6 @@ impl Platform {
         self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
         push(context);
         Ok(())
-    }
-
-    /// Takes the current context away; returns it.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn pop_current(&self) -> Result<u64> {
-        self.check_initialised()?;
-        change_current(Vec::pop).flatten().ok_or(Error::INVALID_CONTEXT)
     }
 
     /// A context.
@@ -208,8 +194,17 @@ fn change_current<T>(change: impl FnOnce(&mut Vec<u64>) -> T) -> Option<T> {
     CURRENT.try_with(|stack| change(&mut stack.borrow_mut())).ok()
 }
 
-fn current() -> Option<u64> {
+/// The current context of the thread.
+pub fn current() -> Option<u64> {
     CURRENT.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
+}
+
+/// Takes the current context of the thread away; returns it.
+///
+/// # Errors
+/// There is none.
+pub fn pop_current() -> Result<u64> {
+    change_current(Vec::pop).flatten().ok_or(Error::INVALID_CONTEXT)
 }
 
 fn push(context: u64) {

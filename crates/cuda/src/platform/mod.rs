@@ -5,6 +5,7 @@ pub mod attributes;
 mod context;
 mod wait;
 
+pub use context::{current, pop_current};
 pub use wait::{MOST_PENDING, Step, Wait};
 
 use crate::error::{Error, Result};

@@ -1,10 +1,12 @@
 //! Contexts.
 
 use crate::api;
-use crate::call::with;
+use crate::call::{devices, with};
+use crate::process::Process;
 use crate::unlocked;
 use crate::values::{put, put_if, put_new};
 use crate::wait::finish;
+use cuda::platform::{current, pop_current};
 use cuda::{Driver, Error, Result, Wait};
 
 api! {
@@ -51,19 +53,9 @@ api! {
         put(driver, context, handle)
     }
 
-    fn cuCtxGetCurrent(context: u64) |driver| {
-        driver.platform.check_initialised()?;
-        put(driver, context, driver.platform.current())
-    }
-
     fn cuCtxSetCurrent(context: u64) |driver| { driver.platform.set_current(context) }
 
     fn cuCtxPushCurrent_v2(context: u64) = cuCtxPushCurrent |driver| { driver.platform.push_current(context) }
-
-    fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent |driver| {
-        let handle = driver.platform.pop_current()?;
-        put_if(driver, context, handle)
-    }
 
     fn cuCtxGetDevice(device: u64) |driver| {
         let index = driver.platform.device_here()?;
@@ -152,6 +144,14 @@ fn destroy(context: u64) -> Result<()> {
 }
 
 unlocked! {
+    fn cuCtxGetCurrent(context: u64) {
+        devices()?;
+        put(&Process, context, current().unwrap_or(0))
+    }
+    fn cuCtxPopCurrent_v2(context: u64) = cuCtxPopCurrent {
+        devices()?;
+        put_if(&Process, context, pop_current()?)
+    }
     fn cuCtxDestroy_v2(context: u64) = cuCtxDestroy {
         destroy(context)
     }

@@ -1,57 +1,54 @@
 //! Initialisation, errors, devices.
 
-use crate::api;
-use crate::call::guarded;
+use crate::call::{devices, enter, guarded, init};
+use crate::process::Process;
+use crate::unlocked;
 use crate::values::{put, put_bytes, put_text};
 use cuda::Error;
+use cuda::platform::attributes::product;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
 /// The version of the API that the library has: 13.0. Runtimes of up to this version run on it.
 pub const VERSION: i32 = 13000;
 
-api! {
-    fn cuInit(flags: u32) |driver| { driver.platform.init(flags) }
+unlocked! {
+    fn cuInit(flags: u32) { init(flags) }
 
-    fn cuDriverGetVersion(version: u64) |driver| { put(driver, version, VERSION) }
-
-    fn cuDeviceGet(device: u64, ordinal: i32) |driver| {
-        driver.platform.device(ordinal)?;
-        put(driver, device, ordinal)
+    fn cuDriverGetVersion(version: u64) {
+        enter()?;
+        put(&Process, version, VERSION)
     }
 
-    fn cuDeviceGetCount(count: u64) |driver| {
-        driver.platform.check_initialised()?;
-        put(driver, count, driver.platform.devices.len() as i32)
+    fn cuDeviceGet(device: u64, ordinal: i32) {
+        devices()?.gpu(ordinal)?;
+        put(&Process, device, ordinal)
     }
 
-    fn cuDeviceGetName(name: u64, room: i32, device: i32) |driver| {
-        let text = cuda::platform::attributes::product(&driver.platform.device(device)?.setup.gpu).to_owned();
-        put_text(driver, name, usize::try_from(room).unwrap_or(0), &text)
+    fn cuDeviceGetCount(count: u64) { put(&Process, count, devices()?.count()) }
+
+    fn cuDeviceGetName(name: u64, room: i32, device: i32) {
+        let text = product(devices()?.gpu(device)?);
+        put_text(&Process, name, usize::try_from(room).unwrap_or(0), text)
     }
 
-    fn cuDeviceGetUuid(uuid: u64, device: i32) = cuDeviceGetUuid_v2 |driver| {
-        driver.platform.device(device)?;
+    fn cuDeviceGetUuid(uuid: u64, device: i32) = cuDeviceGetUuid_v2 {
+        devices()?.gpu(device)?;
         let mut bytes = *b"warpwright\0\0\0\0\0\0";
         bytes[15] = device as u8;
-        put_bytes(driver, uuid, &bytes)
+        put_bytes(&Process, uuid, &bytes)
     }
 
-    fn cuDeviceTotalMem_v2(bytes: u64, device: i32) |driver| {
-        driver.platform.device(device)?;
-        let total = driver.platform.device_memory_bytes(device);
-        put(driver, bytes, total)
+    fn cuDeviceTotalMem_v2(bytes: u64, device: i32) { put(&Process, bytes, devices()?.memory_bytes(device)?) }
+
+    fn cuDeviceGetAttribute(value: u64, attribute: i32, device: i32) {
+        put(&Process, value, devices()?.attribute(device, attribute)?)
     }
 
-    fn cuDeviceGetAttribute(value: u64, attribute: i32, device: i32) |driver| {
-        let number = driver.platform.attribute(device, attribute)?;
-        put(driver, value, number)
-    }
-
-    fn cuDeviceComputeCapability(major: u64, minor: u64, device: i32) |driver| {
-        let sm = driver.platform.device(device)?.setup.gpu.sm_version as i32;
-        put(driver, major, sm / 10)?;
-        put(driver, minor, sm % 10)
+    fn cuDeviceComputeCapability(major: u64, minor: u64, device: i32) {
+        let sm = devices()?.gpu(device)?.sm_version as i32;
+        put(&Process, major, sm / 10)?;
+        put(&Process, minor, sm % 10)
     }
 }
 
@@ -73,8 +70,8 @@ fn put_error_text(name: &'static str, code: u32, to: u64, choose: fn((u64, u64))
         // Works without initialisation.
         let known = if code == 0 { Some(Error::SUCCESS) } else { Error::from_code(code) };
         let address = known.map_or(0, |error| choose(texts(error)));
-        let written = cuda::Host::write(&crate::process::Process, to, &address.to_le_bytes());
-        if written && known.is_some() { Ok(()) } else { Err(Error::INVALID_VALUE) }
+        put(&Process, to, address)?;
+        if known.is_some() { Ok(()) } else { Err(Error::INVALID_VALUE) }
     })
 }
 

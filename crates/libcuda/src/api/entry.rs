@@ -1,7 +1,9 @@
 //! Functions by name and version.
 
 use crate::api;
-use crate::process::{caller, message, own_function};
+use crate::call::enter;
+use crate::process::{Process, caller, message, own_function};
+use crate::unlocked;
 use crate::values::{get_text, put, put_if};
 use cuda::stream::default_stream;
 use cuda::{Driver, Error, Result};
@@ -52,8 +54,9 @@ fn find(name: &str, version: i32, per_thread: bool) -> Found {
     }
 }
 
-fn look_up(driver: &mut Driver, name: u64, to: u64, version: i32, flags: u64, status: u64) -> Result<()> {
-    let name = get_text(driver, name)?;
+fn look_up(name: u64, to: u64, version: i32, flags: u64, status: u64) -> Result<()> {
+    enter()?;
+    let name = get_text(&Process, name)?;
     if to == 0 || flags > PER_THREAD_STREAM {
         return Err(Error::INVALID_VALUE);
     }
@@ -67,8 +70,8 @@ fn look_up(driver: &mut Driver, name: u64, to: u64, version: i32, flags: u64, st
         Found::Nothing => (0, 1),
         Found::Later => (0, 2),
     };
-    put(driver, to, address)?;
-    put_if(driver, status, code)?;
+    put(&Process, to, address)?;
+    put_if(&Process, status, code)?;
     if address == 0 { Err(Error::NOT_FOUND) } else { Ok(()) }
 }
 
@@ -94,15 +97,17 @@ fn name_foreign_runtime(driver: &mut Driver) {
     }
 }
 
+unlocked! {
+    fn cuGetProcAddress(name: u64, to: u64, version: i32, flags: u64) per_thread {
+        look_up(name, to, version, flags, 0)
+    }
+
+    fn cuGetProcAddress_v2(name: u64, to: u64, version: i32, flags: u64, status: u64) per_thread {
+        look_up(name, to, version, flags, status)
+    }
+}
+
 api! {
-    fn cuGetProcAddress(name: u64, to: u64, version: i32, flags: u64) per_thread |driver| {
-        look_up(driver, name, to, version, flags, 0)
-    }
-
-    fn cuGetProcAddress_v2(name: u64, to: u64, version: i32, flags: u64, status: u64) per_thread |driver| {
-        look_up(driver, name, to, version, flags, status)
-    }
-
     // Tables of functions that are no part of the public API.
     fn cuGetExportTable(table: u64, _id: u64) |driver| {
         put_if(driver, table, 0_u64)?;

@@ -1,6 +1,9 @@
 //! Buses, peers, old queries of devices, and what is accepted without effect.
 
 use crate::api;
+use crate::call::devices;
+use crate::process::Process;
+use crate::unlocked;
 use crate::values::{get_text, get_u64, put, put_if, put_new, put_text};
 use cuda::memory::{Place, Place3d, Said};
 use cuda::{Driver, Error, Result, Wait};
@@ -8,13 +11,6 @@ use cuda::{Driver, Error, Result, Wait};
 /// The place of a device on its bus.
 fn bus_id(device: i32) -> String {
     format!("0000:{:02x}:00.0", device + 1)
-}
-
-/// Both devices of a question about peers.
-fn check_peers(driver: &Driver, a: i32, b: i32) -> Result<()> {
-    driver.platform.device(a)?;
-    driver.platform.device(b)?;
-    if a == b { Err(Error::INVALID_DEVICE) } else { Ok(()) }
 }
 
 /// Both contexts of a copy; addresses say which device they are of.
@@ -55,38 +51,72 @@ fn in_32_bits(bytes: u64) -> u32 {
 /// Attributes in the order of a `CUdevprop`.
 const PROPERTIES: [i32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 
-api! {
-    fn cuDeviceGetPCIBusId(text: u64, room: i32, device: i32) |driver| {
-        driver.platform.device(device)?;
-        put_text(driver, text, usize::try_from(room).unwrap_or(0), &bus_id(device))
+unlocked! {
+    fn cuDeviceGetPCIBusId(text: u64, room: i32, device: i32) {
+        devices()?.gpu(device)?;
+        put_text(&Process, text, usize::try_from(room).unwrap_or(0), &bus_id(device))
     }
 
-    fn cuDeviceGetByPCIBusId(device: u64, text: u64) |driver| {
-        let text = get_text(driver, text)?.to_lowercase();
+    fn cuDeviceGetByPCIBusId(device: u64, text: u64) {
+        let text = get_text(&Process, text)?.to_lowercase();
         // With or without domain and function.
         let is_it = |known: &str| [known, &known[5..], &known[..10], &known[5..10]].contains(&&*text);
-        let count = driver.platform.devices.len() as i32;
-        let found = (0..count).find(|&device| is_it(&bus_id(device))).ok_or(Error::INVALID_VALUE)?;
-        put(driver, device, found)
+        let found = (0..devices()?.count()).find(|&device| is_it(&bus_id(device))).ok_or(Error::INVALID_VALUE)?;
+        put(&Process, device, found)
     }
 
     // Numbers of adapters of Windows.
-    fn cuDeviceGetLuid(_luid: u64, _mask: u64, device: i32) |driver| {
-        driver.platform.device(device)?;
-        Err::<(), _>(Error::NOT_SUPPORTED)
+    fn cuDeviceGetLuid(_luid: u64, _mask: u64, device: i32) {
+        devices()?.gpu(device)?;
+        Err(Error::NOT_SUPPORTED)
     }
 
-    fn cuDeviceGetP2PAttribute(value: u64, attribute: i32, a: i32, b: i32) |driver| {
-        check_peers(driver, a, b)?;
-        if (1..=5).contains(&attribute) { put(driver, value, 0) } else { Err(Error::INVALID_VALUE) }
+    fn cuDeviceGetP2PAttribute(value: u64, attribute: i32, a: i32, b: i32) {
+        let devices = devices()?;
+        devices.gpu(a)?;
+        devices.gpu(b)?;
+        match attribute {
+            _ if a == b => Err(Error::INVALID_DEVICE),
+            1..=5 => put(&Process, value, 0),
+            _ => Err(Error::INVALID_VALUE),
+        }
     }
 
-    fn cuDeviceCanAccessPeer(can: u64, device: i32, peer: i32) |driver| {
-        driver.platform.device(device)?;
-        driver.platform.device(peer)?;
-        put(driver, can, 0)
+    fn cuDeviceCanAccessPeer(can: u64, device: i32, peer: i32) {
+        let devices = devices()?;
+        devices.gpu(device)?;
+        devices.gpu(peer)?;
+        put(&Process, can, 0)
     }
 
+    fn cuDeviceGetProperties(properties: u64, device: i32) {
+        let devices = devices()?;
+        for (i, attribute) in (0..).zip(PROPERTIES) {
+            put(&Process, properties.wrapping_add(4 * i), devices.attribute(device, attribute)?)?;
+        }
+        Ok(())
+    }
+
+    fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) {
+        devices()?.gpu(device)?;
+        cuda::image::channel_of(format)?;
+        if !matches!(channels, 1 | 2 | 4) {
+            return Err(Error::INVALID_VALUE);
+        }
+        put(&Process, width, cuda::image::MOST_LINEAR)
+    }
+
+    fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) {
+        devices()?.gpu(device)?;
+        if kind == 0 { put(&Process, supported, 0) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn cuDeviceTotalMem(bytes: u64, device: i32) {
+        put(&Process, bytes, in_32_bits(devices()?.memory_bytes(device)?))
+    }
+}
+
+api! {
     fn cuCtxEnablePeerAccess(context: u64, flags: u32) |driver| {
         let (here, _) = driver.platform.context_here()?;
         driver.platform.context(context)?;
@@ -134,37 +164,9 @@ api! {
         copy(driver, to, from, bytes, stream, false)
     }
 
-    fn cuDeviceGetProperties(properties: u64, device: i32) |driver| {
-        for (i, attribute) in (0..).zip(PROPERTIES) {
-            let value = driver.platform.attribute(device, attribute)?;
-            put(driver, properties + 4 * i, value)?;
-        }
-        Ok(())
-    }
-
-    fn cuDeviceGetTexture1DLinearMaxWidth(width: u64, format: u32, channels: u32, device: i32) |driver| {
-        driver.platform.device(device)?;
-        cuda::image::channel_of(format)?;
-        if !matches!(channels, 1 | 2 | 4) {
-            return Err(Error::INVALID_VALUE);
-        }
-        put(driver, width, cuda::image::MOST_LINEAR)
-    }
-
-    fn cuDeviceGetExecAffinitySupport(supported: u64, kind: u32, device: i32) |driver| {
-        driver.platform.device(device)?;
-        if kind == 0 { put(driver, supported, 0) } else { Err(Error::INVALID_VALUE) }
-    }
-
     fn cuCtxGetExecAffinity(_affinity: u64, _kind: u32) |driver| {
         driver.platform.context_here()?;
         Err::<(), _>(Error::UNSUPPORTED_EXEC_AFFINITY)
-    }
-
-    fn cuDeviceTotalMem(bytes: u64, device: i32) |driver| {
-        driver.platform.device(device)?;
-        let total = in_32_bits(driver.platform.device_memory_bytes(device));
-        put(driver, bytes, total)
     }
 
     fn cuMemGetInfo(free: u64, total: u64) |driver| {

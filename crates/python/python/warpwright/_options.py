@@ -25,7 +25,7 @@ class _Options(TypedDict, total=False):
     """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
 
     time: str | None
-    """Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (docs/sampling.md). Default: all."""
+    """Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (`warpwright docs sampling`). Default: all."""
 
     max_cycles: int | None
     """End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail."""
@@ -94,7 +94,7 @@ class _Options(TypedDict, total=False):
     """Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other."""
 
     energy_model: PathLike | None
-    """Coefficients of a GPU that comes with the program, or a file of them (docs/energy.md). Default: the GPU description's energy.model."""
+    """Coefficients of a GPU that comes with the program, or a file of them (`warpwright docs energy`). Default: the GPU description's energy.model."""
 
     threads: int | None
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""

@@ -69,7 +69,9 @@ impl fmt::Display for Problem {
                 write!(f, "this ELF file holds no GPU code (machine {machine}; a cubin has 190)")
             }
             Problem::WrongClass => write!(f, "a cubin is a 64-bit little-endian ELF file"),
-            Problem::Architecture(sm) => write!(f, "sm_{sm} is not supported: sm_70 to sm_90 are"),
+            Problem::Architecture(sm) => {
+                write!(f, "sm_{sm} is not supported: sm_70 to sm_90 are; compile for one of these, or to PTX")
+            }
             Problem::BadHeader(what) => write!(f, "impossible value: {what}"),
             Problem::Overlap => write!(f, "sections share bytes"),
             Problem::BadName => write!(f, "a name is not UTF-8"),

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Run traces on Accel-Sim's own GPU configurations and print its cycles, run time and memory beside ours
 ///
-/// Each row is a run of `warpwright run` in a process of its own, one after the other, on one thread. Our time is that process's wall time from start to end; our memory is the most that it held (VmHWM). Accel-Sim's figures are those of the reference file. docs/accelsim.md shows the table.
+/// Each row is a run of `warpwright run` in a process of its own, one after the other, on one thread. Our time is that process's wall time from start to end; our memory is the most that it held (VmHWM). Accel-Sim's figures are those of the reference file. `warpwright docs accelsim` shows the table.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate accelsim reference traces

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Print cycles of applications on a Quadro GV100 beside ours and Accel-Sim's
 ///
-/// The figures are those of docs/hardware-applications.toml, which comes with the program; nothing is simulated. docs/applications.md says how they were taken and how to repeat them. Microbenchmarks are a group of their own and are in no figure over all applications.
+/// The figures come with the program; nothing is simulated. `warpwright docs applications` says how they were taken and how to repeat them. Microbenchmarks are a group of their own and are in no figure over all applications.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate hardware

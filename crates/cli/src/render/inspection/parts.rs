@@ -15,7 +15,11 @@ pub fn entries(list: &[EntryFacts]) -> String {
     let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     for entry in list {
         let compressed = if entry.compressed { "compressed" } else { "" };
-        let shown = if entry.shown { "shown here" } else { "" };
+        let shown = match (entry.shown, entry.readable) {
+            (true, _) => "shown here",
+            (false, true) => "",
+            (false, false) => "cannot be read",
+        };
         let cells = [entry.kind, &entry.architecture, compressed, shown];
         table.row(&cells.map(|cell| if cell == entry.kind { format!("  {cell}") } else { cell.to_owned() }));
     }
