@@ -152,7 +152,7 @@ fn waiting_is_charged_to_what_is_waited_for() {
         assert_eq!(memory.accesses, load.issues);
         assert_eq!(memory.excess_sectors, 0, "neighbouring lanes read neighbouring words: {memory:?}");
         assert_eq!(memory.sectors, 4 * memory.accesses);
-        assert_eq!(memory.from_l1 + memory.from_l2 + memory.from_dram, memory.transactions);
+        assert_eq!(memory.served.iter().map(|(_, n)| n).sum::<u64>(), memory.transactions);
         let by_level: u64 = load.latency_by_level.iter().flat_map(|(_, l)| &l.histogram).map(|(_, n)| n).sum();
         assert_eq!(by_level, load.issues, "each load has a level");
     }

@@ -1,12 +1,12 @@
 use super::*;
 use crate::InStep;
 use crate::testing::small_gpu;
-use crate::{Request, RequestKind};
+use crate::{Level, Request, RequestKind};
 use kit::Ring;
 use proptest::prelude::*;
 
 fn request(kind: RequestKind, address: u64, token: u32) -> Request {
-    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token, from_dram: false }
+    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token, from: Level::L2 }
 }
 
 fn read(address: u64, token: u32) -> Request {
@@ -171,7 +171,7 @@ fn a_line_is_served_by_sectors_and_answered_once() {
     let line = Request { bytes: 128, kind: RequestKind::Instruction, ..read(0x200, 5) };
     ports[0].outbox.push_back((0, line));
     let answers = drain(&mut system, &mut ports);
-    let reply = Request { from_dram: true, ..line };
+    let reply = Request { from: Level::Dram, ..line };
     assert_eq!(answers.iter().map(|a| a.2).collect::<Vec<_>>(), [reply]);
     assert_eq!(system.counters().partitions.parts, 4);
     assert_eq!(system.counters().replies.packets, 4);

@@ -5,7 +5,7 @@ use crate::design::CoreDesign;
 use crate::execute::write_back::WriteBack;
 use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Level, Observer};
+use crate::observe::observer::Observer;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use config::{InvalidatingFences, L1Data, LookUpOrder};
@@ -15,7 +15,7 @@ use kit::{Counters, Cycle, NEVER, Ring};
 use mem::cache::{Answer, CacheCounters, CacheOutcome, FailReason, Refusal};
 use mem::carveout::carve_out;
 use mem::coalesce::{Granularity, Transaction};
-use mem::{Cache, Port, Request, RequestKind};
+use mem::{Cache, Level, Port, Request, RequestKind};
 
 /// A shift that leaves nothing of an address.
 const NO_BITS: u32 = 63;
@@ -474,7 +474,7 @@ impl LoadStoreUnit {
                 continue;
             }
             let id = InstId(waiter.token as u16);
-            wb.served(id, Level::beyond_l1(waiter.from_dram));
+            wb.served(id, waiter.from);
             return Some(id);
         }
         None
@@ -500,7 +500,7 @@ mod tests {
                 L1::new(&L1Data { fences_invalidate, shared_carveouts_bytes: Vec::new(), ..gpu.sm.l1d }).unwrap();
             let read = |l1: &mut L1| {
                 let (address, bytes, kind) = (0x1000, 32, RequestKind::Read);
-                let request = Request { address, bytes, kind, local: false, byte_mask: 0, token: 0, from_dram: false };
+                let request = Request { address, bytes, kind, local: false, byte_mask: 0, token: 0, from: Level::L2 };
                 l1.cache.access(0, &request).outcome
             };
             let fetch = |l1: &mut L1| l1.cache.pop_miss().map(|miss| l1.cache.fill(0, miss.token));
