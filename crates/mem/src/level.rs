@@ -48,6 +48,11 @@ levels! {
     L1 = "L1", "from_l1", "Transactions of loads and atomics served by L1.", None;
     /// L2 had them.
     L2 = "L2", "from_l2", "By L2.", None;
+    /// A slice of L2 in the other half of the chip had them ([`config::L2::far_latency_cycles`]); `L2` is then the half
+    /// of the SM.
+    L2Far = "L2 far", "from_l2_far",
+        "By L2 in the other half of the chip, if that takes longer; otherwise absent, and counted in `from_l2`.",
+        Some(|gpu| gpu.l2.far_latency_cycles > Some(0));
     /// They came from DRAM, or were on their way from there.
     Dram = "DRAM", "from_dram", "By DRAM.", None;
 }
@@ -95,7 +100,7 @@ impl FromIterator<Level> for Levels {
 }
 
 kit::persist! {
-    enum Level { L1 = 0, L2 = 1, Dram = 2 }
+    enum Level { L1 = 0, L2 = 1, L2Far = 2, Dram = 3 }
 }
 
 #[cfg(test)]
@@ -110,6 +115,17 @@ mod tests {
                 assert_ne!((level.name(), other.key()), (other.name(), level.key()));
                 assert!(level.name() != other.name() && level.key() != other.key(), "{level:?}, {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn l2_has_a_far_half_where_that_takes_longer() {
+        let mut gpu = config::load("v100").unwrap();
+        for (far_latency_cycles, is_far) in [(None, false), (Some(0), false), (Some(1), true)] {
+            gpu.l2.far_latency_cycles = far_latency_cycles;
+            let levels: Vec<Level> = Levels::of(&gpu).iter().collect();
+            assert_eq!(levels.contains(&Level::L2Far), is_far, "{far_latency_cycles:?}: {levels:?}");
+            assert!(levels.is_sorted() && levels.len() == 3 + usize::from(is_far), "{levels:?}");
         }
     }
 }

@@ -75,6 +75,7 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
         system.system.copy_to_device(0, 1 << 16);
         let slices = system.system.topology.map.slices() as usize;
         let (mut at, mut seen) = (0, [0, 0]);
+        let level = |far| if far { Level::L2Far } else { Level::L2 };
         for line in 0..512 {
             let address = 128 * line;
             let upper = 2 * system.system.topology.map.slice_of(address) as usize >= slices;
@@ -88,6 +89,7 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
                 let answers = drain(&mut system, &mut ports);
                 let far = upper != (sm >= ports.len() / 2);
                 assert_eq!(answers[0].1 - at, near + if far { 57 } else { 0 }, "{gpu}: SM {sm}, line {line}");
+                assert_eq!(answers[0].2.from, level(far), "{gpu}: SM {sm}, line {line}");
                 seen[usize::from(far)] += 1;
                 at += 1000;
             }

@@ -43,12 +43,13 @@ impl Traffic {
 
 /// The levels of memory in `stats`, nearest first.
 pub fn levels(stats: &Stats, gpu: &GpuConfig) -> Vec<Traffic> {
-    Level::ALL.iter().map(|&level| of(level, stats, gpu)).collect()
+    Level::ALL.iter().filter_map(|&level| of(level, stats, gpu)).collect()
 }
 
-fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Traffic {
+/// The traffic of `level`; `None` if it is counted with that of another level.
+fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
     let requests = |name: &str| format!("{} requests", number::short(stats.number(name)));
-    match level {
+    Some(match level {
         Level::L1 => {
             let (l1d, sector) = (&gpu.sm.l1d, f64::from(mem::coalesce::SECTOR_BYTES));
             let granularity = Granularity::of(gpu.sm_version, l1d.skip_global, l1d.cache.fetch_bytes());
@@ -92,6 +93,7 @@ fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Traffic {
                 gpu.clocks.l2_mhz
             ),
         },
+        Level::L2Far => return None,
         Level::Dram => Traffic {
             level,
             colour: "#7b5ea7",
@@ -108,7 +110,7 @@ fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Traffic {
                 gpu.clocks.dram_mhz
             ),
         },
-    }
+    })
 }
 
 #[cfg(test)]
@@ -120,13 +122,13 @@ mod tests {
     fn peaks_are_the_descriptions() {
         let gpu = config::load("rtx2060s").unwrap();
         let stats = sample::report().total;
-        let [l1, l2, dram] = [Level::L1, Level::L2, Level::Dram].map(|level| of(level, &stats, &gpu));
+        let [l1, l2, dram] = [Level::L1, Level::L2, Level::Dram].map(|level| of(level, &stats, &gpu).unwrap());
         assert_eq!((l1.peak, l1.at_most), (34.0 * 4.0 * 32.0, false));
         assert!((dram.peak * gpu.clocks.core_mhz / 1000.0 - 448.0).abs() < 1.0, "{}", dram.peak);
         assert!(l2.peak > dram.peak && l2.peak < l1.peak);
         // Twice 4,096 accesses of L1: the sample has no coalescer's count.
         assert_eq!((l1.bytes, l2.bytes, dram.bytes), (8192.0 * 32.0, 0.0, 43_712.0));
-        let fermi = of(Level::L1, &stats, &config::load("gtx480").unwrap());
+        let fermi = of(Level::L1, &stats, &config::load("gtx480").unwrap()).unwrap();
         assert_eq!((fermi.bytes, fermi.at_most), (8192.0 * 128.0, true));
     }
 }
