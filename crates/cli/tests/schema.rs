@@ -135,6 +135,9 @@ const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
 fn reports_follow_their_schema() {
     check("run", &QUICK);
     check("run", &[&QUICK[..], &["--profile"]].concat());
+    let halves = check("run", &[&QUICK[..], &["--profile", "--set", "l2.far_latency_cycles=90"]].concat());
+    let instructions = halves["profile"]["kernels"][0]["instructions"].as_array().unwrap();
+    assert!(instructions.iter().any(|i| i["memory"]["from_l2_far"].is_u64()), "the far half has no key");
     check("run", &[&QUICK[..], &["--audit", "--check-memory", "--power-interval", "1000", "--core", "ghost"]].concat());
     check("run", &[&QUICK[..], &["--max-cycles", "1", "--set", "sm.max_warps=16"]].concat());
     check("run", &["run", "vectoradd", "--param", "n=1000", "--core", "inorder+scalar", "--audit"]);

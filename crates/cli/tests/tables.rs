@@ -39,6 +39,23 @@ fn the_instructions_of_a_comparison_are_those_of_its_runs() {
     assert_eq!(runs.len(), 4);
 }
 
+/// The columns are those of all machines, in the order of the levels.
+#[test]
+fn levels_that_some_machines_have_are_columns_of_all() {
+    let args = ["compare", "matmul", "--gpu", "v100", "--profile", "--csv", "--vary", "l2.far_latency_cycles=0,90"];
+    let text = succeed(&args);
+    let heading = text.lines().next().unwrap();
+    assert!(heading.ends_with("conflict_cycles,from_l1,from_l2,from_l2_far,from_dram,joules"), "{heading}");
+    let rows = records(&args);
+    let sum = |machine: &str, level: &str| {
+        let of_machine = rows.iter().filter(|row| row["column"].contains(machine));
+        of_machine.map(|row| row[level].parse::<u64>().unwrap()).sum::<u64>()
+    };
+    assert_eq!(sum("cycles=0", "from_l2_far"), 0);
+    assert!(sum("cycles=90", "from_l2_far") > 0 && sum("cycles=90", "from_l2") > 0, "{heading}");
+    assert!(!succeed(&["profile", "matmul", "--gpu", "v100", "--csv"]).contains("from_l2_far"));
+}
+
 #[test]
 fn the_kernels_of_a_file_are_a_table() {
     let code = records(&["inspect", "bfs", "--sm", "75", "--csv"]);

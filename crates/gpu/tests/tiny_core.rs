@@ -8,7 +8,7 @@ use gpu::{
 };
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
 use kit::{Cycle, NEVER};
-use mem::{Port, Request, RequestKind};
+use mem::{Level, Port, Request, RequestKind};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl<const IN_STEP: bool> Core for Tiny<IN_STEP> {
             let line = self.number << 20 | self.counters.requests << 7;
             let (kind, byte_mask) = (RequestKind::Read, 0);
             let request =
-                Request { address: line, bytes: 128, kind, local: false, byte_mask, token: 0, from_dram: false };
+                Request { address: line, bytes: 128, kind, local: false, byte_mask, token: 0, from: Level::L2 };
             env.port.outbox.push_back((now, request));
             sender.unsent -= 1;
             self.counters.requests += 1;

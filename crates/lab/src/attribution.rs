@@ -16,8 +16,8 @@
 
 use energy::{Component, Energy, Event, PerEvent};
 use isa::{Access, OpClass, Pc, Space};
+use mem::Level;
 use serde::Serialize;
-use sm::Level;
 use sm::profile::{CodeProfile, Row};
 
 /// The energy of a run by event.
@@ -65,7 +65,10 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
         count(Event::IntAdd, issues);
     }
     let Some(mem) = micro.mem else { return caused };
-    let (memory, served) = (&row.memory, |level: Level| row.memory.served[level as usize] as f64);
+    let memory = &row.memory;
+    let served = |level: Level| memory.served[level as usize] as f64;
+    let (from_l1, from_dram) = (served(Level::L1), served(Level::Dram));
+    let beyond_l1 = Level::ALL.iter().map(|&level| served(level)).sum::<f64>() - from_l1;
     let transactions = memory.transactions as f64;
     match mem.space {
         Space::Constant | Space::Param => {
@@ -87,15 +90,16 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
         }
         _ if matches!(mem.access, Access::Atomic | Access::Reduction) => {}
         _ => {
-            count(Event::L1ReadHit, served(Level::L1));
-            count(Event::L1ReadMiss, served(Level::L2) + served(Level::Dram));
+            count(Event::L1ReadHit, from_l1);
+            count(Event::L1ReadMiss, beyond_l1);
         }
     }
+    // What comes neither from L1 nor from DRAM comes from L2, whichever part of it.
     let of_all = |n: f64| if transactions > 0.0 { memory.sectors as f64 * n / transactions } else { 0.0 };
     let is_written = matches!(mem.access, Access::Store | Access::Atomic | Access::Reduction);
     let written = if is_written { memory.sectors as f64 } else { 0.0 };
-    let (from_l2, from_dram) = (of_all(served(Level::L2)), of_all(served(Level::Dram)));
-    let requests = if is_written { transactions } else { served(Level::L2) + served(Level::Dram) };
+    let requests = if is_written { transactions } else { beyond_l1 };
+    let (from_l2, from_dram) = (of_all(beyond_l1 - from_dram), of_all(from_dram));
     count(Event::CrossbarFlit, requests + from_l2 + from_dram + written);
     count(Event::L2ReadHit, from_l2);
     count(Event::L2ReadMiss, from_dram);

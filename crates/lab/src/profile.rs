@@ -2,14 +2,19 @@
 
 use crate::attribution::{self, ByEvent, InstructionEnergy, Parts, Prices};
 use crate::listing::{ListedInstruction, SourcePlace, TextLine, listing};
-use serde::Serialize;
+pub use mem::{Level, Levels};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use sm::Stall;
 use sm::profile::{CodeProfile, Latencies, Row};
-use sm::{Level, Stall};
 use std::collections::BTreeMap;
 
 /// The profile of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Profile {
+    /// The levels of memory of the GPU.
+    #[serde(skip)]
+    pub levels: Levels,
     /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp, those of
     /// launch latencies among them.
     pub nobody: Vec<(&'static str, u64)>,
@@ -101,12 +106,42 @@ pub struct Accesses {
     pub excess_sectors: u64,
     /// Cycles that conflicts between banks of shared memory, or different words of constants, take.
     pub conflict_cycles: u64,
-    /// Transactions of loads and atomics whose data came from L1.
-    pub from_l1: u64,
-    /// From L2.
-    pub from_l2: u64,
-    /// From DRAM, or were on their way from there.
-    pub from_dram: u64,
+    /// Transactions of loads and atomics by the level that their data came from.
+    #[serde(flatten)]
+    pub served: Served,
+}
+
+/// Counts by level of memory: of the levels of a GPU, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    levels: Levels,
+    counts: [u64; Level::COUNT],
+}
+
+impl Served {
+    /// The `counts` of `levels`.
+    pub const fn new(levels: Levels, counts: [u64; Level::COUNT]) -> Self {
+        Self { levels, counts }
+    }
+
+    /// The same counts as those of `levels`; levels that were not among them have counted nothing.
+    #[must_use]
+    pub const fn over(self, levels: Levels) -> Self {
+        Self { levels, ..self }
+    }
+
+    /// The levels, nearest first, and their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Level, u64)> {
+        self.levels.iter().map(|level| (level, self.counts[level as usize]))
+    }
+}
+
+impl Serialize for Served {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Served", self.iter().count())?;
+        self.iter().try_for_each(|(level, count)| fields.serialize_field(level.key(), &count))?;
+        fields.end()
+    }
 }
 
 impl Latency {
@@ -126,9 +161,9 @@ fn by_level(row: &Row) -> Vec<(&'static str, Latency)> {
 }
 
 impl Profile {
-    /// The profile that SMs have counted, with the text of sources from `place`, in a run that took the energy `energy`.
-    /// Kernels of the same name and code, as in traces, are one.
-    pub(crate) fn of(counted: &sm::Profile, place: &SourcePlace, energy: Option<&ByEvent>) -> Self {
+    /// The profile that SMs have counted on a GPU with these `levels` of memory, with the text of sources from `place`,
+    /// in a run that took the energy `energy`. Kernels of the same name and code, as in traces, are one.
+    pub(crate) fn of(counted: &sm::Profile, levels: Levels, place: &SourcePlace, energy: Option<&ByEvent>) -> Self {
         let mut codes: Vec<CodeProfile> = Vec::new();
         // By name, in the order in which they first ran.
         let mut order: Vec<&str> = Vec::new();
@@ -149,11 +184,11 @@ impl Profile {
         }
         let prices = energy.map(|run| Prices::new(run, &codes));
         let ordered = order.iter().flat_map(|name| &merged[name]).map(|&code| &codes[code]);
-        let kernels: Vec<_> = ordered.map(|code| KernelProfile::of(code, place, prices.as_ref())).collect();
+        let kernels: Vec<_> = ordered.map(|code| KernelProfile::of(code, levels, place, prices.as_ref())).collect();
         let charged = || kernels.iter().flat_map(|kernel| &kernel.instructions).filter_map(|i| i.energy.as_ref());
         let shared_energy = energy.map(|run| attribution::rest(&run.all, charged()));
         let nobody = by_reason(&Stall::ALL.iter().map(|&stall| counted.nobody(stall)).collect::<Vec<_>>());
-        Self { nobody, shared_energy, kernels }
+        Self { levels, nobody, shared_energy, kernels }
     }
 
     /// Only the kernels with `part` in their names; energy of the others is shared.
@@ -167,7 +202,7 @@ impl Profile {
             shared.push(("other kernels", others));
             shared.sort_by(|one, other| other.1.total_cmp(&one.1));
         }
-        Self { nobody: self.nobody.clone(), shared_energy, kernels: kept }
+        Self { levels: self.levels, nobody: self.nobody.clone(), shared_energy, kernels: kept }
     }
 
     /// Issue slots that stayed empty for each reason, in all.
@@ -182,7 +217,7 @@ impl Profile {
 }
 
 impl KernelProfile {
-    fn of(counted: &CodeProfile, place: &SourcePlace, prices: Option<&Prices>) -> Self {
+    fn of(counted: &CodeProfile, levels: Levels, place: &SourcePlace, prices: Option<&Prices>) -> Self {
         let program = &counted.code.program;
         let mut listed: Vec<Option<ListedInstruction>> = listing(program, place).into_iter().map(Some).collect();
         let instructions = attribution::rows(counted).filter_map(|(_, pc, row)| {
@@ -207,9 +242,7 @@ impl KernelProfile {
                     sectors: row.memory.sectors,
                     excess_sectors: row.memory.sectors.saturating_sub(row.memory.sectors_needed),
                     conflict_cycles: row.memory.conflict_cycles,
-                    from_l1: row.memory.served[Level::L1 as usize],
-                    from_l2: row.memory.served[Level::L2 as usize],
-                    from_dram: row.memory.served[Level::Dram as usize],
+                    served: Served::new(levels, row.memory.served),
                 }),
                 energy: prices.map(|prices| prices.of(counted, pc, row)),
             })

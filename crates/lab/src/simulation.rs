@@ -7,7 +7,7 @@ use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
 use crate::packed::PackedStats;
-use crate::profile::Profile;
+use crate::profile::{Levels, Profile};
 use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampler;
@@ -488,7 +488,8 @@ impl<'m> Simulation<'m> {
 
     fn profile(&mut self) -> Option<Profile> {
         let energy = self.meter.by_event(&self.machine.counters());
-        self.machine.profile().map(|counted| Profile::of(&counted, &self.sources, energy.as_ref()))
+        let levels = Levels::of(&self.setup.gpu);
+        self.machine.profile().map(|counted| Profile::of(&counted, levels, &self.sources, energy.as_ref()))
     }
 
     /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels and the

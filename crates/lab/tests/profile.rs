@@ -152,10 +152,44 @@ fn waiting_is_charged_to_what_is_waited_for() {
         assert_eq!(memory.accesses, load.issues);
         assert_eq!(memory.excess_sectors, 0, "neighbouring lanes read neighbouring words: {memory:?}");
         assert_eq!(memory.sectors, 4 * memory.accesses);
-        assert_eq!(memory.from_l1 + memory.from_l2 + memory.from_dram, memory.transactions);
+        assert_eq!(memory.served.iter().map(|(_, n)| n).sum::<u64>(), memory.transactions);
         let by_level: u64 = load.latency_by_level.iter().flat_map(|(_, l)| &l.histogram).map(|(_, n)| n).sum();
         assert_eq!(by_level, load.issues, "each load has a level");
     }
+}
+
+/// It has the hits that L2 otherwise has, and their loads take longer.
+#[test]
+fn the_far_half_of_l2_is_a_level_of_its_own() {
+    let profile = |far_latency_cycles| {
+        let mut gpu = config::load("v100").unwrap();
+        gpu.l2.far_latency_cycles = far_latency_cycles;
+        let setup = Setup { code: Form::Sass, profile: true, ..Setup::new(gpu) };
+        let job = Job::Workload { name: "matmul".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
+        lab::run(&setup, &job, &mut Unattended).unwrap().profile.unwrap()
+    };
+    let served = |profile: &Profile| {
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for memory in each(profile).filter_map(|i| i.memory) {
+            memory.served.iter().for_each(|(level, n)| *sums.entry(level.name()).or_default() += n);
+        }
+        sums
+    };
+    let (near, far) = (profile(None), profile(Some(200)));
+    assert_eq!(served(&near).into_keys().collect::<Vec<_>>(), ["DRAM", "L1", "L2"]);
+    let [all, all_with_halves] = [&near, &far].map(|profile| served(profile).values().sum::<u64>());
+    assert_eq!(all, all_with_halves, "each transaction has a level");
+    let halves = ["L2", "L2 far"].map(|half| served(&far)[half]);
+    assert!(halves.iter().all(|&n| n > 100), "{halves:?}");
+    let mut compared = 0;
+    for load in each(&far) {
+        let mean = |level: &str| load.latency_by_level.iter().find(|(name, _)| *name == level).map(|(_, l)| l.mean);
+        if let (Some(near), Some(far)) = (mean("L2"), mean("L2 far")) {
+            assert!(far > near + 100.0, "{}: {near} and {far} cycles", load.text);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "no load has hits in both halves");
 }
 
 #[test]

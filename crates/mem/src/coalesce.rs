@@ -5,7 +5,7 @@
 //! Transactions are in the order in which the load/store unit sends them: highest address first.
 
 use crate::shared_banks::MAX_BANKS;
-use crate::{Request, RequestKind};
+use crate::{Level, Request, RequestKind};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl Transaction {
     #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
         let Self { address, bytes, byte_mask } = *self;
-        Request { address, bytes, kind, local, byte_mask, token, from_dram: false }
+        Request { address, bytes, kind, local, byte_mask, token, from: Level::L2 }
     }
 }
 

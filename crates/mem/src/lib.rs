@@ -11,7 +11,8 @@
 //!                                          replies
 //! ```
 //! [`coalesce`], [`shared_banks`], [`carveout`] and [`Cache`] are parts for the SM's load/store
-//! unit; [`MemorySystem`] is everything after the ports. The source tree is the list of choices:
+//! unit; [`MemorySystem`] is everything after the ports. Replies name the [`Level`] that their data
+//! came from. The source tree is the list of choices:
 //! `cache/{index,policy}`, `cache/replacement/`, `crossbar/`, `dram/scheduler/`,
 //! `dram/{timing,address}`.
 //!
@@ -68,6 +69,7 @@ pub mod dram;
 mod gate;
 mod in_step;
 mod ipoly;
+mod level;
 mod packet;
 mod partition;
 mod port;
@@ -84,6 +86,7 @@ pub use crossbar::CrossbarCounters;
 pub use dram::DramCounters;
 pub use gate::{Ejected, Gate};
 pub use in_step::InStep;
+pub use level::{Level, Levels};
 pub use partition::PartitionCounters;
 pub use port::{Drain, Port, Request, RequestKind};
 pub use system::{AnswerCounters, MemoryCounters, MemorySystem};

@@ -1,5 +1,6 @@
 //! Messages between an SM and the memory system.
 
+use crate::Level;
 use kit::{Cycle, Ring};
 
 /// What a request asks of the L2.
@@ -44,8 +45,9 @@ pub struct Request {
     pub byte_mask: u32,
     /// A word of the requester's, returned with the reply.
     pub token: u32,
-    /// Of a reply: some of its data came from DRAM for it or were on their way. False of a request.
-    pub from_dram: bool,
+    /// Of a reply: the furthest level that any of its data came from. Of a request: the level that it has come to, at
+    /// first L2.
+    pub from: Level,
 }
 
 /// The only thing an SM and the memory system share: time-stamped queues, one each way.
@@ -124,7 +126,7 @@ kit::persist! {
     enum RequestKind {
         Read = 0, Write = 1, WriteBack = 2, Atomic = 3, Instruction = 4, Constant = 5, Texture = 6
     }
-    new struct Request { address, bytes, kind, local, byte_mask, token, from_dram }
+    new struct Request { address, bytes, kind, local, byte_mask, token, from }
     struct Drain { upto, packets, cycles }
     struct Port { outbox, waiting, drain, inbox }
 }

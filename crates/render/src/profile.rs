@@ -346,8 +346,7 @@ pub(crate) fn reasons(stalls: &[(&'static str, u64)]) -> String {
 
 /// What its accesses come to, each figure per access.
 pub(crate) fn memory(m: &Accesses) -> String {
-    let served = [("L1", m.from_l1), ("L2", m.from_l2), ("DRAM", m.from_dram)];
-    let all: u64 = served.iter().map(|(_, count)| count).sum();
+    let all: u64 = m.served.iter().map(|(_, count)| count).sum();
     let mut parts = Vec::new();
     if m.sectors > 0 {
         parts.push(format!("{} sectors", ratio(m.sectors, m.accesses)));
@@ -357,7 +356,8 @@ pub(crate) fn memory(m: &Accesses) -> String {
     if m.excess_sectors > 0 {
         parts.push(format!("{} of them unused", percent(m.excess_sectors, m.sectors)));
     }
-    parts.extend(served.iter().filter(|(_, n)| *n > 0).map(|(level, n)| format!("{} {level}", percent(*n, all))));
+    let served = m.served.iter().filter(|(_, n)| *n > 0);
+    parts.extend(served.map(|(level, n)| format!("{} {}", percent(n, all), level.name())));
     parts.join(", ")
 }
 
@@ -456,6 +456,7 @@ pub(crate) fn place(line: &TextLine) -> String {
 mod tests {
     use super::*;
     use lab::attribution::InstructionEnergy;
+    use lab::profile::{Level, Levels, Served};
 
     fn instruction(pc: u32, issues: u64, waited: u64, awaited: u64) -> InstructionProfile {
         InstructionProfile {
@@ -483,23 +484,18 @@ mod tests {
 
     fn rendered(view: View, order: Order, most: usize) -> String {
         let mut load = instruction(1, 10, 0, 80);
-        let all = Accesses {
-            accesses: 10,
-            transactions: 40,
-            sectors: 40,
-            excess_sectors: 10,
-            conflict_cycles: 0,
-            from_l1: 30,
-            from_l2: 0,
-            from_dram: 10,
-        };
+        let mut counts = [0; Level::COUNT];
+        (counts[Level::L1 as usize], counts[Level::Dram as usize]) = (30, 10);
+        let served = Served::new(Levels::of(&config::load("rtx2060s").unwrap()), counts);
+        let all =
+            Accesses { accesses: 10, transactions: 40, sectors: 40, excess_sectors: 10, conflict_cycles: 0, served };
         load.memory = Some(all);
         let of = |histogram: &[(u64, u64)]| Latency { mean: 99.5, p95: 250, max: 300, histogram: histogram.to_vec() };
         load.latency_by_level = vec![("L1", of(&[(27, 1), (31, 2)])), ("DRAM", of(&[(31, 1), (223, 1), (319, 6)]))];
         let instructions = vec![instruction(0, 10, 0, 0), load, instruction(2, 10, 70, 0)];
         let kernel = KernelProfile { name: "k".into(), length: 4, instructions };
         let shared_energy = Some(vec![("static", 12.0), ("constant", 6.0)]);
-        let profile = Profile { nobody: vec![("idle", 5)], shared_energy, kernels: vec![kernel] };
+        let profile = Profile { nobody: vec![("idle", 5)], shared_energy, kernels: vec![kernel], ..Profile::default() };
         anstream::adapter::strip_str(&render(&profile, Detail { view, order, most })).to_string()
     }
 

@@ -1,10 +1,10 @@
 //! Results as tables for other programs: the rows of CSV.
 //!
 //! A command writes one table. Figures of several kinds are in long form: a row for each, with its unit beside it.
-//! Rows are flat structs, whose fields are the columns.
+//! Rows are flat structs, or tuples of such structs, whose fields are the columns.
 
 use crate::comparison::{Column, Comparison};
-use lab::profile::{Accesses, KernelProfile, Profile};
+use lab::profile::{Accesses, KernelProfile, Levels, Profile, Served};
 use lab::{KernelReport, Report, Stats, Value};
 use serde::Serialize;
 
@@ -102,27 +102,36 @@ pub struct InstructionRow<'a> {
     sectors: u64,
     excess_sectors: u64,
     conflict_cycles: u64,
-    from_l1: u64,
-    from_l2: u64,
-    from_dram: u64,
+}
+
+/// The last column of such a row.
+#[derive(Debug, Serialize)]
+pub struct EnergyColumn {
     joules: Option<f64>,
 }
 
+/// The row, in which the columns of the levels of memory precede the energy.
+pub type ProfileRow<'a> = (InstructionRow<'a>, Served, EnergyColumn);
+
 /// The instructions of a profile, by kernel, in the order of the code.
-pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<InstructionRow<'a>> {
-    instructions(report, profile, &report.workload, None)
+pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<ProfileRow<'a>> {
+    instructions(report, profile, &report.workload, None, profile.levels)
 }
 
 /// The instructions of each run of a comparison that has a profile.
-pub fn of_profiles(comparison: &Comparison) -> Vec<InstructionRow<'_>> {
+pub fn of_profiles(comparison: &Comparison) -> Vec<ProfileRow<'_>> {
     let columns = comparison.columns.len();
     let of_run = |i: usize| {
         let (row, at) = (i / columns, i % columns);
         let report = comparison.cell(row, at).complete()?;
         let (workload, label) = (comparison.workloads[row].as_str(), comparison.columns[at].label.as_str());
-        Some(instructions(report, report.profile.as_ref()?, workload, Some(label)))
+        Some((report, report.profile.as_ref()?, workload, Some(label)))
     };
-    (0..comparison.cells.len()).filter_map(of_run).flatten().collect()
+    let runs: Vec<_> = (0..comparison.cells.len()).filter_map(of_run).collect();
+    // All rows have the same columns, whichever levels their GPUs have.
+    let levels = runs.iter().fold(Levels::default(), |levels, (_, profile, ..)| levels.union(profile.levels));
+    let rows = |(report, profile, workload, label)| instructions(report, profile, workload, label, levels);
+    runs.into_iter().flat_map(rows).collect()
 }
 
 fn instructions<'a>(
@@ -130,12 +139,13 @@ fn instructions<'a>(
     profile: &'a Profile,
     workload: &'a str,
     column: Option<&'a str>,
-) -> Vec<InstructionRow<'a>> {
+    levels: Levels,
+) -> Vec<ProfileRow<'a>> {
     let of_kernel = |kernel: &'a KernelProfile| {
         kernel.instructions.iter().map(move |i| {
             let (source, memory) = (i.source.as_ref(), i.memory);
             let count = |of: fn(&Accesses) -> u64| memory.as_ref().map_or(0, of);
-            InstructionRow {
+            let row = InstructionRow {
                 workload,
                 column,
                 gpu: &report.gpu,
@@ -159,11 +169,9 @@ fn instructions<'a>(
                 sectors: count(|m| m.sectors),
                 excess_sectors: count(|m| m.excess_sectors),
                 conflict_cycles: count(|m| m.conflict_cycles),
-                from_l1: count(|m| m.from_l1),
-                from_l2: count(|m| m.from_l2),
-                from_dram: count(|m| m.from_dram),
-                joules: i.energy.as_ref().map(|energy| energy.joules),
-            }
+            };
+            let served = memory.map(|m| m.served).unwrap_or_default().over(levels);
+            (row, served, EnergyColumn { joules: i.energy.as_ref().map(|energy| energy.joules) })
         })
     };
     profile.kernels.iter().flat_map(of_kernel).collect()

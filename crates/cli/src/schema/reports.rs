@@ -3,6 +3,7 @@
 use super::lists::area;
 use super::terms::{count, dimensions, flag, list, map, nullable, number, object, reference, text, version, word};
 use ::energy::Component;
+use lab::profile::Level;
 use serde_json::{Map, Value, json};
 
 /// `run`.
@@ -361,6 +362,10 @@ fn profile() -> Value {
             ],
         )
     };
+    let served = |&level: &Level| {
+        let optional = if level.is_everywhere() { "" } else { "?" };
+        (format!("{}{optional}", level.key()), count(level.served(), "transactions"))
+    };
     let memory = object(
         "Accesses to memory.",
         [
@@ -369,10 +374,10 @@ fn profile() -> Value {
             ("sectors", count("Sectors of 32 bytes moved.", "sectors")),
             ("excess_sectors", count("Sectors that the bytes of active lanes would not need.", "sectors")),
             ("conflict_cycles", count("Cycles that bank conflicts take.", "core cycles")),
-            ("from_l1", count("Transactions of loads and atomics served by L1.", "transactions")),
-            ("from_l2", count("By L2.", "transactions")),
-            ("from_dram", count("By DRAM.", "transactions")),
-        ],
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .chain(Level::ALL.iter().map(served)),
     );
     let line = |description: &str| {
         object(

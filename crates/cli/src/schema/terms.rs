@@ -8,13 +8,13 @@ pub fn reference(name: &str) -> Value {
 }
 
 /// An object with these keys. A key that ends in `?` may be absent.
-pub fn object<const N: usize>(description: &str, keys: [(&str, Value); N]) -> Value {
+pub fn object<K: AsRef<str>>(description: &str, keys: impl IntoIterator<Item = (K, Value)>) -> Value {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (key, value) in keys {
-        let name = key.trim_end_matches('?');
+        let name = key.as_ref().trim_end_matches('?');
         properties.insert(name.to_owned(), value);
-        if name == key {
-            required.push(name);
+        if name == key.as_ref() {
+            required.push(name.to_owned());
         }
     }
     json!({ "type": "object", "description": description, "properties": properties, "required": required })

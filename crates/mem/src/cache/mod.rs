@@ -18,7 +18,7 @@ mod tags;
 mod writes;
 
 use crate::dram::AddressMap;
-use crate::{Request, RequestKind};
+use crate::{Level, Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
 use mshr::{MshrFull, Mshrs};
@@ -367,7 +367,7 @@ impl Cache {
             MshrFull::Entries => FailReason::NoMshr,
             MshrFull::Merges => FailReason::MshrMergesFull,
         })?;
-        let waiter = Waiter { token: request.token, kind: request.kind, silent, from_dram: false };
+        let waiter = Waiter { token: request.token, kind: request.kind, silent, from: request.from };
         let Some(id) = found else {
             let line = if self.allocate_on_miss { self.reserve(now, at) } else { NO_LINE };
             let id = self.mshrs.allocate(atom, line, waiter);
@@ -423,7 +423,7 @@ impl Cache {
         let mut send = |first: u32, count: u32, byte_mask: u32| {
             let address = line + u64::from(32 * first);
             let (bytes, kind, token) = (32 * count, RequestKind::WriteBack, u32::MAX);
-            self.misses.push_back(Request { address, bytes, kind, local: false, byte_mask, token, from_dram: false });
+            self.misses.push_back(Request { address, bytes, kind, local: false, byte_mask, token, from: Level::L2 });
             self.counters.written_back_sectors += u64::from(count);
         };
         if self.all_atoms == 1 {
@@ -502,12 +502,12 @@ impl Cache {
 
     /// The data of the read with MSHR `token` have come. Data that no request waits for are ignored.
     pub fn fill(&mut self, now: Cycle, token: u32) {
-        self.fill_from(now, token, false);
+        self.fill_from(now, token, Level::L2);
     }
 
-    /// The same; `from_dram` is passed on to those that wait for the data ([`Waiter::from_dram`]).
-    pub fn fill_from(&mut self, now: Cycle, token: u32, from_dram: bool) {
-        let Some((atom, line, has_atomic)) = self.mshrs.arrived(token, from_dram) else { return };
+    /// The same of data that came from the level `from`, which those that wait for the data learn ([`Waiter::from`]).
+    pub fn fill_from(&mut self, now: Cycle, token: u32, from: Level) {
+        let Some((atom, line, has_atomic)) = self.mshrs.arrived(token, from) else { return };
         let atoms = self.place_of(atom);
         if self.allocate_on_miss {
             self.tags.fill(line, atoms);

@@ -1,7 +1,7 @@
 //! Miss status holding registers: which blocks are being fetched, and the requests that wait for them.
 
 use super::lookup::Lookup;
-use crate::RequestKind;
+use crate::{Level, RequestKind};
 use kit::Ring;
 
 /// A request to which a cache has replied or will reply.
@@ -13,8 +13,8 @@ pub struct Waiter {
     pub kind: RequestKind,
     /// A fetch that the cache made for itself, without a reply.
     pub silent: bool,
-    /// The data came from DRAM, not from a cache.
-    pub from_dram: bool,
+    /// The furthest level that its data came from.
+    pub from: Level,
 }
 
 /// Why a miss cannot be taken.
@@ -38,7 +38,8 @@ struct Entry {
     tail: u32,
     has_atomic: bool,
     arrived: bool,
-    from_dram: bool,
+    /// The furthest level that the data came from.
+    from: Level,
     /// A read waits after a write that fetches.
     read_behind_write: bool,
     has_write: bool,
@@ -113,7 +114,7 @@ impl Mshrs {
             tail: NONE,
             has_atomic: first.kind == RequestKind::Atomic,
             arrived: false,
-            from_dram: false,
+            from: first.from,
             read_behind_write: false,
             has_write: first.kind.is_write(),
         };
@@ -171,10 +172,10 @@ impl Mshrs {
     /// The data of entry `id` have come: gives its block, its line and whether an atomic waits. `None` if the entry
     /// waits for nothing.
     #[inline]
-    pub fn arrived(&mut self, id: u32, from_dram: bool) -> Option<(u64, u32, bool)> {
+    pub fn arrived(&mut self, id: u32, from: Level) -> Option<(u64, u32, bool)> {
         let entry = self.entries.get_mut(id as usize).filter(|e| e.waiters > 0 && !e.arrived)?;
         entry.arrived = true;
-        entry.from_dram = from_dram;
+        entry.from = from;
         self.ready.push_back(id);
         Some((entry.block, entry.line, entry.has_atomic))
     }
@@ -190,7 +191,7 @@ impl Mshrs {
     pub fn pop_ready(&mut self) -> Option<Waiter> {
         let &id = self.ready.front()?;
         let entry = &mut self.entries[id as usize];
-        let waiter = Waiter { from_dram: entry.from_dram, ..entry.first };
+        let waiter = Waiter { from: entry.from, ..entry.first };
         entry.waiters -= 1;
         if entry.waiters == 0 {
             self.by_block.remove(entry.block, id);
@@ -229,9 +230,9 @@ impl Mshrs {
 }
 
 kit::persist! {
-    new struct Waiter { token, kind, silent, from_dram }
+    new struct Waiter { token, kind, silent, from }
     new struct Entry {
-        block, line, waiters, first, head, tail, has_atomic, arrived, from_dram, read_behind_write, has_write
+        block, line, waiters, first, head, tail, has_atomic, arrived, from, read_behind_write, has_write
     }
     new struct Link { waiter, next }
     struct Mshrs { by_block, entries, free, links, free_link, ready; skip limit, merges }

@@ -11,7 +11,7 @@ use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
 use crate::dram::AddressMap;
 use crate::packet::{Packet, PacketId, Packets, Part, Reply};
 use crate::staged::StagedQueue;
-use crate::{Request, RequestKind};
+use crate::{Level, Request, RequestKind};
 use kit::{NEVER, Ring};
 
 /// What a slice asks of DRAM.
@@ -157,7 +157,7 @@ impl Slice {
         {
             let part = Part(waiter.token);
             let packet = &mut packets[part.packet()];
-            packet.request.from_dram = true;
+            packet.request.from = packet.request.from.max(waiter.from);
             self.reply(part, packet.sm);
         }
     }
@@ -172,7 +172,9 @@ impl Slice {
     #[inline(always)]
     fn take_fill(&mut self, now: u64, packets: &Packets) -> bool {
         match self.from_dram.front() {
-            Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
+            Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => {
+                self.cache.fill_from(now, token, Level::Dram);
+            }
             Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.reply(part, packets[part.packet()].sm),
             Some(FromDram::Nothing) => {}
             _ => return false,

@@ -6,7 +6,7 @@ use crate::packet::{Delivery, Packet};
 use crate::partition::{Partition, PartitionCounters};
 use crate::staged::StagedQueue;
 use crate::topology::Topology;
-use crate::{Port, Request, RequestKind};
+use crate::{Level, Port, Request, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
 use kit::{BitSet, Cycle, NEVER, Ring};
@@ -206,7 +206,9 @@ impl Requests {
         self.counters.parts += u64::from(parts_left);
         let later = topology.far_latency(sm.into(), slice);
         if later != 0 {
-            self.far.push_back((cycle + later, slice as u16, output.take_waiting().packet));
+            let mut packet = output.take_waiting().packet;
+            packet.request.from = packet.request.from.max(Level::L2Far);
+            self.far.push_back((cycle + later, slice as u16, packet));
         } else if let Some(delivery) = output.hand_on() {
             delivery.at = cycle;
         }

@@ -1,12 +1,12 @@
 use super::*;
 use crate::InStep;
 use crate::testing::small_gpu;
-use crate::{Request, RequestKind};
+use crate::{Level, Request, RequestKind};
 use kit::Ring;
 use proptest::prelude::*;
 
 fn request(kind: RequestKind, address: u64, token: u32) -> Request {
-    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token, from_dram: false }
+    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token, from: Level::L2 }
 }
 
 fn read(address: u64, token: u32) -> Request {
@@ -75,6 +75,7 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
         system.system.copy_to_device(0, 1 << 16);
         let slices = system.system.topology.map.slices() as usize;
         let (mut at, mut seen) = (0, [0, 0]);
+        let level = |far| if far { Level::L2Far } else { Level::L2 };
         for line in 0..512 {
             let address = 128 * line;
             let upper = 2 * system.system.topology.map.slice_of(address) as usize >= slices;
@@ -88,6 +89,7 @@ fn an_l2_hit_in_the_other_half_takes_longer_by_its_distance() {
                 let answers = drain(&mut system, &mut ports);
                 let far = upper != (sm >= ports.len() / 2);
                 assert_eq!(answers[0].1 - at, near + if far { 57 } else { 0 }, "{gpu}: SM {sm}, line {line}");
+                assert_eq!(answers[0].2.from, level(far), "{gpu}: SM {sm}, line {line}");
                 seen[usize::from(far)] += 1;
                 at += 1000;
             }
@@ -171,7 +173,7 @@ fn a_line_is_served_by_sectors_and_answered_once() {
     let line = Request { bytes: 128, kind: RequestKind::Instruction, ..read(0x200, 5) };
     ports[0].outbox.push_back((0, line));
     let answers = drain(&mut system, &mut ports);
-    let reply = Request { from_dram: true, ..line };
+    let reply = Request { from: Level::Dram, ..line };
     assert_eq!(answers.iter().map(|a| a.2).collect::<Vec<_>>(), [reply]);
     assert_eq!(system.counters().partitions.parts, 4);
     assert_eq!(system.counters().replies.packets, 4);

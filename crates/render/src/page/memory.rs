@@ -3,7 +3,7 @@
 use super::html::{Cell, Section, Table, details, figure, note};
 use super::input::Run;
 use super::kernels::{self, Row};
-use super::traffic::{Level, levels};
+use super::traffic::{Traffic, levels};
 use crate::number::{self, ABSENT};
 use crate::summary;
 use crate::table::Align;
@@ -11,7 +11,7 @@ use config::GpuConfig;
 use lab::{Stats, Value};
 use std::fmt::Write as _;
 
-const SIZE: (f64, f64) = (960.0, 190.0);
+const HEIGHT: f64 = 190.0;
 /// Width of a box and of the gap after it.
 const BOX: (f64, f64) = (138.0, 136.0);
 
@@ -41,39 +41,31 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     );
     let mut body =
         note(&about) + &figure("Flow through the memory hierarchy, whole run", &flow(&report.total, gpu, &flows));
-    body += &details("Figures: traffic by kernel", &traffic(&rows, gpu));
-    body += &details("Figures: caches and shared memory by kernel", &caches(&rows));
+    body += &details("Figures: traffic by kernel", &traffic(&rows, &flows, gpu));
+    body += &details("Figures: caches and shared memory by kernel", &caches(&rows, &flows));
     Some(Section { id: "memory".into(), title: "Memory hierarchy".into(), body })
 }
 
 /// What a box of the flow shows: name, a line, a rate from 0 to 100 with its label.
-struct Place {
+struct Place<'a> {
     name: &'static str,
-    line: String,
+    line: &'a str,
     rate: Option<f64>,
     rate_label: &'static str,
 }
 
-fn flow(stats: &Stats, gpu: &GpuConfig, levels: &[Level; 3]) -> String {
+fn flow(stats: &Stats, gpu: &GpuConfig, levels: &[Traffic]) -> String {
     let of = |name: &str| stats.get(name).and_then(Value::number);
-    let requests = |name: &str| format!("{} requests", number::short(stats.number(name)));
-    let places = [
-        Place {
-            name: "SMs",
-            line: format!("{} of {:.0} MHz", gpu.sm_count, gpu.clocks.core_mhz),
-            rate: of("occupancy.sm_activity"),
-            rate_label: "active",
-        },
-        Place { name: "L1", line: requests("l1d.accesses"), rate: of("l1d.hit_rate"), rate_label: "hits" },
-        Place { name: "L2", line: requests("l2.accesses"), rate: of("l2.hit_rate"), rate_label: "hits" },
-        Place {
-            name: "DRAM",
-            line: gpu.dram.technology.clone(),
-            rate: of("dram.row_hit_rate"),
-            rate_label: "row hits",
-        },
-    ];
-    let (width, height) = SIZE;
+    let sms = format!("{} of {:.0} MHz", gpu.sm_count, gpu.clocks.core_mhz);
+    let sms = Place { name: "SMs", line: &sms, rate: of("occupancy.sm_activity"), rate_label: "active" };
+    let of_levels = levels.iter().map(|level| Place {
+        name: level.name(),
+        line: &level.line,
+        rate: of(level.hits.0),
+        rate_label: level.hits.1,
+    });
+    let places: Vec<Place<'_>> = std::iter::once(sms).chain(of_levels).collect();
+    let (width, height) = (BOX.0 + levels.len() as f64 * (BOX.0 + BOX.1), HEIGHT);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"Memory flow\" class=\"chart\">"
     );
@@ -92,7 +84,7 @@ fn flow(stats: &Stats, gpu: &GpuConfig, levels: &[Level; 3]) -> String {
             top + 24.0,
             place.name,
             top + 44.0,
-            super::html::escaped(&place.line)
+            super::html::escaped(place.line)
         );
         let (bar, y) = (BOX.0 - 28.0, top + 56.0);
         let rate = place.rate.unwrap_or(0.0).clamp(0.0, 100.0);
@@ -111,19 +103,19 @@ fn flow(stats: &Stats, gpu: &GpuConfig, levels: &[Level; 3]) -> String {
         let stroke = if level.bytes > 0.0 { 2.0 + 16.0 * level.bytes / most } else { 1.0 };
         let cycles = stats.number(summary::CYCLES);
         let rate = if cycles > 0.0 { level.bytes / cycles } else { 0.0 };
-        let sign = if level.at_most { "≤ " } else { "" };
         let _ = write!(
             out,
             "<g class=\"mark\"><line x1=\"{x1:.1}\" x2=\"{x2:.1}\" y1=\"{middle:.1}\" y2=\"{middle:.1}\" stroke=\"{}\" stroke-width=\"{stroke:.1}\"/><title>{}: {} bytes</title></g>",
             level.colour,
-            level.name,
+            level.name(),
             number::count(level.bytes as u64)
         );
         let center = (x1 + x2) / 2.0;
         let _ = write!(
             out,
-            "<text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid strong\">{sign}{}</text><text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid soft\">{} B/cycle</text><text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid soft\">{:.1} % of peak</text>",
+            "<text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid strong\">{}{}</text><text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid soft\">{} B/cycle</text><text x=\"{center:.1}\" y=\"{:.1}\" class=\"mid soft\">{:.1} % of peak</text>",
             middle - 17.0,
+            level.sign(),
             amount(level.bytes),
             middle + 26.0,
             number::real(rate),
@@ -155,9 +147,9 @@ fn flow(stats: &Stats, gpu: &GpuConfig, levels: &[Level; 3]) -> String {
     out
 }
 
-fn traffic(rows: &[Row<'_>], gpu: &GpuConfig) -> String {
+fn traffic(rows: &[Row<'_>], all: &[Traffic], gpu: &GpuConfig) -> String {
     let mut columns = vec![("kernel".to_owned(), Align::Name)];
-    for name in ["L1", "L2", "DRAM"] {
+    for name in all.iter().map(|traffic| traffic.name()) {
         columns.push((format!("{name} bytes"), Align::Right));
         columns.push((format!("{name} bytes/cycle"), Align::Right));
         columns.push((format!("of {name} peak"), Align::Right));
@@ -169,8 +161,10 @@ fn traffic(rows: &[Row<'_>], gpu: &GpuConfig) -> String {
         for level in levels(&row.stats, gpu) {
             let rate = if cycles > 0.0 { level.bytes / cycles } else { 0.0 };
             let share = rate / level.peak * 100.0;
-            let sign = if level.at_most { "≤ " } else { "" };
-            cells.push(Cell::number(format!("{sign}{}", number::count(level.bytes as u64)), Some(level.bytes)));
+            cells.push(Cell::number(
+                format!("{}{}", level.sign(), number::count(level.bytes as u64)),
+                Some(level.bytes),
+            ));
             cells.push(Cell::number(number::real(rate), Some(rate)));
             cells.push(Cell::number(format!("{share:.1} %"), Some(share)));
         }
@@ -179,32 +173,28 @@ fn traffic(rows: &[Row<'_>], gpu: &GpuConfig) -> String {
     table.render()
 }
 
-fn caches(rows: &[Row<'_>]) -> String {
-    /// Heading and statistic of what is counted.
-    const COUNTS: &[(&str, &str)] = &[
-        ("L1 accesses", "l1d.accesses"),
-        ("L2 accesses", "l2.accesses"),
-        ("shared accesses", "sm.shared_accesses"),
-        ("bank conflict cycles", "sm.shared_conflict_cycles"),
-    ];
-    const RATES: &[(&str, &str)] = &[
-        ("L1 hits", "l1d.hit_rate"),
-        ("L2 hits", "l2.hit_rate"),
-        ("row hits", "dram.row_hit_rate"),
-        ("DRAM buses in use", "dram.utilisation"),
-    ];
-    let headings = COUNTS.iter().chain(RATES).map(|(heading, _)| (*heading, Align::Right));
-    let mut table = Table::new(std::iter::once(("kernel", Align::Name)).chain(headings));
+fn caches(rows: &[Row<'_>], levels: &[Traffic]) -> String {
+    /// Heading and statistic of what is counted of shared memory.
+    const SHARED: [(&str, &str); 2] =
+        [("shared accesses", "sm.shared_accesses"), ("bank conflict cycles", "sm.shared_conflict_cycles")];
+    const USE: (&str, &str) = ("DRAM buses in use", "dram.utilisation");
+    let owned = |(heading, name): (&str, &'static str)| (heading.to_owned(), name);
+    let requests = |of: &Traffic| Some((format!("{} accesses", of.name()), of.requests?));
+    let hits = |of: &Traffic| (format!("{} {}", of.name(), of.hits.1), of.hits.0);
+    let counts: Vec<_> = levels.iter().filter_map(requests).chain(SHARED.map(owned)).collect();
+    let rates: Vec<_> = levels.iter().map(hits).chain([owned(USE)]).collect();
+    let headings = counts.iter().chain(&rates).map(|(heading, _)| (heading.clone(), Align::Right));
+    let mut table = Table::new(std::iter::once(("kernel".to_owned(), Align::Name)).chain(headings));
     for row in rows {
-        let count = |(_, name): &(&str, &str)| {
+        let count = |(_, name): &(String, &str)| {
             let n = row.stats.get(name).and_then(Value::number);
             Cell::number(n.map_or_else(|| ABSENT.to_owned(), |n| number::count(n as u64)), n)
         };
-        let rate = |(_, name): &(&str, &str)| {
+        let rate = |(_, name): &(String, &str)| {
             Cell::number(percent(&row.stats, name), row.stats.get(name).and_then(Value::number))
         };
         let cells = std::iter::once(Cell::from(row.label.clone()));
-        table.row(cells.chain(COUNTS.iter().map(count)).chain(RATES.iter().map(rate)));
+        table.row(cells.chain(counts.iter().map(count)).chain(rates.iter().map(rate)));
     }
     table.render()
 }

@@ -6,7 +6,7 @@ use super::input::Run;
 use super::kernels::{self, Row};
 use super::number_axis::{decades, power_of_ten};
 use super::stack;
-use super::traffic::{Level, levels};
+use super::traffic::{Traffic, levels};
 use crate::number::{self, ABSENT};
 use crate::summary;
 use crate::table::Align;
@@ -30,7 +30,7 @@ struct Against {
     share: Option<f64>,
 }
 
-fn against(rate: f64, instructions: f64, level: &Level, peak: f64) -> Against {
+fn against(rate: f64, instructions: f64, level: &Traffic, peak: f64) -> Against {
     let intensity = (level.bytes > 0.0 && instructions > 0.0).then(|| instructions / level.bytes);
     Against { intensity, share: intensity.map(|x| rate / peak.min(level.peak * x)) }
 }
@@ -67,14 +67,14 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     let about = "Each kernel has one point per level of memory: thread instructions per core cycle over thread instructions per byte that moved at that level. Slanted roofs are the bandwidths of the GPU description, the horizontal roof is what its warp schedulers can issue. A point on a roof is bound by it; a point far below all roofs waits for latencies or has too few warps.";
     let mut body = note(about);
     let all = levels(&report.total, gpu);
-    let legend = stack::keys(all.iter().map(|level| (level.name, level.colour)));
+    let legend = stack::keys(all.iter().map(|traffic| (traffic.name(), traffic.colour)));
     body += &figure("Roofline of thread instructions", &(legend + &chart(&rows[..shown], gpu, peak, fma)));
-    body += &details("Figures: kernels against the roofs", &table(&rows, gpu, peak));
+    body += &details("Figures: kernels against the roofs", &table(&rows, &all, gpu, peak));
     body += &details("Figures: the roofs", &roofs(gpu, &all, peak, fma));
     Some(Section { id: "roofline".into(), title: "Roofline".into(), body })
 }
 
-fn roofs(gpu: &GpuConfig, levels: &[Level], peak: f64, fma: Option<f64>) -> String {
+fn roofs(gpu: &GpuConfig, levels: &[Traffic], peak: f64, fma: Option<f64>) -> String {
     let columns = [("roof", Align::Left), ("per core cycle", Align::Right), ("from", Align::Left)];
     let mut table = Table::new(columns);
     let issue = &gpu.sm.issue;
@@ -91,21 +91,21 @@ fn roofs(gpu: &GpuConfig, levels: &[Level], peak: f64, fma: Option<f64>) -> Stri
         let amount = format!("{} thread instructions", number::real(fma));
         table.row(["multiply-adds (FP32)".into(), amount.into(), from.into()]);
     }
-    for level in levels {
-        let amount = format!("{} bytes", number::real(level.peak));
-        table.row([level.name.into(), amount.into(), level.source.clone().into()]);
+    for traffic in levels {
+        let amount = format!("{} bytes", number::real(traffic.peak));
+        table.row([traffic.name().into(), amount.into(), traffic.source.clone().into()]);
     }
     table.render()
 }
 
-fn table(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64) -> String {
+fn table(rows: &[Row<'_>], all: &[Traffic], gpu: &GpuConfig, peak: f64) -> String {
     let mut columns = vec![
         ("#".to_owned(), Align::Right),
         ("kernel".to_owned(), Align::Name),
         ("thread insts/cycle".to_owned(), Align::Right),
         ("of issue".to_owned(), Align::Right),
     ];
-    for name in ["L1", "L2", "DRAM"] {
+    for name in all.iter().map(|traffic| traffic.name()) {
         columns.push((format!("insts/byte {name}"), Align::Right));
         columns.push((format!("of {name} roof"), Align::Right));
     }
@@ -185,7 +185,7 @@ impl Axes {
 }
 
 fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> String {
-    let levels_of: Vec<[Level; 3]> = rows.iter().map(|row| levels(&row.stats, gpu)).collect();
+    let levels_of: Vec<Vec<Traffic>> = rows.iter().map(|row| levels(&row.stats, gpu)).collect();
     let of = |row: &Row<'_>| (row.stats.number(summary::IPC), row.stats.number(summary::THREAD_INSTRUCTIONS));
     let points = rows.iter().zip(&levels_of).flat_map(|(row, levels)| {
         let (rate, n) = of(row);
@@ -213,7 +213,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
             out,
             "<g class=\"mark\"><line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{}\" stroke-width=\"2\"/><title>{} roof: {} bytes per core cycle</title></g>",
             level.colour,
-            level.name,
+            level.name(),
             number::real(level.peak)
         );
         let (tx, ty) = (x1 + (x2 - x1) * 0.12, y1 + (y2 - y1) * 0.12);
@@ -221,7 +221,7 @@ fn chart(rows: &[Row<'_>], gpu: &GpuConfig, peak: f64, fma: Option<f64>) -> Stri
         let _ = write!(
             out,
             "<text transform=\"translate({tx:.1} {ty:.1}) rotate({slope:.1})\" dy=\"-6\" class=\"roof\">{} {} B/cycle</text>",
-            level.name,
+            level.name(),
             number::real(level.peak)
         );
     }
@@ -266,9 +266,9 @@ struct Point<'a> {
     peak: f64,
 }
 
-fn point(out: &mut String, axes: &Axes, of: Point<'_>, levels: &[Level]) {
+fn point(out: &mut String, axes: &Axes, of: Point<'_>, levels: &[Traffic]) {
     let y = axes.y(of.rate);
-    let places: Vec<(f64, &Level, Against)> = levels
+    let places: Vec<(f64, &Traffic, Against)> = levels
         .iter()
         .map(|level| (level, against(of.rate, of.n, level, of.peak)))
         .filter_map(|(level, against)| Some((axes.x(against.intensity?), level, against)))
@@ -278,13 +278,14 @@ fn point(out: &mut String, axes: &Axes, of: Point<'_>, levels: &[Level]) {
         let _ = write!(out, "<line x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" class=\"thread\"/>");
     }
     // Levels that moved the same bytes have the same place: rings.
-    for ((x, level, Against { intensity, share }), radius) in places.iter().zip([8, 6, 4]) {
+    let radii = (1..=levels.len()).rev().map(|ring| 2 + 2 * ring);
+    for ((x, level, Against { intensity, share }), radius) in places.iter().zip(radii) {
         let _ = write!(
             out,
             "<g class=\"mark\"><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{}\" class=\"dot\"/><title>{}, {}: {} thread instructions per cycle, {} per byte, {:.1} % of the roof</title></g>",
             level.colour,
             escaped(of.label),
-            level.name,
+            level.name(),
             number::real(of.rate),
             number::real(intensity.unwrap_or(0.0)),
             share.unwrap_or(0.0) * 100.0
@@ -305,7 +306,7 @@ pub fn finding(run: &Run<'_>) -> Option<String> {
     let (rate, n) = (row.stats.number(summary::IPC), row.stats.number(summary::THREAD_INSTRUCTIONS));
     let peak = issue_peak(run.gpu);
     let of_levels = levels(&row.stats, run.gpu);
-    let roofs = of_levels.iter().filter_map(|level| Some((level.name, against(rate, n, level, peak).share?)));
+    let roofs = of_levels.iter().filter_map(|level| Some((level.name(), against(rate, n, level, peak).share?)));
     let (name, share) = std::iter::once(("issue", rate / peak)).chain(roofs).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let verdict = if share > 0.6 { "bound by it" } else { "bound by latency or too few warps rather than by a rate" };
     Some(format!("{} reaches {:.2} % of its nearest roof ({name}): {verdict}.", row.label, share * 100.0))
@@ -314,6 +315,7 @@ pub fn finding(run: &Run<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mem::Level;
 
     #[test]
     fn peaks_of_a_turing_gpu() {
@@ -325,11 +327,21 @@ mod tests {
 
     #[test]
     fn a_share_is_of_the_lower_roof() {
-        let level = Level { name: "L2", colour: "", bytes: 100.0, at_most: false, peak: 8.0, source: String::new() };
+        let level = Traffic {
+            level: Level::L2,
+            colour: "",
+            requests: None,
+            hits: ("l2.hit_rate", "hits"),
+            line: String::new(),
+            bytes: 100.0,
+            at_most: false,
+            peak: 8.0,
+            source: String::new(),
+        };
         // 50 instructions on 100 bytes: at most 4 a cycle from 8 bytes a cycle.
         assert_eq!(against(1.0, 50.0, &level, 10.0), Against { intensity: Some(0.5), share: Some(0.25) });
         assert_eq!(against(1.0, 5000.0, &level, 10.0).share, Some(0.1));
-        let none = Level { bytes: 0.0, ..level };
+        let none = Traffic { bytes: 0.0, ..level };
         assert_eq!(against(1.0, 50.0, &none, 10.0), Against { intensity: None, share: None });
     }
 }

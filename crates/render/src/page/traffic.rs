@@ -1,16 +1,24 @@
 //! Bytes that moved between the levels of memory, and what the GPU description allows.
 
+use crate::number;
 use config::GpuConfig;
-use lab::Stats;
+use lab::{Stats, Value};
+use mem::Level;
 use mem::coalesce::Granularity;
 
-/// A level of memory, seen from the SM.
+/// The traffic of a level of memory, seen from the SM.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
-    /// Short name.
-    pub name: &'static str,
+pub struct Traffic {
+    /// The level.
+    pub level: Level,
     /// Colour in charts.
     pub colour: &'static str,
+    /// Name of the statistic that counts its requests.
+    pub requests: Option<&'static str>,
+    /// Name of the statistic that is its rate of hits, and what hits are called.
+    pub hits: (&'static str, &'static str),
+    /// What it is, or how much it did, in a few words.
+    pub line: String,
     /// Bytes that went to or came from it.
     pub bytes: f64,
     /// Whether `bytes` is an upper bound: transactions had at most this size.
@@ -21,36 +29,61 @@ pub struct Level {
     pub source: String,
 }
 
-/// The levels L1, L2 and DRAM in `stats`.
-pub fn levels(stats: &Stats, gpu: &GpuConfig) -> [Level; 3] {
-    let (l1d, sector) = (&gpu.sm.l1d, f64::from(mem::coalesce::SECTOR_BYTES));
-    let granularity = Granularity::of(gpu.sm_version, l1d.skip_global, l1d.cache.fetch_bytes());
-    let (transaction, at_most) = match granularity {
-        Granularity::Sector => (sector, false),
-        Granularity::Segment(most) => (f64::from(most), true),
-    };
-    // Cores without a coalescer count accesses to L1 only.
-    let transactions = stats.get("sm.transactions").or_else(|| stats.get("l1d.accesses"));
-    let transactions = transactions.and_then(lab::Value::number).unwrap_or(0.0);
-    let fetch = f64::from(gpu.l2.cache.fetch_bytes());
-    let (banks, sms) = (l1d.banks, gpu.sm_count);
-    [
-        Level {
-            name: "L1",
-            colour: "#2e8b57",
-            bytes: transactions * transaction,
-            at_most,
-            peak: f64::from(sms) * f64::from(banks) * transaction,
-            source: format!(
-                "{}, {}, a transaction of {transaction} bytes each per core cycle",
-                crate::number::counted(sms.into(), "SM"),
-                crate::number::counted(banks.into(), "bank")
-            ),
-        },
-        Level {
-            name: "L2",
+impl Traffic {
+    /// Name of the level.
+    pub fn name(&self) -> &'static str {
+        self.level.name()
+    }
+
+    /// "At most", as a sign before the bytes, where they are an upper bound.
+    pub fn sign(&self) -> &'static str {
+        if self.at_most { "≤ " } else { "" }
+    }
+}
+
+/// The levels of memory in `stats`, nearest first.
+pub fn levels(stats: &Stats, gpu: &GpuConfig) -> Vec<Traffic> {
+    Level::ALL.iter().filter_map(|&level| of(level, stats, gpu)).collect()
+}
+
+/// The traffic of `level`; `None` if it is counted with that of another level.
+fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
+    let requests = |name: &str| format!("{} requests", number::short(stats.number(name)));
+    Some(match level {
+        Level::L1 => {
+            let (l1d, sector) = (&gpu.sm.l1d, f64::from(mem::coalesce::SECTOR_BYTES));
+            let granularity = Granularity::of(gpu.sm_version, l1d.skip_global, l1d.cache.fetch_bytes());
+            let (transaction, at_most) = match granularity {
+                Granularity::Sector => (sector, false),
+                Granularity::Segment(most) => (f64::from(most), true),
+            };
+            // Cores without a coalescer count accesses to L1 only.
+            let transactions = stats.get("sm.transactions").or_else(|| stats.get("l1d.accesses"));
+            let transactions = transactions.and_then(Value::number).unwrap_or(0.0);
+            let (banks, sms) = (l1d.banks, gpu.sm_count);
+            Traffic {
+                level,
+                colour: "#2e8b57",
+                requests: Some("l1d.accesses"),
+                hits: ("l1d.hit_rate", "hits"),
+                line: requests("l1d.accesses"),
+                bytes: transactions * transaction,
+                at_most,
+                peak: f64::from(sms) * f64::from(banks) * transaction,
+                source: format!(
+                    "{}, {}, a transaction of {transaction} bytes each per core cycle",
+                    number::counted(sms.into(), "SM"),
+                    number::counted(banks.into(), "bank")
+                ),
+            }
+        }
+        Level::L2 => Traffic {
+            level,
             colour: "#c9781f",
-            bytes: stats.number("partition.parts") * fetch,
+            requests: Some("l2.accesses"),
+            hits: ("l2.hit_rate", "hits"),
+            line: requests("l2.accesses"),
+            bytes: stats.number("partition.parts") * f64::from(gpu.l2.cache.fetch_bytes()),
             at_most: false,
             peak: gpu.l2_peak_bytes_per_core_cycle(),
             source: format!(
@@ -60,9 +93,13 @@ pub fn levels(stats: &Stats, gpu: &GpuConfig) -> [Level; 3] {
                 gpu.clocks.l2_mhz
             ),
         },
-        Level {
-            name: "DRAM",
+        Level::L2Far => return None,
+        Level::Dram => Traffic {
+            level,
             colour: "#7b5ea7",
+            requests: None,
+            hits: ("dram.row_hit_rate", "row hits"),
+            line: gpu.dram.technology.clone(),
             bytes: stats.number("dram.bytes"),
             at_most: false,
             peak: gpu.dram_peak_bytes_per_core_cycle(),
@@ -73,7 +110,7 @@ pub fn levels(stats: &Stats, gpu: &GpuConfig) -> [Level; 3] {
                 gpu.clocks.dram_mhz
             ),
         },
-    ]
+    })
 }
 
 #[cfg(test)]
@@ -84,14 +121,14 @@ mod tests {
     #[test]
     fn peaks_are_the_descriptions() {
         let gpu = config::load("rtx2060s").unwrap();
-        let [l1, l2, dram] = levels(&sample::report().total, &gpu);
+        let stats = sample::report().total;
+        let [l1, l2, dram] = [Level::L1, Level::L2, Level::Dram].map(|level| of(level, &stats, &gpu).unwrap());
         assert_eq!((l1.peak, l1.at_most), (34.0 * 4.0 * 32.0, false));
         assert!((dram.peak * gpu.clocks.core_mhz / 1000.0 - 448.0).abs() < 1.0, "{}", dram.peak);
         assert!(l2.peak > dram.peak && l2.peak < l1.peak);
         // Twice 4,096 accesses of L1: the sample has no coalescer's count.
         assert_eq!((l1.bytes, l2.bytes, dram.bytes), (8192.0 * 32.0, 0.0, 43_712.0));
-        let fermi = config::load("gtx480").unwrap();
-        let [l1, ..] = levels(&sample::report().total, &fermi);
-        assert_eq!((l1.bytes, l1.at_most), (8192.0 * 128.0, true));
+        let fermi = of(Level::L1, &stats, &config::load("gtx480").unwrap()).unwrap();
+        assert_eq!((fermi.bytes, fermi.at_most), (8192.0 * 128.0, true));
     }
 }

@@ -3,13 +3,14 @@
 use crate::execute::latches::Latches;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
-use crate::observe::observer::{Level, Observer, Seen};
+use crate::observe::observer::{Observer, Seen};
 use crate::operands::OperandStage;
 use crate::slab::{Flight, Window};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Access, WarpSlot};
 use kit::Cycle;
+use mem::Level;
 use std::fmt;
 
 /// What the execution of an instruction is connected to, and its end.

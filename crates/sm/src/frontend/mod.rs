@@ -106,7 +106,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
             local: false,
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
-            from_dram: false,
+            from: mem::Level::L2,
         }
     }
 

@@ -2,12 +2,13 @@
 
 use crate::kernel::ResidentKernel;
 use crate::observe::auditor::Auditor;
-use crate::observe::observer::{Accessed, Level, Observer, Seen, Wait};
+use crate::observe::observer::{Accessed, Observer, Seen, Wait};
 use crate::observe::passages::Passages;
 use crate::observe::profile::Profile;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, part};
+use mem::Level;
 
 /// The observers of an SM.
 #[derive(Debug, Default)]

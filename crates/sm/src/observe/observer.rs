@@ -10,6 +10,8 @@ use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 
+pub(crate) use mem::Level;
+
 /// An instruction that something happens to.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
@@ -49,37 +51,6 @@ pub struct Accessed {
     pub bytes: u32,
     /// Cycles beyond the first that conflicts between banks, or different words of constants, take.
     pub conflict_cycles: u32,
-}
-
-/// The level of the memory hierarchy that data come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// L1 had them.
-    L1,
-    /// L2 had them.
-    L2,
-    /// They came from DRAM, or were on their way from there.
-    Dram,
-}
-
-impl Level {
-    /// All levels, nearest first: `ALL[level as usize] == level`.
-    pub const ALL: [Self; 3] = [Self::L1, Self::L2, Self::Dram];
-
-    /// Name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::L1 => "L1",
-            Self::L2 => "L2",
-            Self::Dram => "DRAM",
-        }
-    }
-
-    /// That of a reply of the memory system.
-    #[inline]
-    pub(crate) const fn beyond_l1(from_dram: bool) -> Self {
-        if from_dram { Self::Dram } else { Self::L2 }
-    }
 }
 
 /// Watches an SM. Every method does nothing unless it is overridden.

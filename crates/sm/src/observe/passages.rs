@@ -1,10 +1,11 @@
 //! When each instruction passes each stage, within a window of cycles: what timelines are drawn of.
 
 use crate::kernel::Code;
-use crate::observe::observer::{Level, Observer, Seen, Wait};
+use crate::observe::observer::{Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
+use mem::Level;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -14,13 +14,14 @@
 
 use crate::inflight::InstId;
 use crate::kernel::{Code, ResidentKernel};
-use crate::observe::observer::{Accessed, Level, Observer, Seen, Wait};
+use crate::observe::observer::{Accessed, Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
 use crate::slab::Window;
 use crate::warps::mask::MOST_WARPS;
 use isa::{KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Fresh, Mismatch, Persist};
+use mem::Level;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -158,7 +159,7 @@ pub struct Accesses {
     /// Cycles beyond the first that conflicts between banks of shared memory, or different words of constants, take.
     pub conflict_cycles: u64,
     /// Transactions of loads and atomics by the level that their data came from ([`Level`]).
-    pub served: [u64; Level::ALL.len()],
+    pub served: [u64; Level::COUNT],
 }
 
 impl Accesses {
@@ -190,7 +191,7 @@ pub struct Row {
     /// Accesses to memory.
     pub memory: Accesses,
     /// From issue to write-back of loads and atomics by the furthest level that any of their data came from.
-    pub by_level: Option<Box<[Latencies; Level::ALL.len()]>>,
+    pub by_level: Option<Box<[Latencies; Level::COUNT]>>,
 }
 
 impl Default for Row {

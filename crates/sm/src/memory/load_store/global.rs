@@ -6,7 +6,7 @@ use crate::execute::write_back::WriteBack;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Level, Observer};
+use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::outbox::Outbox;
 use crate::state::State;
@@ -15,7 +15,7 @@ use isa::{Access, Space, WarpSlot};
 use kit::{Cycle, NEVER};
 use mem::cache::{Answer, CacheOutcome};
 use mem::coalesce::Granularity;
-use mem::{Port, RequestKind};
+use mem::{Level, Port, RequestKind};
 
 impl LoadStoreUnit {
     /// Coalesces an access to global or local memory, and says how long it takes the data path of L1.
@@ -211,7 +211,7 @@ impl LoadStoreUnit {
                 continue;
             }
             let id = InstId(waiter.token as u16);
-            wb.served(id, Level::beyond_l1(waiter.from_dram));
+            wb.served(id, waiter.from);
             return Some(id);
         }
         None

@@ -34,7 +34,7 @@ use crate::execute::write_back::WriteBack;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Accessed, Level, Observer, Seen};
+use crate::observe::observer::{Accessed, Observer, Seen};
 use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
@@ -159,7 +159,7 @@ impl MemoryStage for LoadStoreUnit {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
-            cache.fill_from(now, reply.token, reply.from_dram);
+            cache.fill_from(now, reply.token, reply.from);
             *may_have_result = true;
             // A line that had to go may have to be written back.
             *may_send |= cache.peek_miss().is_some();
@@ -181,7 +181,7 @@ impl MemoryStage for LoadStoreUnit {
                     return NEVER;
                 }
                 let id = InstId((reply.token & !TOKEN_BYPASS) as u16);
-                wb.served(id, Level::beyond_l1(reply.from_dram));
+                wb.served(id, reply.from);
                 self.next_global = Some(id);
                 self.may_have_result = true;
                 now
