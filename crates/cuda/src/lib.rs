@@ -8,17 +8,16 @@
 //! | `link` | time of transfers |
 //! | `work`, `shared`, `timeline` | operations; memory that device and host share; the order of operations in simulated time |
 //! | `report` | the report of a program |
-//! | `driver` | the driver: its devices, and the objects of all families |
-//! | `context`, `wait` | contexts; the simulated GPUs, and waiting for their operations |
-//! | `attributes` | attributes of devices |
-//! | `memory` | allocations, copies and fills, pools, virtual memory, attributes of addresses |
-//! | `module` | modules, functions, launches, linking at run time |
-//! | `stream` | streams, events, which default stream a call means |
-//! | `image` | arrays, texture and surface objects, texture and surface references |
-//! | `graph` | graphs, captured from streams or built; executable graphs; objects of the program |
+//! | `platform` | [`Platform`]: devices with their attributes, contexts, waiting for operations |
+//! | `stream` | [`stream::Streams`]: streams, events, captures, which default stream a call means |
+//! | `module` | [`module::Modules`]: modules, functions, linking at run time |
+//! | `memory` | [`memory::Memory`]: allocations, pools, virtual memory, memory of graphs, attributes of addresses |
+//! | `image` | [`image::Images`]: arrays, texture and surface objects, texture and surface references |
+//! | `graph` | [`graph::Graphs`]: graphs, executable graphs, objects of the program |
+//! | `driver` | [`Driver`]: the six owners, and calls that need several: requests in streams, captures, copies, launches |
 //!
-//! The last five are the families of the API. The `objects` of each are what the driver keeps; its other files are
-//! methods of [`Driver`].
+//! The fields of the owners of the five families are private. A call that needs more gets it as an argument: the
+//! [`Platform`], or owners of rows above its own. The `objects` of each family are the data.
 //!
 //! 1. The time of the host program is not simulated: it takes none.
 //! 2. Operations run when the program waits: for a stream, an event or a device, or in a call that waits by its

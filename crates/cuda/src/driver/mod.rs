@@ -98,10 +98,10 @@ impl Driver {
 
     /// Removes all objects of a context.
     fn release_objects(&mut self, context: u64) {
-        self.modules.release(&mut self.platform, context);
-        self.images.release(&mut self.platform, &mut self.memory, context);
-        self.graphs.release(&mut self.platform, &mut self.memory, context);
+        self.modules.release_context(&mut self.platform, context);
+        self.images.release_context(&mut self.platform, &mut self.memory, context);
+        self.graphs.release_context(&mut self.platform, &mut self.memory, context);
         self.memory.release_context(&mut self.platform, context);
-        self.streams.release(context);
+        self.streams.release_context(context);
     }
 }

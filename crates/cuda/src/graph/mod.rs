@@ -364,7 +364,7 @@ impl Graphs {
     }
 
     /// Removes the graphs and executable graphs of a context.
-    pub(crate) fn release(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
+    pub(crate) fn release_context(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
         self.executables.retain(|executable| executable.context != context);
         let graphs: Vec<u64> =
             self.graphs.iter().filter(|(_, g)| g.context == context && !g.is_child).map(|(graph, _)| graph).collect();

@@ -1,4 +1,4 @@
-//! What the driver keeps of graphs: nodes, executable graphs, objects of the program.
+//! The data of graphs: nodes, executable graphs, objects of the program.
 
 use crate::graph::kind;
 use crate::timeline::OpId;

@@ -92,7 +92,7 @@ impl Images {
     }
 
     /// Removes the arrays, textures, surfaces and references of a context.
-    pub(crate) fn release(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
+    pub(crate) fn release_context(&mut self, platform: &mut Platform, memory: &mut Memory, context: u64) {
         let of_context: Vec<Array> = self.arrays.iter().map(|(_, a)| *a).filter(|a| a.context == context).collect();
         for array in of_context {
             array_free(platform, memory, &array);

@@ -1,4 +1,4 @@
-//! What the driver keeps of arrays, texture and surface objects, texture and surface references.
+//! The data of arrays, texture and surface objects, texture and surface references.
 
 use crate::error::{Error, Result};
 use crate::memory::{Place3d, Said};

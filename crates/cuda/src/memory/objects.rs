@@ -1,4 +1,4 @@
-//! What the driver keeps of memory: allocations, ranges of addresses, mappings, pools, advice, memory of graphs; and a side of a copy as a
+//! The data of memory: allocations, ranges of addresses, mappings, pools, advice, memory of graphs. A side of a copy as a
 //! program requests it.
 
 use crate::host::PAGE_BYTES;

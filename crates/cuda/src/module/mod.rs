@@ -144,7 +144,7 @@ impl Modules {
     }
 
     /// Removes the modules and links of a context.
-    pub(crate) fn release(&mut self, platform: &mut Platform, context: u64) {
+    pub(crate) fn release_context(&mut self, platform: &mut Platform, context: u64) {
         let modules: Vec<u64> =
             self.modules.iter().filter(|(_, m)| m.context == context).map(|(handle, _)| handle).collect();
         for module in modules {

@@ -1,4 +1,4 @@
-//! What the driver keeps of modules, functions and links.
+//! The data of modules, functions and links.
 
 use exec::Kernel;
 use std::collections::BTreeMap;

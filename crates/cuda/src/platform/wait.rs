@@ -1,7 +1,6 @@
 //! The simulated GPUs of the devices, and waiting for their operations.
 
 use crate::error::{Error, Result};
-use crate::host::Host;
 use crate::link::Link;
 use crate::memory::HEAP_BYTES;
 use crate::platform::{Device, Platform};
@@ -102,13 +101,8 @@ impl Platform {
                 (device, Until::DoneOr(op, self.timeline(device)?.now() + microsecond))
             }
         };
-        if self.devices[device].timeline.is_none() {
-            return Ok(Step::Done);
-        }
-        let host = std::mem::replace(&mut self.host, Box::new(Nobody));
-        let ran = self.timeline(device).map(|timeline| timeline.run(until, &*host));
-        self.host = host;
-        match ran? {
+        let Some(timeline) = &mut self.devices[device].timeline else { return Ok(Step::Done) };
+        match timeline.run(until, &*self.host) {
             Ok(Ran::Done) if self.has_failed(wait) => Err(Error::INVALID_VALUE),
             Ok(Ran::Done) => Ok(Step::Done),
             Ok(Ran::Call(op, call)) => Ok(Step::Call(device, op, call)),
@@ -180,24 +174,6 @@ impl Platform {
         }
         error
     }
-}
-
-/// The driver's process during a simulation, which has the real one.
-struct Nobody;
-
-impl Host for Nobody {
-    fn read(&self, _: u64, _: &mut [u8]) -> bool {
-        false
-    }
-    fn write(&self, _: u64, _: &[u8]) -> bool {
-        false
-    }
-    fn map(&self, _: u64, _: u64) -> bool {
-        false
-    }
-    fn unmap(&self, _: u64, _: u64) {}
-    fn print(&self, _: &str) {}
-    fn message(&self, _: &str) {}
 }
 
 /// A failure on the device in words; `None` if the program or the user ends the simulation, as the report says.

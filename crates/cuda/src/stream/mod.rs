@@ -43,7 +43,7 @@ impl Streams {
     }
 
     /// Removes the streams and events of a context.
-    pub(crate) fn release(&mut self, context: u64) {
+    pub(crate) fn release_context(&mut self, context: u64) {
         self.made.retain(|stream| stream.context != context);
         self.events.retain(|event| event.context != context);
     }

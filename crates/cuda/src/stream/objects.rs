@@ -1,4 +1,4 @@
-//! What the driver keeps of streams, events and captures.
+//! The data of streams, events and captures.
 
 use crate::error::{Error, Result};
 use crate::timeline::OpId;
