@@ -111,6 +111,11 @@ fn of_class(class: &super::catalogue::Class) -> Vec<Quantity> {
 }
 
 fn others() -> Vec<Quantity> {
+    // A row to a line.
+    macro_rules! table {
+        ($($row:ident($($cell:expr),+);)*) => { vec![$($row($($cell),+)),*] };
+    }
+
     use Group::*;
     use Scale::*;
     let q = |group, name: &str, unit, text: &str, kernel: &str, method, scale| Quantity {
@@ -134,207 +139,47 @@ fn others() -> Vec<Quantity> {
     let read = Method::Dram { accesses: 1, writes: false };
     let write = Method::Dram { accesses: 1, writes: true };
     let copy = Method::Dram { accesses: 2, writes: true };
-    vec![
-        q(
-            L1,
-            "l1_latency",
-            CYCLES,
-            "load that hits",
-            "chase_l1",
-            Method::Chase { nodes: 64, stride: 128, warm: true },
-            once,
-        ),
-        q(L1, "l1_bandwidth_32", bytes, "loads of 32 bits a lane", "l1_loads_32", loads(4), Times(4.0)),
-        q(L1, "l1_bandwidth_64", bytes, "loads of 64 bits a lane", "l1_loads_64", loads(8), Times(8.0)),
-        q(L1, "l1_bandwidth_128", bytes, "loads of 128 bits a lane", "l1_loads_128", loads(16), Times(16.0)),
-        q(
-            L1,
-            "l1_lines",
-            "core cycles/load",
-            "loads of a word from each of 32 lines, in all banks",
-            "l1_loads_32",
-            loads(132),
-            CyclesPerWarp,
-        ),
-        q(
-            L1,
-            "l1_lines_one_bank",
-            "core cycles/load",
-            "loads of a word from each of 32 lines, 128 bytes apart",
-            "l1_loads_32",
-            loads(128),
-            CyclesPerWarp,
-        ),
-        q(
-            Texture,
-            "texture_latency",
-            CYCLES,
-            "read of a texel that hits",
-            "chase_texture",
-            Method::TextureChase { nodes: 64, stride: 128 },
-            once,
-        ),
-        q(Shared, "shared_latency", CYCLES, "load without a conflict", "shared_chase", line(4), once),
-        q(Shared, "shared_latency_2_way", CYCLES, "load, two lanes in each bank", "shared_chase", line(8), once),
-        q(Shared, "shared_latency_32_way", CYCLES, "load, all lanes in one bank", "shared_chase", line(128), once),
-        q(Shared, "shared_bandwidth_32", bytes, "loads of 32 bits a lane", "shared_loads_32", loads(4), Times(4.0)),
-        q(Shared, "shared_bandwidth_64", bytes, "loads of 64 bits a lane", "shared_loads_64", loads(8), Times(8.0)),
-        q(
-            Shared,
-            "shared_bandwidth_128",
-            bytes,
-            "loads of 128 bits a lane",
-            "shared_loads_128",
-            loads(16),
-            Times(16.0),
-        ),
-        q(
-            Shared,
-            "shared_atomic_latency",
-            CYCLES,
-            "addition, a word for each lane",
-            "shared_atomic_chain",
-            line(4),
-            once,
-        ),
-        q(
-            Shared,
-            "shared_atomic_one_address_latency",
-            CYCLES,
-            "addition, one word for all lanes",
-            "shared_atomic_chain",
-            line(0),
-            once,
-        ),
-        q(Shared, "shared_atomic_rate", RESULTS, "additions, a word for each lane", "shared_atomics", loads(4), once),
-        q(
-            Shared,
-            "shared_atomic_one_address_rate",
-            RESULTS,
-            "additions, one word for all lanes",
-            "shared_atomics",
-            loads(0),
-            once,
-        ),
-        q(
-            Constant,
-            "constant_latency",
-            CYCLES,
-            "load that hits, one word for all lanes",
-            "constant_chase",
-            line(0),
-            once,
-        ),
-        q(
-            Constant,
-            "constant_divergent_latency",
-            CYCLES,
-            "load that hits, a word for each lane",
-            "constant_chase",
-            line(8),
-            once,
-        ),
-        q(L2, "l2_latency", CYCLES, "load that misses in L1 and hits in L2", "chase_l2", l2, once),
-        q(L2, "l2_bandwidth", "bytes/core cycle", "loads of all SMs", "stream_read", Method::L2Read, once),
-        q(Dram, "dram_latency", CYCLES, "load that misses in L2", "chase_l2", dram, once),
-        q(Dram, "dram_latency_ns", "ns", "load that misses in L2", "chase_l2", dram, Nanoseconds),
-        q(Dram, "dram_read_bandwidth", "GB/s", "loads of all SMs", "stream_read", read, GigabytesPerSecond),
-        q(Dram, "dram_write_bandwidth", "GB/s", "stores of all SMs", "stream_write", write, GigabytesPerSecond),
-        q(Dram, "dram_copy_bandwidth", "GB/s", "loads and stores of all SMs", "stream_copy", copy, GigabytesPerSecond),
-        q(Dram, "dram_read", "% of peak", "loads of all SMs", "stream_read", read, PercentOfPeak),
-        q(Dram, "dram_write", "% of peak", "stores of all SMs", "stream_write", write, PercentOfPeak),
-        q(Dram, "dram_copy", "% of peak", "loads and stores of all SMs", "stream_copy", copy, PercentOfPeak),
-        q(
-            Dram,
-            "dram_random_bandwidth",
-            "GB/s",
-            "sectors of 32 bytes at random",
-            "random_sectors",
-            Method::Random,
-            GigabytesPerSecond,
-        ),
-        q(
-            Atomic,
-            "atomic_latency",
-            CYCLES,
-            "addition whose old value is used",
-            "atomic_chain",
-            Method::Line { threads: 1, lane_bytes: 4 },
-            once,
-        ),
-        q(
-            Atomic,
-            "atomic_one_address_rate",
-            "results/core cycle",
-            "additions of all SMs on one word",
-            "atomics",
-            Method::Atomics { lane_bytes: 0 },
-            once,
-        ),
-        q(
-            Atomic,
-            "atomic_distinct_rate",
-            "results/core cycle",
-            "additions of all SMs, a word for each thread",
-            "atomics",
-            Method::Atomics { lane_bytes: 4 },
-            once,
-        ),
-        q(
-            Synchronisation,
-            "barrier_1_warp",
-            CYCLES,
-            "barrier to barrier",
-            "barriers",
-            Method::Interval { warps: 1 },
-            once,
-        ),
-        q(
-            Synchronisation,
-            "barrier_8_warps",
-            CYCLES,
-            "barrier to barrier",
-            "barriers",
-            Method::Interval { warps: 8 },
-            once,
-        ),
-        q(
-            Synchronisation,
-            "barrier_32_warps",
-            CYCLES,
-            "barrier to barrier",
-            "barriers",
-            Method::Interval { warps: 32 },
-            once,
-        ),
-        q(
-            Synchronisation,
-            "fence_gpu",
-            CYCLES,
-            "fence of the GPU's scope without accesses before it",
-            "fences_gpu",
-            line(0),
-            once,
-        ),
-        q(
-            Launch,
-            "launch_empty",
-            "us",
-            "an empty kernel after another",
-            "empty",
-            Method::Launch { ctas: 1, threads: 32 },
-            Microseconds,
-        ),
-        q(
-            Launch,
-            "launch_64k",
-            "us",
-            "a kernel that scales 4,096 doubles, after another",
-            "scale",
-            Method::Launch { ctas: 32, threads: 128 },
-            Microseconds,
-        ),
-    ]
+    table! {
+        q(L1, "l1_latency", CYCLES, "load that hits", "chase_l1", Method::Chase { nodes: 64, stride: 128, warm: true }, once);
+        q(L1, "l1_bandwidth_32", bytes, "loads of 32 bits a lane", "l1_loads_32", loads(4), Times(4.0));
+        q(L1, "l1_bandwidth_64", bytes, "loads of 64 bits a lane", "l1_loads_64", loads(8), Times(8.0));
+        q(L1, "l1_bandwidth_128", bytes, "loads of 128 bits a lane", "l1_loads_128", loads(16), Times(16.0));
+        q(L1, "l1_lines", "core cycles/load", "loads of a word from each of 32 lines, in all banks", "l1_loads_32", loads(132), CyclesPerWarp);
+        q(L1, "l1_lines_one_bank", "core cycles/load", "loads of a word from each of 32 lines, 128 bytes apart", "l1_loads_32", loads(128), CyclesPerWarp);
+        q(Texture, "texture_latency", CYCLES, "read of a texel that hits", "chase_texture", Method::TextureChase { nodes: 64, stride: 128 }, once);
+        q(Shared, "shared_latency", CYCLES, "load without a conflict", "shared_chase", line(4), once);
+        q(Shared, "shared_latency_2_way", CYCLES, "load, two lanes in each bank", "shared_chase", line(8), once);
+        q(Shared, "shared_latency_32_way", CYCLES, "load, all lanes in one bank", "shared_chase", line(128), once);
+        q(Shared, "shared_bandwidth_32", bytes, "loads of 32 bits a lane", "shared_loads_32", loads(4), Times(4.0));
+        q(Shared, "shared_bandwidth_64", bytes, "loads of 64 bits a lane", "shared_loads_64", loads(8), Times(8.0));
+        q(Shared, "shared_bandwidth_128", bytes, "loads of 128 bits a lane", "shared_loads_128", loads(16), Times(16.0));
+        q(Shared, "shared_atomic_latency", CYCLES, "addition, a word for each lane", "shared_atomic_chain", line(4), once);
+        q(Shared, "shared_atomic_one_address_latency", CYCLES, "addition, one word for all lanes", "shared_atomic_chain", line(0), once);
+        q(Shared, "shared_atomic_rate", RESULTS, "additions, a word for each lane", "shared_atomics", loads(4), once);
+        q(Shared, "shared_atomic_one_address_rate", RESULTS, "additions, one word for all lanes", "shared_atomics", loads(0), once);
+        q(Constant, "constant_latency", CYCLES, "load that hits, one word for all lanes", "constant_chase", line(0), once);
+        q(Constant, "constant_divergent_latency", CYCLES, "load that hits, a word for each lane", "constant_chase", line(8), once);
+        q(L2, "l2_latency", CYCLES, "load that misses in L1 and hits in L2", "chase_l2", l2, once);
+        q(L2, "l2_bandwidth", "bytes/core cycle", "loads of all SMs", "stream_read", Method::L2Read, once);
+        q(Dram, "dram_latency", CYCLES, "load that misses in L2", "chase_l2", dram, once);
+        q(Dram, "dram_latency_ns", "ns", "load that misses in L2", "chase_l2", dram, Nanoseconds);
+        q(Dram, "dram_read_bandwidth", "GB/s", "loads of all SMs", "stream_read", read, GigabytesPerSecond);
+        q(Dram, "dram_write_bandwidth", "GB/s", "stores of all SMs", "stream_write", write, GigabytesPerSecond);
+        q(Dram, "dram_copy_bandwidth", "GB/s", "loads and stores of all SMs", "stream_copy", copy, GigabytesPerSecond);
+        q(Dram, "dram_read", "% of peak", "loads of all SMs", "stream_read", read, PercentOfPeak);
+        q(Dram, "dram_write", "% of peak", "stores of all SMs", "stream_write", write, PercentOfPeak);
+        q(Dram, "dram_copy", "% of peak", "loads and stores of all SMs", "stream_copy", copy, PercentOfPeak);
+        q(Dram, "dram_random_bandwidth", "GB/s", "sectors of 32 bytes at random", "random_sectors", Method::Random, GigabytesPerSecond);
+        q(Atomic, "atomic_latency", CYCLES, "addition whose old value is used", "atomic_chain", Method::Line { threads: 1, lane_bytes: 4 }, once);
+        q(Atomic, "atomic_one_address_rate", "results/core cycle", "additions of all SMs on one word", "atomics", Method::Atomics { lane_bytes: 0 }, once);
+        q(Atomic, "atomic_distinct_rate", "results/core cycle", "additions of all SMs, a word for each thread", "atomics", Method::Atomics { lane_bytes: 4 }, once);
+        q(Synchronisation, "barrier_1_warp", CYCLES, "barrier to barrier", "barriers", Method::Interval { warps: 1 }, once);
+        q(Synchronisation, "barrier_8_warps", CYCLES, "barrier to barrier", "barriers", Method::Interval { warps: 8 }, once);
+        q(Synchronisation, "barrier_32_warps", CYCLES, "barrier to barrier", "barriers", Method::Interval { warps: 32 }, once);
+        q(Synchronisation, "fence_gpu", CYCLES, "fence of the GPU's scope without accesses before it", "fences_gpu", line(0), once);
+        q(Launch, "launch_empty", "us", "an empty kernel after another", "empty", Method::Launch { ctas: 1, threads: 32 }, Microseconds);
+        q(Launch, "launch_64k", "us", "a kernel that scales 4,096 doubles, after another", "scale", Method::Launch { ctas: 32, threads: 128 }, Microseconds);
+    }
 }
 
 /// Trips of the loops, and their double: enough for the steady state.
