@@ -18,10 +18,9 @@
 //! | [`atomic`] | new values of atomics | atom, red |
 //!
 //! **NaN.** Arithmetic on f32 with a NaN result returns `0x7fffffff`, as NVIDIA GPUs do (CUDA C++ Programming
-//! Guide, "Floating-Point Standard"); f16 and bf16 return `0x7fff` (PTX ISA, canonical NaN). For f64 the ISA
-//! leaves the payload open; we always return `0xfff8000000000000`, the NaN of CUDA's own headers. Whether
-//! hardware keeps the payload of an f64 operand is not documented, so a kernel that inspects it may see other
-//! bits there.
+//! Guide, "Floating-Point Standard"); f16 and bf16 return `0x7fff` (PTX ISA, canonical NaN). For f64 we
+//! always return `0xfff8000000000000`, the NaN of CUDA's own headers. Deviation: hardware supports NaN payloads in
+//! double precision (PTX ISA, "Floating Point Instructions"), by rules that are not published in full (docs/sass.md).
 //!
 //! **Flushing (`.ftz`).** Subnormal operands count as zero of the same sign; a result is flushed if it is
 //! subnormal after rounding. Hardware may decide before rounding: a product within half an ulp below the
