@@ -10,7 +10,7 @@ use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 
-pub(crate) use mem::Level;
+use mem::Level;
 
 /// An instruction that something happens to.
 #[derive(Clone, Copy, Debug)]
