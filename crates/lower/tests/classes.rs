@@ -185,7 +185,7 @@ fn ptx_and_machine_code_ask_the_same_of_matrix_units() {
     }
 }
 
-/// The text of an instruction, from which timing has the work of a matrix operation, agrees with what is executed.
+/// The work of a matrix operation that timing has of an instruction agrees with what is executed.
 #[test]
 fn machine_code_says_what_it_executes() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

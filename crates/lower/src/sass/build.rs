@@ -19,7 +19,7 @@ use sass::decode::modifier::{Barrier, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
-use sass::meaning::{Generation, meaning};
+use sass::meaning::{Generation, Meaning, meaning, of_instruction};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -117,7 +117,9 @@ impl Builder<'_> {
         let guard = inst.guard();
         let guard = self.pred(SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
         let text = inst.to_string();
-        self.describe(&text, (control(inst), inst.control_bits()), guard, program);
+        let meaning = of_instruction(inst);
+        let meaning = Meaning { control: control(inst).unwrap_or(meaning.control), ..meaning };
+        self.describe(&text, meaning, inst.control_bits(), guard, program);
         let op = self.operation();
         match inst.row.op {
             SassOp::Call => self.calls.push(self.code.len() as u32),
@@ -154,19 +156,20 @@ impl Builder<'_> {
             wait_mask: 0x3f,
             reuse: 0,
         };
-        self.describe("RET.ABS.NODEC R20 0x0", (None, bits), Pred::TRUE, program);
+        let meaning = meaning("RET", Generation::of(self.sm.into()));
+        self.describe("RET.ABS.NODEC R20 0x0", meaning, bits, Pred::TRUE, program);
         let op = self.operation();
         self.returns.push(self.code.len() as u32);
         self.code.push(Guarded { op, guard: Pred::TRUE, uniform: false });
         Ok(())
     }
 
-    /// Appends the static description of the instruction, with its effect on control flow where the text does not
-    /// say it, and its control bits; its registers are those of its operations.
+    /// Appends the static description of the instruction; its registers are those of its operations.
     fn describe(
         &self,
         text: &str,
-        (control, control_bits): (Option<Control>, ControlBits),
+        mut meaning: Meaning,
+        control_bits: ControlBits,
         guard: Pred,
         program: &mut ProgramBuilder,
     ) {
@@ -190,15 +193,13 @@ impl Builder<'_> {
             exec::uses(op, &self.matrix, &self.call_sites, &mut note);
         }
         note(Use::ReadPred(guard));
-        let opcode = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
-        let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
         // Accesses through textures and surfaces have neither address nor kind in traces.
         if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
             (meaning.class, meaning.work, meaning.mem) = (op.class(), op.work(), mem_access(op, CacheOp::All));
         }
         let traits = Traits {
             work: meaning.work,
-            control: control.unwrap_or(meaning.control),
+            control: meaning.control,
             mem: meaning.mem,
             matrix: meaning.matrix,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),

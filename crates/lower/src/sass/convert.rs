@@ -177,8 +177,8 @@ fn pair_of_halves(inst: &SassInst) -> PackedCvt {
 
 /// `I2IP`: two clamped integers in the lowest bits, and above them the third operand.
 pub(super) fn pack_integers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let [d, x, y, rest] = operands(inst)?;
     use modifier::IntType as Type;
+    let [d, x, y, rest] = operands(inst)?;
     let above = b.source(rest)?;
     let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
     let s = [b.source(x)?, b.source(y)?, above];

@@ -7,6 +7,7 @@
 //! assert_eq!(inst.control_bits().stall_cycles, 2);
 //! ```
 
+mod field;
 pub mod modifier;
 pub mod names;
 pub mod op;
@@ -177,7 +178,7 @@ impl SassInst {
     }
 
     /// Text of a modifier, for messages.
-    pub fn text_of<T>(&self, key: Key<T>) -> &'static str {
+    pub fn text_of<T: Value>(&self, key: Key<T>) -> &'static str {
         let found = self.row.mods.iter().find(|m| key.is_of(m));
         found.and_then(|m| m.text.get(m.field.get(self.word) as usize)).copied().unwrap_or_default()
     }

@@ -1,8 +1,46 @@
-//! Modifiers on which the meaning of an instruction depends: a key for each, and the values that it may have. A row
-//! of the table gives each value of its field a text and, with a key, one of these.
+//! Modifiers: fields with a text for each value. Where the meaning of an instruction depends on a modifier, a key names
+//! it, and a row of the table gives each value of its field one of an enum too.
 
-use super::row::{Field, Mod, Show, bits};
+use super::field::{Field, Show, bits};
 use std::marker::PhantomData;
+
+/// A modifier: a field with names for its values.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Mod {
+    /// Meaning of the field.
+    pub name: &'static str,
+    /// Key, if the meaning of the instruction depends on it.
+    pub(super) key: Option<Id>,
+    pub field: Field,
+    /// Number of each value among those of the key's type.
+    pub(super) values: &'static [u8],
+    /// Text of each value: with its dot; empty for the default; [`RESERVED`] for a reserved value.
+    pub text: &'static [&'static str],
+    /// When it is printed. Where it is not, reserved values are no error.
+    pub show: Show,
+}
+
+/// Text of a reserved value: a word with such a value is refused.
+pub const RESERVED: &str = "!";
+
+/// A modifier that only the text shows.
+pub const fn modifier(name: &'static str, field: Field, text: &'static [&'static str]) -> Mod {
+    Mod { name, key: None, field, values: &[], text, show: Show::Always }
+}
+
+/// The same of one bit.
+pub const fn flag(name: &'static str, bit: u8, text: &'static [&'static str; 2]) -> Mod {
+    modifier(name, bits(bit, 1), text)
+}
+
+impl Mod {
+    /// The same modifier with a condition.
+    pub const fn show(mut self, show: Show) -> Mod {
+        self.show = show;
+        self
+    }
+}
 
 /// Names a modifier with values of type `T`.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +84,7 @@ impl Key<bool> {
 /// A modifier of a row by its key: `choice!(SIZE: Size, bits(73, 3), [(U8 ".U8") (S8 ".S8") _])`. The values of the
 /// field are those of the list in turn; `_` is reserved.
 macro_rules! choice {
-    (@text _) => { $crate::decode::row::RESERVED };
+    (@text _) => { $crate::decode::modifier::RESERVED };
     (@text ($value:ident $text:literal)) => { $text };
     (@value $ty:ident _) => { u8::MAX };
     (@value $ty:ident ($value:ident $text:literal)) => { $crate::decode::modifier::$ty::$value as u8 };
@@ -75,13 +113,13 @@ macro_rules! values {
 macro_rules! keys {
     ($($key:ident $name:literal: $ty:ident,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(non_camel_case_types, reason = "each is the name of a key")]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "each is the name of a key")]
         pub(super) enum Id { $($key),* }
 
         /// The keys.
         #[allow(missing_docs, reason = "the names say it")]
         pub mod key {
-            use super::*;
+            use crate::decode::modifier::*;
             $(pub const $key: Key<$ty> = Key { id: Id::$key, name: $name, values: PhantomData };)*
         }
     };
@@ -217,7 +255,7 @@ keys! {
 
 #[cfg(test)]
 mod tests {
-    use crate::decode::row::RESERVED;
+    use super::RESERVED;
     use crate::decode::table;
 
     #[test]

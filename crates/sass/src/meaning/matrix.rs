@@ -1,17 +1,41 @@
-//! Types and sizes of matrix operations, from the modifiers of their opcodes.
+//! Types and sizes of matrix operations, from their modifiers.
 
+use crate::decode::modifier::{FloatType, IntType, MatrixShape, key};
+use crate::decode::{SassInst, SassOp};
 use isa::{MatrixType, MatrixWork};
 
 /// Multiply-adds of `mma.m8n8k4` with f16 factors, which is four products of 8 x 4 by 4 x 8 elements. `HMMA.884`
 /// is one of its steps: four with an f32 accumulator, two with an f16 one.
 const QUADS: u32 = 4 * 8 * 8 * 4;
 
+/// What a decoded instruction asks of a matrix unit; `None` for other operations, and for 4 x 4 x 4.
+pub(super) fn of_instruction(inst: &SassInst) -> Option<MatrixWork> {
+    let shape = inst.modifier(key::SHAPE).filter(|&shape| shape != MatrixShape::M4N4K4)?;
+    let [m, k] = shape.rows_and_length().map(u32::from);
+    let has = |key| inst.modifier(key) == Some(true);
+    let in_f32 = has(key::D_F32) || has(key::C_F32);
+    let narrow = |key| matches!(inst.modifier(key), Some(IntType::U4 | IntType::S4));
+    let ty = match (inst.row.op, inst.modifier(key::FACTORS)) {
+        (SassOp::HMma, Some(FloatType::Bf16)) => MatrixType::Bf16,
+        (SassOp::HMma, Some(FloatType::Tf32)) => MatrixType::Tf32,
+        (SassOp::HMma | SassOp::HMmaStep, _) if in_f32 => MatrixType::F16F32,
+        (SassOp::HMma | SassOp::HMmaStep, _) => MatrixType::F16,
+        (SassOp::QMma, _) if in_f32 => MatrixType::Fp8F32,
+        (SassOp::QMma, _) => MatrixType::Fp8,
+        (SassOp::IMma, _) if narrow(key::A_INT) || narrow(key::B_INT) => MatrixType::Int4,
+        (SassOp::IMma, _) => MatrixType::Int8,
+        (SassOp::BMma, _) => MatrixType::B1,
+        (SassOp::DMma, _) => MatrixType::F64,
+        _ => return None,
+    };
+    Some(work([m, 8, k], ty, false))
+}
+
 /// What an opcode such as `HMMA.16816.F32.BF16` asks of a matrix unit; `None` for other opcodes and for shapes
 /// that are not written so (`HGMMA.64x128x16`).
-pub(super) fn work(base: &str, opcode: &str) -> Option<MatrixWork> {
+pub(super) fn of_text(base: &str, opcode: &str) -> Option<MatrixWork> {
     let modifiers: Vec<&str> = opcode.split('.').skip(1).collect();
     let has = |modifier: &str| modifiers.contains(&modifier);
-    let [m, n, k] = modifiers.iter().find_map(|text| shape(text))?;
     let ty = match base {
         "HMMA" if has("BF16") => MatrixType::Bf16,
         "HMMA" if has("TF32") => MatrixType::Tf32,
@@ -25,13 +49,18 @@ pub(super) fn work(base: &str, opcode: &str) -> Option<MatrixWork> {
         "DMMA" => MatrixType::F64,
         _ => return None,
     };
-    let multiply_adds = match (base, [m, n, k], ty) {
-        ("HMMA", [8, 8, 4], MatrixType::F16) => QUADS / 2,
-        ("HMMA", [8, 8, 4], _) => QUADS / 4,
-        _ if has("SP") => m * n * k / 2,
+    let shape = modifiers.iter().find_map(|text| shape(text))?;
+    Some(work(shape, ty, has("SP")))
+}
+
+fn work([m, n, k]: [u32; 3], ty: MatrixType, sparse: bool) -> MatrixWork {
+    let multiply_adds = match ([m, n, k], ty) {
+        ([8, 8, 4], MatrixType::F16) => QUADS / 2,
+        ([8, 8, 4], MatrixType::F16F32) => QUADS / 4,
+        _ if sparse => m * n * k / 2,
         _ => m * n * k,
     };
-    Some(MatrixWork { ty, multiply_adds })
+    MatrixWork { ty, multiply_adds }
 }
 
 /// 16, 8 and 32 for `16832`, or `16x8x32` as in `DMMA`: m is 8 or 16, n is 8.
@@ -69,11 +98,11 @@ mod tests {
             ("QMMA.16832.F32.E4M3.E5M2", Fp8F32, 4096),
         ];
         for (opcode, ty, multiply_adds) in rows {
-            assert_eq!(work(base(opcode), opcode), Some(MatrixWork { ty, multiply_adds }), "{opcode}");
+            assert_eq!(of_text(base(opcode), opcode), Some(MatrixWork { ty, multiply_adds }), "{opcode}");
             assert!(multiply_adds <= ty.most_multiply_adds(), "{opcode}");
         }
         for other in ["HGMMA.64x128x16.F32", "HMMA", "FFMA", "MOVM.16.MT88"] {
-            assert_eq!(work(base(other), other), None, "{other}");
+            assert_eq!(of_text(base(other), other), None, "{other}");
         }
     }
 }

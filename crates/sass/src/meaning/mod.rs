@@ -4,6 +4,8 @@
 mod generation;
 mod matrix;
 
+use crate::decode::modifier::{AtomicType, FloatType, Function, IntType, Order, Scope, Size, key};
+use crate::decode::{SassInst, SassOp};
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
 use isa::{Access, CacheOp, Control, MatrixWork, MemAccess, OpClass, Space, Work};
 
@@ -23,28 +25,79 @@ pub struct Meaning {
     pub unknown: bool,
 }
 
-/// Properties of `opcode`, such as `LDG.E.64.SYS`, in `generation`.
+/// What of an opcode's modifiers its properties depend on.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// Bytes that an access moves for a lane.
+    bytes: u8,
+    /// The order is strong, the scope is the GPU.
+    strong_gpu: bool,
+    /// A fence for the CTA only.
+    in_cta: bool,
+    /// A `DEPBAR` that waits until a number is reached.
+    at_most: bool,
+    /// A type of a conversion has 64 bits.
+    wide: bool,
+    matrix: Option<MatrixWork>,
+}
+
+/// Properties of a decoded instruction.
+pub fn of_instruction(inst: &SassInst) -> Meaning {
+    let base = base(inst.row.op.name());
+    let is_double = |key| inst.modifier(key) == Some(FloatType::F64);
+    let is_long = |key| matches!(inst.modifier(key), Some(IntType::U64 | IntType::S64));
+    let (order, scope) = (inst.modifier(key::ORDER), inst.modifier(key::SCOPE));
+    let facts = Facts {
+        bytes: bytes_of(inst),
+        strong_gpu: order == Some(Order::StrongGpu) || order == Some(Order::Strong) && scope == Some(Scope::Gpu),
+        in_cta: scope == Some(Scope::Cta),
+        at_most: inst.modifier(key::AT_MOST) == Some(true),
+        wide: [key::TO_FLOAT, key::FROM_FLOAT].into_iter().any(is_double)
+            || [key::TO_INT, key::FROM_INT].into_iter().any(is_long),
+        matrix: matrix::of_instruction(inst),
+    };
+    let work = |class| match inst.modifier(key::FUNCTION) {
+        Some(Function::Rcp | Function::Rsq | Function::Rcp64H | Function::Rsq64H | Function::Sqrt) => Work::Sqrt,
+        Some(Function::Lg2) => Work::Log,
+        Some(Function::Ex2 | Function::Tanh) => Work::Exp,
+        Some(Function::Sin | Function::Cos) => Work::Sin,
+        // Of other operations the name says it.
+        None => Work::of_opcode(class, base),
+    };
+    with_facts(base, Generation::of(inst.sm.into()), facts, work)
+}
+
+/// Properties of the text `opcode`, such as `LDG.E.64.SYS`, in `generation`: traces have opcodes as text, also those of
+/// generations whose instructions are not decoded.
 pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let base = base(opcode);
+    let has = |modifier| opcode.split('.').skip(1).any(|part| part == modifier);
+    let facts = Facts {
+        bytes: bytes_per_lane(opcode),
+        strong_gpu: has("STRONG") && has("GPU"),
+        in_cta: has("CTA"),
+        at_most: has("LE"),
+        wide: has("F64") || has("S64") || has("U64"),
+        matrix: matrix::of_text(base, opcode),
+    };
+    with_facts(base, generation, facts, |class| Work::of_opcode(class, opcode))
+}
+
+fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnce(OpClass) -> Work) -> Meaning {
     let known = class_of(base, generation);
+    let class = match known.unwrap_or(DEFAULT_CLASS) {
+        // Conversions from or to a floating-point type.
+        OpClass::Convert if facts.wide && !base.starts_with("I2I") => OpClass::ConvertWide,
+        class => class,
+    };
     let mem = access(base).map(|(space, access)| MemAccess {
         space,
         access,
-        bytes: bytes_per_lane(opcode),
-        cache: cache_operator(opcode, access),
+        bytes: facts.bytes,
+        cache: cache_operator(access, facts.strong_gpu),
     });
-    let class = match known.unwrap_or(DEFAULT_CLASS) {
-        OpClass::Convert if converts_64_bits(base, opcode) => OpClass::ConvertWide,
-        class => class,
-    };
-    let work = Work::of_opcode(class, opcode);
-    let matrix = if class == OpClass::Tensor { matrix::work(base, opcode) } else { None };
-    Meaning { class, work, control: control(base, opcode), mem, matrix, unknown: known.is_none() }
-}
-
-/// Whether an opcode converts from or to a floating-point type, and one of the two types has 64 bits.
-fn converts_64_bits(base: &str, opcode: &str) -> bool {
-    !base.starts_with("I2I") && opcode.split('.').skip(1).any(|part| matches!(part, "F64" | "S64" | "U64"))
+    let matrix = facts.matrix.filter(|_| class == OpClass::Tensor);
+    Meaning { class, work: work(class), control: control(base, facts), mem, matrix, unknown: known.is_none() }
 }
 
 /// The opcode without its modifiers.
@@ -71,27 +124,41 @@ fn access(base: &str) -> Option<(Space, Access)> {
     })
 }
 
-fn control(base: &str, opcode: &str) -> Control {
+fn control(base: &str, facts: Facts) -> Control {
     match base {
         "BRA" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" | "CALL" | "CAL" | "JCAL" | "RET" | "BRK" | "CONT" | "SYNC" => {
             Control::Branch
         }
         "EXIT" => Control::Exit,
         "BAR" => Control::BarrierSync,
-        "MEMBAR" if opcode.split('.').any(|part| part == "CTA") => Control::FenceCta,
+        "MEMBAR" if facts.in_cta => Control::FenceCta,
         "MEMBAR" => Control::Fence,
         "LDGDEPBAR" => Control::AsyncCommit,
-        "DEPBAR" if opcode.contains(".LE") => Control::AsyncWait,
+        "DEPBAR" if facts.at_most => Control::AsyncWait,
         _ => Control::None,
     }
 }
 
 /// Accesses of GPU or wider scope, and atomics, are performed at L2.
-fn cache_operator(opcode: &str, access: Access) -> CacheOp {
-    let has = |modifier| opcode.split('.').any(|part| part == modifier);
-    let atomic = matches!(access, Access::Atomic | Access::Reduction);
-    let load_past_l1 = access == Access::Load && has("STRONG") && has("GPU");
-    if atomic || load_past_l1 { CacheOp::L2 } else { CacheOp::All }
+fn cache_operator(access: Access, strong_gpu: bool) -> CacheOp {
+    match access {
+        Access::Atomic | Access::Reduction => CacheOp::L2,
+        Access::Load if strong_gpu => CacheOp::L2,
+        _ => CacheOp::All,
+    }
+}
+
+/// As [`bytes_per_lane`] has them of the text.
+fn bytes_of(inst: &SassInst) -> u8 {
+    match (inst.row.op, inst.modifier(key::SIZE), inst.modifier(key::ATOMIC_TYPE)) {
+        // The size of an element.
+        (SassOp::LdSm | SassOp::StSm, ..) => 2,
+        (SassOp::AtomSArrive, ..) | (_, Some(Size::B64), _) | (_, _, Some(AtomicType::U64 | AtomicType::S64)) => 8,
+        (_, Some(Size::U8 | Size::S8), _) => 1,
+        (_, Some(Size::U16 | Size::S16), _) => 2,
+        (_, Some(Size::B128 | Size::Uniform128), _) => 16,
+        _ => 4,
+    }
 }
 
 /// The first modifier that is a number of bits, with or without `U` or `S` before it; otherwise 4 bytes.

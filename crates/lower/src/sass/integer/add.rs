@@ -93,7 +93,7 @@ pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[SassOperand]) -> Lowe
 }
 
 /// `IADD3`: negation is the two's complement, so that `-0` carries; with `.X` it is the one's complement.
-pub(in crate::sass) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, q, x, y, z, c, e] = operands(inst)?;
     let terms = [Term::read(b, x)?, Term::read(b, y)?, Term::read(b, z)?];
     let carry_in = if has(inst, key::EXTENDED) { Some([b.pred(c)?, b.pred(e)?]) } else { None };
@@ -105,7 +105,7 @@ pub(in crate::sass) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
 
 /// `LEA`: a shifted value plus another one. The sign modifiers of the first operand apply to the shifted
 /// value.
-pub(in crate::sass) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, high_word, shift, c] = operands(inst)?;
     let SassOperand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
     let (extended, signed) = (has(inst, key::EXTENDED), has(inst, key::SIGN_EXTEND));

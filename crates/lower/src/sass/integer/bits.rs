@@ -8,7 +8,7 @@ use sass::decode::modifier::{ShiftType, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `SHF`: one word of a pair that is shifted. The amount is clamped to the bits of the type, or wraps.
-pub(in crate::sass) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, low, amount, high] = operands(inst)?;
     let (wide, signed) = match inst.modifier(key::SHIFT_TYPE) {
         Some(ShiftType::S64) => (true, true),
@@ -48,7 +48,7 @@ pub(in crate::sass) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
 }
 
 /// `SGXT` and `BMSK`.
-pub(in crate::sass) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?];
     let mask = matches!(inst.row.op, SassOp::BMsk | SassOp::UBMsk);
@@ -66,7 +66,7 @@ pub(in crate::sass) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
 }
 
 /// `FLO`.
-pub(in crate::sass) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, s] = operands(inst)?;
     no_predicate(b, p)?;
     let s = b.int_source(s)?;

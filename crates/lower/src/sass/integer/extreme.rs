@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-pub(in crate::sass) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let list: Vec<SassOperand> = inst.operands().collect();
     let [d, ref middle @ .., p] = list[..] else { return Err("it has an unknown form".into()) };
     let (choices, sources): (Vec<SassOperand>, Vec<SassOperand>) =
@@ -148,7 +148,7 @@ fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<(
 }
 
 /// `VIADD`.
-pub(in crate::sass) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let d = b.destination(d, 1)?;
     if has(inst, key::PAIRS) { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }

@@ -10,7 +10,7 @@ use sass::decode::modifier::key;
 use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `IMAD`, which compilers also use for moves, sums and shifts.
-pub(in crate::sass) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
     let carry_in = if has(inst, key::EXTENDED) { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, ..Carries::NONE };
@@ -43,14 +43,14 @@ pub(in crate::sass) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
 }
 
 /// `IMAD.WIDE`.
-pub(in crate::sass) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, ..] = operands::<6>(inst)?;
     let d = b.destination(d, 2)?;
     product64(b, inst, d)
 }
 
 /// `IMAD.HI`: the upper word of the 64-bit sum.
-pub(in crate::sass) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z, _] = operands(inst)?;
     let signed = has(inst, key::SIGNED);
     let d = b.destination(d, 1)?;
@@ -114,7 +114,7 @@ fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
 }
 
 /// `IDP.4A` and `IDP.2A`.
-pub(in crate::sass) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+pub(crate) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?, b.int_source(z)?];
     let signs = (has(inst, key::A_SIGNED), has(inst, key::B_SIGNED));
