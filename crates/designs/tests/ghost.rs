@@ -236,6 +236,28 @@ fn a_second_write_waits_for_the_first() {
 }
 
 #[test]
+fn a_writer_waits_for_an_older_writer_that_has_not_issued() {
+    let drawn = ghost(&[late(), add(2, &[1]), add(2, &[51]), add(3, &[52])]);
+    assert!(at(&drawn, 3, 'I') < at(&drawn, 1, 'I'), "others pass");
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'W'));
+}
+
+#[test]
+fn an_instruction_waits_for_the_issue_of_all_that_it_depends_on() {
+    // The last one reads what two others write, of which one waits for the other.
+    let drawn = ghost(&[late(), add(2, &[1]), add(4, &[2]), add(6, &[2, 4])]);
+    assert!(at(&drawn, 2, 'I') > at(&drawn, 1, 'I'));
+    assert_eq!(at(&drawn, 3, 'I'), at(&drawn, 2, 'W'));
+}
+
+#[test]
+fn an_instruction_waits_for_all_writes_in_flight() {
+    let drawn = ghost(&[late(), add(2, &[51]), add(6, &[1, 2])]);
+    assert!(at(&drawn, 1, 'W') < at(&drawn, 0, 'W'));
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 0, 'W'));
+}
+
+#[test]
 fn only_loads_pass_loads() {
     let (load, other) = (load(Space::Global, 2, 0, 4), load(Space::Global, 3, 0, 4));
     let drawn = ghost(&[late(), waiting(load), other]);
@@ -380,6 +402,16 @@ fn synchronisation_passes_nothing_and_nothing_passes_it() {
         assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
         assert!(at(&drawn, 3, 'I') > at(&drawn, 2, 'I') + 1);
     }
+}
+
+/// Warp 0 comes to its fence at once; warp 4 has instructions that wait before its own.
+#[test]
+fn synchronisation_of_a_warp_waits_for_that_warp() {
+    let bench = two_warps(&[late(), add(2, &[1]), fence(), add(3, &[51])], |warp, line| warp == 0 && line < 2);
+    let drawn = bench.draw::<Ghost>(&GhostConfig::default());
+    let fences = [at(&drawn, 0, 'I'), drawn.at(4, 2, 'I').unwrap()];
+    assert!(fences[0] < drawn.at(4, 0, 'W').unwrap(), "{fences:?}");
+    assert_eq!(fences[1], drawn.at(4, 1, 'I').unwrap() + 1);
 }
 
 #[test]

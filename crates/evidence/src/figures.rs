@@ -4,7 +4,7 @@
 //! ordered.
 //!
 //! ```
-//! let l1 = crate::figures::of("titanv").find(|f| f.quantity == "l1_latency").unwrap();
+//! let l1 = evidence::figures::of("titanv").find(|f| f.quantity == "l1_latency").unwrap();
 //! assert_eq!(l1.gpu, "TITAN V");
 //! assert!(l1.low > 33.7 && l1.high < 33.8);
 //! ```
