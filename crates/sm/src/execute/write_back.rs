@@ -68,7 +68,7 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
     /// `id`, which comes from a unit, writes its results and is complete: see [`Self::complete`]. `contended`: the memory
     /// unit has a result to write as well.
     #[inline(always)]
-    pub(crate) fn end(&mut self, id: InstId, contended: bool) {
+    pub fn end(&mut self, id: InstId, contended: bool) {
         let Self { tick, state, operands, .. } = self;
         let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
         state.counters.register_writes += register_writes(flight);

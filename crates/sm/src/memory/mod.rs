@@ -41,7 +41,7 @@ pub trait MemoryStage: Client + Sized + Send {
     /// Results that are there are written, and accesses that have ended are complete.
     fn write_back<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>);
 
-    /// The reply to a request of any kind but [`RequestKind::Instruction`] has come. Returns the cycle until which it
+    /// The reply to a request of any kind but [`Instruction`](mem::RequestKind::Instruction) has come. Returns the cycle until which it
     /// cannot be taken, [`NEVER`] if something else has to happen first; one that is not after the present cycle if it
     /// was taken.
     fn receive<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
