@@ -39,7 +39,7 @@ fn the_instructions_of_a_comparison_are_those_of_its_runs() {
     assert_eq!(runs.len(), 4);
 }
 
-/// The columns are those of all machines, in the order of the levels.
+/// The columns cover the levels of all machines, in the order of the levels.
 #[test]
 fn levels_that_some_machines_have_are_columns_of_all() {
     let args = ["compare", "matmul", "--gpu", "v100", "--profile", "--csv", "--vary", "l2.far_latency_cycles=0,90"];

@@ -6,7 +6,7 @@
 #[path = "../../sm/tests/support/mod.rs"]
 mod support;
 
-/// What `warpwright new-design` writes, as if it were a file of `designs`.
+/// The file that `warpwright new-design` writes, as if it were part of `designs`.
 #[path = "../../cli/src/commands/new_design/design.rs"]
 mod new_design;
 use designs::boards;

@@ -1,4 +1,4 @@
-//! What others have measured, beside ours: hardware, other simulators, papers. Published figures judge the model; they
+//! Measurements of others beside ours: hardware, other simulators, papers. Published figures judge the model; they
 //! are never an input, and no run uses anything from here.
 //!
 //! | module | beside |

@@ -94,7 +94,7 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
             count(Event::L1ReadMiss, beyond_l1);
         }
     }
-    // What comes neither from L1 nor from DRAM comes from L2, whichever part of it.
+    // The rest, neither from L1 nor from DRAM, comes from L2, whichever part of it.
     let of_all = |n: f64| if transactions > 0.0 { memory.sectors as f64 * n / transactions } else { 0.0 };
     let is_written = matches!(mem.access, Access::Store | Access::Atomic | Access::Reduction);
     let written = if is_written { memory.sectors as f64 } else { 0.0 };

@@ -22,7 +22,7 @@ impl RunError {
         Self { message, bad_input, partial }
     }
 
-    /// What was asked for is the reason: a run that did not begin.
+    /// A run that did not begin: the request is wrong, for the reason in `message`.
     pub fn input(message: String) -> Self {
         Self { message, bad_input: true, partial: None }
     }

@@ -124,7 +124,7 @@ impl Served {
         Self { levels, counts }
     }
 
-    /// The same counts as those of `levels`; levels that were not among them have counted nothing.
+    /// The same counts for `levels`; a level that was not counted before has a count of zero.
     #[must_use]
     pub const fn over(self, levels: Levels) -> Self {
         Self { levels, ..self }

@@ -31,7 +31,7 @@ macro_rules! levels {
                 match self { $(Self::$level => $key,)* }
             }
 
-            /// What is counted under that key.
+            /// The meaning of the count under that key.
             pub const fn served(self) -> &'static str {
                 match self { $(Self::$level => $served,)* }
             }

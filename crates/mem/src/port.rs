@@ -111,14 +111,16 @@ impl Port {
 
     /// The next reply, if the SM may see one at `now`.
     #[inline]
+    pub fn answer(&self, now: Cycle) -> Option<&Request> {
+        self.inbox.front().filter(|(from, _)| *from <= now).map(|(_, answer)| answer)
+    }
+
+    /// Takes it.
+    #[inline]
     pub fn take_answer(&mut self, now: Cycle) -> Option<Request> {
-        match self.inbox.front() {
-            Some(&(from, answer)) if from <= now => {
-                self.inbox.pop_front();
-                Some(answer)
-            }
-            _ => None,
-        }
+        let answer = *self.answer(now)?;
+        self.inbox.drop_front(1);
+        Some(answer)
     }
 }
 

@@ -75,7 +75,8 @@ pub struct Banks {
 }
 
 impl Banks {
-    /// Those of an instruction with `operands`, of which the first `dsts` are written, in a sub-core of `count` banks.
+    /// The banks of an instruction in a sub-core of `count` banks. It writes the first `dsts` of `operands` and reads
+    /// the rest.
     pub fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
         let (writes, reads) = operands.split_at(dsts);
         let vector = |reg: &&RegId| program.regs.is_vector(**reg);

@@ -335,12 +335,12 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.units.has_ending(now) {
             self.write_back(now, kernels);
         }
-        if self.oc_ex.has_other_than_access() {
+        if self.oc_ex.waiting_for_units() != 0 {
             self.dispatch(now, kernels);
         }
-        let has_reply = port.inbox.front().is_some_and(|&(due, _)| due <= now);
         let may_send = self.memory.may_send() | self.fetch.source.may_send();
-        if may_send | has_reply || self.memory.has_work(now, self.oc_ex.has_access()) {
+        let has_reply = port.answer(now).is_some();
+        if may_send | has_reply || self.memory.has_work(now, self.oc_ex.waiting_for_memory() != 0) {
             self.access_memory(now, kernels, port);
         }
         if self.state.ctas.ended != 0 {
@@ -380,7 +380,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
         memory.write_back(&mut wb);
-        if let Some(&(_, reply)) = port.inbox.front().filter(|&&(due, _)| due <= now) {
+        if let Some(&reply) = port.answer(now) {
             // The client that asked takes it.
             let stuck_until = if reply.kind == RequestKind::Instruction {
                 fetch.source.receive(now, &reply);
@@ -520,7 +520,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         self.memory.counters()
     }
 
-    /// What the instruction caches have done.
+    /// Counters of the instruction caches.
     pub fn icache_counters(&self) -> mem::cache::CacheCounters {
         self.fetch.source.counters()
     }

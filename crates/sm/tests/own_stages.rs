@@ -1,4 +1,4 @@
-//! The seams bear other stages than those of the crate: a memory in which every access takes the same time, and a
+//! The seams bear stages from outside the crate: a memory in which every access takes the same time, and a
 //! front end whose sub-cores have caches of their own under a shared one.
 
 use crate::support;
@@ -49,7 +49,7 @@ impl MemoryStage for FixedLatency {
         wb: &mut WriteBack<'_, P, R, O>,
         wires: &mut MemoryWires<'_>,
     ) {
-        if wires.has_access() {
+        if wires.oc_ex.waiting_for_memory() != 0 {
             self.accesses.push_back((wb.now() + LATENCY, wb.begin_access(wires.oc_ex)));
         }
         let next = self.accesses.front().map_or(NEVER, |access| access.0);
@@ -116,7 +116,7 @@ struct TwoLevels {
 }
 
 impl TwoLevels {
-    /// What the sub-cores have missed goes to the shared cache.
+    /// Misses of the sub-cores go to the shared cache.
     fn pass_on(&mut self, now: Cycle) {
         for (core, own) in self.own.iter_mut().enumerate() {
             let Some(&miss) = own.peek_miss() else { continue };
@@ -132,7 +132,7 @@ impl TwoLevels {
         }
     }
 
-    /// What has come reaches the sub-cores and their warps.
+    /// Lines that have come reach the sub-cores and their warps.
     fn arrive(&mut self, now: Cycle) {
         while let Some(&(_, core, token)) = self.coming.front().filter(|line| line.0 <= now) {
             self.coming.pop_front();
@@ -180,7 +180,7 @@ impl<M: WarpMask> FrontEnd<M> for TwoLevels {
             }
         }
         self.pass_on(now);
-        // Time alone brings what is on its way; there is no other clock in this stage.
+        // Lines arrive by time alone, and this stage has no other clock.
         if !self.coming.is_empty() || self.own.iter().any(|own| own.peek_miss().is_some()) || !self.fetched.is_empty() {
             wires.moved();
         }

@@ -159,9 +159,12 @@ pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents
         let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         return Err(match sm {
             Some(sm) => format!("it has no code for sm_{sm} (--sm); it holds {list}"),
-            None => format!(
-                "it has no code that can be shown; it holds {list}; of cubins those for sm_70 to sm_90 can be read: compile for one of these, or to PTX"
-            ),
+            None => {
+                let [oldest, newest] = [sass::elf::KNOWN.first(), sass::elf::KNOWN.last()].map(|sm| sm.unwrap_or(&0));
+                format!(
+                    "it has no code that can be shown; it holds {list}; of cubins those for sm_{oldest} to sm_{newest} can be read: compile for one of these, or to PTX"
+                )
+            }
         });
     };
     shown.retain(|e| e.kind == kind);

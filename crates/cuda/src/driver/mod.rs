@@ -17,7 +17,7 @@ use crate::stream::Streams;
 
 /// CUDA's driver.
 pub struct Driver {
-    /// What the user asks for.
+    /// The user's settings.
     pub settings: Settings,
     /// Devices and contexts.
     pub platform: Platform,

@@ -203,7 +203,7 @@ const LAST_FORMAT: u32 = 3 * FORMATS.len() as u32;
 /// The images of a device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OfDevice {
-    /// Those of texture and surface objects that the program has destroyed.
+    /// Images of texture and surface objects that the program has destroyed.
     pub(super) destroyed: Vec<u64>,
     /// Those that references have been bound to, with their handles.
     pub(super) bound: Vec<(Image, u64)>,

@@ -129,7 +129,7 @@ pub(super) fn sampler(sampling: &Sampling, image: &Image) -> Result<Sampler> {
         as_float: converts && sampling.flags & READ_AS_INTEGER == 0,
         srgb: sampling.flags & SRGB != 0,
         seamless: sampling.flags & SEAMLESS_CUBEMAP != 0,
-        // Programs give those of integers by their bits.
+        // For integers, programs give the bits of the value.
         border: sampling.border.map(f32::to_bits),
     })
 }

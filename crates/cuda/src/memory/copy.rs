@@ -63,7 +63,7 @@ impl Memory {
         Ok(Copy { from, to, width, height, depth })
     }
 
-    /// What a call that fills memory waits for: only host memory is seen by the program itself.
+    /// The wait of a call that fills memory: only host memory is seen by the program itself.
     pub fn fill_wait(
         &self,
         platform: &Platform,

@@ -128,7 +128,7 @@ impl Modules {
     }
 }
 
-/// Writes texts to the program's buffers, as much as fits; nothing where there is no memory.
+/// Writes texts to the program's buffers, as much as fits; nothing without memory.
 fn write_logs(host: &dyn Host, logs: &Logs, info: &str, errors: &str) {
     for (log, text) in [(&logs.info, info), (&logs.error, errors)] {
         let room = usize::try_from(log.room).unwrap_or(0);

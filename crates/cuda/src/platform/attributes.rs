@@ -29,8 +29,8 @@ pub fn product(gpu: &GpuConfig) -> &str {
     gpu.board.product.as_deref().unwrap_or(&gpu.description)
 }
 
-/// The devices of a program, as questions about them see them: apart from the [`Driver`](crate::Driver), which is locked while it
-/// simulates.
+/// The devices of a program, as questions about them see them: apart from the [`Driver`](crate::Driver), which is
+/// locked while it simulates.
 #[derive(Debug)]
 pub struct Devices(Vec<GpuConfig>);
 

@@ -164,7 +164,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Appends the static description of the instruction; its registers are those of its operations.
+    /// Appends the static description of the instruction. Its registers come from its operations.
     fn describe(
         &self,
         text: &str,

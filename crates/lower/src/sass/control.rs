@@ -1,7 +1,7 @@
 //! Branches, convergence barriers, CTA barriers, fences, and instructions without effect here.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{copy_predicate, has, list, operands};
+use super::operand::{copy_predicate, list, operands};
 use exec::int::{Int1, Int2};
 use exec::kernel::{CallSite, Callee, Place, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
@@ -59,7 +59,7 @@ pub(super) fn fence(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// guards.
 pub(super) fn wait(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, count, _] = operands(inst)?;
-    if has(inst, key::AT_MOST)
+    if inst.has(key::AT_MOST)
         && let SassOperand::Immediate { bits, .. } = count
     {
         b.emit(Op::AsyncWait(bits as u8));
@@ -117,7 +117,7 @@ pub(super) fn warp_sync(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     match rest[..] {
         [mask] => {
             let mask = b.source(mask)?;
-            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, key::EXCLUSIVE))));
+            b.emit(Op::Steer(Steer::WarpSync(mask, inst.has(key::EXCLUSIVE))));
         }
         [mask, SassOperand::Target(target)] => {
             let mask = b.source(mask)?;
@@ -148,7 +148,7 @@ pub(super) fn branch(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let target = b.target(target)?;
     let kind = inst.modifier(key::BRANCH).unwrap_or(Branch::Plain);
     if matches!(kind, Branch::Plain | Branch::Uniform) {
-        let any = kind == Branch::Uniform && has(inst, key::ANY);
+        let any = kind == Branch::Uniform && inst.has(key::ANY);
         b.emit(Op::Steer(if any { Steer::BranchIfAny(target, p) } else { Steer::Branch(target, p) }));
         return Ok(());
     }
@@ -234,7 +234,7 @@ pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -
 /// `BMOV` between a convergence barrier and a register.
 pub(super) fn move_barrier(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
-    let clear = has(inst, key::CLEAR);
+    let clear = inst.has(key::CLEAR);
     match (d, s) {
         (SassOperand::Register(d), SassOperand::Barrier(number)) if clear && d.is_zero() => {
             let barrier = b.barrier(number);

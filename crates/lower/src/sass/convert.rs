@@ -7,7 +7,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::float::{cvt, mode, rounding, rounding_of};
-use super::operand::{has, operands, sign_of};
+use super::operand::{operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Cvt, Numeric, PackedCvt};
 use exec::int::{Int2, Int3};
@@ -26,7 +26,7 @@ const HALF_SIGN: u32 = 0x8000;
 pub(super) fn float_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x] = operands(inst)?;
     let from = float_type(inst.modifier(key::FROM_FLOAT))?;
-    let to = if has(inst, key::BF16) { Numeric::Bf16 } else { float_type(inst.modifier(key::TO_FLOAT))? };
+    let to = if inst.has(key::BF16) { Numeric::Bf16 } else { float_type(inst.modifier(key::TO_FLOAT))? };
     convert_float(b, d, x, cvt(from, to, mode(inst)))
 }
 
@@ -48,7 +48,7 @@ pub(super) fn int_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> 
 
 /// `I2FP`.
 pub(super) fn word_to_float(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let from = if has(inst, key::SIGNED) { IntType::S32 } else { IntType::U32 };
+    let from = if inst.has(key::SIGNED) { IntType::S32 } else { IntType::U32 };
     convert_int(b, inst, [Numeric::Int(from), Numeric::F32])
 }
 
@@ -73,7 +73,7 @@ pub(super) fn merge_half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `F2FP` of two numbers to bytes.
 pub(super) fn to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, rest] = operands(inst)?;
-    let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, key::RELU) };
+    let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: inst.has(key::RELU) };
     let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
     let low = b.scratch(1);
     b.emit(Op::PackedCvt(op, low, s));
@@ -83,7 +83,7 @@ pub(super) fn to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `F2FP` of two halves to bytes.
 pub(super) fn halves_to_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, rest] = operands(inst)?;
-    let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, key::RELU) };
+    let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: inst.has(key::RELU) };
     let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
     let low = b.scratch(1);
     b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
@@ -95,7 +95,7 @@ pub(super) fn bytes_to_halves(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<(
     let [d, x] = operands(inst)?;
     let op = PackedCvt::F16x2FromBytes {
         e5m2: inst.modifier(key::FROM_BYTE) == Some(ByteType::E5m2),
-        relu: has(inst, key::RELU),
+        relu: inst.has(key::RELU),
     };
     let s = b.source(x)?;
     let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
@@ -119,7 +119,7 @@ fn to_e5m2(inst: &SassInst) -> bool {
 
 /// Only saturating conversions to bytes are known: PTX has no others.
 fn finite<T>(inst: &SassInst, s: T) -> Lowered<T> {
-    if has(inst, key::SATURATE) {
+    if inst.has(key::SATURATE) {
         Ok(s)
     } else {
         Err("a conversion to bytes without .SATFINITE is not executable".into())
@@ -170,7 +170,7 @@ fn pair_of_halves(inst: &SassInst) -> PackedCvt {
     PackedCvt::HalvesFromF32 {
         bf16: inst.modifier(key::TO_FLOAT) == Some(FloatType::Bf16),
         round: rounding_of(inst.modifier(key::PACK_ROUND)),
-        relu: has(inst, key::RELU),
+        relu: inst.has(key::RELU),
         satfinite: false,
     }
 }
@@ -217,7 +217,7 @@ pub(super) fn pack_integers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
 /// the third operand.
 pub(super) fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, rest] = operands(inst)?;
-    if !has(inst, key::NAN_TO_ZERO) {
+    if !inst.has(key::NAN_TO_ZERO) {
         return Err("the result for NaN without .NTZ is not published".into());
     }
     let to = Numeric::Int(int_type(inst.modifier(key::TO_INT))?);
@@ -280,7 +280,7 @@ fn convert_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion
 pub(super) fn float_to_int(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x] = operands(inst)?;
     let (from, to) = (float_type(inst.modifier(key::FROM_FLOAT))?, int_type(inst.modifier(key::TO_INT))?);
-    let (nan_to_zero, mode) = (has(inst, key::NAN_TO_ZERO), mode(inst));
+    let (nan_to_zero, mode) = (inst.has(key::NAN_TO_ZERO), mode(inst));
     let s = b.float_source_of(x, from)?;
     // Truncation makes subnormal numbers zero, with or without `.FTZ`.
     let frequent = match (from, to) {

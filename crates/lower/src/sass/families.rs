@@ -1,4 +1,4 @@
-//! What an instruction is lowered by, by its operation. An operation of the decoder without an arm does not compile.
+//! The lowering function of each operation. An operation of the decoder without an arm does not compile.
 
 use super::builder::{Builder, Lowered};
 use super::integer::{add, bits, extreme, multiply};

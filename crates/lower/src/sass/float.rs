@@ -13,7 +13,7 @@
 //! 4. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{has, operands, sign_of};
+use super::operand::{operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Cvt, Numeric};
 use exec::float::{Float1, Float2, Float3, Modifiers};
@@ -31,7 +31,7 @@ const SIGN: u32 = 0x8000_0000;
 pub(super) const HALF_SIGNS: u32 = 0x8000_8000;
 /// Rounding, `.FTZ` and `.SAT` of an instruction.
 pub(super) fn mode(inst: &SassInst) -> Mode {
-    Mode { round: rounding(inst), ftz: has(inst, key::FTZ) || has(inst, key::FMZ), sat: has(inst, key::SATURATE) }
+    Mode { round: rounding(inst), ftz: inst.has(key::FTZ) || inst.has(key::FMZ), sat: inst.has(key::SATURATE) }
 }
 
 /// Rounding of a result.
@@ -64,7 +64,7 @@ pub(super) fn combine(inst: &SassInst) -> Combine {
 
 /// The comparison of an instruction and its operands; zeros for a comparison that always or never holds.
 pub(super) fn comparison(b: &mut Builder<'_>, inst: &SassInst, ty: CompareType, s: [Reg; 2]) -> (Comparison, [Reg; 2]) {
-    let ftz = has(inst, key::FTZ);
+    let ftz = inst.has(key::FTZ);
     let relation = match inst.modifier(key::COMPARE) {
         Some(Compare::Lt) => Relation::Lt,
         Some(Compare::Eq) => Relation::Eq,
@@ -147,7 +147,7 @@ pub(super) fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> 
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let x = b.negated(x, minus_x != minus_y);
-    let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y]) } else { [x, y] };
+    let [x, y] = if inst.has(key::FMZ) { factors(b, [x, y]) } else { [x, y] };
     let scale = match inst.modifier(key::SCALE) {
         Some(Scale::Eighth) => 0.125,
         Some(Scale::Quarter) => 0.25,
@@ -215,7 +215,7 @@ pub(super) fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let minus_product = minus_x != minus_y;
     if mode != Mode::RN {
         let (x, z) = (b.negated(x, minus_product), b.negated(z, minus_z));
-        let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y]) } else { [x, y] };
+        let [x, y] = if inst.has(key::FMZ) { factors(b, [x, y]) } else { [x, y] };
         let d = b.destination(d, 1)?;
         b.emit(Op::Float3(Float3::FmaF32, modifiers(mode), d, [x, y, z]));
         return Ok(());
@@ -234,7 +234,7 @@ pub(super) fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code requests on
 /// the operands, and xors their signs into the result: the operation does both.
 pub(super) fn compared(inst: &SassInst, operands: [SassOperand; 2]) -> Lowered<[SassOperand; 2]> {
-    if !has(inst, key::XOR_SIGN) {
+    if !inst.has(key::XOR_SIGN) {
         return Ok(operands);
     }
     let plain = |operand| match operand {
@@ -260,7 +260,7 @@ pub(super) fn min_max(
     p: SassOperand,
     [min, max]: [Float2; 2],
 ) -> Lowered<()> {
-    let m = Modifiers { nan: has(inst, key::NAN), xorsign_abs: has(inst, key::XOR_SIGN), ..modifiers(mode(inst)) };
+    let m = Modifiers { nan: inst.has(key::NAN), xorsign_abs: inst.has(key::XOR_SIGN), ..modifiers(mode(inst)) };
     let fixed = match p {
         SassOperand::Predicate { index: PT, not, .. } => Some(if not { max } else { min }),
         _ => None,
@@ -310,7 +310,7 @@ pub(super) fn select(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, p] = operands(inst)?;
     let (s, p) = ([b.float_source(x)?, b.float_source(y)?], b.pred(p)?);
     let d = b.destination(d, 1)?;
-    if !has(inst, key::FTZ) {
+    if !inst.has(key::FTZ) {
         b.emit(Op::Selp { d, s, wide: false, p });
         return Ok(());
     }
@@ -373,7 +373,7 @@ pub(super) fn special_function(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<
         Some(Function::Tanh) => Float1::TanhApprox,
         None => return Err("this function is not executable".into()),
     };
-    let (half, bf16) = (has(inst, key::HALF), has(inst, key::BF16));
+    let (half, bf16) = (inst.has(key::HALF), inst.has(key::BF16));
     let (s, function) = if half || bf16 {
         let function = match (function, bf16) {
             (Float1::Ex2Approx, false) => Float1::Ex2F16,

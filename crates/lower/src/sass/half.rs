@@ -11,7 +11,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};
-use super::operand::{has, operands, sign_of};
+use super::operand::{operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::convert::{Convert1, Numeric};
 use exec::float::{Float2, Float3, Modifiers};
@@ -80,7 +80,7 @@ pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<(
     let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
     // Compiled code converts to single precision in this way.
-    if has(inst, key::F32_RESULT) && is_minus_zero(x) && !mode.sat && !mode.ftz {
+    if inst.has(key::F32_RESULT) && is_minus_zero(x) && !mode.sat && !mode.ftz {
         let s = b.one_half(y)?;
         let d = b.destination(d, 1)?;
         b.emit(widen(if op == Float2::AddBf16x2 { Numeric::Bf16 } else { Numeric::F16 }, d, s));
@@ -92,7 +92,7 @@ pub(super) fn add(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowered<(
 
 /// Writes the pair that `op` computes; with `.F32`, the lower half in single precision.
 fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
-    if !has(inst, key::F32_RESULT) {
+    if !inst.has(key::F32_RESULT) {
         let d = b.destination(d, 1)?;
         b.emit(op(d));
         return Ok(());
@@ -133,8 +133,8 @@ pub(super) fn multiply(b: &mut Builder<'_>, inst: &SassInst, op: Float2) -> Lowe
     let [d, x, y] = operands(inst)?;
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
-    let [x, y] = if has(inst, key::FMZ) { factors(b, s, bf16) } else { s };
-    if !has(inst, key::RELU) {
+    let [x, y] = if inst.has(key::FMZ) { factors(b, s, bf16) } else { s };
+    if !inst.has(key::RELU) {
         return result(b, inst, d, bf16, |d| Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
     }
     let d = b.destination(d, 1)?;
@@ -165,9 +165,9 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
 
 pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
-    let m = Modifiers { relu: has(inst, key::RELU), ..modifiers(mode(inst)) };
+    let m = Modifiers { relu: inst.has(key::RELU), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
-        && !has(inst, key::F32_RESULT)
+        && !inst.has(key::F32_RESULT)
         && let Some(value) = moved_constant([x, y, z])
     {
         let (d, value) = (b.destination(d, 1)?, b.constant(value));
@@ -176,7 +176,7 @@ pub(super) fn fuse(b: &mut Builder<'_>, inst: &SassInst, op: Float3) -> Lowered<
     }
     let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
     let bf16 = op == Float3::FmaBf16x2;
-    let [x, y] = if has(inst, key::FMZ) { factors(b, [x, y], bf16) } else { [x, y] };
+    let [x, y] = if inst.has(key::FMZ) { factors(b, [x, y], bf16) } else { [x, y] };
     result(b, inst, d, bf16, |d| Op::Float3(op, m, d, [x, y, z]))
 }
 
@@ -194,15 +194,15 @@ fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
 /// `VHMNMX`: the least of three where the predicate holds, otherwise the greatest.
 pub(super) fn extreme_of_three(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, p] = operands(inst)?;
-    if has(inst, key::XOR_SIGN) {
+    if inst.has(key::XOR_SIGN) {
         return Err("the sign of .XORSIGN with three operands is not published".into());
     }
-    let ops = match has(inst, key::BF16) {
+    let ops = match inst.has(key::BF16) {
         true => [Float2::MinBf16x2, Float2::MaxBf16x2],
         false => [Float2::MinF16x2, Float2::MaxF16x2],
     };
     let [x, y, z] = [b.half_source(x)?, b.half_source(y)?, b.half_source(z)?];
-    let (m, p) = (Modifiers { nan: has(inst, key::NAN), ..modifiers(mode(inst)) }, b.pred(p)?);
+    let (m, p) = (Modifiers { nan: inst.has(key::NAN), ..modifiers(mode(inst)) }, b.pred(p)?);
     let results = ops.map(|op| {
         let (first, all) = (b.scratch(1), b.scratch(1));
         b.emit(Op::Float2(op, m, first, [x, y]));
@@ -231,7 +231,7 @@ pub(super) fn set(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => (CompareType::Bf16x2, BF16_ONE),
     };
     let (test, s) = comparison(b, inst, ty, s);
-    let holds = if has(inst, key::BOOLEAN_FLOAT) { one } else { 0xffff };
+    let holds = if inst.has(key::BOOLEAN_FLOAT) { one } else { 0xffff };
     let d = b.destination(d, 1)?;
     b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
     Ok(())
@@ -244,7 +244,7 @@ pub(super) fn set_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, ty, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
-    if !has(inst, key::BOTH_HALVES) {
+    if !inst.has(key::BOTH_HALVES) {
         b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });
         return Ok(());
     }

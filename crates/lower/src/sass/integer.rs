@@ -14,7 +14,7 @@ pub(super) mod multiply;
 
 use super::builder::{Builder, Lowered};
 use super::float::combine;
-use super::operand::{copy_predicate, has, no_predicate, operands};
+use super::operand::{copy_predicate, no_predicate, operands};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::Pred;
@@ -35,7 +35,7 @@ pub(super) fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, with, low] = operands(inst)?;
     let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
     let s = [b.source(x)?, b.source(y)?];
-    let ty = if has(inst, key::SIGNED) { CompareType::S32 } else { CompareType::U32 };
+    let ty = if inst.has(key::SIGNED) { CompareType::S32 } else { CompareType::U32 };
     let test = |relation| Comparison { relation, ty, ftz: false };
     let relation = match inst.modifier(key::COMPARE) {
         Some(Compare::Never) => Relation::Nan,
@@ -48,7 +48,7 @@ pub(super) fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => Relation::Num,
     };
     let combine = combine(inst);
-    if !has(inst, key::EXTENDED) || matches!(relation, Relation::Nan | Relation::Num) {
+    if !inst.has(key::EXTENDED) || matches!(relation, Relation::Nan | Relation::Num) {
         b.emit(Op::Setp { test: test(relation), s, d: [p, q], with: (combine, with) });
         return Ok(());
     }
@@ -82,11 +82,11 @@ pub(super) fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 pub(super) fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;
-    let signed = has(inst, key::SIGNED);
+    let signed = inst.has(key::SIGNED);
     let bytes = inst.row.op == SassOp::VAbsDiff4;
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
     let d = b.destination(d, 1)?;
-    b.emit(match (bytes, has(inst, key::ACCUMULATE), signed) {
+    b.emit(match (bytes, inst.has(key::ACCUMULATE), signed) {
         (false, _, true) => Op::Int3(Int3::SadS32, d, s),
         (false, _, false) => Op::Int3(Int3::SadU32, d, s),
         (true, true, true) => Op::Int3(Int3::Sad4S8, d, s),

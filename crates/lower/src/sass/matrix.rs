@@ -15,7 +15,7 @@
 use super::builder::{Builder, Lowered};
 use super::float::rounding;
 use super::memory::address;
-use super::operand::{has, operands, sign_of};
+use super::operand::{operands, sign_of};
 use exec::lanes::Reg;
 use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
 use exec::op::Op;
@@ -126,12 +126,12 @@ fn check_orders(inst: &SassInst) -> Lowered<()> {
 pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     if inst.modifier(key::SHAPE) != Some(MatrixShape::M8N8K4)
-        || has(inst, key::SATURATE)
-        || has(inst, key::D_F32) != has(inst, key::C_F32)
+        || inst.has(key::SATURATE)
+        || inst.has(key::D_F32) != inst.has(key::C_F32)
     {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
-    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
     let whole = plan(shape(inst)?, types)?;
     let [_, _, registers, _] = whole.registers();
@@ -150,7 +150,7 @@ pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 /// `HMMA` of other shapes.
 pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    if has(inst, key::SATURATE) {
+    if inst.has(key::SATURATE) {
         return Err("saturation is not executable".into());
     }
     let factor = match inst.modifier(key::FACTORS) {
@@ -158,14 +158,14 @@ pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         Some(FloatType::Tf32) => Element::Tf32,
         _ => Element::F16,
     };
-    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
     multiply(b, inst, plan(shape(inst)?, Multiply::plain(factor, accumulator))?)
 }
 
 /// `QMMA`.
 pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let element = |key| if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 };
-    let accumulator = if has(inst, key::D_F32) { Element::F32 } else { Element::F16 };
+    let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { b: element(key::B_BYTE), ..Multiply::plain(element(key::A_BYTE), accumulator) };
     multiply(b, inst, plan(shape(inst)?, types)?)
 }
@@ -181,7 +181,7 @@ pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     };
     let types = Multiply {
         b: element(key::B_INT),
-        satfinite: has(inst, key::SATURATE),
+        satfinite: inst.has(key::SATURATE),
         ..Multiply::plain(element(key::A_INT), Element::S32)
     };
     multiply(b, inst, plan(shape(inst)?, types)?)

@@ -18,7 +18,7 @@
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
 use super::builder::{Builder, Lowered, offset_in_bank};
-use super::operand::has;
+use super::operand::list;
 use exec::access::{Address, Format, Transfer};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
@@ -108,7 +108,7 @@ fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lower
     Ok(d)
 }
 
-/// What a load or store moves, and the number of columns.
+/// The format that a load or store moves, and the number of columns.
 pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
     let (bytes, count, signed) = match inst.modifier(key::SIZE) {
         Some(Size::U8) => (1, 1, false),
@@ -153,7 +153,7 @@ pub(super) fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lower
 
 /// `LDC`, and `ULDC` with an index. Bank 0 is set by the launch; the others are in device memory.
 pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
+    let operands = list(inst);
     let [d, SassOperand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
         return Err("it has an unknown form".into());
     };
@@ -242,7 +242,7 @@ pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let ([] | [_], [place]) = (&registers[..], &places[..]) else {
         return Err("it has an unknown form".into());
     };
-    if has(inst, key::TRANSACTION_COUNT) {
+    if inst.has(key::TRANSACTION_COUNT) {
         return Err("a transaction count is not executable".into());
     }
     let address = address(b, inst, Space::Shared, *place)?;
@@ -308,7 +308,7 @@ pub(super) fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let bytes = format(inst)?.0.total_bytes();
     let shared = address(b, inst, Space::Shared, shared)?;
     let global = address(b, inst, Space::Global, global)?;
-    let (global, source_bytes) = if has(inst, key::ZERO_FILL) { filled_up(b, global, bytes) } else { (global, None) };
+    let (global, source_bytes) = if inst.has(key::ZERO_FILL) { filled_up(b, global, bytes) } else { (global, None) };
     let ignore = predicates.first().map(|&p| b.pred(p)).transpose()?.map(Pred::not);
     b.emit(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore });
     Ok(())

@@ -1,7 +1,7 @@
 //! Moves, selections, logic, bit fields, special registers, predicates; also of the uniform datapath.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{has, is_kept, is_zero, operands};
+use super::operand::{is_kept, is_zero, operands};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
@@ -68,7 +68,7 @@ pub(super) fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => Op::Lop3(result, s, table),
     });
     if p != Pred::TRUE {
-        let combine = if has(inst, key::PREDICATE_AND) { Combine::And } else { Combine::Or };
+        let combine = if inst.has(key::PREDICATE_AND) { Combine::And } else { Combine::Or };
         not_zero(b, [p, Pred::TRUE], result, (combine, with));
         if is_kept(d) {
             let d = b.destination(d, 1)?;
@@ -281,7 +281,7 @@ pub(super) fn special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `CS2R`: 64 bits are two consecutive registers.
 pub(super) fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
-    if !has(inst, key::WIDE) {
+    if !inst.has(key::WIDE) {
         let d = b.destination(d, 1)?;
         return read_special(b, number, d);
     }

@@ -6,7 +6,6 @@ use exec::float::{Float1, Modifiers};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use sass::decode::modifier::Key;
 use sass::decode::operand::{Constant, PT, Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
@@ -129,11 +128,6 @@ pub(super) fn operands<const N: usize>(inst: &SassInst) -> Lowered<[SassOperand;
 /// All operands of an instruction.
 pub(super) fn list(inst: &SassInst) -> Vec<SassOperand> {
     inst.operands().collect()
-}
-
-/// Whether a modifier of one bit is set.
-pub(super) fn has(inst: &SassInst, modifier: Key<bool>) -> bool {
-    inst.modifier(modifier) == Some(true)
 }
 
 /// Whether an operand is zero without sign modifiers.

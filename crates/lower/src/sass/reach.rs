@@ -35,7 +35,7 @@ impl Next {
         match inst.row.op {
             SassOp::Bra
                 if matches!(inst.modifier(key::BRANCH), Some(Branch::Diverged | Branch::Converged))
-                    || inst.modifier(key::ANY) == Some(true) =>
+                    || inst.has(key::ANY) =>
             {
                 Self { follows: true, target, ..Self::default() }
             }

@@ -13,7 +13,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::memory::{consecutive, format};
-use super::operand::has;
+use super::operand::list;
 use exec::image::{Fetch, FetchKind, Outside, Query, QueryKind, SurfaceAccess};
 use exec::int::Int1;
 use exec::lanes::Reg;
@@ -74,7 +74,7 @@ fn destinations(b: &mut Builder<'_>, [d2, d]: [SassOperand; 2], count: u16) -> L
 }
 
 pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
+    let operands = list(inst);
     let [
         SassOperand::Predicate { index, .. },
         d2,
@@ -91,8 +91,8 @@ pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lo
     }
     let refused = [
         (!matches!(inst.modifier(key::OFFSETS), None | Some(Offsets::None)), "offsets"),
-        (has(inst, key::DEPTH), "depth comparison"),
-        (has(inst, key::MULTISAMPLE), "samples of texels"),
+        (inst.has(key::DEPTH), "depth comparison"),
+        (inst.has(key::MULTISAMPLE), "samples of texels"),
     ];
     if let Some((_, what)) = refused.into_iter().find(|(has, _)| *has) {
         return Err(format!("texture reads with {what} are not executable"));
@@ -103,10 +103,10 @@ pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lo
         _ => return Err("a bias of the level of detail is not executable".into()),
     };
     let shape = shape(bits(61, 3).get(inst.word))?;
-    let bindless = has(inst, key::BINDLESS);
+    let bindless = inst.has(key::BINDLESS);
     let (coordinates, of_handle, of_level) = (shape.coordinates(), usize::from(bindless), usize::from(level));
     let count = coordinates + of_handle + of_level;
-    let scattered = has(inst, key::SCATTERED);
+    let scattered = inst.has(key::SCATTERED);
     let in_first = if scattered { count.div_ceil(2) } else { coordinates };
     let mut sources = Vec::new();
     for k in 0..count {
@@ -127,7 +127,7 @@ pub(super) fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lo
 
 /// `TXQ`: width, height, depth or layers, number of levels.
 pub(super) fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let operands: Vec<SassOperand> = inst.operands().collect();
+    let operands = list(inst);
     let [d2, d, _, SassOperand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
         return Err("only queries of sizes are executable here".into());
     };
@@ -147,10 +147,10 @@ pub(super) fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 pub(super) fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    if !has(inst, key::IN_BYTES) {
+    if !inst.has(key::IN_BYTES) {
         return Err("surface accesses that count elements are not executable".into());
     }
-    let operands: Vec<SassOperand> = inst.operands().collect();
+    let operands = list(inst);
     let store = inst.row.op == SassOp::SuSt;
     let (data, place, rest) = match &operands[..] {
         [SassOperand::Memory(place), data, rest @ ..] if store => (*data, *place, rest),

@@ -4,7 +4,7 @@
 //! `WARPSYNC`, or by branches that the compiler knows to be uniform.
 
 use super::builder::{Builder, Lowered};
-use super::operand::{has, is_kept, operands};
+use super::operand::{is_kept, operands};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::lanes::Pred;
 use exec::op::Op;
@@ -57,14 +57,14 @@ pub(super) fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 pub(super) fn match_lanes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let all = !has(inst, key::ANY);
+    let all = !inst.has(key::ANY);
     let (p, [d, value]) = if all {
         let [p, d, value] = operands(inst)?;
         (b.pred(p)?, [d, value])
     } else {
         (Pred::TRUE, operands(inst)?)
     };
-    let wide = has(inst, key::WIDE);
+    let wide = inst.has(key::WIDE);
     let a = if wide { b.source64(value)? } else { b.source(value)? };
     let d = b.destination(d, 1)?;
     let members = b.constant(!0);
@@ -80,7 +80,7 @@ pub(super) fn to_uniform(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if p != Pred::TRUE {
         // The lanes with another value, for compilers' loops over the values of lanes.
         let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
-        let with = if has(inst, key::OR) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
+        let with = if inst.has(key::OR) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
         b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
     }
     Ok(())
@@ -102,7 +102,7 @@ pub(super) fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 pub(super) fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
-    let op = match (inst.modifier(key::REDUCTION), has(inst, key::SIGNED)) {
+    let op = match (inst.modifier(key::REDUCTION), inst.has(key::SIGNED)) {
         (Some(Reduction::And), _) => Redux::And,
         (Some(Reduction::Or), _) => Redux::Or,
         (Some(Reduction::Xor), _) => Redux::Xor,

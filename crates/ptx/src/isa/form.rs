@@ -118,7 +118,7 @@ pub struct OperandShape {
     pub with: Option<&'static str>,
 }
 
-/// What an operand of a form may be.
+/// Kinds of operands that a form accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum SlotKind {

@@ -17,7 +17,7 @@ pub struct Traffic {
     pub requests: Option<&'static str>,
     /// Name of the statistic that is its rate of hits, and what hits are called.
     pub hits: (&'static str, &'static str),
-    /// What it is, or how much it did, in a few words.
+    /// A few words: its technology, or its number of requests.
     pub line: String,
     /// Bytes that went to or came from it.
     pub bytes: f64,
@@ -46,7 +46,7 @@ pub fn levels(stats: &Stats, gpu: &GpuConfig) -> Vec<Traffic> {
     Level::ALL.iter().filter_map(|&level| of(level, stats, gpu)).collect()
 }
 
-/// The traffic of `level`; `None` if it is counted with that of another level.
+/// The traffic of `level`; `None` if another level's traffic includes it.
 fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
     let requests = |name: &str| format!("{} requests", number::short(stats.number(name)));
     Some(match level {

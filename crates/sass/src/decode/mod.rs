@@ -177,6 +177,11 @@ impl SassInst {
         T::of(*found.values.get(found.field.get(self.word) as usize)?)
     }
 
+    /// Whether a modifier of one bit is set; not if the row lacks it.
+    pub fn has(&self, key: Key<bool>) -> bool {
+        self.modifier(key) == Some(true)
+    }
+
     /// Text of a modifier, for messages.
     pub fn text_of<T: Value>(&self, key: Key<T>) -> &'static str {
         let found = self.row.mods.iter().find(|m| key.is_of(m));

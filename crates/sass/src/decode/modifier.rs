@@ -13,11 +13,11 @@ pub struct Mod {
     /// Key, if the meaning of the instruction depends on it.
     pub(super) key: Option<Id>,
     pub field: Field,
-    /// Number of each value among those of the key's type.
+    /// Each value as a number of the key's type.
     pub(super) values: &'static [u8],
     /// Text of each value: with its dot; empty for the default; [`RESERVED`] for a reserved value.
     pub text: &'static [&'static str],
-    /// When it is printed. Where it is not, reserved values are no error.
+    /// When it is printed. Elsewhere reserved values are not an error.
     pub show: Show,
 }
 
@@ -126,9 +126,9 @@ macro_rules! keys {
 }
 
 values! {
-    /// What an access moves of a lane. `Uniform128` is an encoding of Volta and Turing for uniform addresses.
+    /// Data that an access moves for a lane. `Uniform128` is an encoding of Volta and Turing for uniform addresses.
     Size { U8, S8, U16, S16, B32, B64, B128, Uniform128 }
-    /// Space of a query for the space of an address; that of a cluster is `Distributed`.
+    /// Space that a query asks about; `Distributed` is the shared memory of a cluster.
     QueriedSpace { Global, Local, Shared, Distributed }
     /// How an index into constant banks is meant.
     IndexMode { Plain, Bank, Segmented, SegmentedBank }
@@ -195,7 +195,7 @@ values! {
     Offsets { None, One, PerTexel }
     /// Shape of a surface.
     Surface { D1, Buffer, Array1, D2, Array2, D3 }
-    /// What happens outside a surface.
+    /// Effect of an access outside a surface.
     Outside { Ignore, Clamp, Trap }
 }
 

@@ -8,12 +8,11 @@ use isa::{MatrixType, MatrixWork};
 /// is one of its steps: four with an f32 accumulator, two with an f16 one.
 const QUADS: u32 = 4 * 8 * 8 * 4;
 
-/// What a decoded instruction asks of a matrix unit; `None` for other operations, and for 4 x 4 x 4.
+/// The work of a decoded instruction for a matrix unit; `None` for other operations, and for 4 x 4 x 4.
 pub(super) fn of_instruction(inst: &SassInst) -> Option<MatrixWork> {
     let shape = inst.modifier(key::SHAPE).filter(|&shape| shape != MatrixShape::M4N4K4)?;
     let [m, k] = shape.rows_and_length().map(u32::from);
-    let has = |key| inst.modifier(key) == Some(true);
-    let in_f32 = has(key::D_F32) || has(key::C_F32);
+    let in_f32 = inst.has(key::D_F32) || inst.has(key::C_F32);
     let narrow = |key| matches!(inst.modifier(key), Some(IntType::U4 | IntType::S4));
     let ty = match (inst.row.op, inst.modifier(key::FACTORS)) {
         (SassOp::HMma, Some(FloatType::Bf16)) => MatrixType::Bf16,

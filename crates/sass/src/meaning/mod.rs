@@ -25,7 +25,7 @@ pub struct Meaning {
     pub unknown: bool,
 }
 
-/// What of an opcode's modifiers its properties depend on.
+/// The modifiers that the properties of an opcode depend on.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     /// Bytes that an access moves for a lane.
@@ -51,7 +51,7 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
         bytes: bytes_of(inst),
         strong_gpu: order == Some(Order::StrongGpu) || order == Some(Order::Strong) && scope == Some(Scope::Gpu),
         in_cta: scope == Some(Scope::Cta),
-        at_most: inst.modifier(key::AT_MOST) == Some(true),
+        at_most: inst.has(key::AT_MOST),
         wide: [key::TO_FLOAT, key::FROM_FLOAT].into_iter().any(is_double)
             || [key::TO_INT, key::FROM_INT].into_iter().any(is_long),
         matrix: matrix::of_instruction(inst),

@@ -117,16 +117,16 @@ impl Latches {
         self.occupied
     }
 
-    /// Whether any instruction waits for a unit that is not the memory stage.
+    /// Latches whose instruction waits for an execution unit, one bit each.
     #[inline]
-    pub fn has_other_than_access(&self) -> bool {
-        self.occupied & !self.of_memory != 0
+    pub fn waiting_for_units(&self) -> u64 {
+        self.occupied & !self.of_memory
     }
 
-    /// Whether any access to memory waits.
+    /// Latches whose instruction waits for the memory stage, one bit each.
     #[inline]
-    pub fn has_access(&self) -> bool {
-        self.occupied & self.of_memory != 0
+    pub fn waiting_for_memory(&self) -> u64 {
+        self.occupied & self.of_memory
     }
 
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
@@ -230,12 +230,6 @@ impl Latches {
     #[inline]
     pub fn of_partition(&self, partition: usize) -> u64 {
         self.every_partition << partition
-    }
-
-    /// The latches of the memory pipe, one bit each.
-    #[inline]
-    pub fn of_memory(&self) -> u64 {
-        self.of_memory
     }
 
     /// All latches of the pipe of `latch`, one bit each.

@@ -2,7 +2,7 @@
 //!
 //! There is a unit for every instruction, and a result bus for every result.
 //!
-//! - **Kept**: latencies, those of matrix operations by their size among them; the latches before the units, which the
+//! - **Kept**: latencies, also of matrix operations by their size; the latches before the units, which the
 //!   operand stage fills; results that are written to their banks.
 //! - **Left out**: how many units there are, how often one takes an instruction, and that only so many results
 //!   are written in a cycle.
@@ -61,7 +61,7 @@ impl ExecutionStage for PerfectExecution {
         wake_up: &mut WakeUp,
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u64 {
-        let from = oc_ex.occupied() & !oc_ex.of_memory();
+        let from = oc_ex.waiting_for_units();
         for latch in set_bits(from) {
             while let Some(id) = oc_ex.pop(latch as LatchId) {
                 let end = now + cycles_to_end(slab, id, self.beyond_latency);

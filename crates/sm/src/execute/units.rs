@@ -130,7 +130,7 @@ impl ExecutionStage for Units {
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u64 {
         let mut from = 0;
-        let waiting = oc_ex.occupied() & !oc_ex.of_memory();
+        let waiting = oc_ex.waiting_for_units();
         for latch in set_bits(waiting & !self.shared) {
             let (id, unit) = (oc_ex.oldest_in(latch as LatchId), &mut self.own[latch % LATCHES]);
             if self.buses.try_accept(now, (unit, latch as u16), id, slab, wake_up) {

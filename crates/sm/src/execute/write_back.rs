@@ -56,7 +56,7 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
     /// Takes the oldest access to memory out of `oc_ex`, which has one: it begins to execute.
     #[inline]
     pub fn begin_access(&mut self, oc_ex: &mut Latches) -> InstId {
-        let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
+        let latch = oc_ex.oldest(oc_ex.waiting_for_memory());
         let id = oc_ex.oldest_in(latch);
         oc_ex.drop_oldest(latch);
         self.operands.latches_freed(1 << (latch & 63));

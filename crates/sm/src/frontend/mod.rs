@@ -35,8 +35,9 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     fn new(spec: &CoreSpec) -> Self;
 
     /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for an earlier
-    /// fetch ([`FetchWires::missed`]), nor for a change of control flow, nor at a barrier. Called [`FrontEnd::fetches_per_cycle`] times in a cycle,
-    /// after decode of what was fetched before, as long as something is fetched.
+    /// fetch ([`FetchWires::missed`]), nor for a change of control flow, nor at a barrier. Called
+    /// [`FrontEnd::fetches_per_cycle`] times in a cycle, after decode of what was fetched before, as long as something
+    /// is fetched.
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
 
     /// How often fetch and decode alternate in a cycle.
@@ -55,7 +56,7 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// The reply to a request of [`RequestKind::Instruction`] has come.
     fn receive(&mut self, _now: Cycle, _reply: &Request) {}
 
-    /// What its instruction caches have done.
+    /// Counters of its instruction caches.
     fn counters(&self) -> CacheCounters {
         CacheCounters::default()
     }
@@ -138,7 +139,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         self.state.counters.fetch_refusals += 1;
     }
 
-    /// What `warp` has [missed](Self::missed) is there.
+    /// The instructions that `warp` has [missed](Self::missed) are there.
     #[inline]
     pub fn answered(&mut self, warp: WarpSlot) {
         self.state.warps.missing.remove(warp);

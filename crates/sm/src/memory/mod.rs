@@ -106,11 +106,3 @@ pub struct MemoryWires<'a> {
     /// Instructions that have their operands.
     pub oc_ex: &'a mut Latches,
 }
-
-impl MemoryWires<'_> {
-    /// Whether an access to memory has its operands.
-    #[inline]
-    pub fn has_access(&self) -> bool {
-        self.oc_ex.has_access()
-    }
-}

@@ -94,7 +94,7 @@ impl MemoryStage for PerfectMemory {
         wb: &mut WriteBack<'_, P, R, O>,
         wires: &mut MemoryWires<'_>,
     ) {
-        if wires.has_access() {
+        if wires.oc_ex.waiting_for_memory() != 0 {
             let id = wb.begin_access(wires.oc_ex);
             let UnderWay { accesses, latency } = &mut self.under_way[hit(wb.state, id) as usize];
             accesses.push_back((wb.tick.now + *latency, id));

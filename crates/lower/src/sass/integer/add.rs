@@ -1,7 +1,7 @@
 //! Sums: `IADD3`, `LEA`, and the sums of `IMAD`.
 
 use crate::sass::builder::{Builder, Lowered};
-use crate::sass::operand::{has, is_zero, operands, sign_of};
+use crate::sass::operand::{is_zero, operands, sign_of};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
@@ -96,7 +96,7 @@ pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[SassOperand]) -> Lowe
 pub(crate) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, q, x, y, z, c, e] = operands(inst)?;
     let terms = [Term::read(b, x)?, Term::read(b, y)?, Term::read(b, z)?];
-    let carry_in = if has(inst, key::EXTENDED) { Some([b.pred(c)?, b.pred(e)?]) } else { None };
+    let carry_in = if inst.has(key::EXTENDED) { Some([b.pred(c)?, b.pred(e)?]) } else { None };
     let carries = Carries { carry_in, carry_out: [b.pred(p)?, b.pred(q)?] };
     let d = b.destination(d, 1)?;
     add(b, d, &terms, carries);
@@ -108,16 +108,16 @@ pub(crate) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 pub(crate) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, high_word, shift, c] = operands(inst)?;
     let SassOperand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
-    let (extended, signed) = (has(inst, key::EXTENDED), has(inst, key::SIGN_EXTEND));
+    let (extended, signed) = (inst.has(key::EXTENDED), inst.has(key::SIGN_EXTEND));
     let carry_in = if extended { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, carry_out: [b.pred(p)?, Pred::TRUE] };
     let (low, other) = (Term::read(b, x)?, Term::read(b, y)?);
     let d = b.destination(d, 1)?;
     let plain = carry_in.is_none() && carries.carry_out == [Pred::TRUE; 2] && !low.minus && !other.minus;
     let (right, left) = (b.constant(32 - shift as u32), b.constant(shift as u32));
-    let single = !has(inst, key::HIGH) || signed || is_zero(high_word);
+    let single = !inst.has(key::HIGH) || signed || is_zero(high_word);
     // Shift and sum in one operation, and the shift on its own.
-    let (both, alone, amount) = match (has(inst, key::HIGH), signed) {
+    let (both, alone, amount) = match (inst.has(key::HIGH), signed) {
         (false, _) => (Int3::ShlAdd32, Int2::Shl32, left),
         (true, false) => (Int3::ShrAddU32, Int2::ShrU32, right),
         (true, true) => (Int3::ShrAddS32, Int2::ShrS32, right),

@@ -1,7 +1,7 @@
 //! Shifts, bit fields and searches for bits.
 
 use crate::sass::builder::{Builder, Lowered};
-use crate::sass::operand::{has, no_predicate, operands};
+use crate::sass::operand::{no_predicate, operands};
 use exec::int::{Int1, Int2, Int3};
 use exec::op::Op;
 use sass::decode::modifier::{ShiftType, key};
@@ -16,7 +16,7 @@ pub(crate) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         Some(ShiftType::S32) => (false, true),
         Some(ShiftType::U32) | None => (false, false),
     };
-    let (right, upper, wrap) = (has(inst, key::RIGHT), has(inst, key::HIGH), has(inst, key::WRAP));
+    let (right, upper, wrap) = (inst.has(key::RIGHT), inst.has(key::HIGH), inst.has(key::WRAP));
     let bits = if wide { 64 } else { 32 };
     let amount = match amount {
         SassOperand::Immediate { bits: n, .. } => b.constant(if wrap { n as u32 % bits } else { (n as u32).min(bits) }),
@@ -52,7 +52,7 @@ pub(crate) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?];
     let mask = matches!(inst.row.op, SassOp::BMsk | SassOp::UBMsk);
-    let op = match (mask, has(inst, key::SIGNED), has(inst, key::WRAP)) {
+    let op = match (mask, inst.has(key::SIGNED), inst.has(key::WRAP)) {
         (true, _, false) => Int2::BmskClamp,
         (true, _, true) => Int2::BmskWrap,
         (false, false, false) => Int2::SzextClampU32,
@@ -70,7 +70,7 @@ pub(crate) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, s] = operands(inst)?;
     no_predicate(b, p)?;
     let s = b.int_source(s)?;
-    let op = match (has(inst, key::SIGNED), has(inst, key::SHIFT_AMOUNT)) {
+    let op = match (inst.has(key::SIGNED), inst.has(key::SHIFT_AMOUNT)) {
         (false, false) => Int1::BfindU32,
         (false, true) => Int1::BfindShiftU32,
         (true, false) => Int1::BfindS32,

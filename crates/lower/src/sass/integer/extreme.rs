@@ -7,7 +7,7 @@
 
 use super::add;
 use crate::sass::builder::{Builder, Lowered};
-use crate::sass::operand::{has, is_kept, operands, sign_of};
+use crate::sass::operand::{is_kept, operands, sign_of};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
@@ -28,7 +28,7 @@ struct Kind {
 impl Kind {
     fn of(inst: &SassInst) -> Self {
         let (signed, halves) = match inst.modifier(key::EXTREME_TYPE) {
-            None => (has(inst, key::SIGNED), false),
+            None => (inst.has(key::SIGNED), false),
             Some(ExtremeType::U32) => (false, false),
             Some(ExtremeType::S32) => (true, false),
             Some(ExtremeType::U16x2) => (false, true),
@@ -78,7 +78,7 @@ pub(crate) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     }
     let choices = choices.into_iter().map(|q| b.pred(q)).collect::<Lowered<Vec<Pred>>>()?;
     let chosen = choices.iter().any(|&q| q != Pred::TRUE);
-    let (relu, last) = (has(inst, key::RELU), is_kept(d));
+    let (relu, last) = (inst.has(key::RELU), is_kept(d));
     let d = b.destination(d, 1)?;
     if !relu && !chosen {
         choose(b, kind, p, &values, d);
@@ -151,5 +151,5 @@ fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<(
 pub(crate) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let d = b.destination(d, 1)?;
-    if has(inst, key::PAIRS) { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }
+    if inst.has(key::PAIRS) { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }
 }

@@ -2,7 +2,7 @@
 
 use super::add::{Carries, Term, add};
 use crate::sass::builder::{Builder, Lowered};
-use crate::sass::operand::{copy_predicate, has, is_zero, operands, sign_of};
+use crate::sass::operand::{copy_predicate, is_zero, operands, sign_of};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::{CarryOp, Op};
@@ -12,7 +12,7 @@ use sass::decode::{SassInst, SassOp, SassOperand};
 /// `IMAD`, which compilers also use for moves, sums and shifts.
 pub(crate) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
-    let carry_in = if has(inst, key::EXTENDED) { Some([b.pred(c)?, Carries::NO]) } else { None };
+    let carry_in = if inst.has(key::EXTENDED) { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, ..Carries::NONE };
     let addend = Term::read(b, z)?;
     let d = b.destination(d, 1)?;
@@ -52,9 +52,9 @@ pub(crate) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `IMAD.HI`: the upper word of the 64-bit sum.
 pub(crate) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z, _] = operands(inst)?;
-    let signed = has(inst, key::SIGNED);
+    let signed = inst.has(key::SIGNED);
     let d = b.destination(d, 1)?;
-    if b.pred(p)? == Pred::TRUE && !has(inst, key::EXTENDED) && !sign_of(z).negate {
+    if b.pred(p)? == Pred::TRUE && !inst.has(key::EXTENDED) && !sign_of(z).negate {
         let (x, y) = (b.source(x)?, b.source(y)?);
         if is_zero(z) {
             b.emit(Op::Int2(if signed { Int2::MulHiS32 } else { Int2::MulHiU32 }, d, [x, y]));
@@ -73,7 +73,7 @@ pub(crate) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 /// `d` = product plus a 64-bit addend, with carries.
 fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
     let [_, p, x, y, z, c] = operands(inst)?;
-    let (p, signed, extended) = (b.pred(p)?, has(inst, key::SIGNED), has(inst, key::EXTENDED));
+    let (p, signed, extended) = (b.pred(p)?, inst.has(key::SIGNED), inst.has(key::EXTENDED));
     let sign = sign_of(z);
     let (x, y) = (b.source(x)?, b.source(y)?);
     let product = if signed { Int2::MulWideS32 } else { Int2::MulWideU32 };
@@ -117,8 +117,8 @@ fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
 pub(crate) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?, b.int_source(z)?];
-    let signs = (has(inst, key::A_SIGNED), has(inst, key::B_SIGNED));
-    let op = match (inst.row.op == SassOp::Idp2, has(inst, key::HIGH), signs) {
+    let signs = (inst.has(key::A_SIGNED), inst.has(key::B_SIGNED));
+    let op = match (inst.row.op == SassOp::Idp2, inst.has(key::HIGH), signs) {
         (false, _, (false, false)) => Int3::Dp4aUU,
         (false, _, (false, true)) => Int3::Dp4aUS,
         (false, _, (true, false)) => Int3::Dp4aSU,

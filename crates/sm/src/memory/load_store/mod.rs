@@ -200,7 +200,7 @@ impl MemoryStage for LoadStoreUnit {
         if self.dispatch.is_some() {
             self.go_on(wb, wires.port);
         }
-        if self.dispatch.is_none() && wires.has_access() {
+        if self.dispatch.is_none() && wires.oc_ex.waiting_for_memory() != 0 {
             self.accept_access(wb, wires.oc_ex);
         }
     }
