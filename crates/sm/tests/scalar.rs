@@ -71,6 +71,14 @@ fn scalar_registers_are_not_read_from_the_banks() {
 }
 
 #[test]
+fn a_register_that_is_named_twice_is_read_once() {
+    let reads = |srcs: &[u16]| counters(&bench(&[add(1, &[2]).reads(same), add(3, srcs).reads(same)], Some(ON)));
+    let [once, twice] = [reads(&[1]), reads(&[1, 1])];
+    assert_eq!((once.scalar_reads, twice.scalar_reads), (1, 1));
+    assert_eq!(once.lane_reads_saved, twice.lane_reads_saved);
+}
+
+#[test]
 fn memory_and_control_are_never_scalar_without_a_memory_path() {
     let lines = [load(Space::Global, 1, 0x1000, 0).reads(same), store(Space::Global, 1, 0x2000, 0).reads(same)];
     let c = counters(&bench(&lines, Some(ON)));

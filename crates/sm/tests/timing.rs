@@ -764,7 +764,11 @@ fn nothing_issues_with_a_fence_that_holds_its_warp() {
 
 /// The cycles between which two independent instructions that issue together leave their collectors.
 fn apart(first: OpClass, second: OpClass, ports: [u32; 2]) -> u64 {
-    let bench = Bench::new(&[op(first, 1, &[]), op(second, 2, &[])]).gpu(|g| {
+    lines_apart(&[op(first, 1, &[]), op(second, 2, &[])], ports)
+}
+
+fn lines_apart(two: &[Line; 2], ports: [u32; 2]) -> u64 {
+    let bench = Bench::new(two).gpu(|g| {
         (g.sm.issue.width, g.sm.issue.dual_issue_needs_different_units) = (2, false);
         (g.sm.operands.in_ports, g.sm.operands.out_ports) = (ports[0], ports[1]);
         g.sm.operands.reads_per_bank = 1;
@@ -783,6 +787,13 @@ fn ports_bound_what_enters_and_leaves_the_collectors_in_a_round() {
     assert_eq!(apart(IntAdd, FpAdd, [8, 4]), 1, "one output port of a sub-core");
     assert_eq!(apart(IntAdd, IntAdd, [8, 8]), 0);
     assert_eq!(apart(IntAdd, IntAdd, [1, 8]), 1, "one input port");
+}
+
+/// Each reads one register, of the same bank or of another one.
+#[test]
+fn reads_of_a_bank_that_come_together_are_served_one_after_the_other() {
+    let apart = |bank| lines_apart(&[add(1, &[4]), op(OpClass::FpAdd, 2, &[bank])], [8, 8]);
+    assert_eq!([apart(8), apart(9)], [1, 0]);
 }
 
 #[test]
