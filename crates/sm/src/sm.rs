@@ -338,9 +338,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.oc_ex.waiting_for_units() != 0 {
             self.dispatch(now, kernels);
         }
-        let may_send = self.memory.may_send() | self.fetch.source.may_send();
-        let has_reply = port.answer(now).is_some();
-        if may_send | has_reply || self.memory.has_work(now, self.oc_ex.waiting_for_memory() != 0) {
+        let may_send = || self.memory.may_send() | self.fetch.source.may_send();
+        // The most frequent first.
+        if self.memory.has_work(now, self.oc_ex.waiting_for_memory() != 0) || may_send() || port.answer(now).is_some() {
             self.access_memory(now, kernels, port);
         }
         if self.state.ctas.ended != 0 {

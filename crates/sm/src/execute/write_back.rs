@@ -54,7 +54,7 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
     }
 
     /// Takes the oldest access to memory out of `oc_ex`, which has one: it begins to execute.
-    #[inline]
+    #[inline(always)]
     pub fn begin_access(&mut self, oc_ex: &mut Latches) -> InstId {
         let latch = oc_ex.oldest(oc_ex.waiting_for_memory());
         let id = oc_ex.oldest_in(latch);
@@ -80,7 +80,7 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
     }
 
     /// Writes the results of `id`, which comes from the memory stage, if their banks are free.
-    #[inline]
+    #[inline(always)]
     pub fn try_write_registers(&mut self, id: InstId) -> bool {
         let Self { tick, state, operands, .. } = self;
         let flight = Window { slab: &state.slab, kernels: tick.kernels }.flight(id);
