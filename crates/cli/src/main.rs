@@ -3,7 +3,6 @@
 //! One file per subcommand in [`commands`], their output in [`render`].
 
 mod commands;
-mod experiments;
 mod failure;
 mod inspection;
 mod interrupt;

@@ -1,4 +1,4 @@
-//! Options of commands that are not about one run: `microbench`, `validate`, `list`, `inspect`, `reproduce`. They are
+//! Options of commands that are not about one run: `microbench`, `validate`, `list`, `inspect`. They are
 //! rows of the table of `request`.
 
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ use request::shown::Destination;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use workloads::Size;
 
 /// Makes groups of options arguments of commands: each with the names of its rows, and the default in words where it is
 /// another one than in the table.
@@ -43,7 +42,6 @@ macro_rules! rows {
 }
 rows! {
     Settings: "set";
-    Work: "size" = "the size at which they load the paper's machine";
     Formats: "json", "csv";
     Results: "json", "csv", "quiet";
     Page: "html";
@@ -61,19 +59,6 @@ impl Settings {
     /// Those that are asked for.
     fn of(options: &Options) -> Self {
         Self { settings: options.set.iter().map(|setting| setting.0.clone()).collect() }
-    }
-}
-
-/// How much work bundled workloads have.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Work {
-    pub size: Option<Size>,
-}
-
-impl Work {
-    /// The one that is asked for.
-    fn of(options: &Options) -> Self {
-        Self { size: options.size }
     }
 }
 

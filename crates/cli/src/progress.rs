@@ -2,7 +2,7 @@
 
 use crate::live::Live;
 use crate::render::number;
-use crate::{interrupt, preparation};
+use crate::{interrupt, output, preparation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Monitor, Progress};
 use std::io::IsTerminal;
@@ -198,6 +198,16 @@ impl Drop for Board {
 fn board_left(done: u64, under_way: u64, all: u64, elapsed: Duration) -> Option<f64> {
     let (done, all) = ((done * WHOLE + under_way) as f64, (all * WHOLE) as f64);
     (done >= WHOLE as f64 / 100.0 && done < all).then(|| elapsed.as_secs_f64() * (all - done) / done)
+}
+
+impl experiment::runs::Watch for Board {
+    fn begin(&self) -> Box<dyn Monitor + '_> {
+        Box::new(self.watch())
+    }
+
+    fn cannot_keep(&self, why: &str) {
+        output::remark(&format!("{why}\n"));
+    }
 }
 
 /// What is done of a run, in millionths: by its CTAs if their number is known, else by those of its first launch;

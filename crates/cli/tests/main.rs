@@ -15,6 +15,7 @@ mod outputs;
 mod pages;
 mod schema;
 mod selectors;
+mod sweeps;
 mod tables;
 mod trace_export;
 mod traces;

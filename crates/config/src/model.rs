@@ -254,6 +254,8 @@ keys! {
         kernel_latency_ns: Option<u32> = Int(0, 10_000_000), "nanoseconds", optional;
         /// Added per CTA.
         cta_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
+        /// Optional. Cluster of SMs that is offered the first CTA of a run, of as many as there are; cluster 0 if absent. Results should not depend on it: other values show how much of a figure is chance.
+        first_cluster: Option<u32> = Int(0, 4095), "", optional;
         /// Kernels resident at once.
         max_concurrent_kernels: u32 = Int(1, 1024), "kernels";
         /// Whether L1 contents are dropped at the start of each kernel.

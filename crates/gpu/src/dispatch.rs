@@ -90,6 +90,13 @@ impl Dispatcher {
         }
     }
 
+    /// The same, with the cluster that is offered the first CTA, counted on from the last one to the first.
+    pub fn beginning_at(mut self, cluster: usize) -> Self {
+        let clusters = self.last_places.len();
+        self.last_cluster = (cluster + clusters - 1) % clusters;
+        self
+    }
+
     /// Queues a kernel after the earlier ones of its stream.
     pub fn launch(&mut self, kernel: KernelId, stream: StreamId, shape: &LaunchShape) {
         self.queue(kernel, stream, shape, 0..shape.grid.volume(), None);
@@ -270,6 +277,22 @@ mod tests {
             assert!(!d.cta_finished(KernelId(0), 150), "CTA {i} is not the last");
         }
         assert_eq!(d.progress(), (5, 8));
+    }
+
+    #[test]
+    fn any_cluster_can_be_the_first() {
+        for (first, order) in [(0, [0, 1, 2]), (2, [2, 0, 1]), (4, [1, 2, 0])] {
+            let mut d = Dispatcher::new(TIMING, 3, 1).beginning_at(first);
+            d.launch(KernelId(0), StreamId(0), &shape(3));
+            d.admit(0);
+            let (mut taken, mut room) = (Vec::new(), all(3));
+            d.dispatch(100, &mut room, |p| {
+                taken.push((p.core, p.cta.x as usize));
+                true
+            });
+            taken.sort_by_key(|&(_, cta)| cta);
+            assert_eq!(taken.iter().map(|&(core, _)| core).collect::<Vec<_>>(), order, "from {first}");
+        }
     }
 
     #[test]

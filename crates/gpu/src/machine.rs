@@ -244,7 +244,8 @@ impl<C: Core> Machine<C> {
         let mut memory = MemorySystem::new(config);
         let unit = |unit| Unit::new(config, unit, unit * per_unit, per_unit.min(count - unit * per_unit));
         let control = Control {
-            dispatcher: Dispatcher::new(timing, count / per_unit, per_unit),
+            dispatcher: Dispatcher::new(timing, count / per_unit, per_unit)
+                .beginning_at(config.launch.first_cluster.unwrap_or(0) as usize),
             cores_per_unit: per_unit,
             streams: Vec::new(),
             running: Vec::new(),

@@ -3,8 +3,8 @@
 use config::GpuConfig;
 use kit::{CounterGroup, Cycle};
 use mem::cache::CacheCounters;
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct StatInfo {
 }
 
 /// The value of one statistic.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Value {

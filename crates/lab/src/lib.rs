@@ -20,7 +20,7 @@
 //! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
-//! | `run` | a job, whatever it is |
+//! | `run`, `kept` | a job, whatever it is; what is kept of it |
 
 #![warn(missing_docs)]
 
@@ -38,6 +38,7 @@ mod error;
 mod export;
 mod for_core;
 mod functional;
+mod kept;
 pub mod listing;
 mod memory_checks;
 mod meter;
@@ -61,7 +62,7 @@ pub mod timeline;
 mod traces;
 
 pub use ::trace::Compression;
-pub use checkpoint::{CheckpointPlan, Checkpoints, SavedRun};
+pub use checkpoint::{CheckpointPlan, Checkpoints, MODEL, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
 pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
@@ -70,6 +71,7 @@ pub use exec::OutOfBounds;
 pub use export::{Export, TraceFormat, convert, export};
 pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
+pub use kept::{KeptReport, identity_of};
 pub use memory_checks::{MemoryChecks, MemoryFinding};
 pub use monitor::{Details, Monitor, Progress, Unattended};
 pub use packed::{PackedStats, Values};

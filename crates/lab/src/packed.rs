@@ -1,8 +1,12 @@
 //! Statistics of many launches and intervals in a few bytes each: most are zero or small.
 
 use gpu::{StatInfo, Stats, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 /// A value that is absent.
 const ABSENT: u8 = 0;
@@ -84,6 +88,14 @@ impl PackedStats {
         Self { infos, values: stats.0.iter().map(|&(_, value)| value).collect() }
     }
 
+    /// Shares the descriptions of `other`, if they are the same.
+    pub fn share(&mut self, other: &Self) {
+        let is_same = |(one, two): (&Arc<StatInfo>, &Arc<StatInfo>)| Arc::ptr_eq(one, two);
+        if self.infos.len() == other.infos.len() && self.infos.iter().zip(&*other.infos).all(is_same) {
+            self.infos = other.infos.clone();
+        }
+    }
+
     /// Each statistic, in the order of the schema.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<StatInfo>, Value)> {
         self.infos.iter().zip(self.values.iter())
@@ -118,6 +130,39 @@ impl Serialize for PackedStats {
         self.iter().try_for_each(|(info, value)| map.serialize_entry(&info.name, &value))?;
         map.end()
     }
+}
+
+impl<'de> Deserialize<'de> for PackedStats {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        statistics(deserializer).map(Self::from)
+    }
+}
+
+/// Statistics by their names, in the order in which they come; what is known of each comes from the schema.
+pub(crate) fn statistics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stats, D::Error> {
+    static KNOWN: LazyLock<HashMap<String, Arc<StatInfo>>> = LazyLock::new(|| {
+        let known = crate::statistics::schema().into_iter();
+        known.map(|info| (info.name.clone().into_owned(), Arc::new(info))).collect()
+    });
+    struct ByName;
+    impl<'de> Visitor<'de> for ByName {
+        type Value = Stats;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table of statistics")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Stats, A::Error> {
+            let mut all = Stats::default();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                let unknown = || StatInfo { name: name.clone().into(), unit: "", description: Cow::Borrowed("") };
+                let info = KNOWN.get(&name).cloned().unwrap_or_else(|| Arc::new(unknown()));
+                all.0.push((info, value));
+            }
+            Ok(all)
+        }
+    }
+    deserializer.deserialize_map(ByName)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
 use crate::memory_checks::MemoryChecks;
-use crate::packed::PackedStats;
+use crate::packed::{self, PackedStats};
 use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
@@ -10,13 +10,14 @@ use crate::timeline::SmTimeline;
 use gpu::Stats;
 use gpu::{Prediction, Scaling};
 use isa::Dim3;
-use serde::Serialize;
+use serde::de::Deserializer;
 use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 use sm::{Example, Findings, Party, Violation};
 use workloads::Form;
 
 /// Source of the number of registers per thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegisterSource {
     /// Estimated from the liveness of virtual registers.
@@ -30,7 +31,7 @@ pub enum RegisterSource {
 }
 
 /// How many CTAs fit on an SM, and the limiter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct OccupancyReport {
     pub ctas_per_sm: u32,
@@ -43,7 +44,7 @@ pub struct OccupancyReport {
 }
 
 /// A kernel launch and its statistics.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct KernelReport {
     /// Number of the launch, from 0.
@@ -54,10 +55,10 @@ pub struct KernelReport {
     /// What it was executed from.
     pub code: Form,
     /// Number of CTAs in each dimension.
-    #[serde(serialize_with = "dim3")]
+    #[serde(serialize_with = "dim3", deserialize_with = "of_dim3")]
     pub grid: Dim3,
     /// Threads of a CTA in each dimension.
-    #[serde(serialize_with = "dim3")]
+    #[serde(serialize_with = "dim3", deserialize_with = "of_dim3")]
     pub block: Dim3,
     /// Registers per thread that occupancy was computed with.
     pub registers_per_thread: u32,
@@ -73,7 +74,7 @@ pub struct KernelReport {
 }
 
 /// All launches of a kernel together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct KernelTotal {
     pub name: String,
@@ -87,8 +88,12 @@ fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
     [d.x, d.y, d.z].serialize(serializer)
 }
 
+fn of_dim3<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dim3, D::Error> {
+    <[u32; 3]>::deserialize(deserializer).map(|[x, y, z]| Dim3::new(x, y, z))
+}
+
 /// What energy was computed with.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct EnergyModelInUse {
     /// Name of the coefficients.
@@ -99,7 +104,7 @@ pub struct EnergyModelInUse {
 }
 
 /// Outcome of the comparison with the host reference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct CheckResult {
     pub passed: bool,
@@ -108,7 +113,7 @@ pub struct CheckResult {
 }
 
 /// Time and memory of the simulation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFigures {
     /// Wall-clock time of the simulation proper; of a trace, with reading it.
     pub seconds: f64,
@@ -120,13 +125,13 @@ pub struct HostFigures {
     /// does not report it.
     pub peak_memory_bytes: Option<u64>,
     /// How long it would take on several host threads, if that was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<HostScaling>,
 }
 
 /// How long a simulation would take on several host threads, from what the parts of its windows took on one
 /// ([`gpu::Scaling`]).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostScaling {
     /// Between tasks: exchange, merge, dispatch, which one thread does.
     pub alone_seconds: f64,
@@ -141,7 +146,7 @@ pub struct HostScaling {
 }
 
 /// The time on a number of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct OnThreads {
     pub threads: usize,
@@ -226,7 +231,7 @@ fn findings<S: Serializer>(found: &Option<Findings>, serializer: S) -> Result<S:
 }
 
 /// The report of a run, complete or not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Report {
     /// Version of this schema.
@@ -245,11 +250,12 @@ pub struct Report {
     /// Whether the run ended early (Ctrl-C, cycle limit): the figures are of what was simulated.
     pub interrupted: bool,
     /// Why the run failed, if it did: the figures are of what was simulated until then.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Kernel launches in order of their end.
     pub kernels: Vec<KernelReport>,
     /// Statistics of the whole run.
+    #[serde(deserialize_with = "packed::statistics")]
     pub total: Stats,
     /// Statistics of each kernel over its launches that have ended. They follow from those of the launches.
     #[serde(skip)]
@@ -257,7 +263,7 @@ pub struct Report {
     /// What energy was computed with; absent if the GPU has none.
     pub energy_model: Option<EnergyModelInUse>,
     /// Power over time, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub power: Option<PowerSeries>,
     /// Statistics over time, if asked for; in no JSON.
     #[serde(skip)]
@@ -272,19 +278,19 @@ pub struct Report {
     /// Comparison with the host reference, where there is one.
     pub check: Option<CheckResult>,
     /// What the hazard auditors have found, if the run was audited.
-    #[serde(serialize_with = "findings")]
+    #[serde(serialize_with = "findings", skip_deserializing)]
     pub audit: Option<Findings>,
     /// Where issue slots and time went, by instruction, if that was counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub profile: Option<Profile>,
     /// What was recorded cycle by cycle, if that was asked for. It has files of its own.
     #[serde(skip)]
     pub timelines: Vec<SmTimeline>,
     /// What was simulated in time, and what was inferred of the rest, unless all was simulated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
     /// What was found of memory accesses, if they were checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub memory_checks: Option<MemoryChecks>,
     /// Time and memory of the simulation on this machine.
     pub host: HostFigures,

@@ -58,7 +58,7 @@ impl Job {
     }
 
     /// With all that chooses its inputs, in words.
-    fn named(&self) -> String {
+    pub fn named(&self) -> String {
         match self {
             Job::Workload { name, size, params, seed } => {
                 let params: String = params.iter().map(|(name, value)| format!(", {name}={value}")).collect();

@@ -58,17 +58,16 @@ fn check(setup: &Setup, job: &Job, parts: &[u64]) -> Vec<usize> {
     let file = folder.file("a.checkpoint");
     let of_whole = folder.file("whole.checkpoint");
     let (whole, cycles, kernels) = run(setup, job, Checkpoints::default());
-    let (kept, ..) =
-        run(setup, job, Checkpoints { plan: plan(&of_whole, Duration::ZERO), resume: None, ..Checkpoints::default() });
+    let (kept, ..) = run(setup, job, Checkpoints { plan: plan(&of_whole, Duration::ZERO), resume: None });
     assert!(kept == whole, "{}: checkpoints change the report", setup.core);
     let last = SavedRun::open(&of_whole).unwrap();
     assert!(last.kernels() <= kernels);
-    let (again, ..) = run(setup, job, Checkpoints { plan: None, resume: Some(last), ..Checkpoints::default() });
+    let (again, ..) = run(setup, job, Checkpoints { plan: None, resume: Some(last) });
     assert!(again == whole, "{}: the report from the last checkpoint differs", setup.core);
     let mut ended = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let limited = Setup { max_cycles: Some(cycles * part / 100), ..setup.clone() };
-        run(&limited, job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None, ..Checkpoints::default() });
+        run(&limited, job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None });
         let Ok(saved) = SavedRun::open(&file) else {
             // It was ended within its first kernel.
             ended.push(0);
@@ -77,7 +76,7 @@ fn check(setup: &Setup, job: &Job, parts: &[u64]) -> Vec<usize> {
         ended.push(saved.kernels());
         assert!(saved.kernels() > 0);
         let again = Setup { threads: HostThreads::new([3, 1, 2][number % 3]), ..setup.clone() };
-        let resumed = Checkpoints { plan: plan(&file, Duration::ZERO), resume: Some(saved), ..Checkpoints::default() };
+        let resumed = Checkpoints { plan: plan(&file, Duration::ZERO), resume: Some(saved) };
         let (resumed, ..) = run(&again, job, resumed);
         let first = resumed.lines().zip(whole.lines()).find(|(resumed, whole)| resumed != whole);
         assert_eq!(first, None, "{} on {}, resumed after {:?} kernels", setup.core, setup.gpu.name, ended.last());
@@ -223,8 +222,8 @@ fn another_run_is_not_resumed() {
     let folder = Folder::new();
     let file = folder.file("a.checkpoint");
     let (job, first) = (workload("bfs", &[("nodes", 1024), ("block", 64)]), setup("rtx2060s", "inorder", "bfs"));
-    run(&first, &job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None, ..Checkpoints::default() });
-    let resume = || Checkpoints { plan: None, resume: Some(SavedRun::open(&file).unwrap()), ..Checkpoints::default() };
+    run(&first, &job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None });
+    let resume = || Checkpoints { plan: None, resume: Some(SavedRun::open(&file).unwrap()) };
     let error = refused(&setup("rtx2060s", "ghost", "bfs"), &job, resume());
     assert!(error.contains("core design: `inorder` there, `ghost` here"), "{error}");
     let error = refused(&setup("v100", "inorder", "bfs"), &job, resume());
@@ -250,13 +249,9 @@ fn a_host_that_does_something_else_is_found() {
     }
     let job = Job::LaunchFile { path: folder.file("jacobi.toml"), overrides: Overrides::default() };
     let setup = setup("rtx2060s", "inorder", "");
-    run(&setup, &job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None, ..Checkpoints::default() });
+    run(&setup, &job, Checkpoints { plan: plan(&file, Duration::ZERO), resume: None });
     std::fs::write(folder.file("jacobi.toml"), text("jacobi.toml") + "\n# another one\n").unwrap();
-    let error = refused(
-        &setup,
-        &job,
-        Checkpoints { plan: None, resume: Some(SavedRun::open(&file).unwrap()), ..Checkpoints::default() },
-    );
+    let error = refused(&setup, &job, Checkpoints { plan: None, resume: Some(SavedRun::open(&file).unwrap()) });
     assert!(error.contains("inputs: `"), "{error}");
 }
 
@@ -265,7 +260,7 @@ fn what_cannot_be_kept_is_refused() {
     let folder = Folder::new();
     let file = folder.file("a.checkpoint");
     let (job, plain) = (workload("bfs", &[("nodes", 1024), ("block", 64)]), setup("rtx2060s", "inorder", "bfs"));
-    let kept = || Checkpoints { plan: plan(&file, Duration::ZERO), resume: None, ..Checkpoints::default() };
+    let kept = || Checkpoints { plan: plan(&file, Duration::ZERO), resume: None };
     for (option, setup) in [
         ("--timeline", Setup { timeline: Some(window()), ..plain.clone() }),
         ("--check-memory", Setup { check_memory: true, ..plain.clone() }),

@@ -51,6 +51,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Keys that none of the descriptions has.
 const NOT_GIVEN: &[(&str, &str)] = &[
+    ("launch.first_cluster", "what repeats of a comparison change by chance (`any_cluster_can_be_the_first` in `gpu`)"),
     ("launch.kernel_latency_ns", "in place of launch.kernel_latency_cycles, which is tried"),
     ("board.memory_mib", "what programs under `exec` see and may allocate"),
     ("board.link_mb_per_s", "copies between host and device, in the timeline of a program"),

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod accelsim;
+pub mod bars;
 pub mod energy;
 pub mod number;
 pub mod page;

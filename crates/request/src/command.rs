@@ -32,6 +32,8 @@ commands! {
     Run;
     /// `compare`.
     Compare;
+    /// `sweep`.
+    Sweep;
     /// `exec`.
     Exec;
     /// `trace`.
@@ -46,6 +48,11 @@ pub struct Given<C> {
 }
 
 impl<C: Asks> Given<C> {
+    /// The texts of the options that are given.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
     /// The options.
     ///
     /// # Errors
@@ -129,7 +136,7 @@ fn argument(row: &'static OptionRow, way: Way) -> Arg {
     if !is_absent {
         arg = arg.short(row.short);
     }
-    let several = row.is_axis && way == Way::Compare;
+    let several = row.is_axis && way.has_plurals();
     // What takes several is known by its plural first where several are usual.
     arg = match row.aliases {
         [plural] if several => arg.long(*plural).alias(row.option()),
@@ -180,7 +187,7 @@ fn parser(row: &'static OptionRow) -> ValueParser {
 
 /// The meaning, with the default, which is `usual` if that is given.
 fn help(row: &OptionRow, way: Way, usual: Option<&str>) -> String {
-    let several = if row.is_axis && way == Way::Compare { "; several between commas" } else { "" };
+    let several = if row.is_axis && way.has_plurals() { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
     let default = usual.or(row.default_of(way)).or(row.usual);
     let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));

@@ -1,5 +1,6 @@
 //! Workloads on several machines, side by side: baselines, speedups, means, and what is published beside them.
 
+use crate::chance::Spread;
 use crate::gpu::Choice;
 use evidence::published;
 use kit::suggest;
@@ -163,7 +164,7 @@ impl Cell {
 }
 
 /// The runs of all workloads on all machines.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Rows: workloads, launch files, traces.
     pub workloads: Vec<String>,
@@ -175,16 +176,24 @@ pub struct Comparison {
     pub columns: Vec<Column>,
     /// The runs, row by row.
     pub cells: Vec<Cell>,
+    /// The same again, each time with what should not matter changed by chance.
+    pub again: Vec<Self>,
 }
 
 /// A figure of a row in a column.
 pub type Figure = fn(&Comparison, usize, usize) -> Option<f64>;
+
+/// A mean over workloads.
+pub type MeanOf = fn(&[f64]) -> Option<f64>;
 
 /// A mean and over how many workloads it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mean {
     /// Geometric mean of the speedups; absent if there are none.
     pub speedup: Option<f64>,
+    /// The same over the repeats, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Spread>,
     /// Workloads that ran to their end both here and in the baseline's column.
     pub workloads: usize,
 }
@@ -198,7 +207,9 @@ impl Comparison {
     /// The same with a row for each of `kernels` that a workload launches, of these launches only, in place of the
     /// workload's row. What none launches has a row of failures.
     pub fn by_kernel(self, kernels: &[String]) -> Self {
-        let mut out = Self { workloads: Vec::new(), codes: Vec::new(), remarks: Vec::new(), cells: Vec::new(), ..self };
+        let again = self.again.into_iter().map(|again| again.by_kernel(kernels)).collect();
+        let columns = self.columns.clone();
+        let mut out = Self { columns, again, ..Self::default() };
         let reports = self.cells.iter().filter_map(Cell::any_report).flat_map(|report| &report.by_kernel);
         let known: BTreeSet<&str> = reports.map(|kernel| kernel.name.as_str()).collect();
         let known: Vec<&str> = known.into_iter().collect();
@@ -230,6 +241,41 @@ impl Comparison {
         out
     }
 
+    /// A statistic of a run.
+    fn statistic(&self, name: &str, row: usize, column: usize) -> Option<f64> {
+        self.cell(row, column).complete()?.total.get(name)?.number()
+    }
+
+    /// Cycles of kernels.
+    pub fn cycles(&self, row: usize, column: usize) -> Option<f64> {
+        self.statistic(summary::CYCLES, row, column)
+    }
+
+    /// Time of kernels, in microseconds.
+    pub fn time(&self, row: usize, column: usize) -> Option<f64> {
+        self.statistic(summary::TIME, row, column)
+    }
+
+    /// Thread instructions per cycle.
+    pub fn ipc(&self, row: usize, column: usize) -> Option<f64> {
+        self.statistic(summary::IPC, row, column)
+    }
+
+    /// A figure over the run and its repeats; `None` without repeats, or where one of them has no such figure.
+    pub fn spread(&self, figure: Figure, row: usize, column: usize) -> Option<Spread> {
+        self.over_repeats(|one| figure(one, row, column))
+    }
+
+    /// The mean of a column's figures, over the runs and their repeats.
+    pub fn spread_of_mean(&self, figure: Figure, column: usize, mean: MeanOf) -> Option<Spread> {
+        self.over_repeats(|one| mean(&one.all(figure, column)))
+    }
+
+    fn over_repeats(&self, of: impl Fn(&Self) -> Option<f64>) -> Option<Spread> {
+        let values: Option<Vec<f64>> = std::iter::once(self).chain(&self.again).map(of).collect();
+        Spread::of(&values?)
+    }
+
     /// The column that a column's relative figures are over.
     pub fn baseline(&self, column: usize) -> &Column {
         &self.columns[self.columns[column].baseline]
@@ -243,6 +289,7 @@ impl Comparison {
                 report.remarks.push(remark.clone());
             }
         }
+        self.again = self.again.into_iter().map(Self::with_remarks_in_reports).collect();
         self
     }
 
@@ -346,7 +393,8 @@ impl Comparison {
     /// The geometric mean of a column's speedups.
     pub fn mean(&self, column: usize) -> Mean {
         let all = self.all(Self::speedup, column);
-        Mean { speedup: geometric_mean(&all), workloads: all.len() }
+        let repeats = self.spread_of_mean(Self::speedup, column, geometric_mean);
+        Mean { speedup: geometric_mean(&all), repeats, workloads: all.len() }
     }
 
     /// The figures of a column, of the rows that have one.
@@ -395,6 +443,7 @@ impl Comparison {
             status: cell.status(),
             reason: cell.reason(),
             speedup: self.speedup(row, column),
+            repeats: self.spread(Self::speedup, row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),
             relative_management: self.relative_management(row, column),
@@ -444,6 +493,9 @@ struct Run<'a> {
     status: &'static str,
     reason: Option<&'a str>,
     speedup: Option<f64>,
+    /// The speedup over the repeats, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats: Option<Spread>,
     stall_reduction_percent: Option<f64>,
     relative_energy: Option<f64>,
     relative_management: Option<f64>,

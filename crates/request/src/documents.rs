@@ -40,16 +40,17 @@ pub fn options() -> String {
     for group in Group::ALL {
         let _ = writeln!(
             text,
-            "\n## {}\n\n| option | meaning | run | compare | exec | Python |\n| --- | --- | --- | --- | --- | --- |",
+            "\n## {}\n\n| option | meaning | run | compare | sweep | exec | Python |\n| --- | --- | --- | --- | --- | --- | --- |",
             group.heading()
         );
         for row in ROWS.iter().filter(|row| row.group == group) {
             let has = |way| if row.reason(way).is_none() { "x" } else { "" };
             let in_python = Way::ALL.iter().any(|way| way.is_python() && row.reason(*way).is_none());
             let python = if in_python { format!("`{}`", row.keyword()) } else { String::new() };
-            let (run, compare, exec) = (has(Way::Run), has(Way::Compare), has(Way::Exec));
+            let [run, compare, sweep, exec] = [Way::Run, Way::Compare, Way::Sweep, Way::Exec].map(has);
             let usage = usage(row).replace('|', "\\|");
-            let _ = writeln!(text, "| `{usage}` | {} | {run} | {compare} | {exec} | {python} |", meaning(row));
+            let _ =
+                writeln!(text, "| `{usage}` | {} | {run} | {compare} | {sweep} | {exec} | {python} |", meaning(row));
         }
     }
     text

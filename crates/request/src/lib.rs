@@ -10,11 +10,13 @@
 //! | [`code`] | which code of it runs |
 //! | [`gpu`] | GPU descriptions, and changes to them |
 //! | [`machine`], [`sweep`] | the machines: one, or every combination of a comparison's axes |
+//! | [`chance`] | the same run again, with what should not matter changed |
 //! | [`comparison`] | what came out, side by side: baselines, speedups, means |
 //! | [`tables`], [`outputs`] | results as rows, and as files |
 
 #![warn(missing_docs)]
 
+pub mod chance;
 pub mod code;
 #[cfg(feature = "clap")]
 pub mod command;

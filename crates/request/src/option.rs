@@ -11,6 +11,8 @@ pub enum Way {
     Run,
     /// `warpwright compare`.
     Compare,
+    /// `warpwright sweep`, and the files of experiments.
+    Sweep,
     /// `warpwright exec`, and the environment variables that it sets.
     Exec,
     /// `warpwright trace`.
@@ -23,13 +25,15 @@ pub enum Way {
 
 impl Way {
     /// Every way.
-    pub const ALL: [Self; 6] = [Self::Run, Self::Compare, Self::Exec, Self::Trace, Self::Python, Self::PythonCompare];
+    pub const ALL: [Self; 7] =
+        [Self::Run, Self::Compare, Self::Sweep, Self::Exec, Self::Trace, Self::Python, Self::PythonCompare];
 
     /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "`warpwright run`",
             Self::Compare => "`warpwright compare`",
+            Self::Sweep => "`warpwright sweep`",
             Self::Exec => "`warpwright exec`",
             Self::Trace => "`warpwright trace`",
             Self::Python => "`warpwright.run`",
@@ -42,9 +46,14 @@ impl Way {
         matches!(self, Self::Python | Self::PythonCompare)
     }
 
+    /// Whether options with several values are known by their plurals first.
+    pub const fn has_plurals(self) -> bool {
+        matches!(self, Self::Compare | Self::Sweep)
+    }
+
     /// Whether machines are compared.
     pub const fn compares(self) -> bool {
-        matches!(self, Self::Compare | Self::PythonCompare)
+        matches!(self, Self::Compare | Self::Sweep | Self::PythonCompare)
     }
 }
 
@@ -145,6 +154,8 @@ pub struct OptionRow {
     pub writes: bool,
     /// Whether `trace` has it, beside what runs.
     pub is_traced: bool,
+    /// Whether `sweep` has it, although `compare` does not.
+    pub is_of_sweeps: bool,
     /// Ways in that do not have it, each with the reason.
     pub absent: &'static [Reasons],
 }
@@ -173,6 +184,7 @@ impl OptionRow {
         is_axis: false,
         writes: false,
         is_traced: false,
+        is_of_sweeps: false,
         absent: &[],
     };
 
@@ -182,7 +194,12 @@ impl OptionRow {
             let is_there = self.group == Group::Input || self.is_traced;
             return (!is_there).then_some(TRACE);
         }
-        self.reasons().find(|(absent, _)| *absent == way).map(|(_, reason)| *reason)
+        let of = |way| self.reasons().find(|(absent, _)| *absent == way).map(|(_, reason)| *reason);
+        match way {
+            // A sweep is a comparison whose runs are kept.
+            Way::Sweep => of(way).or_else(|| of(Way::Compare).filter(|_| !self.is_of_sweeps)),
+            _ => of(way),
+        }
     }
 
     /// Why ways in lack it.
@@ -214,7 +231,7 @@ impl OptionRow {
     pub fn called(&self, way: Way) -> String {
         match self.aliases {
             _ if way.is_python() => self.keyword().to_owned(),
-            [plural] if self.is_axis && way == Way::Compare => format!("--{plural}"),
+            [plural] if self.is_axis && way.has_plurals() => format!("--{plural}"),
             _ => format!("--{}", self.option()),
         }
     }

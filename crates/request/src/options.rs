@@ -12,7 +12,7 @@ use lab::{OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
 use std::ffi::OsString;
 use std::io;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use workloads::Size;
 
@@ -39,6 +39,7 @@ const WHOLE_RUN: Reasons = &[
     (Way::Python, "a checkpoint has the command that continues it: use `warpwright run`"),
     (Way::PythonCompare, "a comparison is not resumed"),
 ];
+const NOT_KEPT: Reasons = &[(Way::Sweep, "what it finds is not kept with the run: `warpwright compare` has it")];
 const SHOWN_BY_COMPARISONS: Reasons = &[
     (Way::Compare, "`--show` and `--kernels` choose what is shown"),
     (Way::PythonCompare, "a row has every statistic"),
@@ -62,6 +63,8 @@ options! {
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
         over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
+        /// Run everything this many times, each time with what should not matter changed by chance: which cluster of SMs gets the first CTA, where data are in memory, two cycles of L2 latency. Figures are means, with half of their 95 % confidence interval
+        repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED, &[(Way::PythonCompare, "the commands `warpwright compare` and `warpwright sweep` have it")]], usual: Some("1") };
         /// Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (`warpwright docs sampling`)
         time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
         /// End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail
@@ -69,11 +72,11 @@ options! {
         /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
         livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
         /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long
-        audit: bool, "", "1";
+        audit: bool, "", "1", { absent: &[NOT_KEPT] };
         /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long
-        check_memory: bool, "", "1";
+        check_memory: bool, "", "1", { absent: &[NOT_KEPT] };
         /// Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer
-        profile: bool, "", "1";
+        profile: bool, "", "1", { absent: &[NOT_KEPT] };
     }
     Changes {
         /// A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them
@@ -152,8 +155,8 @@ options! {
         csv: Option<Destination>, "FILE", "report.csv", { writes: true, absent: &[A_METHOD] };
         /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
         html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
-        /// Write the report to this folder: report.txt, report.json and, with --power-interval, power.csv
-        out: Option<PathBuf>, "FOLDER", "results", { writes: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
+        /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and the bars of its speedups as report-1.svg and so on
+        out: Option<PathBuf>, "FOLDER", "results", { writes: true, is_of_sweeps: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
         /// Print neither progress nor results: only errors, and the JSON or CSV asked for
         quiet: bool, "", "1", { is_traced: true, short: Some('q'), absent: &[PROGRESS] };
         /// Which statistics the report shows

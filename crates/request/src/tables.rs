@@ -238,14 +238,23 @@ pub fn of_comparison(comparison: &Comparison, part: Option<ExperimentPart>) -> V
     (0..comparison.cells.len()).flat_map(run).collect()
 }
 
-/// Figures over those of the baseline's column; absent of a run that is not complete.
-fn relative(comparison: &Comparison, row: usize, column: usize) -> [Figure<'static>; 4] {
-    [
+/// Figures over those of the baseline's column; absent of a run that is not complete. Of repeats, the mean of the
+/// speedups and half of the width of its 95 % confidence interval.
+fn relative(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'static>> {
+    let spread = comparison.spread(Comparison::speedup, row, column).into_iter().flat_map(|spread| {
+        [
+            ("repeats", "runs", Value::Count(spread.runs as u64)),
+            ("speedup.mean", "ratio", Value::Real(Some(spread.mean))),
+            ("speedup.half_width", "ratio", Value::Real(Some(spread.half))),
+        ]
+    });
+    let once = [
         ("speedup", "ratio", Value::Real(comparison.speedup(row, column))),
         ("stall_reduction", "%", Value::Real(comparison.stall_reduction(row, column))),
         ("relative_energy", "ratio", Value::Real(comparison.relative_energy(row, column))),
         ("relative_management", "ratio", Value::Real(comparison.relative_management(row, column))),
-    ]
+    ];
+    once.into_iter().chain(spread).collect()
 }
 
 /// A paper's figures for such a run, those that there are.

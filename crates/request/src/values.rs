@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -69,7 +69,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u16, u32, u64, NonZeroU64, NonZeroUsize);
+numbers!(u16, u32, u64, NonZeroU32, NonZeroU64, NonZeroUsize);
 
 /// Types that are read and written as text by themselves.
 macro_rules! texts {

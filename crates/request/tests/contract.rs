@@ -1,7 +1,7 @@
 //! One request by command line, by environment variables and by keywords.
 
 use clap::{Args as _, FromArgMatches as _};
-use request::command::{Asks, Compare, Exec, Given, Run, Trace};
+use request::command::{Asks, Compare, Exec, Given, Run, Sweep, Trace};
 use request::option::{OptionRow, Shape, Way};
 use request::options::{ROWS, Texts, row};
 use request::{Options, environment};
@@ -47,6 +47,7 @@ fn every_option_means_the_same_by_every_way() {
             let command = match way {
                 Way::Run => by_command::<Run>(&line),
                 Way::Compare => by_command::<Compare>(&line),
+                Way::Sweep => by_command::<Sweep>(&line),
                 Way::Exec => by_command::<Exec>(&line),
                 Way::Trace => by_command::<Trace>(&line),
                 Way::Python | Way::PythonCompare => given.clone(),

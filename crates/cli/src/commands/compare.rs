@@ -2,21 +2,19 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Page, Results};
-use crate::progress::{Board, BoardWatch};
+use crate::progress::Board;
 use crate::render::comparison::Shown;
 use crate::render::{comparison, page as parts};
 use crate::{interrupt, output, version};
 use ::render::page;
-use lab::{Job, Setup};
+use experiment::plan::Plan;
+use experiment::runs;
+use experiment::store::Point;
+use lab::Job;
 use request::command::{Compare, Given};
 use request::comparison::{Cell, Comparison};
-use request::sweep::Sweep;
-use request::{Options, gpu, name, outputs, tables, values};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use request::{Options, gpu, outputs, tables, values};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use workloads::Form;
 
 /// Run workloads on several GPUs, cores, schedulers or settings and show them side by side
 ///
@@ -35,6 +33,7 @@ use workloads::Form;
   warpwright compare vectoradd --size medium --gpus v100 --vary clocks.core_mhz=1GHz,2GHz --vary clocks.dram_mhz=0.4GHz,0.8GHz --show time
   warpwright compare lud nw --cores inorder,ghost --html lud.html
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
+  warpwright compare nn lud --cores inorder,ghost --repeat 5
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
     /// Bundled workloads, parameters after a colon as in nn:places=4096,block=64, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
@@ -42,23 +41,27 @@ pub struct Args {
     workloads: Vec<PathBuf>,
     #[command(flatten)]
     given: Given<Compare>,
-    /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
-    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Output")]
-    show: Vec<Shown>,
-    /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
-    #[arg(long, help_heading = "Output")]
-    published: bool,
+    #[command(flatten)]
+    shows: Shows,
 }
 
-impl Args {
-    /// The options of the runs.
-    pub fn options(&self) -> Result<Options, Failure> {
-        Ok(self.given.options()?)
-    }
+/// What is shown of a comparison.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Shows {
+    /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Output")]
+    pub show: Vec<Shown>,
+    /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
+    #[arg(long, help_heading = "Output")]
+    pub published: bool,
+}
 
-    /// The machines that `options`, its own, ask for.
-    pub fn sweep(&self, options: &Options) -> Result<Sweep, Failure> {
-        Ok(Sweep::new(options, &self.workloads)?)
+impl Shows {
+    /// Checks that nothing is shown twice.
+    pub fn check(&self) -> Result<(), Failure> {
+        let shown = self.show.iter().filter_map(clap::ValueEnum::to_possible_value);
+        let names: Vec<String> = shown.map(|value| value.get_name().to_owned()).collect();
+        Ok(values::distinct("--show", &names)?)
     }
 }
 
@@ -67,44 +70,41 @@ const PROFILE_LINES: usize = 12;
 
 /// Runs everything and shows the tables.
 pub fn run(args: &Args) -> Outcome {
-    let options = args.options()?;
-    let (comparison, exit) = compared(args, &options)?;
-    show(args, &options, &comparison)?;
-    Ok(exit)
+    let options = args.given.options()?;
+    args.shows.check()?;
+    let plan = Plan::new(&options, &args.workloads)?;
+    say_what_is_left_out(&plan, &options);
+    check_files(&options, &plan, &[])?;
+    interrupt::install()?;
+    let points: Vec<&Point> = plan.points.iter().collect();
+    let cells = runs::run_all(&points, plan.threads(), None, &Board::new(options.quiet, points.len()));
+    check_time(&cells)?;
+    let comparison = plan.compared(cells);
+    show(&args.shows, &options, &comparison)?;
+    Ok(exit(&comparison))
 }
 
-/// Runs everything; returns the results and the exit status.
-pub fn compared(args: &Args, options: &Options) -> Result<(Comparison, Exit), Failure> {
-    let shown = args.show.iter().filter_map(clap::ValueEnum::to_possible_value);
-    values::distinct("--show", &shown.map(|value| value.get_name().to_owned()).collect::<Vec<_>>())?;
-    let sweep = args.sweep(options)?;
-    if !sweep.left_out.is_empty() && !options.quiet {
-        let names = sweep.left_out.join(", ");
+/// How a command ends that has made this comparison.
+pub fn exit(comparison: &Comparison) -> Exit {
+    let all = || std::iter::once(comparison).chain(&comparison.again);
+    match () {
+        () if interrupt::requested() => Exit::Interrupted,
+        () if all().any(|one| one.failures().next().is_some()) => Exit::Failed,
+        () => Exit::Success,
+    }
+}
+
+/// Names the workloads that `all` leaves out.
+pub fn say_what_is_left_out(plan: &Plan, options: &Options) {
+    let left_out = &plan.sweep.left_out;
+    if !left_out.is_empty() && !options.quiet {
+        let names = left_out.join(", ");
         output::remark(&format!("left out for lack of machine code for every GPU: {names} (--code ptx runs all)\n"));
     }
-    let jobs = sweep.workloads.iter().map(|w| name::job(w, options)).collect::<Result<Vec<_>, _>>()?;
-    check_files(options, &sweep, &jobs)?;
-    interrupt::install()?;
-    let (codes, remarks): (Vec<Form>, Vec<Option<String>>) = sweep.codes(options).into_iter().unzip();
-    let Sweep { workloads, columns, setups, .. } = sweep;
-    let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
-    let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
-    let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
-    let threads = setups.first().map_or(1, |setup| setup.threads.total());
-    let cells = run_all(&runs, threads, options.quiet);
-    check_time(&cells)?;
-    let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
-    let comparison = if options.kernels.is_empty() { comparison } else { comparison.by_kernel(&options.kernels) };
-    let exit = match () {
-        () if interrupt::requested() => Exit::Interrupted,
-        () if comparison.failures().next().is_some() => Exit::Failed,
-        () => Exit::Success,
-    };
-    Ok((comparison, exit))
 }
 
 /// Whether `--time` names launches of some workload.
-fn check_time(cells: &[Cell]) -> Result<(), Failure> {
+pub fn check_time(cells: &[Cell]) -> Result<(), Failure> {
     let reports: Vec<_> = cells.iter().filter_map(Cell::complete).collect();
     if reports.len() < cells.len() {
         return Ok(());
@@ -119,25 +119,26 @@ fn check_time(cells: &[Cell]) -> Result<(), Failure> {
     Err(Failure::bad_input(format!("--time: {}{others}", first.names_nothing(part))))
 }
 
-/// Checks that what is written can be, and is not what is read.
-fn check_files(options: &Options, sweep: &Sweep, jobs: &[Job]) -> Result<(), Failure> {
+/// Checks that what is written can be, and is not what is read; `further` files are written too.
+pub fn check_files(options: &Options, plan: &Plan, further: &[PathBuf]) -> Result<(), Failure> {
     Results::of(options).formats.files()?;
-    let outputs: Vec<PathBuf> = outputs::files(options).into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    let written = outputs::files(options).into_iter().chain(further.iter().cloned());
+    let outputs: Vec<PathBuf> = written.chain(plan.jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
-    let described = sweep.columns.iter().flat_map(|column| gpu::files(&column.gpu_path));
-    let energies = sweep.setups.iter().filter_map(|setup| gpu::energy_file(&setup.gpu));
+    let described = plan.sweep.columns.iter().flat_map(|column| gpu::files(&column.gpu_path));
+    let energies = plan.sweep.setups.iter().filter_map(|setup| gpu::energy_file(&setup.gpu));
     let model = options.energy_model.iter().map(|model| model.0.clone());
     let inputs: Vec<PathBuf> =
-        jobs.iter().flat_map(Job::inputs).chain(described).chain(energies).chain(model).collect();
+        plan.jobs.iter().flat_map(Job::inputs).chain(described).chain(energies).chain(model).collect();
     // A launch file that runs on several machines writes its results each time.
     output::check(outputs.iter().map(PathBuf::as_path), &inputs)
 }
 
-/// A comparison as text, with what `args` ask for.
-pub fn text(args: &Args, options: &Options, comparison: &Comparison) -> String {
-    let mut text = comparison::render(comparison, &args.show, args.published);
+/// A comparison as text.
+pub fn text(shows: &Shows, options: &Options, comparison: &Comparison) -> String {
+    let mut text = comparison::render(comparison, &shows.show, shows.published);
     if options.profile {
         text.push('\n');
         text += &comparison::profiles(comparison, PROFILE_LINES);
@@ -145,14 +146,15 @@ pub fn text(args: &Args, options: &Options, comparison: &Comparison) -> String {
     text
 }
 
-fn show(args: &Args, options: &Options, comparison: &Comparison) -> Result<(), Failure> {
+/// Gives a comparison in all forms that are asked for.
+pub fn show(shows: &Shows, options: &Options, comparison: &Comparison) -> Result<(), Failure> {
     let results = Results::of(options);
     if results.quiet {
         for (workload, column, why) in comparison.failures() {
             output::error(&format!("{workload} on {}: {why}", column.label));
         }
     } else if results.as_text() {
-        output::print(&text(args, options, comparison))?;
+        output::print(&text(shows, options, comparison))?;
     }
     let about = "Designs side by side. Cycles, times and speedups are of kernels, without launch latency.".to_owned();
     let title = comparison.workloads.join(", ");
@@ -163,44 +165,5 @@ fn show(args: &Args, options: &Options, comparison: &Comparison) -> Result<(), F
         results.formats.give(&document, || tables::of_profiles(comparison))
     } else {
         results.formats.give(&document, || tables::of_comparison(comparison, None))
-    }
-}
-
-/// Runs everything on a few threads; the cells come back in the order of `runs`.
-fn run_all(runs: &[(Setup, &Job)], threads: usize, quiet: bool) -> Vec<Cell> {
-    let board = Board::new(quiet, runs.len());
-    let next = AtomicUsize::new(0);
-    let cells: Vec<Mutex<Option<Cell>>> = runs.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(runs.len()) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((setup, job)) = runs.get(index) else { break };
-                    let cell = run_one(setup, job, &mut board.watch());
-                    *cells[index].lock().expect("nothing panics while it holds this") = Some(cell);
-                }
-            });
-        }
-    });
-    cells.into_iter().map(|c| c.into_inner().ok().flatten().unwrap_or(Cell::Interrupted(None))).collect()
-}
-
-fn run_one(setup: &Setup, job: &Job, watch: &mut BoardWatch<'_>) -> Cell {
-    if interrupt::requested() {
-        return Cell::Interrupted(None);
-    }
-    // A defect of the simulator that one run meets must not take the other runs' results along.
-    match catch_unwind(AssertUnwindSafe(|| lab::run(setup, job, watch))) {
-        Ok(Ok(report)) if interrupt::requested() && report.interrupted => Cell::Interrupted(Some(Box::new(report))),
-        Ok(Ok(report)) => match comparison::wrong_result(&report) {
-            Some(why) => Cell::Failed(why, Some(Box::new(report))),
-            None => Cell::Complete(Box::new(report)),
-        },
-        Ok(Err(error)) => Cell::Failed(error.message, error.partial),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            Cell::Failed(format!("a defect of warpwright: {}; please report it", text.unwrap_or("no message")), None)
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! `warpwright completions`: a script with which a shell completes the command line.
 
-use crate::experiments;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::{Shell, generate};
+use experiment::file;
 
 /// Print the script with which a shell completes commands, options and names
 ///
@@ -51,7 +51,7 @@ fn names(id: &str, command: &str) -> Vec<&'static str> {
         "core" | "cores" | "over" => first(lab::cores()),
         "scheduler" | "schedulers" => first(lab::schedulers()),
         "workload" | "workloads" => workloads::suite::ALL.iter().map(|workload| workload.name).collect(),
-        "figure" => experiments::all().map(|experiment| experiment.name).collect(),
+        "figure" => file::BUNDLED.iter().map(|(name, _)| *name).collect(),
         _ => Vec::new(),
     }
 }

@@ -30,6 +30,7 @@ const PAGES: &[(&str, &str)] = pages![
     "cli",
     "cuda",
     "energy",
+    "experiments",
     "gpus",
     "launch-files",
     "options",

@@ -3,12 +3,13 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::on_fabric::{self, OnFabric};
 use crate::options::Formats;
+use crate::output;
 use crate::render::lists::{
     self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::render::wrap;
-use crate::{experiments, output};
 use clap::ValueEnum;
+use experiment::file::{self, Experiment};
 use kit::suggest;
 use kit::text::excerpt;
 use lab::core_cost::{CoreArea, CoreCost};
@@ -217,9 +218,11 @@ fn workloads(with_reasons: bool) -> Vec<Workload> {
 }
 
 fn figures() -> Vec<Named> {
-    let one =
-        |e: &experiments::Experiment| Named { name: e.name.into(), description: format!("{}: {}", e.paper, e.about) };
-    experiments::all().map(one).collect()
+    let one = |(name, Experiment { title, about, .. }): (&str, Experiment)| Named {
+        name: name.into(),
+        description: format!("{title}: {about}"),
+    };
+    file::bundled().map(one).collect()
 }
 
 fn setting(path: &str, key: &config::schema::Key) -> Setting {

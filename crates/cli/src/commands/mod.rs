@@ -16,6 +16,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod schema;
+mod sweep;
 mod timeline;
 mod trace;
 mod validate;
@@ -55,6 +56,7 @@ enum Command {
     Exec(exec::Args),
     Trace(trace::Args),
     Compare(compare::Args),
+    Sweep(sweep::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
     Inspect(inspect::Args),
@@ -109,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Exec(args) => exec::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -4,7 +4,7 @@
 //! the words given are added to those, and options among them replace the former ones.
 
 use crate::failure::Failure;
-use crate::{output, version};
+use crate::output;
 use kit::locks;
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
 use request::shown::Every;
@@ -26,7 +26,7 @@ pub fn checkpoints(
         every: every.time,
         command: without_resume(words).iter().map(|word| word.to_string_lossy().into_owned()).collect(),
     });
-    Ok(Checkpoints { plan, resume, program: version::COMMIT.unwrap_or_default().to_owned() })
+    Ok(Checkpoints { plan, resume })
 }
 
 /// Does `run`, which continues from the checkpoint `from`, if it does from any.

@@ -177,7 +177,7 @@ impl Libraries {
 }
 
 /// The user's folder for caches. The code in it is run, so that it must not depend on the current folder.
-fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
 }

@@ -6,7 +6,7 @@ use super::energy;
 use super::management;
 use super::number::{self, ABSENT};
 use super::profile;
-use super::report::{check, figure};
+use super::report::figure;
 use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
@@ -17,6 +17,7 @@ use grid::Grid;
 use kit::text::bounded;
 use lab::profile::Profile;
 use lab::{Report, Violation};
+use request::chance::Spread;
 use request::comparison::{self, Cell, Comparison, Published};
 use workloads::Form;
 
@@ -74,6 +75,7 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
     if shown.contains(&Shown::Management) {
         sections.push(management::table(comparison));
     }
+    sections.push(about_repeats(comparison));
     sections.push(notes(comparison));
     if published {
         sections.push(sources(comparison));
@@ -177,8 +179,33 @@ impl Shown {
         }
     }
 
-    /// The figure of a run as text.
+    /// The figure of a run as text: of repeats, the mean with half of the width of its confidence interval.
     fn text(self, comparison: &Comparison, row: usize, column: usize) -> String {
+        let ratio = self.ratio().or((self == Shown::RelativeEnergy).then_some(Comparison::relative_energy));
+        let absolute: Option<comparison::Figure> = match self {
+            Shown::Cycles => Some(Comparison::cycles),
+            Shown::Time => Some(Comparison::time),
+            Shown::Ipc => Some(Comparison::ipc),
+            _ => None,
+        };
+        if let Some(spread) = ratio.and_then(|ratio| comparison.spread(ratio, row, column)) {
+            return spread_of_ratio(spread, comparison.columns[column].baseline == column);
+        }
+        match absolute.and_then(|of| comparison.spread(of, row, column)) {
+            Some(spread) if spread.mean > 0.0 => {
+                let mean = if self == Shown::Cycles {
+                    number::count(spread.mean.round() as u64)
+                } else {
+                    number::real(spread.mean)
+                };
+                format!("{mean} ±{:.1} %", spread.half / spread.mean * 100.0)
+            }
+            _ => self.text_of_one(comparison, row, column),
+        }
+    }
+
+    /// The figure of the first run as text.
+    fn text_of_one(self, comparison: &Comparison, row: usize, column: usize) -> String {
         let cell = comparison.cell(row, column);
         match self {
             Shown::Cycles => text(cell, |r| figure(&r.total, summary::CYCLES)),
@@ -452,14 +479,11 @@ fn styled_lines(text: &str) -> String {
 }
 
 /// The mean of a column's ratios, and the number of workloads if some are missing.
-fn mean_of(
-    comparison: &Comparison,
-    column: usize,
-    ratio: comparison::Figure,
-    mean: fn(&[f64]) -> Option<f64>,
-) -> String {
+fn mean_of(comparison: &Comparison, column: usize, ratio: comparison::Figure, mean: comparison::MeanOf) -> String {
     let all = comparison.all(ratio, column);
-    let mean = speedup(mean(&all));
+    let spread = comparison.spread_of_mean(ratio, column, mean);
+    let is_baseline = comparison.columns[column].baseline == column;
+    let mean = spread.map_or_else(|| speedup(mean(&all)), |spread| spread_of_ratio(spread, is_baseline));
     if all.is_empty() || all.len() == comparison.workloads.len() { mean } else { format!("{mean} of {}", all.len()) }
 }
 
@@ -509,6 +533,27 @@ fn section(
     format!("{}\n{}", styled(HEADING, heading), table.render_within(WIDTH))
 }
 
+/// A ratio over repeats; a mark says that it may be 1.
+fn spread_of_ratio(spread: Spread, is_baseline: bool) -> String {
+    if is_baseline {
+        return speedup(Some(spread.mean));
+    }
+    let mark = if spread.contains(1.0) { " ~" } else { "" };
+    format!("{:.3} ±{:.3}{mark}", spread.mean, spread.half)
+}
+
+/// What the marks of repeats mean.
+fn about_repeats(comparison: &Comparison) -> String {
+    if comparison.again.is_empty() {
+        return String::new();
+    }
+    let runs = comparison.again.len() + 1;
+    let text = format!(
+        "Means of {runs} runs in which what should not matter was changed by chance, ± half of the 95 % confidence interval; ~: within chance of no difference. Other figures are of the first run."
+    );
+    styled_lines(&wrapped(&text, "  ", "  "))
+}
+
 fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| ABSENT.to_owned(), |p| format!("{p:.1}"))
 }
@@ -532,17 +577,12 @@ fn text_or(cell: &Cell, otherwise: &str, figure: impl Fn(&Report) -> String) -> 
 
 fn failures(comparison: &Comparison) -> String {
     let mut out = String::new();
-    for (workload, column, why) in comparison.failures() {
+    let all = std::iter::once(comparison).chain(&comparison.again);
+    for (workload, column, why) in all.flat_map(Comparison::failures) {
         let why = bounded(why.trim_end()).replace('\n', "\n    ");
         out += &format!("{} {workload} on {}: {why}\n", styled(BAD, "failed:"), column.label);
     }
     out
-}
-
-/// Why a complete run counts as failed: its result is wrong.
-pub fn wrong_result(report: &Report) -> Option<String> {
-    let wrong = report.check.as_ref().is_some_and(|c| !c.passed);
-    wrong.then(|| anstream::adapter::strip_str(&check(report)).to_string())
 }
 
 #[cfg(test)]
@@ -583,12 +623,22 @@ mod tests {
             remarks: vec![None; 2],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
+            again: Vec::new(),
         }
     }
 
     #[test]
     fn golden() {
         insta::assert_snapshot!(sample::plain(&render(&comparison(), &[], false)));
+    }
+
+    #[test]
+    fn golden_of_repeats() {
+        let mut repeated = comparison();
+        repeated.cells = vec![ran(1000), ran(2000), ran(500), ran(900), ran(903), ran(890)];
+        let again = |cycles: [u64; 6]| Comparison { cells: cycles.map(ran).to_vec(), ..repeated.clone() };
+        repeated.again = vec![again([1010, 1990, 510, 910, 900, 880]), again([990, 2010, 505, 890, 895, 885])];
+        insta::assert_snapshot!(sample::plain(&render(&repeated, &[], false)));
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
         sms_per_cluster: cores,
         launch: Launch {
+            first_cluster: None,
             kernel_latency_cycles: Some(reader.int("-gpgpu_kernel_launch_latency")),
             kernel_latency_ns: None,
             cta_latency_cycles: reader.int("-gpgpu_TB_launch_latency"),

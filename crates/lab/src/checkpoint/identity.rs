@@ -6,6 +6,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// A digest of the sources that simulated figures come from: runs of the same model have the same figures, and the state
+/// in a checkpoint means the same to it.
+pub const MODEL: &str = env!("WARPWRIGHT_MODEL");
+
 /// Inputs up to this size are compared by their contents, larger ones by their size.
 const COMPARED_BYTES: u64 = 64 << 20;
 /// The same for the files of traces, of which there may be thousands.
@@ -23,7 +27,7 @@ pub(crate) struct Work<'a> {
 }
 
 /// Names and values: equal ones mean that the results are the same.
-pub(super) fn of(setup: &Setup, work: &Work<'_>, program: &str) -> Vec<(String, String)> {
+pub(crate) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
     let Setup {
         gpu,
         core,
@@ -52,7 +56,7 @@ pub(super) fn of(setup: &Setup, work: &Work<'_>, program: &str) -> Vec<(String, 
     let observers = (audit, profile, timeline.is_some(), check_memory, out_of_bounds, time);
     let intervals = (power_interval, sample_interval, overview, livelock_cycles);
     [
-        ("version of the program", format!("{} {program}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()),
+        ("version of the program", format!("{}, model {MODEL}", env!("CARGO_PKG_VERSION"))),
         ("job", work.name.clone()),
         ("inputs", inputs(work)),
         ("GPU", gpu.name.clone()),

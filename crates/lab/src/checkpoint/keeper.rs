@@ -60,7 +60,7 @@ impl Keeper {
     /// # Errors
     /// The run is not the one to be continued, or what it observes cannot be kept.
     pub fn of(checkpoints: Checkpoints, setup: &Setup, work: &Work<'_>) -> Result<Self, String> {
-        let Checkpoints { plan, resume, program } = checkpoints;
+        let Checkpoints { plan, resume } = checkpoints;
         let observers = [
             (setup.timeline.is_some(), "--timeline"),
             (setup.check_memory, "--check-memory"),
@@ -72,7 +72,7 @@ impl Keeper {
                 "checkpoints do not keep what {option} collects; leave out {option}, or --checkpoint and --resume"
             ));
         }
-        Self::new(plan, resume, identity::of(setup, work, &program))
+        Self::new(plan, resume, identity::of(setup, work))
     }
 
     fn new(

@@ -24,9 +24,6 @@ pub struct Checkpoints {
     pub plan: Option<CheckpointPlan>,
     /// The run continues this one.
     pub resume: Option<SavedRun>,
-    /// The build of the program, in words: a run is continued by the build that began it, since what the state means may
-    /// differ in others. The library's version is compared in any case.
-    pub program: String,
 }
 
 impl Checkpoints {

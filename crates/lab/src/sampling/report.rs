@@ -1,9 +1,9 @@
 //! The section of a report on what was timed and what was inferred.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a launch was carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     /// Simulated in time.
@@ -29,7 +29,7 @@ impl How {
 }
 
 /// A launch of a sampled run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchSample {
     /// Number of the launch, from 0.
     pub launch: u32,
@@ -52,7 +52,7 @@ pub struct LaunchSample {
 }
 
 /// Launches that are alike.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupSample {
     /// Name of the kernel.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct GroupSample {
 }
 
 /// What of a run was simulated in time, and what was inferred of the rest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// The choice, as `--time` takes it.
     pub choice: String,

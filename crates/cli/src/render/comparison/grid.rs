@@ -67,6 +67,7 @@ mod tests {
             remarks: vec![None],
             columns: axes.iter().map(column).collect(),
             cells,
+            again: Vec::new(),
         }
     }
 

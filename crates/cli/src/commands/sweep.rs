@@ -1,0 +1,658 @@
+//! `warpwright sweep`: comparisons whose runs are kept, and experiments as files.
+
+use super::compare::{self, Shows};
+use super::list;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::libraries::user_cache;
+use crate::options::{Page, Results};
+use crate::progress::Board;
+use crate::render::comparison::Shown;
+use crate::render::style::{FAINT, HEADING, styled};
+use crate::render::{lists, page as parts};
+use crate::{interrupt, output, version};
+use ::render::number;
+use ::render::page::{self, Section, html};
+use clap::{Parser, ValueEnum};
+use experiment::file::{self, Experiment, Machines, Part};
+use experiment::plan::{Estimate, Plan, Runs};
+use experiment::runs;
+use experiment::slurm;
+use experiment::store::{Key, Point, Store};
+use kit::output::MadeFolders;
+use request::command::{Given, Sweep};
+use request::comparison::{Cell as Outcomes, Column, Comparison, Document};
+use request::options::Texts;
+use request::{Group, Options, tables};
+use serde::Serialize;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Run a comparison or an experiment of which every run is kept: it can be stopped, continued and changed, and only what is missing runs
+///
+/// A run is kept by all that its results depend on: program, inputs, GPU description, core, options, and the simulator's model. The same run in another comparison is not run again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright sweep lud nn bfs --cores inorder,ghost --vary core.issue_buffer=4,8,16 --repeat 5
+  warpwright sweep lud nn bfs --cores inorder,ghost --dry-run
+  warpwright sweep ghost-fig16 --repeat 3 --out ghost-fig16
+  warpwright sweep experiment.toml --threads 8
+  warpwright sweep experiment.toml --share 2/16 --points /shared/points")]
+pub struct Args {
+    /// File of an experiment (`warpwright docs experiments`), figure of a paper (`warpwright list figures`), or workloads as for `compare`
+    #[arg(value_name = "EXPERIMENT.toml|FIGURE|WORKLOAD", required = true)]
+    what: Vec<PathBuf>,
+    #[command(flatten)]
+    given: Given<Sweep>,
+    #[command(flatten)]
+    shows: Shows,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+/// What is kept of runs, and which of them run.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Runs")]
+pub struct Keeping {
+    /// Folder in which runs are kept, which processes on several machines may share [default: `warpwright/points` in the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    points: Option<PathBuf>,
+    /// Say what would run and how long it would take, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Run only this share of what is missing, such as 2/16 for the second of sixteen, and show nothing: for jobs on several machines that share the folder of runs
+    #[arg(long, value_name = "N/ALL")]
+    share: Option<Share>,
+    /// Where runs are made: here, or by Slurm as an array of jobs, whose results are gathered here when they have ended
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Here)]
+    engine: Engine,
+    /// Number of Slurm's tasks [default: one for about ten minutes of one thread, 1000 at most]
+    #[arg(long, value_name = "NUMBER")]
+    tasks: Option<NonZeroUsize>,
+    /// An option for sbatch, such as --sbatch=--mem=4G; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Of an experiment, run everything also on the stock GPU that the paper's machine is made from, and compare the mean speedups
+    #[arg(long)]
+    stock: bool,
+}
+
+/// What makes the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// This process
+    #[default]
+    Here,
+    /// Slurm
+    Slurm,
+}
+
+/// One of several shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Share {
+    /// From 0.
+    number: usize,
+    of: usize,
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number: number - 1, of }),
+            _ => Err("expected a share such as 2/16, from 1/16 to 16/16".to_owned()),
+        }
+    }
+}
+
+/// Runs what is asked for.
+pub fn run(args: &Args) -> Outcome {
+    args.shows.check()?;
+    let options = args.given.options()?;
+    if let [what] = &args.what[..]
+        && let Some((name, experiment, folder)) = named(what)?
+    {
+        if !args.shows.show.is_empty() || args.shows.published {
+            return Err(Failure::bad_input("--show and --published are said by an experiment's parts"));
+        }
+        let given = Asked { texts: args.given.texts(), options: &options, keeping: &args.keeping };
+        return of_experiment(&name, &experiment, &folder, &given);
+    }
+    if args.keeping.stock {
+        return Err(Failure::bad_input("--stock is for experiments of papers (`warpwright list figures`)"));
+    }
+    let folder = made_folder(&options)?;
+    let plan = Plan::new(&options, &args.what)?;
+    compare::say_what_is_left_out(&plan, &options);
+    compare::check_files(&options, &plan, &in_folder(&options, 1))?;
+    let plans = [plan];
+    let Some(mut all) = made(&plans, &options, &args.keeping)? else { return Ok(ended()) };
+    let comparison = all.pop().unwrap_or_default();
+    compare::show(&args.shows, &options, &comparison)?;
+    let text = compare::text(&args.shows, &options, &comparison);
+    let title = comparison.workloads.join(", ");
+    let page = || page::comparison(&title, &[], &[parts::part(&comparison, None)], Vec::new(), version::TEXT);
+    let rows = || tables::of_comparison(&comparison, None);
+    write_folder(&options, &text, &comparison.document(), rows, page, std::slice::from_ref(&comparison))?;
+    folder.keep();
+    Ok(compare::exit(&comparison))
+}
+
+/// How a share, or a run that only says what it would do, ends.
+fn ended() -> Exit {
+    if interrupt::requested() { Exit::Interrupted } else { Exit::Success }
+}
+
+/// The experiment that `what` means, with its name and the folder of its file; `None` if it means none.
+fn named(what: &Path) -> Result<Option<(String, Experiment, PathBuf)>, Failure> {
+    if let Some((name, experiment)) = file::bundled().find(|(name, _)| Path::new(name) == what) {
+        return Ok(Some((name.to_owned(), experiment, PathBuf::new())));
+    }
+    if what.extension().is_none_or(|extension| extension != "toml") {
+        return Ok(None);
+    }
+    let shown = what.display();
+    let Ok(Ok(text)) = kit::files::read_data(what).map(kit::files::text) else { return Ok(None) };
+    // A launch file is a workload.
+    if !Experiment::is_meant_by(&text) {
+        return Ok(None);
+    }
+    let experiment = Experiment::read(&text).map_err(|e| Failure::bad_input(format!("`{shown}`: {e}")))?;
+    let name = what.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Some((name, experiment, what.parent().unwrap_or(Path::new("")).to_owned())))
+}
+
+/// The folder of the runs.
+fn store(keeping: &Keeping) -> Result<Store, Failure> {
+    let usual = || user_cache(|name| std::env::var_os(name)).map(|cache| cache.join("warpwright/points"));
+    let folder = keeping.points.clone().or_else(usual).ok_or_else(|| {
+        Failure::bad_input("there is no folder for caches (XDG_CACHE_HOME, HOME): name one for the runs, with --points")
+    })?;
+    Ok(Store::new(folder))
+}
+
+/// Makes the comparisons of `plans`. `None` if nothing is to be shown.
+fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<Vec<Comparison>>, Failure> {
+    let store = store(keeping)?;
+    let runs = Runs::of(plans, &store);
+    let threads = plans.first().map_or(1, Plan::threads);
+    if !options.quiet {
+        output::remark(&plan_text(&runs, &runs.estimate(threads), threads));
+    }
+    if keeping.dry_run {
+        let lines: String = runs.left.iter().map(|point| line(point)).collect();
+        output::print(&lines)?;
+        return Ok(None);
+    }
+    interrupt::install()?;
+    if keeping.engine == Engine::Slurm && !runs.left.is_empty() {
+        by_slurm(&runs, &store, options, keeping)?;
+    }
+    let runs = if keeping.engine == Engine::Slurm { Runs::of(plans, &store) } else { runs };
+    let left = keeping.share.map_or_else(|| runs.left.clone(), |share| runs.share(share.number, share.of));
+    let board = Board::new(options.quiet, left.len());
+    let cells = runs::run_all(&left, threads, Some(&store), &board);
+    drop(board);
+    if keeping.share.is_some() {
+        let failed = cells.iter().zip(&left).filter_map(|(cell, point)| Some((point, cell.reason()?)));
+        let failed: Vec<String> = failed.map(|(point, why)| format!("{}: {why}", line(point).trim_end())).collect();
+        return if failed.is_empty() { Ok(None) } else { Err(Failure::failed(failed.join("\n"))) };
+    }
+    let ran: HashMap<&Key, Outcomes> = left.iter().map(|point| point.key()).zip(cells).collect();
+    let cell = |point: &Point| ran.get(point.key()).cloned();
+    let complete = |plan: &Plan| {
+        let mut cells: Vec<Option<Outcomes>> = plan.points.iter().map(cell).collect();
+        // Those that were kept; what turns out to be unreadable runs now.
+        let kept: Vec<usize> = (0..cells.len()).filter(|&at| cells[at].is_none()).collect();
+        let points: Vec<&Point> = kept.iter().map(|&at| &plan.points[at]).collect();
+        let board = Board::new(true, points.len());
+        for (at, cell) in kept.into_iter().zip(runs::run_all(&points, threads, Some(&store), &board)) {
+            cells[at] = Some(cell);
+        }
+        let cells: Vec<Outcomes> = cells.into_iter().flatten().collect();
+        compare::check_time(&cells)?;
+        Ok(plan.compared(cells))
+    };
+    plans.iter().map(complete).collect::<Result<Vec<_>, Failure>>().map(Some)
+}
+
+/// Has Slurm make the runs that are left.
+fn by_slurm(runs: &Runs<'_>, store: &Store, options: &Options, keeping: &Keeping) -> Result<(), Failure> {
+    let tasks = keeping.tasks.map_or_else(|| tasks_for(&runs.estimate(1)), NonZeroUsize::get);
+    let cannot = |e: std::io::Error| Failure::failed(format!("cannot find out how this command was called: {e}"));
+    let program = std::env::current_exe().map_err(cannot)?.to_string_lossy().into_owned();
+    let folder = std::path::absolute(store.folder()).map_err(cannot)?;
+    let words = without_engine(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let own = ["--points".to_owned(), folder.to_string_lossy().into_owned(), "--quiet".to_owned()];
+    let array = slurm::Array {
+        name: slurm::name_of(runs.keys(), &folder),
+        tasks,
+        command: std::iter::once(program).chain(words).chain(own).collect(),
+        options: keeping.sbatch.clone(),
+        folder: folder.join("slurm"),
+    };
+    let missing = || {
+        let (shares, count) = runs.missing(store, tasks);
+        (shares.into_iter().map(|share| share + 1).collect(), count)
+    };
+    let told = Cell::new(None);
+    let tell = |stand: slurm::Stand| {
+        if !options.quiet && told.replace(Some(stand)) != Some(stand) {
+            let slurm::Stand { tasks, missing } = stand;
+            output::remark(&format!(
+                "Slurm job {}: {tasks} tasks wait or run, {missing} runs are missing\n",
+                array.name
+            ));
+        }
+    };
+    array.run(&missing, &tell).map_err(Failure::failed)?;
+    let (_, left) = missing();
+    if interrupt::requested() {
+        let (name, left) = (&array.name, number::counted(left as u64, "run"));
+        let how = format!("the same command gathers it, `scancel --name={name}` ends it");
+        return Err(Failure::failed(format!("{left} missing; the job {name} goes on: {how}")));
+    }
+    if left > 0 {
+        let lines: String = runs.left.iter().filter(|point| !store.has(point)).take(5).map(|p| line(p)).collect();
+        let (left, folder) = (number::counted(left as u64, "run"), array.folder.display());
+        return Err(Failure::failed(format!(
+            "{left} missing although their tasks have ended three times:\n{lines}  hint: their output is in `{folder}`"
+        )));
+    }
+    Ok(())
+}
+
+/// Tasks that take about ten minutes each.
+fn tasks_for(estimate: &Estimate) -> usize {
+    (estimate.time.as_secs_f64() / 600.0).ceil().clamp(1.0, 1000.0) as usize
+}
+
+/// The words of a command without those that say who makes the runs and where results go.
+fn without_engine(words: impl Iterator<Item = String>) -> Vec<String> {
+    // Each with whether the next word is its value.
+    const OWN: [(&str, bool); 11] = [
+        ("-j", true),
+        ("--engine", true),
+        ("--tasks", true),
+        ("--sbatch", true),
+        ("--points", true),
+        ("--out", true),
+        ("--html", true),
+        ("--json", false),
+        ("--csv", false),
+        ("--quiet", false),
+        ("--threads", true),
+    ];
+    let mut kept = Vec::new();
+    let is_joined = |word: &str| word.strip_prefix("-j").is_some_and(|rest| rest.parse::<u32>().is_ok());
+    let mut words = words.filter(|word| word != "-q" && !is_joined(word));
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(&*word, |(name, _)| name);
+        match OWN.iter().find(|(own, _)| *own == name) {
+            Some((_, true)) if !word.contains('=') => _ = words.next(),
+            Some(_) => {}
+            None => kept.push(word),
+        }
+    }
+    kept
+}
+
+/// A run in a line.
+fn line(point: &Point) -> String {
+    let setup = &point.setup;
+    let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
+    let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
+    let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
+    let repeat = if point.repeat == 0 { String::new() } else { format!(", repeat {}", point.repeat) };
+    format!("{}, {} on {}{repeat}\n", point.job.named(), setup.code.name(), machine.join(", "))
+}
+
+/// How much there is to do.
+fn plan_text(runs: &Runs<'_>, estimate: &Estimate, threads: usize) -> String {
+    let (all, left) = (runs.count(), runs.left.len());
+    let mut text = match all - left {
+        0 => number::counted(all as u64, "run"),
+        kept => format!("{}, {kept} of them kept", number::counted(all as u64, "run")),
+    };
+    if left > 0 {
+        let (time, most) = (estimate.time.as_secs_f64(), estimate.at_most.as_secs_f64());
+        let on = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+        let unknown = match estimate.unknown {
+            0 => String::new(),
+            unknown => format!("; of {unknown} of them nothing is known"),
+        };
+        text += &format!(
+            "; what is left takes about {}, at most some {}, on {on}{unknown}",
+            number::about_seconds(time),
+            number::about_seconds(most)
+        );
+    }
+    text + "\n"
+}
+
+/// What is asked of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub texts: &'a Texts,
+    pub options: &'a Options,
+    pub keeping: &'a Keeping,
+}
+
+/// The bundled experiment called `name`.
+pub fn of_figure(name: &str, asked: &Asked<'_>) -> Outcome {
+    let (_, experiment) = file::bundled().find(|(known, _)| *known == name).ok_or_else(|| {
+        let known: Vec<&str> = file::BUNDLED.iter().map(|(name, _)| *name).collect();
+        Failure::unknown("experiment", name, &known)
+    })?;
+    of_experiment(name, &experiment, Path::new(""), asked)
+}
+
+/// Runs the parts of an experiment and shows them.
+fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Asked<'_>) -> Outcome {
+    let Asked { options, keeping, .. } = *asked;
+    let results = Results::of(options);
+    results.formats.files()?;
+    if !experiment.areas().is_empty() {
+        return areas(name, experiment, options);
+    }
+    // Where results go is said once, for all parts.
+    let is_of_parts =
+        |row: &request::OptionRow| row.group != Group::Output || ["kernels", "threads"].contains(&row.name);
+    let given: Texts = asked.texts.iter().filter(|(row, _)| is_of_parts(row)).cloned().collect();
+    let mut all = experiment.parts(folder, &given, Machines::Named)?;
+    let named = all.len();
+    if keeping.stock {
+        all.extend(experiment.parts(folder, &given, Machines::Stock)?);
+    }
+    let shows = all.iter().map(shows_of).collect::<Result<Vec<_>, _>>()?;
+    let plan = |part: &Part| Plan::new(&part.options, &part.workloads).map_err(Failure::from);
+    let plans = all.iter().map(plan).collect::<Result<Vec<_>, Failure>>()?;
+    let folder_of_results = made_folder(options)?;
+    for plan in &plans {
+        compare::check_files(options, plan, &in_folder(options, plans.len()))?;
+    }
+    let Some(comparisons) = made(&plans, options, keeping)? else { return Ok(ended()) };
+    let (papers, stock) = comparisons.split_at(named);
+    let headlines: Vec<Headline> =
+        papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
+    let mut text = heading(experiment, name);
+    for ((part, shows), comparison) in all.iter().zip(&shows).zip(&comparisons) {
+        let command = styled(FAINT, format!("$ {}", part.command));
+        text += &format!("\n{command}\n{}", compare::text(shows, &part.options, comparison));
+    }
+    if !headlines.is_empty() {
+        let rows: Vec<String> = headlines.iter().map(Headline::text).collect();
+        let title = styled(HEADING, "Geometric means of speedups on both machines");
+        text += &format!("\n{title}\n{}\n", rows.join("\n"));
+    }
+    if results.as_text() {
+        output::print(&text)?;
+    }
+    let page = || page_of(experiment, name, &comparisons, &all, &headlines);
+    Page::of(options).save(page)?;
+    let document = Reproduced {
+        schema: SCHEMA,
+        figure: name,
+        paper: &experiment.title,
+        published: &experiment.published,
+        size: all.first().and_then(|part| part.options.size).unwrap_or_default().name(),
+        parts: papers.iter().map(Comparison::document).collect(),
+        stock: stock.iter().map(Comparison::document).collect(),
+        headlines: &headlines,
+    };
+    let rows = || {
+        let papers = papers.iter().enumerate().map(|part| ("paper", part));
+        let all = papers.chain(stock.iter().enumerate().map(|part| ("stock", part)));
+        let rows = |(machines, (at, one))| {
+            tables::of_comparison(one, Some(tables::ExperimentPart { machines, number: at + 1 }))
+        };
+        all.flat_map(rows).collect::<Vec<_>>()
+    };
+    results.formats.give(&document, rows)?;
+    write_folder(options, &text, &document, rows, page, &comparisons)?;
+    folder_of_results.keep();
+    let ends = comparisons.iter().map(compare::exit);
+    Ok(ends.reduce(|exit, next| if exit == Exit::Success { next } else { exit }).unwrap_or(Exit::Success))
+}
+
+/// What a part shows.
+fn shows_of(part: &Part) -> Result<Shows, Failure> {
+    let known = || Shown::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let shown = |name: &String| {
+        Shown::from_str(name, false).map_err(|_| {
+            let known: Vec<String> = known().map(|value| value.get_name().to_owned()).collect();
+            Failure::unknown("figure to show", name, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        })
+    };
+    let show = part.show.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
+    let shows = Shows { show, published: part.published };
+    shows.check()?;
+    Ok(shows)
+}
+
+/// The files in the folder of the results, of `parts` comparisons.
+fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
+    let names = ["report.csv", "report.html"].map(str::to_owned).into_iter();
+    let names: Vec<String> = names.chain((1..=parts).map(|part| format!("report-{part}.svg"))).collect();
+    options.out.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+}
+
+/// Makes the folder of the results, if one is asked for; it goes again if nothing comes into it.
+fn made_folder(options: &Options) -> Result<MadeFolders, Failure> {
+    let Some(folder) = &options.out else { return Ok(MadeFolders::default()) };
+    MadeFolders::make(folder)
+        .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
+}
+
+/// Writes the folder of the results, if one is asked for.
+fn write_folder<R: Serialize>(
+    options: &Options,
+    text: &str,
+    document: &impl Serialize,
+    rows: impl FnOnce() -> Vec<R>,
+    page: impl FnOnce() -> String,
+    comparisons: &[Comparison],
+) -> Result<(), Failure> {
+    let Some(folder) = &options.out else { return Ok(()) };
+    let plain = anstream::adapter::strip_str(text).to_string();
+    output::save(&folder.join("report.txt"), plain.as_bytes())?;
+    output::save_as(&folder.join("report.json"), |out| output::json(document, out))?;
+    output::save_as(&folder.join("report.csv"), |out| output::csv(rows(), out))?;
+    output::save(&folder.join("report.html"), page().as_bytes())?;
+    for (at, comparison) in comparisons.iter().enumerate() {
+        let picture = ::render::bars::svg(&parts::bars(comparison));
+        output::save(&folder.join(format!("report-{}.svg", at + 1)), picture.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The comparisons as a page, each with its command.
+fn page_of(
+    experiment: &Experiment,
+    name: &str,
+    comparisons: &[Comparison],
+    all: &[Part],
+    headlines: &[Headline],
+) -> String {
+    let parts = comparisons.iter().zip(all).map(|(one, part)| parts::part(one, Some(part.command.clone())));
+    let rows: String = headlines.iter().map(|headline| html::note(headline.text().trim())).collect();
+    let means = (!rows.is_empty()).then(|| Section {
+        id: "means".into(),
+        title: "Geometric means of speedups on both machines".into(),
+        body: rows,
+    });
+    let further = means.into_iter().collect();
+    page::comparison(title(experiment, name), &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
+}
+
+fn title<'a>(experiment: &'a Experiment, name: &'a str) -> &'a str {
+    if experiment.title.is_empty() { name } else { &experiment.title }
+}
+
+/// What an experiment is about, and what the paper finds.
+fn about(experiment: &Experiment) -> Vec<String> {
+    let published = format!("published: {}", experiment.published);
+    let about = [experiment.about.clone(), if experiment.published.is_empty() { String::new() } else { published }];
+    about.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+fn heading(experiment: &Experiment, name: &str) -> String {
+    let about: String = about(experiment).iter().map(|line| format!("  {line}\n")).collect();
+    format!("{}\n{about}", styled(HEADING, title(experiment, name)))
+}
+
+/// The mean speedup of a column on the paper's machine and on the stock GPU.
+#[derive(Debug, Serialize)]
+struct Headline {
+    /// The column on the paper's machine.
+    label: String,
+    papers_machine: String,
+    on_papers: f64,
+    stock_gpu: String,
+    on_stock: f64,
+    /// The paper's mean over all its programs.
+    published: Option<f64>,
+    /// The paper's mean over the programs that ran here.
+    published_in_common: Option<f64>,
+}
+
+impl Headline {
+    fn text(&self) -> String {
+        let Self { label, papers_machine, on_papers, stock_gpu, on_stock, .. } = self;
+        let in_common = self.published_in_common.map(|mean| format!(", {mean:.3} for these programs"));
+        let published = self.published.map(|mean| format!("; published {mean:.3}{}", in_common.unwrap_or_default()));
+        let published = published.unwrap_or_default();
+        format!("  {label}: {on_papers:.3} on {papers_machine}, {on_stock:.3} on {stock_gpu}{published}")
+    }
+}
+
+/// The columns of a part, except baselines, of which both means are known.
+fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
+    let headline = |(at, column): (usize, &Column)| {
+        let published = papers.published_mean(at);
+        Some(Headline {
+            label: column.label.clone(),
+            papers_machine: column.gpu.clone(),
+            on_papers: papers.mean(at).speedup?,
+            stock_gpu: stock.columns.get(at)?.gpu.clone(),
+            on_stock: stock.mean(at).speedup?,
+            published: published.as_ref().and_then(|mean| mean.speedup),
+            published_in_common: published.and_then(|mean| Some(mean.in_common?.published)),
+        })
+    };
+    let columns = papers.columns.iter().enumerate();
+    columns.filter(|(at, column)| column.baseline != *at).filter_map(headline).collect()
+}
+
+/// Shows published areas beside ours.
+fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome {
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        list: list::Args,
+    }
+    let results = Results::of(options);
+    let page = Page::of(options);
+    output::check(results.formats.files()?.into_iter().chain(page.html.as_deref()), &[])?;
+    let text = results.as_text();
+    if text {
+        output::print(&heading(experiment, name))?;
+    }
+    let (mut all, mut sections) = (Vec::new(), Vec::new());
+    for part in &experiment.areas() {
+        let line =
+            Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
+        let cores = list::lists(&line.list)?.cores.unwrap_or_default();
+        let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
+        if text {
+            let command = styled(FAINT, format!("$ warpwright list {part}"));
+            output::print(&format!("\n{command}\n{areas}"))?;
+        }
+        let plain = anstream::adapter::strip_str(&areas).to_string();
+        let body = format!("<pre>$ warpwright list {}\n{}</pre>\n", html::escaped(part), html::escaped(&plain));
+        sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
+        all.extend(cores);
+    }
+    page.save(|| page::comparison(title(experiment, name), &about(experiment), &[], sections, version::TEXT))?;
+    let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
+    let (paper, published) = (experiment.title.as_str(), experiment.published.as_str());
+    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
+    results.formats.give(&areas, || lists::tables::parts(&all))?;
+    Ok(Exit::Success)
+}
+
+/// Version of [`Reproduced`].
+const SCHEMA: u32 = 1;
+
+/// An experiment as JSON; `docs/cli.md` describes it.
+#[derive(Serialize)]
+struct Reproduced<'a> {
+    schema: u32,
+    figure: &'a str,
+    paper: &'a str,
+    published: &'a str,
+    size: &'a str,
+    parts: Vec<Document<'a>>,
+    /// The same parts on the stock GPU, with `--stock`.
+    stock: Vec<Document<'a>>,
+    headlines: &'a [Headline],
+}
+
+/// Published areas as JSON.
+#[derive(Serialize)]
+struct Areas<'a> {
+    schema: u32,
+    figure: &'a str,
+    paper: &'a str,
+    published: &'a str,
+    parts: Vec<&'a lists::Area>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_have_the_command_without_what_is_of_the_whole() {
+        let words = [
+            "sweep",
+            "x.toml",
+            "--engine",
+            "slurm",
+            "--tasks=4",
+            "--sbatch=--mem=4G",
+            "--repeat",
+            "3",
+            "--json",
+            "-q",
+            "--out",
+            "o",
+            "--cores=inorder,ghost",
+            "--points",
+            "p",
+            "--csv=a",
+        ];
+        let kept = without_engine(words.into_iter().map(str::to_owned));
+        assert_eq!(kept, ["sweep", "x.toml", "--repeat", "3", "--cores=inorder,ghost"]);
+    }
+
+    #[test]
+    fn shares_are_from_one() {
+        assert_eq!("2/16".parse(), Ok(Share { number: 1, of: 16 }));
+        assert!(["0/4", "5/4", "1", "1/0", "a/b", "-1/4"].iter().all(|wrong| wrong.parse::<Share>().is_err()));
+    }
+
+    #[test]
+    fn a_task_is_for_ten_minutes() {
+        let of = |seconds| Estimate {
+            time: std::time::Duration::from_secs(seconds),
+            at_most: std::time::Duration::MAX,
+            unknown: 0,
+        };
+        assert_eq!([0, 600, 601, 10_000_000].map(|seconds| tasks_for(&of(seconds))), [1, 1, 2, 1000]);
+    }
+}

@@ -1,0 +1,167 @@
+//! `warpwright sweep`: runs that are kept, experiments as files, repeats.
+
+use crate::common::{command, from, root, run, succeed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+const RUNS: [&str; 12] = [
+    "sweep",
+    "lud:n=64",
+    "nn:places=2048",
+    "bfs:nodes=512",
+    "gaussian:n=12",
+    "--cores",
+    "inorder,ghost,loog",
+    "--repeat",
+    "2",
+    "--quiet",
+    "--points",
+    "points",
+];
+
+/// The contents of the folder of results.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder.join("out")).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn a_sweep_killed_at_any_moment_and_continued_has_the_same_files() {
+    let whole = tempfile::tempdir().unwrap();
+    let sweep = |folder: &Path| {
+        let mut command = command(&RUNS);
+        command.args(["--out", "out"]).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let began = Instant::now();
+    assert!(sweep(whole.path()).status().unwrap().success());
+    let (took, expected) = (began.elapsed(), results(whole.path()));
+    let names: Vec<&str> = expected.keys().map(String::as_str).collect();
+    assert_eq!(names, ["report-1.svg", "report.csv", "report.html", "report.json", "report.txt"]);
+    // Where it is killed must not matter, so any numbers will do.
+    let mut random = std::time::UNIX_EPOCH.elapsed().map_or(1, |d| d.subsec_nanos()) | 1;
+    let killed = tempfile::tempdir().unwrap();
+    for _ in 0..20 {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        let mut child = sweep(killed.path()).spawn().unwrap();
+        std::thread::sleep(took.mul_f64(f64::from(random % 300) / 1000.0));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(sweep(killed.path()).status().unwrap().success());
+    let got = results(killed.path());
+    for (name, bytes) in &expected {
+        assert!(got.get(name) == Some(bytes), "{name} differs");
+    }
+    // What a killed process was about to write has names of its own.
+    assert!(got.keys().filter(|name| name.starts_with("report")).count() == expected.len());
+}
+
+#[test]
+fn only_what_is_missing_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = |words: &[&str]| {
+        let ran = from(command(words).args(["--points", "points"]).current_dir(folder.path()).output().unwrap());
+        assert_eq!(ran.status, 0, "{words:?}: {}", ran.stderr);
+        ran
+    };
+    let one = ["sweep", "lud:n=64", "nn:places=512", "--cores", "inorder,ghost"];
+    let dry = sweep(&[&one[..], &["--dry-run"]].concat());
+    assert!(dry.stderr.starts_with("4 runs; what is left takes about"), "{}", dry.stderr);
+    assert_eq!(dry.stdout.lines().count(), 4, "{}", dry.stdout);
+    assert!(dry.stdout.contains("lud, small, n=64, seed 1, machine code on rtx2060s, core ghost"), "{}", dry.stdout);
+    let share = sweep(&[&one[..], &["--share", "1/2"]].concat());
+    assert_eq!(share.stdout, "");
+    let first = sweep(&one);
+    assert!(first.stderr.starts_with("4 runs, 2 of them kept; what is left"), "{}", first.stderr);
+    let second = sweep(&one);
+    assert_eq!((second.stderr.as_str(), &second.stdout), ("4 runs, 4 of them kept\n", &first.stdout));
+    let more = sweep(&[
+        "sweep",
+        "nn:places=512",
+        "lud:n=64",
+        "--cores",
+        "inorder,ghost,socgpu",
+        "--vary",
+        "core.buffer=16,32",
+    ]);
+    assert!(more.stderr.starts_with("8 runs, 4 of them kept; what is left"), "{}", more.stderr);
+    let compared = succeed(&[&["compare"], &one[1..]].concat());
+    assert_eq!(compared, first.stdout, "as without keeping");
+}
+
+#[test]
+fn an_experiment_of_ones_own_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "mine.toml",
+        "title = 'Buffers'\nabout = 'how long'\n[all]\nworkloads = ['lud:n=64', 'launch.toml']\ncores = ['inorder', 'ghost']\n\
+         [[part]]\nshow = 'speedup'\n[[part]]\ncores = 'inorder'\ninstruction_buffer = [2, 8]\n",
+    );
+    write("launch.toml", "module = \"k.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 32\n");
+    write("k.ptx", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+    let file = folder.path().join("mine.toml");
+    let points = folder.path().join("points");
+    let (file, points) = (file.to_str().unwrap(), points.to_str().unwrap());
+    let text = succeed(&["sweep", file, "--points", points]);
+    for part in ["Buffers\n  how long\n", "Speedup over inorder", "$ warpwright compare lud:n=64", "buffer=8"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let document: Value =
+        serde_json::from_str(&succeed(&["sweep", file, "--points", points, "--repeat", "2", "--json"])).unwrap();
+    let second = &document["parts"][0]["runs"][1];
+    assert_eq!(second["repeats"]["runs"], 2, "{second}");
+    assert!(second["repeats"]["mean"].as_f64().unwrap() > 0.9 && second["repeats"]["half"].as_f64().is_some());
+    for (text, message) in [
+        ("[[part]]\nworkloads = 'lud'\nkores = 'ghost'\n", "part 1: there is no option `kores`"),
+        ("part = 1\n", "mine.toml"),
+    ] {
+        write("mine.toml", text);
+        let ran = run(&["sweep", file, "--points", points]);
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_a_sweep_cannot_do_is_said() {
+    let cannot = |words: &[&str], message: &str| {
+        let ran = run(&[&["sweep"], words].concat());
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{words:?}: {}", ran.stderr);
+    };
+    cannot(&["lud", "--audit"], "what it finds is not kept with the run");
+    cannot(&["lud", "--share", "0/4"], "expected a share such as 2/16");
+    cannot(&["lud", "--stock"], "--stock is for experiments of papers");
+    cannot(&["ghost-fig16", "--show", "ipc"], "said by an experiment's parts");
+    cannot(&["nothing"], "nothing");
+    let points = root().join("README.md");
+    let ran = run(&["sweep", "lud:n=16", "--points", points.to_str().unwrap()]);
+    assert!(ran.status == 0 && ran.stderr.contains("a run cannot be kept"), "{}", ran.stderr);
+    // No Slurm where there is none.
+    let folder = tempfile::tempdir().unwrap();
+    let mut alone = command(&["sweep", "lud:n=16", "--engine", "slurm", "--points"]);
+    let ran = from(alone.arg(folder.path().join("points")).env("PATH", folder.path()).output().unwrap());
+    assert!(ran.status == 1 && ran.stderr.contains("there is no `squeue` here"), "{}", ran.stderr);
+}
+
+/// Repeats of what is bound by memory differ, and say by how much.
+#[test]
+fn repeats_have_an_interval() {
+    let text = succeed(&["compare", "bfs:nodes=1024", "lud:n=64", "--cores", "inorder,ghost", "--repeat", "3"]);
+    let speedups = text.split("Speedup over inorder").nth(1).unwrap();
+    let bfs = speedups.lines().find(|line| line.trim_start().starts_with("bfs")).unwrap();
+    assert!(bfs.contains('±'), "{text}");
+    assert!(
+        speedups.lines().any(|line| line.trim_start().starts_with("geometric mean") && line.contains('±')),
+        "{text}"
+    );
+    assert!(text.contains("Means of 3 runs"), "{text}");
+    let csv = succeed(&["compare", "bfs:nodes=1024", "--cores", "inorder,ghost", "--repeat", "3", "--csv"]);
+    assert!(csv.lines().any(|line| line.contains(",speedup.half_width,ratio,")), "{csv}");
+}

@@ -1,0 +1,4 @@
+//! Experiments as files, and runs that are kept.
+
+mod file;
+mod points;
