@@ -9,9 +9,9 @@ pub struct Experiment {
     pub name: &'static str,
     /// Paper, and figure or table in it.
     pub paper: &'static str,
-    /// What it is about, in a line.
+    /// Subject, in a line.
     pub about: &'static str,
-    /// What the paper finds, and on what.
+    /// Findings of the paper, and its set-up.
     pub published: &'static str,
     /// Size of the workloads if the user names none: one at which they load the paper's machine.
     pub size: Size,
@@ -33,7 +33,7 @@ const MACHINES: [(&str, &str); 6] = [
 /// Machines that an experiment runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machines {
-    /// Those of the paper.
+    /// The paper's.
     Papers,
     /// The stock GPUs that the paper simulates, under the paper's scheduler.
     Stock,
@@ -62,7 +62,7 @@ fn on_stock(words: &mut Vec<String>) {
     words[at] = (*stock).to_owned();
     let scheduler = config::load(paper).map(|gpu| gpu.sm.issue.scheduler);
     if let Some(scheduler) = scheduler.ok().filter(|_| !words.iter().any(|word| word == "--schedulers")) {
-        // Cores that are no SMs refuse `--schedulers`.
+        // Cores that are not SMs refuse `--schedulers`.
         words.extend(["--set".into(), format!("sm.issue.scheduler={scheduler}")]);
     }
 }
@@ -268,7 +268,7 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "socgpu-fig6",
         paper: "SOCGPU (GPGPU 2023), figure 6",
-        about: "energy of SOCGPU over that of its baseline",
+        about: "energy of SOCGPU, relative to its baseline",
         published: "V100, machine code, GTO: 6.5 % less in the mean; rnn_gru_train 41.9 % less, backprop 24.7 % more",
         size: Size::Medium,
         parts: &[
@@ -314,7 +314,7 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "sgmf-fig11",
         paper: "SGMF (ISCA 2014), figure 11",
-        about: "energy efficiency of one SGMF core over that of one SM, static energy and the memory system included",
+        about: "energy efficiency of one SGMF core relative to one SM, static energy and the memory system included",
         published: "GTX 480, 16 entries: instructions per joule 1.2 to 5.7 times as many, mean 2.37",
         size: Size::Small,
         parts: &[
@@ -339,7 +339,7 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "sgmf-fig13",
         paper: "SGMF (ISCA 2014), figure 13",
-        about: "energy efficiency of 15 SGMF cores over that of 15 SMs, static energy and the memory system included",
+        about: "energy efficiency of 15 SGMF cores relative to 15 SMs, static energy and the memory system included",
         published: "GTX 480, 16 entries: instructions per joule of GE-1 7.1, GE-2 10.1, CFD-2 about 0.3 times as many whatever the entries; at the section's end about 3.2",
         size: Size::Small,
         parts: &[
@@ -371,7 +371,7 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "sgmf-management",
         paper: "SGMF (ISCA 2014), section 7.1",
-        about: "energy of links, buffers, control and pipelines of units beside that of register file, pipeline and scheduler",
+        about: "energy of links, buffers, control and pipelines of units beside the energy of register file, pipeline and scheduler",
         published: "GTX 480, one core and one SM: 67 % less energy",
         size: Size::Small,
         parts: &[sgmf!(

@@ -200,7 +200,7 @@ fn board_left(done: u64, under_way: u64, all: u64, elapsed: Duration) -> Option<
     (done >= WHOLE as f64 / 100.0 && done < all).then(|| elapsed.as_secs_f64() * (all - done) / done)
 }
 
-/// What is done of a run, in millionths: by its CTAs if their number is known, else by those of its first launch;
+/// Progress of a run, in millionths: by its CTAs if their number is known, else by its first launch's;
 /// `before` where neither says.
 fn share(progress: &Progress, before: u64) -> u64 {
     let of_launch = || {
@@ -215,7 +215,7 @@ fn share(progress: &Progress, before: u64) -> u64 {
 pub struct BoardWatch<'a> {
     board: &'a Board,
     cycles: u64,
-    /// What the board has of this run's share.
+    /// This run's share of the board.
     share: u64,
 }
 

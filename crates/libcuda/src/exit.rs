@@ -22,7 +22,7 @@ const SHORT_CALL: Duration = Duration::from_millis(100);
 /// Time that calls of other threads, and the report, have to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Exit status of a program with failures, with `--strict`: that of other commands whose runs failed.
+/// Exit status of a program with failures, with `--strict`: the same as of other commands whose runs failed.
 const FAILED: i32 = 1;
 
 /// How far the end of the program is: it has not begun, a thread writes the report, the report is written.

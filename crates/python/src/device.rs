@@ -145,7 +145,7 @@ impl Device {
         self.with(py, |device| device.synchronize())
     }
 
-    /// What has run so far, under the name `title`.
+    /// The report of the launches so far, under the name `title`.
     fn outcome(&self, title: String) -> Outcome {
         let mut device = self.device();
         let output = device.take_output();

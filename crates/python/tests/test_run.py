@@ -1,4 +1,4 @@
-"""Runs and comparisons: the figures are those of the command, and errors say what to do."""
+"""Runs and comparisons: the figures are the same as the command's, and errors say what to do."""
 
 import json
 import os

@@ -173,7 +173,7 @@ impl One for Sample {
     }
 }
 
-/// What happens to each instruction is recorded.
+/// Records the events of each instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// The result has it.

@@ -60,7 +60,7 @@ fn statistics(stats: &Stats) -> impl Iterator<Item = Figure<'_>> {
     stats.0.iter().map(|(info, value)| (&*info.name, info.unit, *value))
 }
 
-/// What a launch has beside statistics.
+/// Columns of a launch beside statistics.
 fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
     let occupancy = &kernel.occupancy;
     [
@@ -238,7 +238,7 @@ pub fn of_comparison(comparison: &Comparison, part: Option<ExperimentPart>) -> V
     (0..comparison.cells.len()).flat_map(run).collect()
 }
 
-/// Figures over those of the baseline's column; absent of a run that is not complete.
+/// Figures relative to the baseline's column; absent of a run that is not complete.
 fn relative(comparison: &Comparison, row: usize, column: usize) -> [Figure<'static>; 4] {
     [
         ("speedup", "ratio", Value::Real(comparison.speedup(row, column))),

@@ -129,7 +129,7 @@ fn page_of(experiment: &Experiment, parts: &[Comparison], commands: &[&String], 
     page::comparison(experiment.paper, &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
 }
 
-/// What an experiment is about, and what the paper finds.
+/// Subject of an experiment, and the paper's findings.
 fn about(experiment: &Experiment) -> [String; 2] {
     [experiment.about.to_owned(), format!("published: {}", experiment.published)]
 }

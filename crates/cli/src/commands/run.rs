@@ -64,7 +64,7 @@ fn run_program(path: &Path) -> Outcome {
     exec::run(&line.exec)
 }
 
-/// Runs the job and prints the report; `words` are those of the command, which may be completed by a checkpoint's.
+/// Runs the job and prints the report; `words` are the command's, which may be completed by a checkpoint's.
 pub fn run(args: &Args, words: &[OsString], is_completed: bool) -> Outcome {
     if program::is_asked_for(&args.workload) {
         return run_program(&args.workload);

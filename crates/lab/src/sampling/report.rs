@@ -68,13 +68,13 @@ pub struct GroupSample {
     pub cycles_per_warp_instruction: Option<f64>,
     /// Standard deviation of the cycles of those launches, in percent of the mean.
     pub spread_percent: Option<f64>,
-    /// The deviation is that of all groups together: the group has too few.
+    /// The deviation is of all groups together: the group has too few launches.
     pub spread_is_borrowed: bool,
     /// The cycles are inferred from other launches of the same kernel: none of the group was timed.
     pub from_other_groups: bool,
 }
 
-/// What of a run was simulated in time, and what was inferred of the rest.
+/// The part of a run that was simulated in time, and inferences about the rest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sampling {
     /// The choice, as `--time` takes it.
