@@ -123,6 +123,10 @@ fn write(settings: &Settings, report: &ProgramReport) {
     if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, text::PROGRAM) {
         message(&format!("the report is not written: {problems}"));
     }
+    let reports: Vec<_> = report.devices.iter().map(|device| &device.report).collect();
+    for missing in outputs::not_found(options, &reports) {
+        message(&missing);
+    }
     if !options.quiet {
         let mut out = anstream::stderr().lock();
         // A closed standard error leaves no place for the report.

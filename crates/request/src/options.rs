@@ -161,7 +161,7 @@ options! {
         /// List each launch, however many there are
         all_kernels: bool, "", "1", { absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
         /// Show the launches of these kernels only, a row for each, in place of whole workloads
-        kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED, &[(Way::PythonCompare, "each run has its kernels (`Run.kernels`)")]] };
+        kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED] };
         /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
         watch: bool, "", "1", { absent: &[&[(Way::Compare, "a comparison shows how many of its runs have ended"), (Way::Exec, "the terminal is the program's")], PROGRESS] };
         /// Make the exit status 1 if a kernel was refused or faulted, or a launch failed, and the program's own status is 0

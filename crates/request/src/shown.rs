@@ -193,7 +193,7 @@ impl Recorded {
 }
 
 impl One for Recorded {
-    const PYTHON: &'static str = "bool";
+    const PYTHON: &'static str = "bool | tuple[int, int] | PathLike";
 
     fn read(text: &OsStr) -> Result<Self, String> {
         Ok(if text == "true" { Self::Kept } else { Self::File(path(text)?) })

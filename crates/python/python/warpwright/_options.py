@@ -109,7 +109,7 @@ class RunOptions(_Options, total=False):
     power_interval: int | None
     """Core cycles between two points of power over time, which the JSON then holds too. Default: 1000, if it is asked for."""
 
-    timeline: bool | None
+    timeline: bool | tuple[int, int] | PathLike | None
     """Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata."""
 
     timeline_cycles: str | None
@@ -145,6 +145,9 @@ class CompareOptions(_Options, total=False):
 
     isa: str | None
     """Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+
+    kernels: str | Sequence[str] | None
+    """Show the launches of these kernels only, a row for each, in place of whole workloads."""
 
     jobs: int | None
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
