@@ -17,7 +17,7 @@ fn main() {
         // tenth of the time of a short run, and 0.4 MiB.
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
-    // Those of other profiles are several times as large, and are beside the command.
+    // Libraries of other profiles are several times as large, and are beside the command.
     if env::var("PROFILE").is_ok_and(|profile| profile == "release")
         && let Some(folder) = libraries()
     {

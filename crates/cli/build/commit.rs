@@ -29,7 +29,7 @@ fn git_folder(package: &Path) -> Option<PathBuf> {
     Some(if folder.is_absolute() { folder } else { git.parent()?.join(folder) })
 }
 
-/// What is checked out. The script runs again when that moves.
+/// The checked-out commit. The script runs again when it moves.
 fn commit_of(git: &Path) -> Option<String> {
     // The log gets a line whenever HEAD moves; without one HEAD itself and its branch say most of it.
     watch(&git.join("logs/HEAD"));

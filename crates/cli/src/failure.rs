@@ -38,7 +38,7 @@ impl From<Exit> for ExitCode {
 /// Why a command could not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
-    /// What, where, why, what to do; may have several lines.
+    /// The message: problem, place, reason, remedy; may have several lines.
     pub message: String,
     pub exit: Exit,
 }
@@ -66,5 +66,5 @@ impl From<BadRequest> for Failure {
     }
 }
 
-/// What a command returns.
+/// Result of a command.
 pub type Outcome = Result<Exit, Failure>;

@@ -11,12 +11,12 @@ use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a file of PTX holds.
+/// Contents of a file of PTX.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Inspection {
     /// As the user named it.
     pub file: String,
-    /// What the file holds, if it is a fat binary with this text in it.
+    /// Contents of the file, if it is a fat binary with this text in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryFacts>,
     /// PTX ISA version.
@@ -38,7 +38,7 @@ pub struct Inspection {
     pub has_errors: bool,
 }
 
-/// What a file of PTX says of a kernel, and whether the kernel can be executed.
+/// A kernel in a file of PTX, and whether it can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct KernelFacts {
     /// Name in the file.
@@ -60,7 +60,7 @@ pub struct KernelFacts {
     pub opcodes: Mix,
     /// Facts that need a kernel that can be executed.
     pub executable: Option<Executable>,
-    /// What cannot be executed in it and in the functions that it calls.
+    /// Instructions and features that cannot be executed, in it and in the functions that it calls.
     pub not_executable: Vec<Remark>,
     /// The same as text, with carets.
     #[serde(skip)]
@@ -70,7 +70,7 @@ pub struct KernelFacts {
 /// Facts of a kernel that can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Executable {
-    /// Instructions with those of the functions that it calls.
+    /// Instructions, called functions included.
     pub instructions: usize,
     /// 32-bit registers per thread, estimated from liveness.
     pub registers_per_thread: u32,
@@ -116,7 +116,7 @@ pub struct Remark {
     pub line: u32,
     pub column: u32,
     pub message: String,
-    /// What the author of the file can do about it.
+    /// Remedy for the author of the file.
     pub hint: Option<String>,
 }
 

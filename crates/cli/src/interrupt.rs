@@ -9,7 +9,7 @@ use std::time::Duration;
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C (and a request to terminate) sets [`requested`]; the second one ends the
-/// process. What precedes the first simulated cycle is bounded in time ([`preparation`]).
+/// process. The time until the first simulated cycle is bounded ([`preparation`]).
 pub fn install() -> Result<(), Failure> {
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return Ok(());

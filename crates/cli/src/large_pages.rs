@@ -23,7 +23,7 @@ pub fn ask() {
     // SAFETY: it reads where the heap ends.
     let end = || unsafe { libc::sbrk(0) };
     let before = end();
-    // SAFETY: it sets by how much more than it must the allocator lets the heap grow. What is not used takes no memory.
+    // SAFETY: it sets by how much more than it must the allocator lets the heap grow. Unused pages take no memory.
     unsafe { libc::mallopt(libc::M_TOP_PAD, ROOM as i32) };
     // The heap grows for these two: there is less room for them, and they are too small to be mapped by themselves.
     let blocks = [(); 2].map(|()| black_box(Vec::<u8>::with_capacity(120 << 10)));

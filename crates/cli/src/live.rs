@@ -15,7 +15,7 @@ const SMS: usize = 72;
 /// Reasons shown of issue slots.
 const REASONS: usize = 5;
 
-/// What the view remembers of the run.
+/// The view's memory of the run.
 #[derive(Debug, Default)]
 pub struct Live {
     /// Cycles and warp instructions at the last report.
@@ -23,7 +23,7 @@ pub struct Live {
     /// Warp instructions per cycle over the last intervals between two reports, oldest first.
     rates: VecDeque<f64>,
     before: Details,
-    /// What was counted in the last interval.
+    /// Counts of the last interval.
     between: Details,
 }
 
@@ -85,7 +85,7 @@ impl Live {
     }
 }
 
-/// What was counted between two reports.
+/// Counts between two reports.
 fn since(now: &Details, before: &Details) -> Details {
     let earlier = |at: usize| before.issued.get(at).copied().unwrap_or(0);
     let lost = |name: &str| before.slots.iter().find(|(other, _)| other == name).map_or(0, |(_, n)| *n);

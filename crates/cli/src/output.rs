@@ -1,7 +1,7 @@
 //! Standard output, standard error and files.
 //!
 //! The reader of our output may stop early (`| head`): a closed pipe is not an error, and the exit
-//! status stays that of the command.
+//! status stays the command's.
 
 use crate::failure::Failure;
 use crate::render::style;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 /// The section in which compilers put CUDA kernels of host programs.
 const KERNELS: &str = ".nv_fatbin";
 
-/// What every CUDA runtime has: the name of an error that no program needs.
+/// A mark of every CUDA runtime: the name of an error that no program needs.
 const RUNTIME: &[u8] = b"cudaErrorMissingConfiguration\0";
-/// What our static runtime has, and NVIDIA's has not.
+/// A mark of our static runtime that NVIDIA's does not have.
 const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
 /// Names of errors that runtimes have from a version on: `cudaError_t` in `driver_types.h` of CUDA 11.8, 12.0 and 13.1.
 const SINCE_12: &[u8] = b"cudaErrorCdpVersionMismatch\0";
@@ -29,7 +29,7 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
         let path = path.display();
         return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
     }
-    // What cannot be read may still be run.
+    // A file that cannot be read may still be run.
     let Ok(file) = kit::files::read_code(path) else { return Ok(false) };
     if has_foreign_runtime(&file) == Some(true) {
         let (path, how) = (path.display(), how_to_link(&file, libraries));
@@ -106,15 +106,15 @@ fn kind_of(found: &Metadata) -> &'static str {
     if found.is_dir() { "a folder" } else { "a device, a pipe or a socket" }
 }
 
-/// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are no programs.
+/// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are not programs.
 fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
     let elf = object::File::parse(file).ok()?;
     let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
     Some(has_kernels && !needs_runtime(file)? && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))
 }
 
-/// Whether a program asks for a runtime, and has no folders of its own for it: those of `DT_RPATH` come before
-/// `LD_LIBRARY_PATH`. `None` of files that are no programs.
+/// Whether a program asks for a runtime, and has no folders of its own for it: folders of `DT_RPATH` come before
+/// `LD_LIBRARY_PATH`. `None` of files that are not programs.
 fn finds_runtime(file: &[u8]) -> Option<bool> {
     Some(needs_runtime(file)? && dynamic(file, DT_RPATH)?.is_empty())
 }

@@ -210,7 +210,7 @@ impl experiment::runs::Watch for Board {
     }
 }
 
-/// What is done of a run, in millionths: by its CTAs if their number is known, else by those of its first launch;
+/// Progress of a run, in millionths: by its CTAs if their number is known, else by its first launch's;
 /// `before` where neither says.
 fn share(progress: &Progress, before: u64) -> u64 {
     let of_launch = || {
@@ -225,7 +225,7 @@ fn share(progress: &Progress, before: u64) -> u64 {
 pub struct BoardWatch<'a> {
     board: &'a Board,
     cycles: u64,
-    /// What the board has of this run's share.
+    /// This run's share of the board.
     share: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is in a file, as tables for other programs: the rows that `inspect --csv` writes.
+//! Contents of a file, as tables for other programs: the rows that `inspect --csv` writes.
 
 use crate::inspection::code::{CodeInspection, CodeKernel};
 use crate::inspection::fabric::FabricInspection;

@@ -102,7 +102,7 @@ fn another_command_is_refused() {
     let bytes = std::fs::read(file).unwrap();
     std::fs::write(&damaged, &bytes[..bytes.len() / 2]).unwrap();
     let ran = run(&["run", "--resume", damaged.to_str().unwrap()]);
-    assert!(ran.status == 2 && ran.stderr.contains("no usable checkpoint: it is damaged"), "{}", ran.stderr);
+    assert!(ran.status == 2 && ran.stderr.contains("not a usable checkpoint: it is damaged"), "{}", ran.stderr);
     let ran = run(&["run", "--resume", "nowhere"]);
     assert!(ran.status == 2 && ran.stderr.contains("cannot read the checkpoint `nowhere`"), "{}", ran.stderr);
     let ran = run(&["run", "vectoradd", "--checkpoint=every=0s,file=/nowhere/a"]);

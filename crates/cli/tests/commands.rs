@@ -857,7 +857,9 @@ fn a_new_design_is_begun_in_a_checkout_only() {
     );
     assert!(read("crates/designs/src/lib.rs").contains("\npub mod my_core;\n"));
     assert!(read("crates/lab/src/designs.rs").contains("\"my-core\": designs::my_core::MyCore<M>, "));
-    for (taken, why) in [("my-core", "already"), ("ghost", "already"), ("inorder", "already"), ("My", "is no name")] {
+    for (taken, why) in
+        [("my-core", "already"), ("ghost", "already"), ("inorder", "already"), ("My", "cannot be the name")]
+    {
         let refused = begin(taken, folder.path());
         assert_eq!(refused.status, 2, "{taken}");
         assert!(refused.stderr.contains(why), "{taken}: {}", refused.stderr);

@@ -1,4 +1,4 @@
-//! What follows from a description: peaks and capacities, for reports and tests.
+//! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
 use crate::{Dram, GpuConfig, L2, Launch, Sm};
 

@@ -1,4 +1,4 @@
-//! What is wrong with a GPU description, all of it at once.
+//! Mistakes in a GPU description, all at once.
 
 use kit::text::{Pointed, pointed};
 use std::cell::Cell;
@@ -99,7 +99,7 @@ pub struct Problem {
     /// The place in the file; `None` for descriptions made by a program.
     pub spot: Option<Spot>,
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub hint: Option<String>,
 }
 

@@ -37,12 +37,12 @@ pub use write::to_toml;
 
 use std::path::Path;
 
-/// What a built-in description describes.
+/// Kind of a built-in description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptionKind {
     /// A GPU as its documents and measurements show it: `gpus/`.
     Hardware,
-    /// What the importer makes of a configuration of Accel-Sim: `gpus/accel-sim/`.
+    /// A configuration of Accel-Sim, by the importer: `gpus/accel-sim/`.
     AccelSim,
     /// The machine that a paper simulates: `gpus/papers/`.
     Paper,

@@ -23,7 +23,7 @@ const NCK: ValueKind = Int(0, 10_000);
 const NCK_1: ValueKind = Int(1, 10_000);
 
 choices! {
-    /// What is fetched after a branch that has not issued.
+    /// Instructions fetched after a branch until it issues.
     BranchFetch {
         /// The next instruction in memory; flushed when the branch goes elsewhere (GPGPU-Sim live).
         SequentialFlush = "sequential_flush",
@@ -33,7 +33,7 @@ choices! {
         Stall = "stall",
     }
 
-    /// What the latency of an instruction counts.
+    /// Cycles that the latency of an instruction counts.
     LatencyOf {
         /// From entry into the unit to the result. Dependent instructions are 5 cycles further apart: the pipeline's own stages (GPGPU-Sim).
         Execution = "execution",
@@ -51,7 +51,7 @@ choices! {
         All = "all",
     }
 
-    /// What a fence waits for.
+    /// Events that a fence waits for.
     FenceWaits {
         /// All accesses of the warp, stores until they are acknowledged.
         Accesses = "accesses",
@@ -63,7 +63,7 @@ choices! {
     GenericSpaces {
         /// Shared and local memory have windows of 16 MiB from the bases that the trace names.
         Windows = "windows",
-        /// Shared memory is from its base to that of local memory, local memory 16 KiB from its base (Accel-Sim).
+        /// Shared memory is from its base to the base of local memory, local memory 16 KiB from its base (Accel-Sim).
         Bases = "bases",
     }
 
@@ -121,7 +121,7 @@ choices! {
         Plru = "plru",
     }
 
-    /// What a cache does with a write that it holds.
+    /// Effect of a write on a line that the cache holds.
     WritePolicy {
         /// The cache holds no writes.
         ReadOnly = "read_only",
@@ -145,7 +145,7 @@ choices! {
         Streaming = "streaming",
     }
 
-    /// What a write miss does.
+    /// Effect of a write miss.
     WriteAllocate {
         /// The write goes to the next level.
         None = "none",
@@ -227,9 +227,9 @@ keys! {
         l2: L2;
         /// DRAM of each memory partition.
         dram: Dram;
-        /// What its events cost.
+        /// Energy of its events.
         energy: Energy => default;
-        /// What the chip is mounted on.
+        /// The board of the chip.
         board: Board => default;
     }
 
@@ -306,7 +306,7 @@ keys! {
         barrier_warp_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
         /// Optional. From the last arrival at a barrier to the release of its warps; at once if absent.
         barrier_latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
-        /// Optional. What `latency_cycles` of operation classes count; `execution` if absent.
+        /// Optional. Meaning of `latency_cycles` of operation classes; `execution` if absent.
         latency: Option<LatencyOf> = Choice(LatencyOf::WORDS), "", optional;
         /// Latency and initiation interval per class for PTX.
         ptx_timing: BTreeMap<String, OpTiming>;
@@ -336,7 +336,7 @@ keys! {
         instructions_per_fetch: u32 = Int(1, 16), "instructions";
         /// Entries of each warp's instruction buffer.
         buffer_entries: u32 = Int(1, 64), "instructions";
-        /// What is fetched after a branch that has not issued; `flush` is `sequential_flush`, too.
+        /// Instructions fetched after a branch until it issues; `flush` is `sequential_flush`, too.
         branches: BranchFetch = Choice(BranchFetch::WORDS), "";
         /// Instruction cache.
         icache: Cache;
@@ -356,7 +356,7 @@ keys! {
         two_level_active_warps: u32 = Int(1, 64), "warps";
         /// Atomics after which their warp issues nothing until they have returned; after others only readers of the result wait.
         atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";
-        /// Optional. What a fence waits for; `accesses` if absent.
+        /// Optional. Events that a fence waits for; `accesses` if absent.
         fences_wait_for: Option<FenceWaits> = Choice(FenceWaits::WORDS), "", optional;
         /// Optional. Nothing waits for predicates (as guards, sources or results), as in Accel-Sim's traces, which lack them.
         ignore_predicates: Option<bool> = Bool, "", optional;
@@ -435,7 +435,7 @@ keys! {
         banks: u32 = Pow2(1, 64), "banks";
         /// Bytes after which the bank changes.
         bank_interleave_bytes: u32 = Pow2(4, 4096), "bytes";
-        /// Optional. Banks are chosen by the exclusive-or of the address's bits with those of the line, so that lines that follow each other begin in different banks.
+        /// Optional. Banks are chosen by the exclusive-or of the address's bits with the line's bits, so that lines that follow each other begin in different banks.
         bank_hash: Option<bool> = Bool, "", optional;
         /// Optional. In what order the parts of one access are looked up; `address` if absent.
         look_up_order: Option<LookUpOrder> = Choice(LookUpOrder::WORDS), "", optional;
@@ -477,7 +477,7 @@ keys! {
         cache: Cache;
         /// From a request's arrival at the slice to its look-up (raster operations path).
         latency_cycles: u32 = CYCLES, "L2 cycles";
-        /// Optional. What a request takes beyond `latency_cycles` to a slice in the other half of the chip than the SM's; none if absent. SMs and slices are in halves by number.
+        /// Optional. Time beyond `latency_cycles` of a request to a slice in the other half of the chip than the SM's; none if absent. SMs and slices are in halves by number.
         far_latency_cycles: Option<u32> = CYCLES, "L2 cycles", optional;
         /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
         queue_entries: [u32; 4] = List(Some(4), 1, 65_536), "requests";
@@ -563,17 +563,17 @@ keys! {
     Energy: Default at "energy." {
         /// Optional. Coefficients of energy and power: one of those that come with the program (`warpwright docs energy`), or the path of a file.
         model: Option<String> = Text, "", optional;
-        /// Optional. Chip voltage; that of the coefficients if absent.
+        /// Optional. Chip voltage; the voltage of the coefficients if absent.
         volts: Option<f64> = Volts, "V", optional;
     }
 
-    /// What programs see of the board, and its link to the host.
+    /// The board as programs see it, and its link to the host.
     Board: Default at "board." {
         /// Optional. Name that programs see; the description if absent.
         product: Option<String> = Text, "", optional;
         /// Optional. Device memory; 8192 if absent.
         memory_mib: Option<u32> = Int(16, 16_777_216), "MiB", optional;
-        /// Optional. What the link to the host moves in one direction; 12000 if absent, as PCI Express 3.0 with 16 lanes.
+        /// Optional. Bandwidth of the link to the host in one direction; 12000 if absent, as PCI Express 3.0 with 16 lanes.
         link_mb_per_s: Option<u32> = Int(1, 10_000_000), "MB/s", optional;
         /// Optional. Time of a transfer beside its bytes; 10 if absent.
         link_latency_us: Option<u32> = Int(0, 1_000_000), "microseconds", optional;
@@ -591,11 +591,11 @@ keys! {
         ways: u32 = Int(1, 4096), "ways";
         /// Which line of a full set is replaced.
         replacement: Replacement = Choice(Replacement::WORDS), "";
-        /// What writes do.
+        /// Effect of writes.
         write: WritePolicy = Choice(WritePolicy::WORDS), "";
         /// When a line is reserved.
         allocate: Allocate = Choice(Allocate::WORDS), "";
-        /// What a write miss does.
+        /// Effect of a write miss.
         write_allocate: WriteAllocate = Choice(WriteAllocate::WORDS), "";
         /// How an address chooses its set.
         index: IndexFunction = Choice(IndexFunction::WORDS), "";
@@ -651,7 +651,7 @@ impl OpTable {
         Self::resolve(&sm.sass_timing, OpClass::part_of_in_machine_code)
     }
 
-    /// A class without a row has that of the class that it is part of. Accesses have the time of their memories. A
+    /// A class without a row has the row of the class that it is part of. Accesses have the time of their memories. A
     /// class of which a form of programs has no instructions is timed as another one, for programs made by hand.
     fn resolve(
         by_name: &BTreeMap<String, OpTiming>,

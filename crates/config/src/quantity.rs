@@ -36,7 +36,7 @@ pub fn accepted(unit: &str) -> String {
 }
 
 /// `text`, a number or a list of numbers in brackets, with each number that has a unit as a plain one of `unit`.
-/// What is no such number stays as it is.
+/// Other texts stay as they are.
 pub fn plain(text: &str, unit: &str) -> String {
     let units = units(unit);
     match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {

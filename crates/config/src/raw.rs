@@ -68,7 +68,7 @@ impl Raw {
         }
     }
 
-    /// The files that it was read from, with those of the descriptions that it extends.
+    /// The files that it was read from, with the files of the descriptions that it extends.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
@@ -232,7 +232,7 @@ impl Raw {
         self.sources.remove(key);
     }
 
-    /// Where the value of `key` comes from: its own source, or that of the nearest table around it.
+    /// Where the value of `key` comes from: its own source, or the source of the nearest table around it.
     pub fn source_of(&self, key: &str) -> Option<&str> {
         let mut path = key;
         loop {

@@ -1,4 +1,4 @@
-//! What the keys of a GPU description are: kind of value, bounds, unit, meaning. The keys are
+//! The keys of a GPU description: kind of value, bounds, unit, meaning. The keys are
 //! listed in [`crate::model`].
 
 use crate::Unit;
@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Key {
     /// Dotted path. `<cache>`, `<unit>`, `<timing>`, `<class>` and `<type>` are placeholders for each name of their kind.
     pub path: &'static str,
-    /// What values it takes.
+    /// Values that it takes.
     pub kind: ValueKind,
     /// Unit; empty for choices, names and switches.
     pub unit: &'static str,
@@ -36,7 +36,7 @@ impl fmt::Display for Word {
     }
 }
 
-/// What values a key takes.
+/// Values that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ValueKind {

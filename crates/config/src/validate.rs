@@ -51,7 +51,7 @@ fn sub_cores(config: &GpuConfig, found: &mut Vec<Problem>) {
     let (issue, operands) = (&config.sm.issue, &config.sm.operands);
     let schedulers = issue.schedulers;
     divides(found, "sm.max_warps", config.sm.max_warps, schedulers, "schedulers");
-    // What it names, with its parameters, is checked where the schedulers are.
+    // The scheduler with its parameters is checked where the schedulers are.
     if !issue.scheduler.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:=,".contains(&b)) {
         found.push(Problem::new("sm.issue.scheduler", format!("is `{}`, not a name", issue.scheduler)));
     }
@@ -142,7 +142,7 @@ fn matrices(config: &GpuConfig, found: &mut Vec<Problem>) {
     }
 }
 
-/// What a fetch brings must fit into an empty instruction buffer.
+/// The instructions of a fetch must fit into an empty instruction buffer.
 fn fetch(config: &GpuConfig, found: &mut Vec<Problem>) {
     let frontend = &config.sm.frontend;
     if frontend.instructions_per_fetch > frontend.buffer_entries {

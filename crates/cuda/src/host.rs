@@ -1,4 +1,4 @@
-//! What the driver needs of the process that it is in. The C boundary implements it; tests have their own.
+//! The driver's interface to the process that it is in. The C boundary implements it; tests have their own.
 
 /// The process around the driver.
 ///

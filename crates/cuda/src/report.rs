@@ -38,7 +38,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// What the report has beside the figures of the devices.
+/// Parts of the report beside the figures of the devices.
 #[derive(Debug, Default)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Notes {
@@ -73,7 +73,7 @@ pub struct UntimedReport {
     pub thread_instructions: u64,
 }
 
-/// What a device did.
+/// Work of a device.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct DeviceReport {
@@ -89,7 +89,7 @@ pub struct DeviceReport {
     pub seconds: f64,
 }
 
-/// What a program did.
+/// Work of a program.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct ProgramReport {

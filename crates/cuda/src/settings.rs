@@ -1,4 +1,4 @@
-//! What the user asks for, from environment variables: `warpwright exec` sets them, and so can a user.
+//! The user's settings, from environment variables: `warpwright exec` sets them, and so can a user.
 
 use crate::host::Host;
 use lab::Setup;
@@ -8,7 +8,7 @@ use std::env::VarError;
 /// The devices that a program sees, by number: CUDA's own variable.
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
-/// What the user asks for.
+/// The user's settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The devices, each with its core design.

@@ -1,4 +1,4 @@
-//! What streams and graphs consist of: launches, copies, fills, records of events, calls of host functions.
+//! The operations of streams and graphs: launches, copies, fills, records of events, calls of host functions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ pub struct KernelLaunch {
     pub args: Vec<Vec<u8>>,
     /// All CTAs are on the GPU at the same time.
     pub cooperative: bool,
-    /// What texture and surface references are bound to: where their handles are, and the handles.
+    /// Bindings of texture and surface references: where their handles are, and the handles.
     pub bindings: Vec<(u64, u64)>,
 }
 
@@ -148,7 +148,7 @@ impl Value {
     }
 }
 
-/// What a value in memory is compared with (`CU_STREAM_WAIT_VALUE_*`).
+/// Comparison of a value in memory (`CU_STREAM_WAIT_VALUE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Comparison {
@@ -182,7 +182,7 @@ impl ValueWait {
     }
 }
 
-/// What an operation does.
+/// Effect of an operation.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Runs a kernel.

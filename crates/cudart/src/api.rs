@@ -28,7 +28,7 @@ pub fn enter(body: impl FnOnce() -> Result<()>) -> c_int {
     }
 }
 
-/// Defines C functions; the forms are those of this file's head.
+/// Defines C functions in the forms of this file's head.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! api {

@@ -16,7 +16,7 @@ pub trait Argument: Copy {
     /// Checks the argument and converts it.
     fn raw(self) -> Result<Self::Raw>;
 
-    /// The argument in the variant of a function whose default stream is that of the thread.
+    /// The argument in the variant of a function whose default stream is the thread's.
     fn per_thread(self) -> Self {
         self
     }
@@ -119,7 +119,7 @@ impl<T: Plain> Argument for In<T> {
     }
 }
 
-/// A stream of the caller: 0 is the default stream, 2 that of the thread.
+/// A stream of the caller: 0 is the default stream, 2 the thread's.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stream(pub Handle);
@@ -164,12 +164,12 @@ pub struct Order {
 }
 
 impl Order {
-    /// That of a synchronous call, for which the default stream is `stream`.
+    /// Argument of a synchronous call, for which the default stream is `stream`.
     pub const fn synchronous(stream: Stream) -> Self {
         Self { stream, waits: true }
     }
 
-    /// That of a call that has a stream.
+    /// Argument of a call that has a stream.
     pub const fn asynchronous(stream: Stream) -> Self {
         Self { stream, waits: false }
     }

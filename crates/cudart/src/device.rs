@@ -136,7 +136,7 @@ api! {
     }
 
     fn cudaDriverGetVersion(version: Out<c_int>) {
-        // Without a driver the version is 0, which is no error.
+        // Without a driver the version is 0, which is not an error.
         let found = driver().and_then(|driver| out(|place| driver.cuDriverGetVersion(place)));
         version.set(found.unwrap_or(0))
     }
@@ -177,7 +177,7 @@ impl Argument for EntryPointFlags {
 }
 
 /// Finds a function of the driver for a program: `cudaGetDriverEntryPoint` and its variants.
-/// `version` is that of the interface which the program was built for; `status` may be null.
+/// `version` is the version of the interface that the program was built for; `status` may be null.
 pub fn driver_function(
     name: In<u8>,
     function: Out<Address>,

@@ -40,7 +40,7 @@ thread_local! {
 }
 
 /// Makes `error` the last error of the thread. By the programming guide, the result of a query that work is not done
-/// yet is no error.
+/// yet is not an error.
 pub fn keep(error: Error) {
     if error != Error::NOT_READY {
         LAST.set(error.0);

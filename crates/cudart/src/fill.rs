@@ -53,7 +53,7 @@ fn byte(value: c_int) -> u8 {
     value.to_le_bytes()[0]
 }
 
-/// Fills rows. The driver decides when a synchronous fill waits: those of device memory do not.
+/// Fills rows. The driver decides when a synchronous fill waits: fills of device memory do not.
 fn fill_rows(to: Pitched, value: c_int, order: Order) -> Result<()> {
     let driver = current()?;
     let Pitched { address, pitch, width, height } = to;

@@ -13,7 +13,7 @@ use crate::library;
 
 /// Bytes of the fields of `cudaFuncAttributes` in version 11.
 pub const ATTRIBUTES_11: usize = 52;
-/// Bytes of the fields from version 12 on, which has those of clusters and a reserve.
+/// Bytes of the fields from version 12 on, which has fields for clusters and a reserve.
 pub const ATTRIBUTES_12: usize = 140;
 
 /// The driver's numbers of the attributes in the order of the fields: sizes of shared, constant and local memory

@@ -53,7 +53,7 @@ struct AnyNode {
 
 plain!(KernelNode, DriverKernelNode, AnyNode);
 
-/// Where the parameters of a node of any kind start, and those of a copy.
+/// Where the parameters of a node of any kind start, and where a copy's start.
 const PARAMETERS: usize = 16;
 const COPY_PARAMETERS: usize = 32;
 /// Bytes of `cudaGraphEdgeData`; all zero for an ordinary dependency.

@@ -145,7 +145,7 @@ fn pitched(width: usize, rows: usize) -> Result<(Address, usize)> {
     Ok((address, pitch))
 }
 
-/// What a pointer is. One outside all allocations is memory of the host.
+/// Kind of a pointer. One outside all allocations is memory of the host.
 fn pointer(driver: &Driver, address: Address) -> Result<PointerAttributes> {
     if address == 0 {
         return Err(Error::INVALID_VALUE);

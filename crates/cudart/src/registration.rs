@@ -82,7 +82,7 @@ registers! {
 }
 
 /// The name that the module has for a texture or surface. The compiler passes it as the text of the
-/// device's variable (`_ZN1a3texE`), and as name that of the source (`::a::tex`).
+/// device's variable (`_ZN1a3texE`), and as name the source's (`::a::tex`).
 fn reference_name(device_text: Address, name: Address) -> Address {
     if device_text == 0 { name } else { device_text }
 }

@@ -37,7 +37,7 @@ struct Binary {
     managed: Vec<Address>,
 }
 
-/// What is registered for a host address.
+/// Entry that is registered for a host address.
 pub struct Entry {
     binary: Address,
     name: CString,
@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// What a host address is registered as.
+/// Kind of object for which a host address is registered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Kernel,
@@ -227,8 +227,8 @@ pub fn reference<T>(
     registry()?.find(driver, context, (kind, host), get)
 }
 
-/// The host address of a symbol: the symbol itself if it is registered, else that of the entry whose name is at this
-/// address.
+/// The host address of a symbol: the symbol itself if it is registered, else the address of the entry whose name is at
+/// this address.
 pub fn host(kind: Kind, symbol: Address) -> Result<Address> {
     let registry = registry()?;
     if registry.entries.contains_key(&(kind, symbol)) {

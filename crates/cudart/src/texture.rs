@@ -10,7 +10,7 @@ use crate::context::current;
 use crate::driver::{at, out};
 use crate::error::{Error, Result};
 
-/// `cudaResourceDesc` as far as all versions have it. What follows the kind depends on it.
+/// `cudaResourceDesc` as far as all versions have it. The rest depends on the kind.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resource {
@@ -190,7 +190,7 @@ impl Texture {
     }
 }
 
-/// Creates a texture object. `bytes` are those of the version's `cudaTextureDesc`.
+/// Creates a texture object. `bytes` are the version's `cudaTextureDesc`.
 pub fn create_texture(
     object: Out<u64>,
     resource: In<Resource>,
@@ -207,7 +207,7 @@ pub fn create_texture(
     object.receive(|place| driver.cuTexObjectCreate(place, at(&resource), at(&texture), view))
 }
 
-/// Writes the description that a texture object was made of. `bytes` are those of the version's structure.
+/// Writes the description that a texture object was made of. `bytes` are the version's structure.
 pub fn write_texture(place: Address, object: u64, bytes: usize) -> Result<()> {
     let driver = current()?;
     let texture: DriverTexture = out(|place| driver.cuTexObjectGetTextureDesc(place, object))?;

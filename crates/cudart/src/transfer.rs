@@ -103,7 +103,7 @@ pub fn sides(kind: c_int) -> Result<(c_int, c_int)> {
 }
 
 impl Side {
-    /// A place in memory of a kind. Of the two fields for addresses the driver reads that of the
+    /// A place in memory of a kind. Of the two fields for addresses the driver reads the field of the
     /// kind.
     pub fn memory(kind: c_int, address: Address, pitch: usize, height: usize) -> Self {
         let (host, device) = if kind == HOST { (address, 0) } else { (0, address) };

@@ -17,7 +17,7 @@ pub use crate::launch::Kernel;
 pub use crate::properties::{Layout, write_properties};
 pub use crate::texture::{Resource, TEXTURE_11, TEXTURE_12, View, create_texture, write_texture};
 
-/// Exports the functions of a major version that differ from those of another one.
+/// Exports the functions of a major version that differ from another one's.
 #[macro_export]
 macro_rules! runtime {
     (11) => {

@@ -23,7 +23,7 @@ pub struct Coefficients {
     pub core_mhz: f64,
     /// Number of SMs of the GPU on which static power was measured.
     pub sms: f64,
-    /// Static power is proportional to the number of SMs. AccelWattch uses that of its V100 unscaled for
+    /// Static power is proportional to the number of SMs. AccelWattch uses its V100's unscaled for
     /// other GPUs.
     pub scale_static_by_sms: bool,
     /// Area of the die, in square millimetres.
@@ -88,7 +88,7 @@ impl Coefficients {
         BUILTIN.iter().map(|&(name, _)| name)
     }
 
-    /// Those of a GPU that the program includes; `None` if it has none.
+    /// Coefficients of a GPU that the program includes; `None` if it has none.
     ///
     /// # Errors
     /// The file has errors. Tests load all files.
@@ -158,7 +158,7 @@ impl Coefficients {
         self
     }
 
-    /// The source of the value of `key`: its own source, or that of its table.
+    /// The source of the value of `key`: its own source, or its table's.
     pub fn source(&self, key: &str) -> Option<&str> {
         let table = key.split('.').next().unwrap_or(key);
         self.sources.get(key).or_else(|| self.sources.get(table)).map(String::as_str)
@@ -187,7 +187,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {what}\n    {}\n    {}", shown.line, shown.mark)
 }
 
-/// The energies by event: none may be unknown or negative, and all must be present but those of fabrics (zero).
+/// The energies by event: none may be unknown or negative, and all must be present except the fabrics' (zero).
 fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent {
     let mut events = PerEvent::default();
     for &event in Event::ALL {

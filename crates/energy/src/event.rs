@@ -30,7 +30,7 @@ components! {
     InstructionCache = "instruction_cache",
     /// Warp schedulers and scoreboards.
     Scheduler = "scheduler",
-    /// Structures of the core design beyond those of the in-order core.
+    /// Structures of the core design beyond the in-order core's.
     Design = "design",
     /// Register files and operand collectors.
     RegisterFile = "register_file",
@@ -74,7 +74,7 @@ components! {
     IdleSms = "idle_sms",
     /// Leakage and clocking of active SMs, by how many lanes are in use; of a fabric's own parts.
     Static = "static",
-    /// What the board draws whatever runs: fans, regulators, memory refresh, host interface.
+    /// Power of the board whatever runs: fans, regulators, memory refresh, host interface.
     Constant = "constant",
 }
 
@@ -121,7 +121,7 @@ macro_rules! events {
 events! {
     /// An instruction is decoded, written to the instruction buffer and read from it.
     Decode = "decode", InstructionBuffer, "warp instructions";
-    /// An instruction that is no memory access is scheduled.
+    /// An instruction that is not a memory access is scheduled.
     Schedule = "schedule", Scheduler, "warp instructions";
     /// A fetch hits in the instruction cache.
     IcacheHit = "icache_hit", InstructionCache, "fetches";

@@ -1,4 +1,4 @@
-//! What a core consists of that is no SM: parts with their area and leakage, and the energies of its own events.
+//! The parts of a core that is not an SM, with their area and leakage, and the energies of its own events.
 
 use crate::event::{Component, Event};
 use crate::storage::{Cost, Storage};
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A part of a core, all of its instances together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HardwarePart {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
     /// Name of the component to which its energy is charged.
     pub charged_to: &'static str,
@@ -38,7 +38,7 @@ impl HardwarePart {
         }
     }
 
-    /// `instances` of a block of `um2` each, whose leakage is that of the GPU's cores.
+    /// `instances` of a block of `um2` each, which leaks as the GPU's cores.
     pub fn block(name: &'static str, component: Component, instances: usize, um2: f64, source: &'static str) -> Self {
         Self {
             name,
@@ -58,7 +58,7 @@ impl HardwarePart {
 pub struct Hardware {
     /// Its parts.
     pub parts: Vec<HardwarePart>,
-    /// What else there is to say of its sizes.
+    /// Remarks on its sizes.
     pub notes: Vec<String>,
     /// Picojoules of each event.
     #[serde(skip)]

@@ -1,6 +1,6 @@
 //! Areas of arithmetic blocks and of SRAM.
 //!
-//! The blocks are those that Aladdin (Shao, Reagen, Wei and Brooks, ISCA 2014) has in its power model: synthesised for
+//! The blocks are from the power model of Aladdin (Shao, Reagen, Wei and Brooks, ISCA 2014). They were synthesised for
 //! a commercial 40 nm process at a cycle of 1 ns, the shortest for which it has all of them; floating-point units are
 //! Synopsys DesignWare's with three stages. A fabric of 1.4 GHz needs faster, larger ones. Areas are of cells: no
 //! wires, no placement.

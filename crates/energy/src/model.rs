@@ -83,7 +83,7 @@ fn over(joules: f64, seconds: f64) -> f64 {
 impl Coefficients {
     /// Energy of `activity` on a GPU with these coefficients, at `volts`.
     ///
-    /// Dynamic energy is proportional to the square of the voltage, static power and that of idle SMs to the
+    /// Dynamic energy is proportional to the square of the voltage, static power and idle SMs' power to the
     /// voltage; constant power does not depend on it (AccelWattch's DVFS model).
     pub fn energy(&self, activity: &Activity, volts: f64) -> Energy {
         self.energy_with_static(activity, volts, self.static_watts(activity))
@@ -116,8 +116,8 @@ impl Coefficients {
         activity.design_pj * 1e-12 * ratio * ratio
     }
 
-    /// As [`Coefficients::energy`] with a given [`Coefficients::static_watts`]: that of a longer period that
-    /// includes `activity`. The energies of the parts then add up to that of the whole.
+    /// As [`Coefficients::energy`] with a given [`Coefficients::static_watts`], for a longer period that
+    /// includes `activity`. The energies of the parts then add up to the whole.
     pub fn energy_with_static(&self, activity: &Activity, volts: f64, static_watts: f64) -> Energy {
         let ratio = volts / self.volts;
         let mut energy = Energy { seconds: activity.seconds, ..Energy::none() };

@@ -30,7 +30,7 @@ const NODES: &[Node] = &[
     Node { nm: 7.0, area: 0.0032, energy: [0.1776, -0.09097, 0.02447] },
 ];
 
-/// The value of `of` at `nm`; outside the tables, that of the nearest node.
+/// The value of `of` at `nm`; outside the tables, the nearest node's.
 fn at(nm: f64, of: impl Fn(&Node) -> f64) -> f64 {
     let (first, last) = (&NODES[0], &NODES[NODES.len() - 1]);
     let nm = nm.clamp(last.nm, first.nm);

@@ -1,7 +1,7 @@
 //! Area and energy of a small hardware structure, computed from its sizes.
 //!
 //! The structures of issue designs are small and have many ports: flip-flops with multiplexers at inputs and
-//! outputs, built of standard cells by a synthesis tool. Areas, leakage and internal energies are those of
+//! outputs, built of standard cells by a synthesis tool. Areas, leakage and internal energies are from
 //! the NanGate 45 nm Open Cell Library (version 1.3, 2010; typical corner, 1.1 V, 25 C), for cells only: no
 //! wires, loads, decoders or clock tree. In each use half of the cells involved switch, and half of the bits
 //! written change. Energies are converted to other nodes by [`scaling`](crate::scaling); leakage, for which

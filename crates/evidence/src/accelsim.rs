@@ -52,7 +52,7 @@ impl Reference {
     /// Reads the table in `folder`.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// The mistake, and its line.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let path = folder.join(TABLE);
         let text = kit::files::read_text(&path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;

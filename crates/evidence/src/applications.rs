@@ -199,7 +199,7 @@ impl Applications {
     /// Reads a file of figures.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The mistake, and its place.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|e| e.to_string())
     }

@@ -32,7 +32,7 @@ pub struct Figure {
     pub high: f64,
     /// Who measured it, and where that is to be read.
     pub source: String,
-    /// What else there is to say; may be empty.
+    /// Remark; may be empty.
     pub note: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Reason {
     pub text: String,
 }
 
-/// What the file has.
+/// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// In the order of the file.
@@ -99,7 +99,7 @@ struct Explained {
 
 const ORIGIN: &str = "docs/hardware-figures.toml";
 
-/// What comes with the program.
+/// Figures that come with the program.
 pub fn bundled() -> &'static Figures {
     // A file of our own: a test reads it.
     static FIGURES: LazyLock<Figures> =
@@ -127,7 +127,7 @@ fn place(text: &str, at: usize) -> (usize, usize) {
 /// Reads a file of figures.
 ///
 /// # Errors
-/// What is malformed, with file, line and column.
+/// The malformed part, with file, line and column.
 pub fn parse(text: &str, origin: &str) -> Result<Figures, String> {
     let wrong = |at: usize, why: String| {
         let (line, column) = place(text, at);

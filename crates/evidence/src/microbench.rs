@@ -31,7 +31,7 @@ const MANY: u32 = 1024;
 /// Cycles from one link of a dependent chain to the next, in one warp of one thread.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn chain_latency(setup: &Setup, preamble: &str, link: &str) -> Result<f64, DeviceError> {
     Steady { setup: preamble, threads: 1, body: LINKS }.per_line(setup, "cycles", |_| link.to_owned())
 }
@@ -40,7 +40,7 @@ pub fn chain_latency(setup: &Setup, preamble: &str, link: &str) -> Result<f64, D
 /// instructions.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn issue_rate(setup: &Setup, preamble: &str, line: impl Fn(usize) -> String) -> Result<f64, DeviceError> {
     let warps = f64::from(MANY / 32);
     Ok(warps / Steady { setup: preamble, threads: MANY, body: 48 }.per_line(setup, "cycles", line)?)
@@ -50,7 +50,7 @@ pub fn issue_rate(setup: &Setup, preamble: &str, line: impl Fn(usize) -> String)
 /// to the next that depends on it.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn shared_latency(setup: &Setup, stride: u32) -> Result<f64, DeviceError> {
     // Every lane's word holds its own address.
     let preamble = format!(
@@ -73,7 +73,7 @@ const LANE: &str = "mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\n";
 /// Bytes per cycle that loads of one SM get from L1.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn l1_bandwidth(setup: &Setup) -> Result<f64, DeviceError> {
     let preamble = format!("{LANE}mul.wide.u32 %p2, %r1, 4;\nadd.u64 %p2, %p1, %p2;");
     load_bandwidth(setup, &preamble, "ld.global.ca.u32", "%p2")
@@ -82,7 +82,7 @@ pub fn l1_bandwidth(setup: &Setup) -> Result<f64, DeviceError> {
 /// Bytes per cycle that loads of one SM get from shared memory.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn shared_bandwidth(setup: &Setup) -> Result<f64, DeviceError> {
     let preamble = format!("{LANE}mov.u32 %r2, scratch;\nmad.lo.u32 %r3, %r1, 4, %r2;");
     load_bandwidth(setup, &preamble, "ld.shared.u32", "%r3")
@@ -110,7 +110,7 @@ fn wmma_preamble() -> String {
 /// Cycles from one matrix operation to the next that accumulates onto its result.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn wmma_latency(setup: &Setup, f32_accumulator: bool) -> Result<f64, DeviceError> {
     let (preamble, link) = (wmma_preamble(), wmma(f32_accumulator, 1));
     Steady { setup: &preamble, threads: 32, body: LINKS }.per_line(setup, "cycles", |_| link.clone())
@@ -119,7 +119,7 @@ pub fn wmma_latency(setup: &Setup, f32_accumulator: bool) -> Result<f64, DeviceE
 /// Cycles per barrier when `warps` warps of one CTA do nothing else.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn barrier_interval(setup: &Setup, warps: u32) -> Result<f64, DeviceError> {
     let steady = Steady { setup: "", threads: 32 * warps, body: 16 };
     steady.per_line(setup, "cycles", |_| "bar.sync 0;".to_owned())
@@ -129,7 +129,7 @@ pub fn barrier_interval(setup: &Setup, warps: u32) -> Result<f64, DeviceError> {
 /// numbers `apart` from each other.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn mad_latency(setup: &Setup, apart: u32) -> Result<f64, DeviceError> {
     let preamble = kernels::repeat(40, |i| format!("mov.u32 %r{}, 1;", i + 1));
     chain_latency(setup, &preamble, &format!("mad.lo.s32 %r1, %r1, %r{}, %r{};", 1 + apart, 1 + 2 * apart))
@@ -139,7 +139,7 @@ pub fn mad_latency(setup: &Setup, apart: u32) -> Result<f64, DeviceError> {
 /// there are banks on the GPU, or half of those.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn dram_chase(setup: &Setup) -> Result<Chase, DeviceError> {
     chase(setup, "ld.global.cg.u64", 64, 8192 + 256, false)
 }
@@ -147,7 +147,7 @@ pub fn dram_chase(setup: &Setup) -> Result<Chase, DeviceError> {
 /// Cycles of a kernel that does nothing, launch latency included.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn launch_latency(setup: &Setup) -> Result<f64, DeviceError> {
     let mut bench = Bench::new(setup, &kernels::empty(setup.gpu.sm_version))?;
     Ok(bench.run(Work { ctas: 1, threads: 32, ..Work::default() })?.number("total_cycles"))

@@ -47,15 +47,15 @@ pub struct Figure {
     /// Mean power in watts, by workload.
     #[serde(default)]
     pub watts: BTreeMap<String, f64>,
-    /// Energy over that of the paper's baseline, by workload.
+    /// Energy, relative to the paper's baseline, by workload.
     #[serde(default)]
     pub relative_energy: BTreeMap<String, f64>,
-    /// Instructions per joule over those of `against`, by workload or by kernel.
+    /// Instructions per joule, relative to `against`, by workload or by kernel.
     #[serde(default)]
     pub efficiency: BTreeMap<String, f64>,
     /// Mean of all of those, of a kind that the paper does not name.
     pub mean_efficiency: Option<f64>,
-    /// Energy of register file, pipeline and scheduler, or of what replaces them, over that of `against`: of all
+    /// Energy of register file, pipeline and scheduler, or of what replaces them, relative to `against`: of all
     /// programs, of a kind that the paper does not name.
     pub mean_management: Option<f64>,
 }
@@ -75,7 +75,7 @@ pub struct Cost {
     pub gpu: String,
     /// Short description of the cost, different for each.
     pub what: String,
-    /// What is measured, and its unit.
+    /// The measured quantity and its unit.
     pub measure: Measure,
     pub value: f64,
     /// Core design whose cost is subtracted, by our name; none if the figure is of structures only.

@@ -1,4 +1,4 @@
-//! The model's figures beside those of hardware, each gap with its verdict.
+//! The model's figures beside hardware's, each gap with its verdict.
 //!
 //! Ours come from [`crate::microbench`], the others from [`crate::figures`]. `docs/validation.md` counts the verdicts
 //! of the GPUs that come with the program.
@@ -53,7 +53,7 @@ pub struct Found {
     /// Its deviation from the nearest published value, in percent of that; 0 within the range of the
     /// published values. None where nothing is published.
     pub deviation_percent: Option<f64>,
-    /// What that means.
+    /// Verdict on the deviation.
     pub verdict: Option<Verdict>,
 }
 
@@ -71,11 +71,11 @@ pub struct ValidationRow {
     pub gpu: String,
     /// Name of the quantity.
     pub quantity: String,
-    /// What it belongs to.
+    /// Its group.
     pub group: Group,
     /// Unit of all figures.
     pub unit: &'static str,
-    /// What hardware has, if that is published.
+    /// Hardware's figures, if published.
     pub published: Option<Figure>,
     /// The model's figure on PTX.
     pub ptx: Option<Found>,
@@ -127,11 +127,11 @@ fn deviation(ours: f64, low: f64, high: f64) -> f64 {
     (ours - nearest) / nearest * 100.0
 }
 
-/// The rows of one GPU: those of the quantities that `wanted` says, in the forms of code `codes`, measured
+/// The rows of one GPU: of the quantities that `wanted` says, in the forms of code `codes`, measured
 /// on up to `jobs` threads.
 ///
 /// # Errors
-/// What the simulated device reports; a model that cannot run a microbenchmark is at fault.
+/// Errors of the simulated device; a model that cannot run a microbenchmark is at fault.
 pub fn table(
     setup: &Setup,
     codes: &[Form],
@@ -181,7 +181,7 @@ pub fn figure(value: f64) -> String {
 }
 
 impl ValidationRow {
-    /// What hardware has, as text: one value or two.
+    /// Hardware's figure as text: one value or two.
     pub fn published_text(&self) -> String {
         match &self.published {
             None => "-".to_owned(),

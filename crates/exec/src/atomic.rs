@@ -33,7 +33,7 @@ impl Atomic {
         self.update().apply(old, b, c, shared)
     }
 
-    /// What it does to a value.
+    /// Effect on a value.
     fn update(&self) -> Update {
         Update { op: self.op, ty: self.ty }
     }

@@ -27,7 +27,7 @@ pub enum Relation {
     Nan,
 }
 
-/// Types that are compared. Equality of untyped bits is that of unsigned integers.
+/// Types that are compared. Untyped bits are compared as unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the manual's")]
 pub enum CompareType {
@@ -65,7 +65,7 @@ impl CompareType {
         }
     }
 
-    /// What the lanes of a comparison do.
+    /// Work of the lanes of a comparison.
     pub const fn work(self) -> isa::Work {
         match self {
             CompareType::F16 | CompareType::F16x2 | CompareType::Bf16 | CompareType::Bf16x2 | CompareType::F32 => {
@@ -189,8 +189,8 @@ fn numbers<T: Value, N: PartialOrd>(
     }
 }
 
-/// Executes `setp`. `p` receives the combined comparison, `q` that of its complement (for a packed
-/// comparison, that of the upper elements).
+/// Executes `setp`. `p` receives the combined comparison, `q` the comparison of its complement (for a packed
+/// comparison, of the upper elements).
 #[inline]
 pub(crate) fn setp(lanes: &mut Lanes<'_>, test: Comparison, [a, b]: [Reg; 2], pq: [Pred; 2], with: (Combine, Pred)) {
     let (combine, c) = with;

@@ -54,7 +54,7 @@ use kit::LaneMask;
 /// Backward jumps of a group before another group gets its turn.
 const PATIENCE: u32 = 32;
 
-/// What a suspended group waits for.
+/// Event that a suspended group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
     /// Its turn to execute.
@@ -168,7 +168,7 @@ impl Convergence {
         self.live
     }
 
-    /// The reconvergence PC of the active lanes: that of the innermost region that contains all of them and
+    /// The reconvergence PC of the active lanes: of the innermost region that contains all of them and
     /// also other lanes.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {

@@ -236,7 +236,7 @@ pub enum PackedCvt {
 }
 
 impl PackedCvt {
-    /// What the lanes do.
+    /// Work of the lanes.
     pub const fn work(self) -> Work {
         match self {
             PackedCvt::PackInt16 { .. } | PackedCvt::PackInt8 { .. } => Work::IntAdd,

@@ -12,7 +12,7 @@ pub(crate) struct Cta {
     pub shared: SharedMemory,
     pub warps: Vec<WarpSlot>,
     pub reductions: [Reduction; BARRIERS],
-    /// What its warps have accessed, if that is checked.
+    /// Accesses of its warps, if they are checked.
     pub watch: Option<Box<CtaWatch>>,
 }
 

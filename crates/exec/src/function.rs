@@ -21,7 +21,7 @@ const FIRST_PREDICATE: u16 = MOST_OPERANDS as u16;
 /// The functions of an operation, each with the register or predicate that it writes, and its operands in their order.
 pub type Functions = (Vec<(Use, Function)>, Vec<Use>);
 
-/// What an operand or a result is.
+/// Width of an operand or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     /// 0 or 1.
@@ -111,12 +111,12 @@ impl Function {
         Some((results.into_iter().map(of).collect(), operands))
     }
 
-    /// What its operands are.
+    /// Widths of its operands.
     pub fn operands(&self) -> &[Width] {
         &self.operands[..self.count.into()]
     }
 
-    /// What its result is.
+    /// Width of its result.
     pub const fn result(&self) -> Width {
         match self.result {
             Result::Register(_, width) => width,
@@ -124,7 +124,7 @@ impl Function {
         }
     }
 
-    /// The operation, its operands being those of an evaluation.
+    /// The operation with the operands of an evaluation.
     pub const fn op(&self) -> &Op {
         &self.op
     }
@@ -134,7 +134,7 @@ impl Function {
         self.op.class()
     }
 
-    /// What a lane does, for energy.
+    /// Work of a lane, for energy.
     pub const fn work(&self) -> Work {
         self.op.work()
     }

@@ -36,7 +36,7 @@ enum Waiting {
     Done,
 }
 
-/// What watches a functional run, and may stop it. A closure sees the executed instructions only.
+/// Observer of a functional run, which may stop it. A closure sees the executed instructions only.
 pub trait Observer {
     /// Called for each executed instruction, with the lanes that were live before it.
     fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()>;

@@ -61,7 +61,7 @@ impl Heap {
         at
     }
 
-    /// Frees the block at `address`; 0 is no block. Returns whether it was one in use.
+    /// Frees the block at `address`; 0 is not a block. Returns whether it was one in use.
     pub fn free(&mut self, address: u64) -> bool {
         if address == 0 {
             return true;

@@ -26,7 +26,7 @@ use isa::{DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
 use num::int;
 
-/// What an instruction may touch besides its warp.
+/// State that an instruction may access besides its warp.
 pub(crate) struct Environment<'a> {
     pub memory: View<'a>,
     pub images: &'a Images,
@@ -39,7 +39,7 @@ pub(crate) struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// What functions of the device runtime use, if this warp has the device for itself.
+    /// State of the functions of the device runtime, if this warp has the device for itself.
     pub fn services(&mut self) -> Option<Services<'_>> {
         let (output, heap) = self.rest.as_mut()?;
         let (memory, _) = self.memory.exclusive()?;
@@ -67,10 +67,10 @@ macro_rules! spaces {
     };
 }
 
-/// What has happened to an instruction that has not faulted.
+/// Outcome of an instruction that has not faulted.
 #[derive(Debug)]
 pub(crate) enum Done<'a> {
-    /// It has been executed, and is no reduction.
+    /// It has been executed, and is not a reduction.
     Executed,
     /// It has yet to be executed, by these lanes: [`execute_rarely`].
     Left(&'a Op, LaneMask),
@@ -136,7 +136,7 @@ pub(crate) fn execute_often<'a, 'm>(
     Ok(Done::Executed)
 }
 
-/// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is no trap.
+/// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is not a trap.
 #[cold]
 fn put_off(stop: Stop, mask: LaneMask, warp: &mut Warp) -> Outcome {
     if stop == Stop::Deferred {

@@ -347,7 +347,7 @@ impl LoadedModule {
         named(&self.variables, |variable| &variable.name, name)
     }
 
-    /// The texture or surface reference `name`, or that of the plain name; `None` if the module has no such reference.
+    /// The texture or surface reference `name`, or of the plain name; `None` if the module has no such reference.
     pub fn reference(&self, name: &str) -> Option<&ImageReference> {
         named(&self.references, |reference| &reference.name, name)
     }

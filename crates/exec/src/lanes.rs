@@ -355,7 +355,7 @@ macro_rules! lane_ops {
                 match self { $($name::$op => isa::OpClass::$class,)* }
             }
 
-            /// What the lanes do. A row of a class of several kinds of work names its own.
+            /// Work of the lanes. A row of a class of several kinds of work names its own.
             pub const fn work(self) -> isa::Work {
                 match self { $($name::$op => $crate::lanes::work_of!($class $($work)?),)* }
             }

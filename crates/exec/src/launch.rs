@@ -263,7 +263,7 @@ fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
     Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
 }
 
-/// What was resolved when the launch was made.
+/// State that was resolved when the launch was made.
 impl Persist for Launch {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { kernel: _, grid: _, block: _, dynamic_shared: _, workspace, params, constants } = self;

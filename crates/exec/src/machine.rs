@@ -65,7 +65,7 @@ fn operations<'a>(op: &'a Op, kernel: &'a Kernel) -> &'a [Op] {
     &sequences[*first as usize..][..*count as usize]
 }
 
-/// `rest` of the next instruction waits for the exchange, if it is no trap. The lanes go to their next instructions
+/// `rest` of the next instruction waits for the exchange, if it is not a trap. The lanes go to their next instructions
 /// now: no operation that waits decides about these.
 #[cold]
 fn put_off(

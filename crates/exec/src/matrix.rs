@@ -21,7 +21,7 @@
 //! assert_eq!(f32::from_bits(d[0][0]), 16.0);
 //! ```
 //!
-//! **Layouts.** Those of `mma` are the manual's. Those of `wmma` are opaque: the manual leaves them to the
+//! **Layouts** of `mma` are the manual's. Layouts of `wmma` are opaque: the manual leaves them to the
 //! architecture. Ours combine the `mma` layouts of blocks of 16 or 8 rows and 8 columns, as sm_75 and later
 //! do where this is known. The f16 operands A and B have 8 registers in every shape; if the matrix needs
 //! fewer (sm_70 holds each element twice) the registers repeat, and `mma` reads the first copy.

@@ -1,6 +1,6 @@
 //! `mbarrier`: a barrier of 64 bits in shared memory.
 //!
-//! Its layout is that of machine code of sm_80, found by compiling each form of the PTX instructions:
+//! Its layout is as in machine code of sm_80, found by compiling each form of the PTX instructions:
 //!
 //! | bits | are |
 //! | --- | --- |

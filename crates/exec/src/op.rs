@@ -174,7 +174,7 @@ pub enum Op {
     Fetch(Fetch),
     /// Load or store through a surface.
     Surface(SurfaceAccess),
-    /// What a texture or surface is.
+    /// Properties of a texture or surface.
     Query(Query),
     /// Copy from global to shared memory.
     AsyncCopy {
@@ -303,13 +303,13 @@ macro_rules! ops {
     (|$f:ident| $($op:ident $fields:tt: $class:expr $(; $work:expr)?, $origin:expr $(, $control:expr)? => $operands:block)*) => {
         #[allow(unused_variables, reason = "a row names what one of its columns needs")]
         impl Op {
-            /// Class for timing. The lowering refines that of `Matrix` and of memory accesses to parameters
+            /// Class for timing. The lowering refines the class of `Matrix` and of memory accesses to parameters
             /// of calls.
             pub const fn class(&self) -> OpClass {
                 match self { $(Op::$op $fields => $class,)* }
             }
 
-            /// What the lanes do, as far as [`Self::class`] knows the class.
+            /// Work of the lanes, as far as [`Self::class`] knows the class.
             pub const fn work(&self) -> Work {
                 match self { $(Op::$op $fields => ops!(@work $class $(, $work)?),)* }
             }
@@ -489,7 +489,7 @@ ops! { |f|
         writes_pred(f, [p]);
         reads(f, [members], 1);
     }
-    // The operands are in the kernel's table, as those of `Call` are: see `crate::uses`.
+    // The operands are in the kernel's table, as `Call`'s are: see `crate::uses`.
     Matrix(_): C::Tensor, Origin::Own => {}
     Barrier { op, id, threads, d, p, .. }: C::Barrier, Origin::Warp(None), op.control() => {
         match d {
@@ -577,7 +577,7 @@ impl CarryOp {
         }
     }
 
-    /// What the lanes do.
+    /// Work of the lanes.
     const fn work(self) -> Work {
         match self {
             CarryOp::Add | CarryOp::Sub => Work::IntAdd,

@@ -10,7 +10,7 @@ use crate::warp::{Warp, argument};
 use isa::FaultKind;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// What these functions use besides the warp, for itself.
+/// State of these functions besides the warp, for itself.
 pub(crate) struct Services<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,

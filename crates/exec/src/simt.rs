@@ -29,7 +29,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Maximum number of entries of a stack. It bounds recursion; other growth is bounded by the program.
 const MAX_ENTRIES: usize = 16_384;
 
-/// What an entry waits for.
+/// Event that an entry waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
     /// Its turn, or the lanes of the entries above it.

@@ -1,4 +1,4 @@
-//! Memory accesses of one thread, for machines that have no warps. The checks are those of [`crate::access`].
+//! Memory accesses of one thread, for machines that have no warps. The checks are the same as in [`crate::access`].
 
 use crate::access::{Spaces, explain, params_window};
 use crate::atomic::{Atomic, modify};
@@ -82,7 +82,7 @@ pub struct ThreadMemory<'a> {
 }
 
 impl<'a> ThreadMemory<'a> {
-    /// The memory of `thread` of a CTA; `params` are those of its launch
+    /// The memory of `thread` of a CTA; `params` are its launch's
     /// ([`Launch::params`](crate::Launch::params)).
     pub fn new(device: &'a mut DeviceState, cta: &'a mut CtaMemory, params: &'a [u32], thread: u32) -> Self {
         Self { device, cta, params, thread: thread as usize }

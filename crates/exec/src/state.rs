@@ -59,7 +59,7 @@ pub struct DeviceState {
     /// Kernels whose use of these constants is known: the first launch shows it.
     examined: Vec<Arc<Kernel>>,
     remarks: Vec<String>,
-    /// What is checked of warps that start.
+    /// Checks on warps that start.
     pub(crate) watch: Option<Box<Watch>>,
 }
 
@@ -85,7 +85,7 @@ impl DeviceState {
         if self.memory.out_of_bounds() == OutOfBounds::Error { bytes } else { rounded() }
     }
 
-    /// What the checks have found; `None` if nothing is checked.
+    /// Findings of the checks; `None` if nothing is checked.
     pub fn findings(&self) -> Option<&Findings> {
         self.watch.as_ref().map(|watch| watch.findings())
     }
@@ -104,7 +104,7 @@ impl DeviceState {
         module.references.iter().try_for_each(|reference| self.bind(reference, None))
     }
 
-    /// What readers of a report should know: kernels that read constants that nobody has set.
+    /// Remarks for reports: kernels that read constants that nobody has set.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -255,7 +255,7 @@ impl DeviceState {
     }
 }
 
-/// What [`DeviceState::undo`] needs to know.
+/// Record for [`DeviceState::undo`].
 #[derive(Debug)]
 #[must_use = "an undo log ends by `keep` or `undo`"]
 pub struct Undo {

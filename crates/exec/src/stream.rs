@@ -28,21 +28,22 @@ pub struct LiveStream {
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
     reader: Reader,
-    /// What other SMs have yet to see.
+    /// Effects that other SMs have yet to see.
     own: Own,
-    /// What waits for the exchange, in the order of execution, and the cycle of each.
+    /// Operations that wait for the exchange, in the order of execution, and the cycle of each.
     waiting: Vec<Waiting>,
     cycles: Vec<Cycle>,
     /// The first that waits: those before have been performed.
     next: usize,
-    /// Executed under checks in this window, and those of them of which more than their number is checked.
+    /// Instructions executed under checks in this window, and the ones among them of which more than their number is
+    /// checked.
     watched: u64,
     seen: Vec<Seen>,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
 }
 
-/// What waits for the exchange.
+/// An operation that waits for the exchange.
 #[derive(Debug)]
 struct Waiting {
     kind: WaitingKind,
@@ -273,7 +274,7 @@ pub(crate) enum Turn {
 }
 
 impl<'a> Parts<'a> {
-    /// What an instruction of a warp of `cta` of `launch` may touch.
+    /// State that an instruction of a warp of `cta` of `launch` may access.
     #[inline(always)]
     fn environment(self, launch: &'a Launch, cta: &'a mut Cta, context: StepContext) -> Environment<'a> {
         let Self { memory, images, rest, launch: _, gpu } = self;
@@ -510,7 +511,7 @@ impl LiveStream {
             shared.memory.note_change();
         }
         if let Some(watch) = &mut shared.watch {
-            // What was accessed outside allocations was noted at the access.
+            // Accesses outside allocations were noted when they happened.
             reader.take_stray();
             watch.count(std::mem::take(&mut self.watched));
             let mut seen = std::mem::take(&mut self.seen);

@@ -81,7 +81,7 @@ impl MatrixOp {
         }
     }
 
-    /// What it asks of a matrix unit, if it multiplies.
+    /// Its work for a matrix unit, if it multiplies.
     pub fn work(&self) -> Option<MatrixWork> {
         match self {
             MatrixOp::Multiply { plan, .. } => Some(plan.work()),

@@ -1,4 +1,4 @@
-//! What atomic operations do to a value in memory.
+//! Effect of atomic operations on a value in memory.
 
 use crate::mbarrier;
 use num::atomic;

@@ -7,7 +7,7 @@ use crate::op::Op;
 use crate::operand::{OperandUse, Use};
 use crate::tensor::MatrixOp;
 
-/// Reports to `f` all registers and predicates of an operation, including those of matrices and calls.
+/// Reports to `f` all registers and predicates of an operation, matrices and calls included.
 pub fn uses(op: &Op, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut(Use)) {
     match op {
         Op::Matrix(number) => matrix[usize::from(*number)].uses(f),

@@ -36,7 +36,7 @@ pub(crate) struct PendingReduction {
     pub mask: LaneMask,
 }
 
-/// What is left of an instruction that waits for the exchange.
+/// The rest of an instruction that waits for the exchange.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     /// Operations before it in the instruction of machine code.
@@ -79,7 +79,7 @@ pub(crate) struct Warp {
     /// `%tid`: positions of the threads in the CTA.
     pub tid: [Column; 3],
     pub pending: Vec<PendingReduction>,
-    /// What is left of the last instruction, if it waits for the exchange.
+    /// The rest of the last instruction, if it waits for the exchange.
     pub rest: Rest,
 }
 

@@ -23,7 +23,7 @@ kit::parameters! {
     }
 }
 
-/// What all functional cores of a GPU have in common.
+/// State that all functional cores of a GPU share.
 #[derive(Debug)]
 pub struct FunctionalSpec {
     sm: config::Sm,
@@ -74,7 +74,7 @@ struct Warp {
     last: Pc,
 }
 
-/// A core without a pipeline, whose warps are those of the stream `S`.
+/// A core without a pipeline, whose warps come from the stream `S`.
 #[derive(Debug)]
 pub struct FunctionalCore<S> {
     id: u16,
@@ -84,7 +84,7 @@ pub struct FunctionalCore<S> {
     warps: Box<[Warp]>,
     /// Warps that have not exited.
     resident: Warps,
-    /// Those of them that neither wait at a barrier nor sleep.
+    /// Warps among them that neither wait at a barrier nor sleep.
     ready: Warps,
     at_barrier: Warps,
     /// When each sleeping warp rises.

@@ -1,4 +1,4 @@
-//! What functional cores count.
+//! Counters of functional cores.
 
 use config::GpuConfig;
 use energy::{Activity, Each};
@@ -6,7 +6,7 @@ use gpu::{CoreCounters, CoreReport, Period, Table, WarpWork};
 use kit::Cycle;
 
 kit::counters! {
-    /// What functional cores count, all added up.
+    /// Counters of functional cores, all added up.
     pub struct FunctionalCounters {
         /// Instructions executed by warps.
         pub warp_instructions: "warp instructions",

@@ -9,7 +9,7 @@
 //! - In a turn the stream executes the warp's next instruction, memory and atomics included. Nothing of it is under
 //!   way afterwards, so fences and waits for asynchronous copies are complete at once.
 //! - A warp is not ready while it waits at a CTA barrier or sleeps.
-//! - CTAs are resident as on an SM: the limits are those of warp slots, registers, shared memory and CTA slots.
+//! - CTAs are resident as on an SM: the limits are warp slots, registers, shared memory and CTA slots.
 #![warn(missing_docs)]
 
 mod core;

@@ -1,4 +1,4 @@
-//! What a machine needs of a core: the trait above the SM and above any core that is built otherwise.
+//! The machine's interface to a core: the trait above the SM and above any core that is built otherwise.
 //!
 //! A core takes CTAs, makes requests at its [`Port`] and reports what it has counted. Its inside (a
 //! pipeline of warps, a dataflow fabric) and its statistics are its own: a machine adds them
@@ -13,7 +13,7 @@ use kit::persist::{Archive, Fresh, Mismatch};
 use kit::{Counters, Cycle};
 use mem::Port;
 
-/// What all cores share, as a core sees it while it ticks.
+/// State that all cores share, as a core sees it while it ticks.
 #[derive(Debug)]
 pub enum Access<'a, Shared> {
     /// Other cores see it too, and nobody changes it.
@@ -54,12 +54,12 @@ impl<Shared> Access<'_, Shared> {
     }
 }
 
-/// What a core shares with the rest of the GPU while it ticks.
+/// State that a core shares with the rest of the GPU while it ticks.
 #[derive(Debug)]
 pub struct Env<'a, Kernel, Shared> {
     /// All launches, by [`KernelId`].
     pub kernels: &'a [Kernel],
-    /// What all cores share: device memory, or nothing.
+    /// State that all cores share: device memory, or nothing.
     pub shared: Access<'a, Shared>,
     /// Requests of this core to the memory system and the replies.
     pub port: &'a mut Port,
@@ -91,9 +91,9 @@ pub trait CoreKernel: Send + Sync {
 pub trait Core: Send {
     /// A launch, ready for this kind of core.
     type Kernel: CoreKernel;
-    /// What all cores share: device memory, or nothing.
+    /// State that all cores share: device memory, or nothing.
     type Shared: Send + Sync;
-    /// What a core counts.
+    /// Counters of a core.
     type Counters: CoreCounters;
 
     /// Maximum number of requests that it makes in one cycle.
@@ -124,7 +124,7 @@ pub trait Core: Send {
     /// later, in the same order.
     fn prepare_cta(&mut self, _shared: &mut Self::Shared, _kernel: KernelId, _cta: Dim3) {}
 
-    /// Starts CTA `cta` of `kernel`, which has been prepared and must fit. The first tick for it is that of cycle
+    /// Starts CTA `cta` of `kernel`, which has been prepared and must fit. The first tick for it is in cycle
     /// `now`.
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3);
 
@@ -201,7 +201,7 @@ pub trait Core: Send {
         Vec::new()
     }
 
-    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier. The machine
+    /// The work of the resident warps, each of which repeats itself, or is `blocked` at a barrier. The machine
     /// cannot continue after this.
     fn follow_loops(
         &mut self,
@@ -221,7 +221,7 @@ pub trait CoreCounters: Counters + CoreReport + Fresh + Send + 'static {
     fn leave_out(&mut self, waited: &Self);
 }
 
-/// What reports and the energy model take from the counters of a kind of core.
+/// Rows and events for reports and the energy model from the counters of a kind of core.
 pub trait CoreReport {
     /// The statistics that summarise a run: instructions, their rate, occupancy.
     fn headline(&self, of: Period<'_>, table: &mut Table);

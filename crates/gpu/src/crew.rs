@@ -41,12 +41,12 @@ impl HostThreads {
         Self { scaling: Some(Arc::default()), ..Self::new(1) }
     }
 
-    /// What was measured, if anything is.
+    /// Measurements, if there are any.
     pub fn scaling(&self) -> Option<Scaling> {
         Some(self.measure()?.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// What measures the tasks, if anything does.
+    /// Meter of the tasks, if there is one.
     pub(crate) fn measure(&self) -> Option<&Mutex<Scaling>> {
         self.scaling.as_deref()
     }
@@ -95,7 +95,7 @@ impl Drop for Share<'_> {
 /// How long a thread waits without sleeping.
 const AWAKE: Duration = Duration::from_micros(20);
 
-/// What a thread waits for: a number that changes, and where it sleeps until then.
+/// Event that a thread waits for: a number that changes, and where it sleeps until then.
 #[derive(Default)]
 struct Signal {
     value: AtomicU64,
@@ -164,17 +164,17 @@ impl Round {
     }
 }
 
-/// What the tasks of a run are.
+/// The tasks of a run.
 pub(crate) trait Work: Sync {
     /// Task number `task` of the present round.
     fn task(&self, task: usize);
     /// Task number `task` of a window that is done beside its rounds.
     fn aside(&self, task: usize);
-    /// What follows when all of those are done.
+    /// Work that follows when all of these are done.
     fn after_asides(&self);
 }
 
-/// What the threads of a run have in common.
+/// State that the threads of a run share.
 struct Board<'a> {
     helpers: usize,
     work: &'a dyn Work,
@@ -367,7 +367,7 @@ impl Work for Nothing {
     fn after_asides(&self) {}
 }
 
-/// What sharing a round with a second thread costs on this host, measured on rounds without work.
+/// Cost on this host of sharing a round with a second thread, measured on rounds without work.
 pub fn handover() -> Duration {
     const ROUNDS: u32 = 10_000;
     let mut time = Duration::ZERO;

@@ -26,7 +26,7 @@ pub struct LoopStep {
     pub text: String,
     /// Where it is ([`Program::place`]); empty if unknown.
     pub place: String,
-    /// What it reads of shared or device memory, and the words there.
+    /// Shared and device memory that it reads, and the words there.
     pub reads: Vec<(Space, u64, Option<u32>)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a warp does that repeats itself: the instructions of its loop and what they read.
+//! The work of a warp that repeats itself: the instructions of its loop and what they read.
 
 use crate::livelock::{LoopStep, SpinningWarp};
 use isa::{Access, DynInst, Program, Space, StepContext, WarpSlot, WarpStream};
@@ -42,7 +42,7 @@ impl SpinningWarp {
     }
 }
 
-/// What `done` reads of memory that others may write, and the words there.
+/// Memory that `done` reads and others may write, and the words there.
 fn reads<S: WarpStream>(
     stream: &S,
     shared: &S::Shared,

@@ -16,12 +16,12 @@
 //! CTAs wait for places, a unit pauses at each end of a CTA, and the dispatcher serves a cycle when all units have done
 //! it (`Control::serve`). A unit that has room and may get a CTA in the next cycle does one cycle at a time. What
 //! windows change:
-//! - What has left a core's queue to the crossbar since the window before the last, the core estimates where the queue
+//! - The core estimates departures from its queue to the crossbar since the window before the last, where the queue
 //!   would be full ([`mem::Drain`]).
 //! - While other kernels run, a kernel counts as ended at the window's end.
 //!
-//! What a unit without work costs is left out, which changes nothing: it is not looked at until a CTA or a reply comes,
-//! and its cores need not have been made ([`Machine::made_lazily`]).
+//! The cost of a unit without work is left out, which changes nothing: it is not looked at until a CTA or a reply
+//! comes, and its cores need not have been made ([`Machine::made_lazily`]).
 //!
 //! Cores that run in step ([`Core::IN_STEP`]) and an L2 without a latency have windows of one cycle, one part after the
 //! other.
@@ -51,7 +51,7 @@ use std::sync::{Mutex, MutexGuard, RwLock};
 /// Core cycles between two calls of the watcher, at least, jumps left aside.
 const CYCLES_PER_WATCH: Cycle = 4096;
 
-/// What cores counted while every kernel was within its launch latency.
+/// Counts of cores while every kernel was within its launch latency.
 pub(crate) struct Waiting<K> {
     /// The waits that are over.
     pub(crate) ended: LaunchWait,
@@ -64,15 +64,15 @@ pub(crate) struct Waiting<K> {
 pub struct Machine<C: Core> {
     pub(crate) units: Vec<Unit<C>>,
     pub(crate) memory: MemorySystem,
-    /// What all cores share: device memory, or nothing.
+    /// State that all cores share: device memory, or nothing.
     pub shared: C::Shared,
     pub(crate) kernels: Vec<C::Kernel>,
     pub(crate) control: Control<C>,
-    /// What host threads there are for it.
+    /// Host threads for it.
     pub(crate) threads: HostThreads,
 }
 
-/// What the host threads of a run work on. A thread locks what is its task's; the control locks all of it between
+/// State that the host threads of a run work on. A thread locks what is its task's; the control locks all of it between
 /// windows. No lock is ever waited for.
 struct Floor<'a, C: Core> {
     units: Vec<Mutex<&'a mut Unit<C>>>,
@@ -136,7 +136,7 @@ impl<'a, C: Core> Floor<'a, C> {
     }
 }
 
-/// What decides what happens when: dispatch, the time, what is counted of kernels.
+/// The control: dispatch, the time, what is counted of kernels.
 pub(crate) struct Control<C: Core> {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) cores_per_unit: usize,
@@ -220,8 +220,8 @@ impl<C: Core> Machine<C> {
         machine
     }
 
-    /// An idle GPU of `count` cores, each of which `make` makes of its number: those of a cluster when it may get its
-    /// first CTA. Making an SM takes as long as simulating a hundred instructions, and small grids leave most SMs
+    /// An idle GPU of `count` cores, each of which `make` makes of its number: the cores of a cluster when it may get
+    /// its first CTA. Making an SM takes as long as simulating a hundred instructions, and small grids leave most SMs
     /// without a CTA.
     pub fn made_lazily(
         config: &GpuConfig,
@@ -320,8 +320,8 @@ impl<C: Core> Machine<C> {
         Ok(())
     }
 
-    /// Runs until some kernel has ended, if any is launched, until cycle `limit`, or until `watch` ends the run. What
-    /// is launched before the next call begins as early as if it had been launched before.
+    /// Runs until some kernel has ended, if any is launched, until cycle `limit`, or until `watch` ends the run.
+    /// Launches before the next call begin as early as if they had been made before.
     ///
     /// # Errors
     /// As [`Machine::run`].
@@ -378,7 +378,7 @@ impl<C: Core> Machine<C> {
         std::mem::take(&mut self.control.ended)
     }
 
-    /// What a kernel that has not ended has done so far, for a report after an interruption.
+    /// Results so far of a kernel that has not ended, for a report after an interruption.
     pub fn unfinished(&mut self) -> Vec<KernelRun<C::Counters>> {
         let after = self.counters();
         self.control.running.iter().map(|r| r.until(&after)).collect()
@@ -483,7 +483,7 @@ impl<C: Core> Control<C> {
         let fault = self.catch_up(floor);
         self.collect_samples(floor);
         if let Some(fault) = fault {
-            // What came before the fault is visible.
+            // Effects before the fault are visible.
             self.exchange(floor, self.now)?;
             return Err(fault);
         }
@@ -581,10 +581,10 @@ impl<C: Core> Control<C> {
     }
 
     /// The dispatcher serves the cycles from `from` on, up to the first one after which a unit can continue by itself.
-    /// Those units are the shift from now on. Those of the present shift have done the window or have `paused`, and units
-    /// with room have done the cycles before `from`. Returns the first cycle that has not been served.
+    /// Those units are the shift from now on. Units of the present shift have done the window or have `paused`, and
+    /// units with room have done the cycles before `from`. Returns the first cycle that has not been served.
     ///
-    /// What is dispatched in the last cycle before `end` starts in the next window, and is left to it.
+    /// CTAs dispatched in the last cycle before `end` start in the next window, and are left to it.
     fn serve(&mut self, floor: &Floor<'_, C>, mut from: Cycle, end: Cycle, paused: &mut Paused) -> Cycle {
         let mut shift = write(&floor.shift);
         let note = |number: usize, paused: &mut Paused| {
@@ -624,7 +624,7 @@ impl<C: Core> Control<C> {
         from
     }
 
-    /// What the dispatcher does in `cycle`: each unit gets at most one CTA, which starts in the next cycle. Cores that
+    /// Dispatch in `cycle`: each unit gets at most one CTA, which starts in the next cycle. Cores that
     /// cannot take another one have no room any more.
     fn dispatch_in(&mut self, floor: &Floor<'_, C>, cycle: Cycle) {
         if self.room.is_empty() || !self.dispatcher.has_work(cycle) {

@@ -2,7 +2,7 @@
 //!
 //! No thread is resident, and none is about to start. Requests may be anywhere in the memory system: acknowledged
 //! stores on their way through L2 to DRAM, fetches of code for warps that have ended. Launches may wait, or be within
-//! their launch latency. What was launched, the shared state and the host threads are not part of it: the same
+//! their launch latency. Launches, the shared state and the host threads are not part of it: the same
 //! kernels are launched before the state is read.
 
 use crate::core::Core;

@@ -1,4 +1,4 @@
-//! What reports and the energy model have of a machine's counters. Cores add their own rows and events
+//! A machine's counters for reports and the energy model. Cores add their own rows and events
 //! ([`CoreReport`](crate::CoreReport)).
 //!
 //! Events are counted as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources, but that
@@ -37,7 +37,7 @@ impl AnySnapshot {
         t.0
     }
 
-    /// What was counted, as events of the power model: those of the cores and of the memory system.
+    /// Counts as events of the power model: of the cores and of the memory system.
     pub fn activity(&self, gpu: &GpuConfig) -> Activity {
         let mut activity = self.core.activity(self.cycles, gpu);
         let MemoryCounters { requests, replies, l2, dram, .. } = &self.memory;

@@ -20,7 +20,7 @@ pub struct KernelRun<K> {
     pub ready: Cycle,
     /// Cycle after its last CTA's end.
     pub end: Cycle,
-    /// What the whole GPU did from `start` to `end`; from `ready` on only, if other kernels ran during the
+    /// Counts of the whole GPU from `start` to `end`; from `ready` on only, if other kernels ran during the
     /// launch latency. [`Snapshot::kernel_cycles`] of it are those from `ready` to `end`.
     pub counters: Snapshot<K>,
 }
@@ -48,13 +48,13 @@ pub struct Progress {
     pub warp_instructions: u64,
 }
 
-/// What can be looked at while a machine runs.
+/// State that can be looked at while a machine runs.
 pub trait View {
     /// How far it has come.
     fn progress(&self) -> Progress;
     /// Warp instructions that each core has issued so far.
     fn issued(&self) -> Vec<u64>;
-    /// What the cores have counted together, each up to the last cycle in which it had anything to do.
+    /// Counts of the cores together, each up to the last cycle in which it had anything to do.
     fn counted(&self) -> Box<dyn CoreReport>;
 }
 
@@ -119,7 +119,7 @@ impl<K: Counters> Running<K> {
     pub fn until(&self, after: &Snapshot<K>) -> KernelRun<K> {
         let Self { kernel, stream, start, ready, ref before } = *self;
         let end = after.cycles;
-        // What others did while it waited is not its own.
+        // Work of others while it waited is not its own.
         let counters = if ready > end && !self.only_waited(after) { after } else { before };
         KernelRun { kernel, stream, start, ready: ready.min(end), end, counters: after.since(counters) }
     }

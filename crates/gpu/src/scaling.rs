@@ -3,8 +3,8 @@
 //! In each round of tasks (a window has one, or several where units pause) a thread takes the next task when it has done
 //! its last one; the parts of the memory system are done beside the rounds. The calling thread does the rest alone: exchange, merge,
 //! dispatch. Deviations from a host with that many processors: tasks take as long there as one after the other here, with
-//! all caches and the memory for themselves; the cost of sharing a round is measured with two threads, and each further
-//! one adds what its part of that is.
+//! all caches and the memory for themselves. The cost of sharing a round is measured with two threads, and each further
+//! one adds its part of that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ pub(crate) const WORTH_SHARING: Duration = Duration::from_micros(30);
 /// Numbers of threads for which a run is predicted.
 pub const PREDICTED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// What a run on one thread has taken, and would have taken on several.
+/// Time of a run on one thread, and prediction for several.
 #[derive(Clone, Debug, Default)]
 pub struct Scaling {
     /// Outside tasks.
@@ -25,7 +25,7 @@ pub struct Scaling {
     windows: [Duration; PREDICTED.len()],
     /// Rounds that would be shared.
     shared: u64,
-    /// All tasks, and those of the memory system among them.
+    /// All tasks, and the memory system's among them.
     tasks: Duration,
     memory: Duration,
     /// The rounds of the present window: the times of their tasks, and whether they would be shared.

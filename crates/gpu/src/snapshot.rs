@@ -12,13 +12,13 @@ kit::counters! {
         pub cycles: Cycle,
         /// Command cycles of one DRAM channel.
         pub dram_cycles: u64,
-        /// What the DRAM channels did in this time.
+        /// Counts of the DRAM channels in this time.
         pub dram: DramCounters,
     }
 }
 
 kit::counters! {
-    /// Counters of the whole machine, `K` being those of all cores added up.
+    /// Counters of the whole machine, `K` being all cores' added up.
     pub struct Snapshot<K> {
         /// Core cycles, launch latencies included.
         pub cycles: Cycle,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A text that is mostly part of the program, and copied only where it is made of parts.
 pub type Text = Cow<'static, str>;
 
-/// What one statistic means.
+/// Meaning of one statistic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StatInfo {
     /// Unique name, dotted by part: `cycles`, `slots.raw`, `l2.read_hits`.
@@ -82,7 +82,7 @@ pub struct Period<'a> {
     pub gpu: &'a GpuConfig,
 }
 
-/// What cores that execute warps have done, as the summary of a run has it; all added up over cores.
+/// Counts of cores that execute warps for the summary of a run; all added up over cores.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpWork {
     /// Warp instructions.

@@ -3,13 +3,13 @@
 //! The rule: for some time nothing that warps share has changed (memory, output, votes at barriers), no CTA
 //! has begun or ended, none is to begin later, and no warp has read the time. And each resident warp has
 //! been in one state twice in that time, having executed instructions in between, or has waited at a barrier
-//! where no warp arrived. What a warp does follows from its own state and from what warps share. So each
+//! where no warp arrived. The work of a warp follows from its own state and from what warps share. So each
 //! repeats its loop indefinitely, in whatever order they execute: no change can come.
 //!
 //! It does not stop a program that would progress, except with a probability of 2^-64 that states that differ have one
 //! digest. It misses loops that change memory and change it back (a ticket that is taken and given up), that
-//! count in a register, that read the time, or that do not come round within the states that are remembered;
-//! and warps that starve since a scheduler never chooses them.
+//! count in a register, that read the time, or that do not come round within the states that are remembered. It also
+//! misses warps that starve because a scheduler never chooses them.
 //!
 //! The state of warps is looked at only after a stated number of cycles without a change, and then a few
 //! dozen times in as many cycles. Until then a look is a flag.
@@ -25,7 +25,7 @@ const LOOKS: Cycle = 32;
 /// Maximum number of states remembered of a warp. At this number every second one is forgotten.
 const REMEMBERED: usize = 256;
 
-/// What is remembered of a warp.
+/// Record of a warp.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     pulses: Vec<Pulse>,

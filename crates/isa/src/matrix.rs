@@ -50,7 +50,7 @@ matrix_types! {
     B1 = "b1", 32_768;
 }
 
-/// What a matrix operation asks of a matrix unit.
+/// Work of a matrix operation for a matrix unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixWork {
     /// Its types.

@@ -8,9 +8,9 @@
 //! write, and they see it, other streams do not. At the end of the window, a number of cycles, the streams hand
 //! their writes over ([`WarpStream::merge`]), one after the other. Then the operations that need the shared
 //! state for themselves are performed, in the order of their cycles ([`WarpStream::exchange`]): atomics,
-//! reductions, output. Live order is therefore that of windows: a warp sees the writes of other SMs from the
-//! next window on, and all writes of a window appear together. This is within PTX's memory model: a fence
-//! beyond the CTA waits until the writes before it are merged.
+//! reductions, output. Windows therefore define the order of live execution: a warp sees the writes of other SMs from
+//! the next window on, and all writes of a window appear together. This is within PTX's memory model: a fence beyond
+//! the CTA waits until the writes before it are merged.
 //!
 //! **Rules of the contract**
 //! 1. The timing model calls [`WarpStream::step`] at most once per dynamic instruction, in program order
@@ -283,13 +283,13 @@ pub enum FaultKind {
     Assert,
     /// An instruction, or an operand of it, that the GPU does not have.
     IllegalInstruction,
-    /// A jump, call or branch to something that is no instruction.
+    /// A jump, call or branch to an address without an instruction.
     InvalidPc,
     /// Calls are nested too deeply for the thread's stack.
     StackOverflow,
     /// The kernel ended itself: `trap`, or an access to a surface that traps outside it.
     Trap,
-    /// What no error code of CUDA is for: a deadlock, a handle that is no texture, a trace that ends early.
+    /// Faults without a CUDA error code: deadlock, invalid texture handle, truncated trace.
     #[default]
     Other,
 }

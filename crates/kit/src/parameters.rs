@@ -182,7 +182,7 @@ pub fn unknown(name: &str, schema: &[Parameter]) -> String {
 /// Converts `text` to the value of a parameter.
 ///
 /// # Errors
-/// It is no value within the bounds. The message lists the accepted values.
+/// It is not a value within the bounds. The message lists the accepted values.
 pub fn read<T: ParameterValue>(name: &str, text: &str, bounds: Option<(u64, u64)>) -> Result<T, String> {
     let accepts = T::accepts(bounds);
     let is_within = |value: &T| match accepts {

@@ -1,7 +1,7 @@
 //! State as bytes: one function for both directions, in place.
 //!
 //! [`Persist::persist`] either appends the state of an object to an [`Archive`], or replaces it by what the archive
-//! holds. What was built from a description (sizes, latencies) stays as it is and is not in the archive: the state is
+//! holds. Parts built from a description (sizes, latencies) stay as they are and are not in the archive: the state is
 //! read into an object that was built from the same description. [`persist!`](crate::persist!) declares what of a type
 //! is state, exhaustively: a field that is neither listed nor skipped does not compile.
 //!
@@ -57,7 +57,7 @@ impl Archive {
         self.at.is_some()
     }
 
-    /// What was written.
+    /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -283,7 +283,7 @@ impl Persist for bool {
         number.persist(archive)?;
         match number {
             0 | 1 => *self = number == 1,
-            other => return Err(archive.wrong(&format!("{other} is no truth value"))),
+            other => return Err(archive.wrong(&format!("{other} is not a truth value"))),
         }
         Ok(())
     }

@@ -46,8 +46,8 @@ pub fn excerpt_bytes(bytes: &[u8]) -> String {
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST_EXCERPT + 4)]))
 }
 
-/// Whether a character of a name changes how the text around it is read, or is not seen: control characters, those that
-/// set the direction of text (UAX #9), other format characters (Unicode's category Cf), line and paragraph separators,
+/// Whether a character of a name changes how the text around it is read, or is not seen: control characters, characters
+/// for the direction of text (UAX #9), other format characters (Unicode's category Cf), line and paragraph separators,
 /// and noncharacters.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()

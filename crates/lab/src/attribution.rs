@@ -3,14 +3,14 @@
 //! The energy model counts events of the whole GPU. The energy of each event is shared out among the instructions in
 //! proportion to how often they cause it, so that the shares add up to the run's energy:
 //!
-//! - decode, fetch and the core design's own structures: by issues; scheduling: by issues of what is no memory access
+//! - decode, fetch and the core design's own structures: by issues; scheduling: by issues other than memory accesses
 //! - registers, lanes and pipelines: by active lanes times the registers, of the instructions that use the part
 //! - shared memory: by passes through the banks; constants: by issues; textures: by transactions
 //! - L1: by transactions that it served or not; crossbar, L2 and DRAM: by sectors, of loads and atomics those that came
 //!   from there, of stores all. Which store causes a write-back is not known: they share it by sectors.
 //!
-//! What misses of instruction and constant caches take beyond L1 is in no count of an instruction: loads and stores share
-//! it with their own, and where none causes the event it belongs to none.
+//! The energy of instruction and constant cache misses beyond L1 is in no count of an instruction: loads and stores
+//! share it with their own, and where none causes the event it belongs to none.
 //!
 //! Static power, idle SMs, the board, leakage of the design, and events that no instruction causes belong to none.
 
@@ -111,7 +111,7 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
     caused
 }
 
-/// What each instruction pays for an event that it causes.
+/// Share of each instruction in an event that it causes.
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     /// Joules of each event as [`causes`] counts it.

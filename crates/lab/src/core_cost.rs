@@ -42,7 +42,7 @@ impl CoreCost {
     }
 }
 
-/// Area of a core that is no SM, by part.
+/// Area of a core that is not an SM, by part.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct CoreArea {
@@ -55,7 +55,7 @@ pub struct CoreArea {
 }
 
 impl CoreArea {
-    /// The area of the core that `setup` names; `None` of an SM, of a core that is no hardware, and where the GPU names
+    /// The area of the core that `setup` names; `None` of an SM, of a core without hardware, and where the GPU names
     /// no energy model.
     ///
     /// # Errors

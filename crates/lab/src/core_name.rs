@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct ScalarChoice {
-    /// What follows the `+`.
+    /// The parts after the `+`.
     pub name: &'static str,
     /// The parameter that it sets and the value; none for the scalar path itself.
     pub sets: Option<(&'static str, &'static str)>,
@@ -98,15 +98,15 @@ impl<'a> CoreName<'a> {
         parameters::configured(&format!("core design `{}`", self.design), &self.parameters)
     }
 
-    /// How machines of the core are made, if it is no SM.
+    /// How machines of the core are made, if it is not an SM.
     ///
     /// # Errors
-    /// It is no SM, and its name has a scalar path or a parameter that the core does not have.
+    /// It is not an SM, and its name has a scalar path or a parameter that the core does not have.
     pub fn other(&self) -> Result<Option<&'static Other>, String> {
         let Self { design, parameters, scalar } = self;
         let Some(other) = designs::find(design).and_then(|design| design.other.as_ref()) else { return Ok(None) };
         if scalar.is_some() {
-            return Err(format!("`{design}` is no SM: it has no operand stage that a scalar path could be put over"));
+            return Err(format!("core `{design}` is not an SM and has no operand stage for a scalar path"));
         }
         other.check(design, parameters)?;
         Ok(Some(other))

@@ -89,7 +89,7 @@ impl<'a> MachineBuilder<'a> {
     }
 }
 
-/// Checks that `setup` asks for nothing that `core`, which is no SM, does not have.
+/// Checks that `setup` asks for nothing that `core`, which is not an SM, does not have.
 fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), String> {
     if setup.scheduler.is_some() {
         return Err(no_sm(core, "warp schedulers: leave `--scheduler` out"));
@@ -106,7 +106,7 @@ fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), Str
     Ok(())
 }
 
-/// Machines with instruments at each SM: watched ones, and those of SMs with more than 64 warps, which no GPU has.
+/// Machines with instruments at each SM: watched ones, and ones whose SMs have more than 64 warps, which no GPU has.
 /// Each design is compiled once for all of these.
 impl ForCore for MachineBuilder<'_> {
     type Output = Box<dyn Engine>;

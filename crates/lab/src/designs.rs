@@ -33,7 +33,7 @@ pub struct Design {
     pub name: &'static str,
     pub description: &'static str,
     schema: fn() -> Vec<Parameter>,
-    /// How its machines are made, if it is no SM.
+    /// How its machines are made, if it is not an SM.
     pub(crate) other: Option<Other>,
 }
 

@@ -134,7 +134,8 @@ impl<'m> SimulatedDevice<'m> {
         self.simulation.keep_checkpoints(keeper)
     }
 
-    /// What the host got of the device at this place, if the run has yet to come back to its checkpoint. True if it did.
+    /// Restores the data that the host read at this place, if the run has yet to come back to its checkpoint. True if
+    /// it did.
     fn answer_again(&mut self, answer: Answer, value: &mut impl Persist) -> Result<bool, DeviceError> {
         let again = self.simulation.keeper().map_or(Ok(false), |keeper| keeper.answer_again(answer, value));
         again.map_err(DeviceError::Other)
@@ -188,7 +189,7 @@ impl<'m> SimulatedDevice<'m> {
         self.simulation.summary(workload, time)
     }
 
-    /// What kernels have printed since this was last called.
+    /// Output of kernels since the last call.
     pub fn take_output(&mut self) -> String {
         std::mem::take(&mut self.state().output)
     }
@@ -263,7 +264,7 @@ impl<'m> SimulatedDevice<'m> {
         Err(DeviceError::Shape { kernel: kernel.name().to_owned(), problem })
     }
 
-    /// Runs until at most `pending` launches have not ended. What is known when that fails is kept.
+    /// Runs until at most `pending` launches have not ended. A failure keeps what is known.
     fn run_to(&mut self, pending: usize) -> Result<(), DeviceError> {
         self.run_by(|simulation| simulation.run_to(pending)).map(|_| ())
     }
@@ -487,7 +488,7 @@ impl Device for SimulatedDevice<'_> {
 fn shape_of(live: &exec::Launch, registers: ThreadRegisters) -> (isa::LaunchShape, RegisterSource) {
     let (kernel, mut shape) = (&live.kernel, live.shape());
     let registers = match registers {
-        // What was compiled for hardware has other registers than these.
+        // Code that was compiled for hardware has other registers than these.
         ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
             RegisterSource::Allocated
         }
@@ -505,7 +506,7 @@ fn shape_of(live: &exec::Launch, registers: ThreadRegisters) -> (isa::LaunchShap
     (shape, registers)
 }
 
-/// What the driver of programs needs beside [`Device`].
+/// Calls that the driver of programs needs beside [`Device`].
 impl SimulatedDevice<'_> {
     /// Device memory, as the host sees it between launches.
     pub fn memory(&mut self) -> &mut exec::DeviceMemory {
@@ -570,7 +571,7 @@ impl SimulatedDevice<'_> {
     /// Whether a CTA of `launch` fits on an SM, and its local memory on the GPU.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The resource that does not fit.
     pub fn check_launch(&self, launch: &exec::Launch) -> Result<(), DeviceError> {
         self.check_occupancy(launch.kernel.name(), &launch.shape())?;
         self.check_local_memory(&launch.kernel, &launch.shape())

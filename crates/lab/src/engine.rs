@@ -15,9 +15,9 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use workloads::Form;
 
-/// What a simulation needs of the machine under it. Methods without a comment are those of [`Machine`].
+/// The machine under a simulation. Methods without a comment are as in [`Machine`].
 pub(crate) trait Engine: Send {
-    /// What the warps do.
+    /// The instruction streams of the warps.
     fn source(&mut self) -> &mut Source;
     /// Queues a launch.
     ///
@@ -40,7 +40,7 @@ pub(crate) trait Engine: Send {
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn counters(&mut self) -> AnySnapshot;
-    /// What was counted while kernels of each name ran, over all launches that [`Engine::take_ended`] has given.
+    /// Counts while kernels of each name ran, over all launches that [`Engine::take_ended`] has given.
     fn by_kernel(&self) -> Vec<(String, AnySnapshot)>;
     fn sample_every(&mut self, cycles: NonZeroU64);
     fn sample_at_most(&mut self, cycles: NonZeroU64, most: usize);
@@ -52,9 +52,9 @@ pub(crate) trait Engine: Send {
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// From now on what [`Engine::take_ended`] and [`Engine::take_samples`] give is recorded.
     fn record_steps(&mut self);
-    /// What was recorded since the last call.
+    /// Records since the last call.
     fn take_step(&mut self) -> Vec<u8>;
-    /// What [`Engine::take_samples`] and [`Engine::take_ended`] gave when the step was recorded that `archive` has next.
+    /// The results of [`Engine::take_samples`] and [`Engine::take_ended`] when the next step of `archive` was recorded.
     /// Kernels count as ended with it.
     ///
     /// # Errors
@@ -67,23 +67,23 @@ pub(crate) trait Engine: Send {
     /// # Errors
     /// The archive has the state of another machine, or the cores have none to keep.
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch>;
-    /// What the auditors of all cores have found, if there are any.
+    /// Findings of the auditors of all cores, if there are any.
     fn findings(&self) -> Option<Findings>;
-    /// What was recorded cycle by cycle of some cores, whose schedulers issue up to `width` instructions a cycle.
+    /// Cycle-by-cycle records of some cores, whose schedulers issue up to `width` instructions a cycle.
     /// Up to the last [`Engine::counters`], which settles all cores.
     fn timelines(&self, width: usize) -> Vec<SmTimeline>;
-    /// What the profiles of all cores have counted, if there are any, up to the last [`Engine::counters`].
+    /// Counts of the profiles of all cores, if there are any, up to the last [`Engine::counters`].
     fn profile(&self) -> Option<Profile>;
     /// The warp scheduler in use, or `none`.
     fn scheduler(&self) -> &str;
-    /// What readers of each report must know of this kind of core.
+    /// Remarks for each report on this kind of core.
     fn remarks(&self) -> &'static [&'static str];
 }
 
-/// What a run to a kernel's end has brought.
+/// Result of a run to a kernel's end.
 #[derive(Clone, Debug)]
 pub(crate) struct Step<K> {
-    /// What was counted in each interval that has ended.
+    /// Counts of each interval that has ended.
     pub intervals: Vec<Snapshot<K>>,
     /// The kernels that have ended.
     pub ended: Vec<KernelRun<K>>,
@@ -99,7 +99,7 @@ kit::persist! {
     struct [K: Fresh + Counters] Step<K> { intervals, ended }
 }
 
-/// What a core makes a launch of.
+/// The form in which a core takes a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchCode<'a> {
     /// Name of the kernel, as in reports.
@@ -121,17 +121,17 @@ pub(crate) trait LoadableCore: Core<Shared = Source> {
     /// # Errors
     /// The core cannot execute the program; all reasons.
     fn load(loader: &mut Self::Loader, loading: &LaunchCode<'_>) -> Result<Self::Kernel, String>;
-    /// What readers of each report must know of this kind of core.
+    /// Remarks for each report on this kind of core.
     const REMARKS: &'static [&'static str] = &[];
-    /// What an auditor has found, if the core has one.
+    /// Findings of the auditor, if the core has one.
     fn findings(&self) -> Option<&Findings> {
         None
     }
-    /// What was counted by instruction, if the core does so.
+    /// Counts by instruction, if the core has them.
     fn profile(&self) -> Option<&Profile> {
         None
     }
-    /// What was recorded of the pipeline, if the core does so.
+    /// Records of the pipeline, if the core has them.
     fn passages(&self) -> Option<&Passages> {
         None
     }
@@ -147,7 +147,7 @@ pub(crate) struct LoadingMachine<C: LoadableCore> {
     loader: C::Loader,
     /// Names of kernels, as indices of `sums`.
     names: BTreeMap<String, usize>,
-    /// What was counted while kernels of a name ran.
+    /// Counts while kernels of a name ran.
     sums: Vec<Snapshot<C::Counters>>,
     /// By launch, the index of its kernel's name.
     name_of: Vec<usize>,

@@ -6,11 +6,11 @@ use crate::report::Report;
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
-    /// What, where, why, what to do; may have several lines.
+    /// The message: problem, place, reason, remedy; may have several lines.
     pub message: String,
     /// Whether the user's input is at fault (exit status 2) or the run failed (exit status 1).
     pub bad_input: bool,
-    /// What was computed before the failure.
+    /// Results before the failure.
     pub partial: Option<Box<Report>>,
 }
 

@@ -22,16 +22,16 @@ pub trait ForCore {
 ///
 /// # Errors
 /// There is no such design or parameter (the message lists them), or the design cannot have a scalar path (why), or
-/// it is no SM.
+/// it is not an SM.
 pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
     let name = CoreName::parse(core)?;
     let done = designs::for_design::<M, _>(name.design, Configured { name: &name, task });
     done.unwrap_or_else(|| Err(no_sm(name.design, "issue policy and stages")))
 }
 
-/// The message that the core `design` is no SM, and so has no `what`.
+/// The message that core `design` is not an SM and has no `what`.
 pub(crate) fn no_sm(design: &str, what: &str) -> String {
-    format!("core `{design}` is no SM: it has no {what}")
+    format!("core `{design}` is not an SM and has no {what}")
 }
 
 /// A task for a design with the configuration that a name gives it.
@@ -79,7 +79,7 @@ pub fn is_sm(core: &str) -> bool {
     CoreName::parse(core).is_ok_and(|name| designs::find(name.design).is_some_and(Design::is_sm))
 }
 
-/// Whether cycles of `core` are a model of time, as those of SMs are.
+/// Whether cycles of `core` are a model of time, as cycles of SMs are.
 pub fn is_timed(core: &str) -> bool {
     other(core).is_none_or(|other| other.is_timed)
 }
@@ -127,7 +127,7 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
     for_core::<u64, _>(core, Guard).unwrap_or(false)
 }
 
-/// The statistics of cores that are no SM.
+/// The statistics of cores that are not SMs.
 pub(crate) fn other_statistics(gpu: &GpuConfig) -> impl Iterator<Item = (Arc<StatInfo>, Value)> {
     DESIGNS.iter().filter_map(|design| design.other.as_ref()).flat_map(|other| other.statistics(gpu).0)
 }

@@ -54,7 +54,7 @@ pub struct ListedInstruction {
     pub ptx: Option<TextLine>,
 }
 
-/// All instructions of `program` in order. A source that cannot be read is no error: its lines have no text.
+/// All instructions of `program` in order. A source that cannot be read is not an error: its lines have no text.
 pub fn listing(program: &Program, place: &SourcePlace) -> Vec<ListedInstruction> {
     let mut sources = Sources::new(place);
     let ptx: Vec<&str> = program.lines.ptx_text.as_deref().unwrap_or_default().lines().collect();

@@ -1,4 +1,4 @@
-//! What checks of memory accesses have found, for reports.
+//! Findings of checks of memory accesses, for reports.
 
 use crate::setup::Setup;
 use crate::source::Source;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Accesses outside allocations that are described in remarks.
 const MOST_REMARKS: usize = 10;
 
-/// What was found of the memory accesses of a run.
+/// Findings about the memory accesses of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemoryChecks {
     /// Instructions of warps that were checked.
@@ -21,7 +21,7 @@ pub struct MemoryChecks {
     pub findings: Vec<MemoryFinding>,
 }
 
-/// What an instruction has done.
+/// Access of an instruction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct MemoryFinding {
@@ -87,7 +87,7 @@ impl MemoryChecks {
     }
 }
 
-/// What readers of the report must know of memory.
+/// Remarks for the report on memory.
 pub(crate) fn remarks(setup: &Setup, source: &Source) -> Vec<String> {
     let Source::Live(state) = source else {
         let asked = setup.check_memory || setup.out_of_bounds != OutOfBounds::Error;

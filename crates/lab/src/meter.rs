@@ -25,9 +25,9 @@ struct Stretch {
 pub(crate) struct Meter {
     model: Option<EnergyModel>,
     gpu: GpuConfig,
-    /// What parts of cores that are no SMs leak.
+    /// Leakage of the parts of cores that are not SMs.
     added_leakage_watts: f64,
-    /// Structures of the core design and those of the in-order core, whose energy is that of events;
+    /// Structures of the core design and of the in-order core, whose energy is in the events;
     /// none of a design that is not registered.
     structures: Option<[Vec<Structure>; 2]>,
     interval: Option<NonZeroU64>,
@@ -64,7 +64,7 @@ impl Meter {
         self.interval
     }
 
-    /// What energy is computed with.
+    /// Energy model.
     pub fn model_in_use(&self) -> Option<EnergyModelInUse> {
         let (coefficients, volts) = self.prices()?;
         Some(EnergyModelInUse { name: coefficients.name.clone(), volts, core_mhz: self.gpu.clocks.core_mhz })
@@ -78,7 +78,7 @@ impl Meter {
         }
     }
 
-    /// What was counted after the last interval.
+    /// Counts after the last interval.
     fn stretch(&self, counted: &AnySnapshot) -> Stretch {
         let start_cycle = self.stretches.last().map_or(0, |last| last.end_cycle);
         Stretch { end_cycle: start_cycle + counted.cycles, activity: self.activity(counted) }

@@ -25,7 +25,7 @@ pub struct Progress {
     pub details: Option<Details>,
 }
 
-/// What a run has counted so far.
+/// Counts of a run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Warp instructions issued, by SM.

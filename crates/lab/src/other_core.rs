@@ -1,4 +1,4 @@
-//! Cores that are no SM: how their machines are made of a row in `designs`.
+//! Cores that are not SMs: how their machines are made of a row in `designs`.
 
 use crate::design_cost::Process;
 use crate::engine::{Engine, LoadableCore, LoadingMachine};
@@ -10,7 +10,7 @@ use kit::Parameters;
 use kit::parameters::{self, Settings};
 use trace::Recorder;
 
-/// A core that is no SM.
+/// A core that is not an SM.
 pub(crate) trait OtherCore: LoadableCore + Sized + 'static {
     /// Its parameters.
     type Config: Parameters;
@@ -19,7 +19,7 @@ pub(crate) trait OtherCore: LoadableCore + Sized + 'static {
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     const NEEDS_PTX: bool = false;
 
-    /// What it is made of, on `gpu` in `process`; `None` if it is no hardware.
+    /// Its structures, on `gpu` in `process`; `None` if it has no hardware.
     ///
     /// # Errors
     /// The description and the parameters do not fit together.
@@ -61,10 +61,10 @@ pub(crate) struct Other {
     has_energy: fn() -> bool,
 }
 
-/// What the core with this name and these parameters is made of.
+/// Structures of the core with this name and these parameters.
 type HardwareOf = fn(&GpuConfig, &str, &Settings<'_>, Process) -> Result<Option<Hardware>, String>;
 
-/// What a machine is made of.
+/// Parts of a machine.
 pub(crate) struct Parts<'a> {
     pub gpu: &'a GpuConfig,
     /// Name of the core, for messages.
@@ -98,7 +98,7 @@ impl Other {
         (self.check)(core, settings)
     }
 
-    /// What the core called `core` is made of, on `gpu` in `process`; `None` if it is no hardware.
+    /// Structures of the core called `core`, on `gpu` in `process`; `None` if it has no hardware.
     ///
     /// # Errors
     /// As [`Other::check`], or the description and the parameters do not fit together.

@@ -15,8 +15,8 @@ pub struct Profile {
     /// The levels of memory of the GPU.
     #[serde(skip)]
     pub levels: Levels,
-    /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp, those of
-    /// launch latencies among them.
+    /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp,
+    /// during launch latencies too.
     pub nobody: Vec<(&'static str, u64)>,
     /// Energy of the run that belongs to no instruction ([`attribution`]), by component in joules; `None` without
     /// an energy model.
@@ -25,7 +25,7 @@ pub struct Profile {
     pub kernels: Vec<KernelProfile>,
 }
 
-/// What happened to the instructions of a line of the source.
+/// Profile of the instructions of a line of the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineProfile<'a> {
     /// The line; `None` for instructions without one.
@@ -45,7 +45,7 @@ pub struct KernelProfile {
     pub instructions: Vec<InstructionProfile>,
 }
 
-/// What happened to a static instruction.
+/// Profile of a static instruction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InstructionProfile {
     /// Its place in the code, from 0.
@@ -85,7 +85,7 @@ pub struct InstructionProfile {
 pub struct Latency {
     /// Mean.
     pub mean: f64,
-    /// What 95 % of the issues did not exceed: exact below 8 cycles, else up to a quarter too long.
+    /// 95th percentile: exact below 8 cycles, else up to a quarter too long.
     pub p95: u64,
     /// The longest.
     pub max: u64,

@@ -6,7 +6,7 @@ use lower::{RegisterLimits, Registers};
 /// Which registers the instructions of PTX name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterMode {
-    /// Those of the text: each value has its own.
+    /// Registers of the text: each value has its own.
     #[default]
     Virtual,
     /// Those that the register allocator assigns.

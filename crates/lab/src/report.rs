@@ -52,7 +52,7 @@ pub struct KernelReport {
     pub name: String,
     /// Number of its stream: launches of one run in order.
     pub stream: u32,
-    /// What it was executed from.
+    /// Code that was executed.
     pub code: Form,
     /// Number of CTAs in each dimension.
     #[serde(serialize_with = "dim3", deserialize_with = "of_dim3")]
@@ -92,7 +92,7 @@ fn of_dim3<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dim3, D::Error>
     <[u32; 3]>::deserialize(deserializer).map(|[x, y, z]| Dim3::new(x, y, z))
 }
 
-/// What energy was computed with.
+/// Energy model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct EnergyModelInUse {
@@ -108,7 +108,7 @@ pub struct EnergyModelInUse {
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct CheckResult {
     pub passed: bool,
-    /// What was compared, or what disagreed: count, first place, expected and found.
+    /// The comparison made, or the difference found: count, first place, expected and found.
     pub details: String,
 }
 
@@ -139,7 +139,7 @@ pub struct HostScaling {
     pub task_seconds: f64,
     /// In the memory system, which is one of them.
     pub memory_seconds: f64,
-    /// What sharing a round with a second thread costs on this host.
+    /// Cost on this host of sharing a round with a second thread.
     pub handover_seconds: f64,
     /// By the number of threads.
     pub threads: Vec<OnThreads>,
@@ -156,7 +156,7 @@ pub struct OnThreads {
 }
 
 impl HostScaling {
-    /// What `measured` says.
+    /// The prediction from `measured`.
     pub(crate) fn of(measured: &Scaling) -> Self {
         let handover = gpu::handover();
         let predictions = measured.predictions(handover);
@@ -238,7 +238,7 @@ pub struct Report {
     pub schema: u32,
     /// Version of the simulator.
     pub version: String,
-    /// What ran: workload name with its parameters, launch file, or trace.
+    /// The workload's name with its parameters, the launch file, or the trace.
     pub workload: String,
     /// Name of the GPU description.
     pub gpu: String,
@@ -257,10 +257,10 @@ pub struct Report {
     /// Statistics of the whole run.
     #[serde(deserialize_with = "packed::statistics")]
     pub total: Stats,
-    /// Statistics of each kernel over its launches that have ended. They follow from those of the launches.
+    /// Statistics of each kernel over its launches that have ended. They follow from the launches' statistics.
     #[serde(skip)]
     pub by_kernel: Vec<KernelTotal>,
-    /// What energy was computed with; absent if the GPU has none.
+    /// Energy model; absent if the GPU has none.
     pub energy_model: Option<EnergyModelInUse>,
     /// Power over time, if asked for.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
@@ -277,19 +277,19 @@ pub struct Report {
     pub output: Vec<String>,
     /// Comparison with the host reference, where there is one.
     pub check: Option<CheckResult>,
-    /// What the hazard auditors have found, if the run was audited.
+    /// Findings of the hazard auditors, if the run was audited.
     #[serde(serialize_with = "findings", skip_deserializing)]
     pub audit: Option<Findings>,
     /// Where issue slots and time went, by instruction, if that was counted.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub profile: Option<Profile>,
-    /// What was recorded cycle by cycle, if that was asked for. It has files of its own.
+    /// Cycle-by-cycle records, if requested. They have files of their own.
     #[serde(skip)]
     pub timelines: Vec<SmTimeline>,
-    /// What was simulated in time, and what was inferred of the rest, unless all was simulated.
+    /// The part simulated in time, and inferences about the rest, unless all was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
-    /// What was found of memory accesses, if they were checked.
+    /// Findings about memory accesses, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub memory_checks: Option<MemoryChecks>,
     /// Time and memory of the simulation on this machine.
@@ -297,7 +297,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the kernels were executed from, if it is the same for all.
+    /// Code of the kernels, if it is the same for all.
     pub fn code(&self) -> Option<Form> {
         let first = self.kernels.first()?.code;
         self.kernels.iter().all(|kernel| kernel.code == first).then_some(first)

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suite};
 
-/// What is run, and with which inputs.
+/// The workload and its inputs.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Job {
@@ -142,7 +142,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
 }
 
 /// As [`run`], leaving checkpoints or continuing from one, as `checkpoints` say. The report of a run that continues
-/// another is that of one run, but for what the host measured.
+/// another is the report of one run, except for measurements of the host.
 ///
 /// # Errors
 /// See [`RunError`].

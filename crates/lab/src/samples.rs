@@ -1,4 +1,4 @@
-//! Statistics over time: those of each interval of a run.
+//! Statistics over time: of each interval of a run.
 
 use crate::packed::Values;
 use crate::power::PowerSeries;
@@ -8,7 +8,7 @@ use gpu::{AnySnapshot, StatInfo, Value};
 use std::io::{Result, Write};
 use std::sync::Arc;
 
-/// Every statistic but those of energy, in intervals of equal length.
+/// Every statistic except energy, in intervals of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleSeries {
     /// The statistics: the columns.
@@ -33,7 +33,7 @@ pub struct Sample {
     pub start_cycle: u64,
     /// The core cycle after its last.
     pub end_cycle: u64,
-    /// What was counted in it, by column.
+    /// Counts of the interval, by column.
     pub values: Values,
 }
 
@@ -52,7 +52,7 @@ impl SampleSeries {
     }
 
     /// Writes a table: a line for each interval, a column for each statistic, then watts by component if `power` has
-    /// the same intervals. What is not known of an interval is empty.
+    /// the same intervals. Unknown values are empty.
     ///
     /// # Errors
     /// Errors of `out`, which is written a line at a time.

@@ -47,24 +47,24 @@ pub struct Setup {
     pub audit: bool,
     /// Whether issue slots, latencies and accesses are counted by instruction: the report has the profile.
     pub profile: bool,
-    /// What is recorded cycle by cycle: the report has the timelines.
+    /// SMs and cycles to record: the report has the timelines.
     pub timeline: Option<TimelineWindow>,
-    /// What happens to accesses of kernels to global memory outside all allocations.
+    /// Effect of accesses of kernels to global memory outside all allocations.
     pub out_of_bounds: OutOfBounds,
     /// Whether memory accesses are checked for reads of unwritten memory and for races: the report has the
     /// findings.
     pub check_memory: bool,
-    /// What energy and power are computed with: by the GPU description's choice; a mistake there is reported
+    /// Energy model: by the GPU description's choice; a mistake there is reported
     /// when a job is run.
     pub energy: Result<Option<EnergyModel>, String>,
     /// Interval in core cycles of power over time, if that is requested.
     pub power_interval: Option<NonZeroU64>,
-    /// Interval in core cycles of statistics over time, if they are requested; that of power, if both are.
+    /// Interval in core cycles of statistics over time, if they are requested; the interval of power, if both are.
     pub sample_interval: Option<NonZeroU64>,
     /// Whether the report has an overview of statistics and power over time, in some hundreds of intervals, if no interval
     /// is given.
     pub overview: bool,
-    /// What of the run is simulated in time.
+    /// The part of the run that is simulated in time.
     pub time: Time,
     /// Host threads, which runs at the same time share. Results do not depend on them.
     pub threads: HostThreads,

@@ -25,7 +25,7 @@ use trace::Recorder;
 const DESIGN: &str = "sgmf";
 
 kit::words! {
-    /// What makes paths equally long.
+    /// Measure of the length of paths.
     pub enum Balance {
         /// Their number of nodes (§4.4).
         Nodes = "nodes",
@@ -41,7 +41,7 @@ kit::parameters! {
     pub struct Compilation {
         /// Maximum number of copies of a graph side by side; 0: as many as the fabric has room for.
         pub copies: u32 = 1 in (0, 64),
-        /// What delays make equal on paths that meet again.
+        /// Measure of length that delays make equal on paths that meet again.
         pub balance: Balance = (Balance::Nodes),
         /// Seed of the placement.
         pub place_seed: u32 = 1,

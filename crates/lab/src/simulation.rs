@@ -58,7 +58,7 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// What no counter has of the launches of a kernel that have ended.
+/// Figures of the ended launches of a kernel that no counter has.
 #[derive(Clone, Debug, Default)]
 struct KernelSum {
     launches: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Simulation<'m> {
     overview: bool,
     /// Keeps the checkpoints of the run, if there are any.
     keeper: Option<Keeper>,
-    /// What is timed and what is not, unless all is.
+    /// Choice of timed launches, unless all are.
     pub sampler: Option<Box<Sampler>>,
 }
 
@@ -178,7 +178,7 @@ impl<'m> Simulation<'m> {
         Ok(())
     }
 
-    /// What keeps checkpoints of the run, if anything does.
+    /// Keeper of the run's checkpoints, if there is one.
     pub fn keeper(&mut self) -> Option<&mut Keeper> {
         self.keeper.as_mut()
     }
@@ -194,7 +194,7 @@ impl<'m> Simulation<'m> {
         !self.setup.profile && self.keeper.as_ref().is_some_and(|keeper| keeper.has_ended_before(self.launches.len()))
     }
 
-    /// What the warps do.
+    /// The instruction streams of the warps.
     pub fn source(&mut self) -> &mut Source {
         self.machine.source()
     }
@@ -464,11 +464,11 @@ impl<'m> Simulation<'m> {
         counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
-    /// What readers of the report must know.
+    /// Remarks for the report.
     fn remarks(&mut self, timelines: &[SmTimeline]) -> Vec<String> {
         let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
         if self.setup.audit && self.machine.findings().is_none() {
-            remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
+            remarks.push(format!("nothing to audit: core `{}` is not an SM and has no hazards", self.setup.core));
         }
         remarks.extend(self.keeper.as_ref().and_then(|keeper| keeper.trouble().map(str::to_owned)));
         remarks.extend(self.sampler.iter().flat_map(|sampler| sampler.remarks()));

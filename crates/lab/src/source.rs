@@ -1,4 +1,4 @@
-//! What the warps of a simulation do: programs that are executed live, or traces.
+//! The instruction streams of a simulation: programs that are executed live, or traces.
 //!
 //! All kinds are one type of stream, so that each core design is compiled once, not once per kind. The
 //! choice costs a comparison per instruction.
@@ -12,7 +12,7 @@ use kit::persist::{Archive, Mismatch, Persist};
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
 
-/// What all cores share of what their warps do.
+/// The part of the instruction streams that all cores share.
 #[repr(u8)]
 pub enum Source {
     /// Device memory and launches of programs that are executed.
@@ -104,7 +104,7 @@ fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
     state.launch(kernel).map(|launch| launch.kernel.program.clone())
 }
 
-/// What the warps of one core do.
+/// The instruction streams of one core's warps.
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names of the variants say it all")]
 pub enum Stream {

@@ -31,8 +31,8 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     Ok(all)
 }
 
-/// What the core that `setup` names is made of, in `process`; `None` of an SM, which has [`structures`] beyond those of
-/// its GPU, and of a core that is no hardware.
+/// Structures of the core that `setup` names, in `process`; `None` of an SM, which has [`structures`] beyond its GPU's,
+/// and of a core without hardware.
 ///
 /// # Errors
 /// There is no such core or parameter, or the description and the parameters do not fit together.
@@ -42,7 +42,7 @@ pub fn hardware(setup: &Setup, process: Process) -> Result<Option<Hardware>, Str
     other.hardware(&setup.gpu, name.design, &name.parameters, process)
 }
 
-/// The structures of the in-order core on the GPU of `setup`. What they use is in the energy of events.
+/// The structures of the in-order core on the GPU of `setup`. Their energy is in the events.
 ///
 /// # Errors
 /// The description cannot be built.

@@ -1,4 +1,4 @@
-//! What happened on a few SMs, cycle by cycle: what timelines are drawn of.
+//! Records of a few SMs, cycle by cycle, from which timelines are drawn.
 
 use kit::Cycle;
 use kit::text::counted;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Maximum number of instructions that are recorded, of all SMs together.
 pub const MOST: usize = 250_000;
 
-/// What to record.
+/// SMs, cycles and warps to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineWindow {
     /// Which cycles.
@@ -33,7 +33,7 @@ impl TimelineWindow {
         self.sms.contains(&sm).then(|| Passages::new(selection()))
     }
 
-    /// What readers of `recorded` must know.
+    /// Remarks for readers of `recorded`.
     pub(crate) fn remarks(&self, recorded: &[SmTimeline]) -> Vec<String> {
         let of_sm = |&sm: &u16| {
             let Some(timeline) = recorded.iter().find(|timeline| timeline.sm == sm) else {
@@ -52,7 +52,7 @@ impl TimelineWindow {
     }
 }
 
-/// What happened on an SM within the window.
+/// Events on an SM within the window.
 #[derive(Clone, Debug)]
 pub struct SmTimeline {
     /// Number of the SM.
@@ -74,7 +74,7 @@ pub struct SmTimeline {
 }
 
 impl SmTimeline {
-    /// What was recorded up to cycle `now`.
+    /// Records up to cycle `now`.
     pub(crate) fn of(sm: u16, width: usize, recorded: &Passages, now: Cycle) -> Option<Self> {
         let Range { start, end } = recorded.range()?;
         Some(Self {

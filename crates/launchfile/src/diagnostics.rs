@@ -1,4 +1,4 @@
-//! What is wrong with a launch file, and where.
+//! Mistakes in a launch file, and their places.
 
 use kit::text::counted;
 use std::fmt;
@@ -35,7 +35,7 @@ impl Problem {
 pub struct LaunchFileError {
     pub path: PathBuf,
     pub text: String,
-    /// What is wrong, in the order of the file.
+    /// The mistakes, in the order of the file.
     pub problems: Vec<Problem>,
 }
 

@@ -39,13 +39,13 @@ pub struct LaunchFile {
     pub values: Vec<Number>,
     /// Buffers, then symbols.
     pub buffers: Vec<BufferSpec>,
-    /// What texture and surface references are bound to.
+    /// Bindings of texture and surface references.
     pub references: Vec<ReferenceSpec>,
     /// The modules that launches, symbols and references name, each once.
     pub modules: Vec<ModuleSpec>,
-    /// What is carried out, in order.
+    /// Steps, in order.
     pub steps: Vec<Step>,
-    /// What happens to buffers afterwards.
+    /// Outputs: uses of buffers afterwards.
     pub outputs: Vec<OutputSpec>,
 }
 
@@ -92,7 +92,7 @@ pub struct ReferenceSpec {
     pub module: usize,
     /// Its name there.
     pub name: Located<String>,
-    /// What it reads or writes.
+    /// Image that it reads or writes.
     pub image: ImageSpec,
 }
 
@@ -101,7 +101,7 @@ pub struct ReferenceSpec {
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Content {
     Zero,
-    /// What the module gives a variable.
+    /// Contents that the launch file gives a variable of the module.
     Kept,
     /// One value throughout, or one computed from the index `i`.
     Formula(Expr),
@@ -163,7 +163,7 @@ pub enum Distribution {
 /// How deeply loops are nested at most.
 pub const MOST_LOOPS: usize = 8;
 
-/// What is done between the first contents and the outputs.
+/// A step between the first contents and the outputs.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Step {
@@ -201,7 +201,7 @@ pub struct SetSpec {
     pub span: Range<usize>,
 }
 
-/// What a part of a buffer is set to.
+/// New contents of a part of a buffer.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum SetValue {
@@ -285,7 +285,7 @@ pub struct ImageSpec {
     pub sampler: Option<Sampler>,
 }
 
-/// What happens to a buffer after the launches.
+/// Use of a buffer after the launches.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct OutputSpec {
@@ -304,7 +304,7 @@ pub struct OutputSpec {
 /// A comparison with expected results.
 #[derive(Clone, Debug)]
 pub struct Compare {
-    /// What the buffer is compared with.
+    /// Expected contents of the buffer.
     pub against: Against,
     /// Largest absolute difference that is allowed.
     pub absolute: Option<Expr>,
@@ -312,7 +312,7 @@ pub struct Compare {
     pub relative: Option<Expr>,
 }
 
-/// What a buffer is compared with.
+/// Expected contents of a buffer.
 #[derive(Clone, Debug)]
 pub enum Against {
     /// A value or a formula over `i` and the buffers' first contents.

@@ -1,4 +1,4 @@
-//! What the command line says in place of a launch file.
+//! Values of the command line in place of a launch file's.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub struct Overrides {
 /// A file in place of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleOverride {
-    /// The module as the launch file names it; `None` for that of launches that name none.
+    /// The module as the launch file names it; `None` for the module of launches that name none.
     pub name: Option<String>,
     /// The file.
     pub path: PathBuf,

@@ -1,4 +1,4 @@
-//! What is known while expressions are evaluated: values, first contents of buffers, rounds of loops.
+//! Names that are known while expressions are evaluated: values, first contents of buffers, rounds of loops.
 
 use super::diagnostics::Problem;
 use super::expr::{Expr, Scope};

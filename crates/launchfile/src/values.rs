@@ -1,4 +1,4 @@
-//! What expressions put into memory and parameters: numbers, addresses, structures, textures.
+//! Values of expressions in memory and parameters: numbers, addresses, structures, textures.
 
 use super::diagnostics::Problem;
 use super::expr::Expr;
@@ -180,7 +180,7 @@ pub fn image_of(spec: &ImageSpec, place: Place<'_>) -> Result<Image, Problem> {
     if needed > elements {
         return Err(problem(format!("the image takes {needed} elements, the buffer has {elements}")));
     }
-    // What is smaller than a buffer fits.
+    // A smaller value than a buffer fits.
     let size = [width, height.unwrap_or(1), depth.or(layers).unwrap_or(1)].map(|n| n as u32);
     let pitch = pitch * ty.bytes() as u64;
     let channels = u8::try_from(channels).unwrap_or(u8::MAX);

@@ -1,4 +1,4 @@
-//! What every function does: the lock, errors, waiting.
+//! The common part of every function: the lock, errors, waiting.
 
 use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
@@ -55,7 +55,7 @@ pub fn enter() -> Result<()> {
     global::enter()
 }
 
-/// What a function of the API returns before it waits.
+/// Result of a function of the API before it waits.
 pub trait Outcome {
     fn wait(self) -> Wait;
 }
@@ -102,7 +102,7 @@ pub fn unsupported(name: &'static str) -> u32 {
 /// Functions of the API: each has its C signature, with addresses as numbers, and a body over the driver.
 ///
 /// Further names after `=` are other versions of the same function with the same signature. `per_thread` adds the
-/// variant whose default stream is that of the thread (`_ptsz`), `per_thread_sync` that of functions without a stream
+/// variant whose default stream is the thread's (`_ptsz`), `per_thread_sync` the variant of functions without a stream
 /// (`_ptds`).
 #[macro_export]
 macro_rules! api {
@@ -162,7 +162,7 @@ macro_rules! api_aliases {
     };
 }
 
-/// The variants of a function and its further names whose default stream is that of the thread.
+/// The variants of a function and its further names whose default stream is the thread's.
 #[macro_export]
 macro_rules! api_variants {
     ($args:tt [$($name:ident)+]) => {};

@@ -22,7 +22,7 @@ const SHORT_CALL: Duration = Duration::from_millis(100);
 /// Time that calls of other threads, and the report, have to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Exit status of a program with failures, with `--strict`: that of other commands whose runs failed.
+/// Exit status of a program with failures, with `--strict`: the same as of other commands whose runs failed.
 const FAILED: i32 = 1;
 
 /// How far the end of the program is: it has not begun, a thread writes the report, the report is written.
@@ -122,6 +122,10 @@ fn write(settings: &Settings, report: &ProgramReport) {
         devices.filter_map(|device| Some((&device.report, &settings.devices.get(device.device)?.gpu))).collect();
     if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, text::PROGRAM) {
         message(&format!("the report is not written: {problems}"));
+    }
+    let reports: Vec<_> = report.devices.iter().map(|device| &device.report).collect();
+    for missing in outputs::not_found(options, &reports) {
+        message(&missing);
     }
     if !options.quiet {
         let mut out = anstream::stderr().lock();

@@ -20,7 +20,7 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 /// Calls of the API so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// What a thread has of the driver's lock.
+/// A thread's state of the driver's lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     None,

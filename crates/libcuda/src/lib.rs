@@ -12,9 +12,9 @@
 //! | `call` | what every function does |
 //! | `values` | values in the program's memory |
 //! | `api` | the functions, by family |
-#![allow(non_snake_case, reason = "the names are those of CUDA's API")]
-#![allow(clippy::missing_safety_doc, reason = "the functions are those of CUDA's API")]
-#![allow(clippy::too_many_arguments, reason = "the functions are those of CUDA's API")]
+#![allow(non_snake_case, reason = "the names are from CUDA's API")]
+#![allow(clippy::missing_safety_doc, reason = "the functions are from CUDA's API")]
+#![allow(clippy::too_many_arguments, reason = "the functions are from CUDA's API")]
 #![allow(missing_docs, reason = "CUDA's API reference describes the functions")]
 
 pub mod api;

@@ -193,7 +193,7 @@ pub fn call_function(function: u64, argument: u64) {
     if function == 0 {
         return;
     }
-    // SAFETY: the program has given this address as that of such a function (`CUhostFn`).
+    // SAFETY: the program has given this address as the address of such a function (`CUhostFn`).
     let function: extern "C" fn(u64) = unsafe { std::mem::transmute(function as usize) };
     from_stream(|| function(argument));
 }
@@ -206,14 +206,14 @@ pub fn call_callback(function: u64, stream: u64, argument: u64) {
     if function == 0 {
         return;
     }
-    // SAFETY: the program has given this address as that of such a function (`CUstreamCallback`).
+    // SAFETY: the program has given this address as the address of such a function (`CUstreamCallback`).
     let function: extern "C" fn(u64, u32, u64) = unsafe { std::mem::transmute(function as usize) };
     from_stream(|| function(stream, SUCCESS, argument));
 }
 
 /// Calls a function of the program that gives the shared memory of a block size (`CUoccupancyB2DSize`).
 pub fn call_size(function: u64, block: i32) -> u64 {
-    // SAFETY: the program has given this address, which is not 0, as that of such a function.
+    // SAFETY: the program has given this address, which is not 0, as the address of such a function.
     let function: extern "C" fn(i32) -> u64 = unsafe { std::mem::transmute(function as usize) };
     cuda::stream::default_stream::legacy(|| function(block))
 }

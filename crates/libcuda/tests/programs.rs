@@ -388,6 +388,24 @@ fn ignored_faults_are_counted_and_may_be_strict() {
     }
 }
 
+/// A kernel and cycles that the run does not have are named at the end, with what there was; those that it has are not.
+#[test]
+fn choices_that_match_nothing_are_reported() {
+    let place = Place::new();
+    let Some(program) = place.compile("runtime", 12) else { return };
+    let said = |kernel: &str, cycles: &str| {
+        let mut command = place.command(&program);
+        command.env("WARPWRIGHT_TIMELINE", place.path().join("timeline.json"));
+        command.env("WARPWRIGHT_KERNEL", kernel).env("WARPWRIGHT_CYCLES", cycles);
+        String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned()
+    };
+    let missing = said("saxpi", "900000000..900000001");
+    assert!(missing.contains("warpwright: --kernel saxpi: no such kernel ran; did you mean `saxpy`?\n"), "{missing}");
+    assert!(missing.contains("warpwright: --cycles 900000000..900000001: the run took "), "{missing}");
+    let found = said("saxpy", "0..900000000");
+    assert!(!found.contains("--kernel") && !found.contains("--cycles"), "{found}");
+}
+
 #[test]
 fn boxes_and_arrays_are_copied() {
     done("copies", 0, &[]);

@@ -3,7 +3,7 @@
 use config::GpuConfig;
 use mem::{InStep, Level, Port, Request, RequestKind};
 
-/// What the SMs ask for.
+/// Requests of the SMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Consecutive sectors of a region that no cache holds.

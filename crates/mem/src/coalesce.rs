@@ -27,7 +27,7 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// What a GPU of compute capability `sm_version` / 10 does for accesses that bypass L1 or not. A
+    /// Coalescing of a GPU of compute capability `sm_version` / 10 for accesses that bypass L1 or not. A
     /// transaction never asks for more than L1 fetches at a miss (`l1_fetch_bytes`).
     pub fn of(sm_version: u32, bypass_l1: bool, l1_fetch_bytes: u32) -> Self {
         match l1_fetch_bytes.min(LINE_BYTES) {
@@ -122,7 +122,7 @@ impl Transactions {
     }
 
     /// Deals the transactions to the banks ([`MAX_BANKS`] at most) in rounds, each of which has one of a bank at
-    /// most. Those of one bank keep their order.
+    /// most. Accesses of one bank keep their order.
     #[inline]
     pub fn deal(&mut self, bank: impl Fn(u64) -> usize) {
         let mut banks = 0_u64;

@@ -8,7 +8,7 @@ const SLOTS: u64 = 64;
 /// When the next packets of inputs come.
 #[derive(Clone, Debug)]
 pub(crate) struct Coming {
-    /// The inputs by the remainder of the cycle, so that only those of the cycles in question are looked at.
+    /// The inputs by the remainder of the cycle, so that only inputs of the cycles in question are looked at.
     slots: Box<[BitSet; SLOTS as usize]>,
     /// Slots that have inputs, as a mask.
     filled: u64,

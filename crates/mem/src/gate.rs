@@ -24,7 +24,7 @@ pub struct Ejected {
     pub reply: Option<(usize, Cycle)>,
 }
 
-/// What is between the reply crossbar's output and the inboxes of the SMs that share it.
+/// The path between the reply crossbar's output and the inboxes of the SMs that share it.
 #[derive(Clone, Debug)]
 pub struct Gate {
     /// Parts of replies at the crossbar's output, in order.

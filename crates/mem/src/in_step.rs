@@ -68,7 +68,7 @@ impl InStep {
         self.system.is_idle() && self.gates.iter().all(Gate::is_empty)
     }
 
-    /// What has happened so far.
+    /// Counts so far.
     pub fn counters(&mut self) -> MemoryCounters {
         let mut all = self.system.counters();
         self.gates.iter().for_each(|gate| all.answers.add(gate.answers()));

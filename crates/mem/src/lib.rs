@@ -16,7 +16,7 @@
 //! `cache/{index,policy}`, `cache/replacement/`, `crossbar/`, `dram/scheduler/`,
 //! `dram/{timing,address}`.
 //!
-//! The model is that of GPGPU-Sim 4 and Accel-Sim, whose structures, queue lengths and order within
+//! The model follows GPGPU-Sim 4 and Accel-Sim, whose structures, queue lengths and order within
 //! a cycle it follows; the implementation is event-driven and visits only what has something to do.
 //!
 //! # Taken from GPGPU-Sim unchanged, though hardware may differ

@@ -3,7 +3,7 @@
 use crate::Level;
 use kit::{Cycle, Ring};
 
-/// What a request asks of the L2.
+/// Kind of request to the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Data for L1 or, bypassing it, for a load.

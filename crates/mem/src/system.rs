@@ -6,17 +6,17 @@
 //! something to do are touched, and cycles in which none has are skipped. Replies leave the crossbar
 //! for the SMs at the SMs' [`Gate`]s.
 //!
-//! **Parts of a window.** What takes requests from the SMs to the slices' latency paths (the *request side*) and
-//! what is after these paths (the *reply side*: the partitions with their look-ups and DRAM, and the crossbar back) meet
-//! only through the paths, and through the room that slices have for packets, which is recorded. A side may
-//! therefore be ahead of the other by less than the latency of the paths ([`MemorySystem::window`]). Machines simulate
-//! the reply side of a window before the SMs and the request side after them, part by part
-//! ([`MemorySystem::begin_window`]): the request side and each partition by itself, on any threads, and then the
-//! reply crossbar. Only a full input buffer of the reply crossbar would hold up a partition: where one may become
-//! full within the window, partitions and crossbar are simulated together, cycle by cycle, with the same result.
+//! **Parts of a window.** The *request side* takes requests from the SMs to the slices' latency paths. The *reply side*
+//! is after these paths: the partitions with their look-ups and DRAM, and the crossbar back. They meet only through the
+//! paths, and through the room that slices have for packets, which is recorded. A side may therefore be ahead of the
+//! other by less than the latency of the paths ([`MemorySystem::window`]). Machines simulate the reply side of a window
+//! before the SMs and the request side after them, part by part ([`MemorySystem::begin_window`]): the request side and
+//! each partition by itself, on any threads, and then the reply crossbar. Only a full input buffer of the reply
+//! crossbar would hold up a partition: where one may become full within the window, partitions and crossbar are
+//! simulated together, cycle by cycle, with the same result.
 //!
 //! The SMs of a cluster share one crossbar port each way. Requests enter it in the order of their
-//! cycles; of one cycle, first those of the SM whose turn it is, which moves by one SM per cycle.
+//! cycles; of one cycle, first the requests of the SM whose turn it is, which moves by one SM per cycle.
 //! Deviation: an SM that takes no replies does not hold up those for others of its cluster.
 
 mod replies;
@@ -53,7 +53,7 @@ kit::counters! {
 kit::counters! {
     /// Counters of the whole memory system.
     pub struct MemoryCounters {
-        /// What the SMs received.
+        /// Replies that the SMs received.
         pub answers: AnswerCounters,
         /// The crossbar from SMs to slices.
         pub requests: CrossbarCounters,
@@ -84,7 +84,7 @@ pub struct MemorySystem {
     sectors_together: u64,
 }
 
-/// What is simulated by itself in a window.
+/// A part that is simulated by itself in a window.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Requests,
@@ -288,7 +288,7 @@ impl MemorySystem {
         requests + get(&mut self.replies).crossbar.counters().packets
     }
 
-    /// What has happened so far, but for the replies at the SMs' gates ([`Gate::answers`]).
+    /// Counts so far, except the replies at the SMs' gates ([`Gate::answers`]).
     pub fn counters(&mut self) -> MemoryCounters {
         let (requests, replies) = (get(&mut self.requests), get(&mut self.replies));
         let mut all = MemoryCounters {

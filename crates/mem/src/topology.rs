@@ -1,4 +1,4 @@
-//! What is where, and the clocks: the same for all parts of the memory system.
+//! The places of parts, and the clocks: the same for all parts of the memory system.
 
 use crate::Request;
 use crate::clock::Clocks;
@@ -29,7 +29,7 @@ pub(crate) struct Topology {
     pub rop_latency: u64,
     /// L2 cycles that packets from the other half of the chip take longer.
     pub far_latency: u64,
-    /// What the L2 fetches at once.
+    /// Bytes that the L2 fetches at once.
     pub fetch_bytes: u32,
     /// Visit everything in every cycle: the yardstick for the tests.
     pub exhaustive: bool,

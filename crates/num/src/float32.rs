@@ -162,7 +162,7 @@ pub fn rcp(a: f32, mode: Mode) -> f32 {
     div(1.0, a, mode)
 }
 
-/// `sqrt.rnd{.ftz}.f32`. The root of -0 is -0; that of another negative number is NaN.
+/// `sqrt.rnd{.ftz}.f32`. The root of -0 is -0, of another negative number NaN.
 #[inline]
 pub fn sqrt(a: f32, mode: Mode) -> f32 {
     let a = operand(a, mode);

@@ -96,7 +96,7 @@ pub fn rcp(a: f64, round: Rounding) -> f64 {
     div(1.0, a, round)
 }
 
-/// `sqrt.rnd.f64`. The root of -0 is -0; that of another negative number is NaN.
+/// `sqrt.rnd.f64`. The root of -0 is -0, of another negative number NaN.
 #[inline]
 pub fn sqrt(a: f64, round: Rounding) -> f64 {
     if round == Rounding::NearestEven || a < 0.0 || !a.is_finite() {

@@ -20,7 +20,7 @@ pub trait Int: Copy + Ord {
     /// signed types too. The least number divided by -1 wraps to itself.
     fn div(self, other: Self) -> Self;
     /// `rem`. By zero it returns all ones, as NVIDIA's compiled code does (see [`Int::div`]); the sign is
-    /// that of the dividend.
+    /// the dividend's.
     fn rem(self, other: Self) -> Self;
     /// `sad`: `c + |self - b|`, wrapping.
     fn sad(self, b: Self, c: Self) -> Self;

@@ -1,11 +1,10 @@
 //! Video instructions: arithmetic on bytes and half-words within 32-bit registers (PTX ISA, "Scalar
 //! Video Instructions" and "SIMD Video Instructions").
 //!
-//! They follow the manual, as GPUs up to sm_62 do. From sm_70 on the assembler replaces them by other
-//! instructions, and scalar ones deviate: a result merged into `.h1` is its upper half; `.sat` into a part
-//! treats a negative result as a large one; `.min` and `.max` treat an unsigned result from 2^31 on as
-//! larger; `vmad` treats `c`, whole unsigned words and shifted values as signed (ptxas 11.8 and 12.9, read
-//! from their SASS).
+//! They follow the manual, as GPUs up to sm_62 do. From sm_70 on the assembler replaces them by other instructions, and
+//! scalar ones deviate. A result merged into `.h1` is its upper half; `.sat` into a part treats a negative result as a
+//! large one; `.min` and `.max` treat an unsigned result from 2^31 on as larger; `vmad` treats `c`, whole unsigned
+//! words and shifted values as signed (ptxas 11.8 and 12.9, read from their SASS).
 
 /// A part of a 32-bit register: `.b0` to `.b3`, `.h0`, `.h1`, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -210,7 +210,7 @@ impl Variable {
         self.elements()?.checked_mul(self.element_bytes())
     }
 
-    /// Alignment in bytes: as declared, or that of an element.
+    /// Alignment in bytes: as declared, or an element's.
     pub fn alignment(&self) -> u32 {
         self.align.unwrap_or(self.element_bytes() as u32).max(1)
     }
@@ -287,7 +287,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The instructions of the body in order, including those of nested scopes.
+    /// The instructions of the body in order, nested scopes included.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.body.iter().flat_map(Block::walk).filter_map(|statement| match statement {
             Statement::Instruction(instruction) => Some(instruction),

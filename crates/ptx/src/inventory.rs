@@ -44,7 +44,7 @@ pub struct KernelInventory {
     pub params: Vec<ParamSlot>,
     /// Size of all parameters.
     pub param_bytes: u64,
-    /// Declared registers by type, including those of nested scopes.
+    /// Declared registers by type, nested scopes included.
     pub registers: Vec<RegisterCount>,
     /// Static shared memory in bytes: its own, and the variables of the module that it names.
     pub shared_bytes: u64,

@@ -23,7 +23,7 @@ enum Strength {
     Strong,
 }
 
-/// What a module does with a name at module level.
+/// Use of a name at module level by a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// No other module sees it.
@@ -161,7 +161,7 @@ fn stays(module: &Module, item: &Item, defines: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Gives the source files of a module numbers after those of the modules before it, `used` so far.
+/// Gives the source files of a module numbers after the files of the modules before it, `used` so far.
 fn number_files(module: &mut Module, used: &mut u32) {
     let offset = *used;
     for file in &mut module.files {

@@ -42,7 +42,7 @@ impl Names {
         self.by_text.get(text).copied()
     }
 
-    /// The text of `sym`. Panics if the id is that of another module and out of range.
+    /// The text of `sym`. Panics if the id is another module's and out of range.
     pub fn text(&self, sym: Sym) -> &str {
         &self.texts[sym.index()]
     }

@@ -286,7 +286,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out, "{}: {directive} {};", self.name(targets.label), names.join(", "))
     }
 
-    /// The `.loc` of an instruction, if it differs from that of the preceding one.
+    /// The `.loc` of an instruction, if it differs from the preceding one's.
     fn loc(&mut self, instruction: &Instruction) -> fmt::Result {
         let Some(loc) = self.module.loc(instruction).filter(|_| instruction.loc != self.loc) else { return Ok(()) };
         self.loc = instruction.loc;

@@ -9,7 +9,7 @@ use isa::Dim3;
 use lab::SimulatedDevice;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{Way, sweep};
+use request::{Options, Way, sweep};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workloads::device::{ArgBytes, Buffer, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters};
 use workloads::{Device as _, DeviceError};
@@ -19,6 +19,7 @@ use workloads::{Device as _, DeviceError};
 pub struct Device {
     device: Mutex<SimulatedDevice<'static>>,
     gpu: GpuConfig,
+    options: Options,
     stopped: Stopped,
 }
 
@@ -47,11 +48,13 @@ impl Device {
     #[new]
     fn new(keywords: Keywords, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         job::check_without_input(&keywords)?;
-        let setup = sweep::device(&job::options(Way::Python, keywords)?).map_err(bad_input)?;
+        let options = job::options(Way::Python, keywords)?;
+        let setup = sweep::device(&options).map_err(bad_input)?;
+        job::check_files(&options, &[])?;
         setup.energy.as_ref().map_err(bad_input)?;
         let (watch, stopped) = Watch::new(progress);
         let device = SimulatedDevice::watched(&setup, Box::new(watch)).map_err(bad_input)?;
-        Ok(Self { device: Mutex::new(device), gpu: setup.gpu, stopped })
+        Ok(Self { device: Mutex::new(device), gpu: setup.gpu, options, stopped })
     }
 
     /// Architecture, as in sm_75: 75.
@@ -145,12 +148,13 @@ impl Device {
         self.with(py, |device| device.synchronize())
     }
 
-    /// What has run so far, under the name `title`.
-    fn outcome(&self, title: String) -> Outcome {
+    /// The report of the launches so far, under the name `title`. Files that keywords name are written anew.
+    fn outcome(&self, title: String) -> PyResult<Outcome> {
         let mut device = self.device();
         let output = device.take_output();
         let mut report = device.summary(title);
         report.output.extend(output.lines().map(str::to_owned));
-        Outcome::new(report, self.gpu.clone())
+        job::save(&self.options, &report, &self.gpu)?;
+        Ok(Outcome::new(report, self.gpu.clone()))
     }
 }

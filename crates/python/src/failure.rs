@@ -5,7 +5,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 create_exception!(warpwright, Error, PyRuntimeError, "A simulation failed. `partial` is the run up to there, or None.");
-create_exception!(warpwright, InputError, Error, "What was asked for makes no sense; nothing was simulated.");
+create_exception!(warpwright, InputError, Error, "The request makes no sense; nothing was simulated.");
 
 /// The exception for input that makes no sense.
 pub fn bad_input(problem: impl std::fmt::Display) -> PyErr {

@@ -20,6 +20,11 @@ impl Outcome {
     pub fn new(report: Report, gpu: GpuConfig) -> Self {
         Self { report, gpu }
     }
+
+    /// The report.
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
 }
 
 /// The exception for a run on `gpu` that failed, with what is known of it.

@@ -1,4 +1,4 @@
-"""Runs and comparisons: the figures are those of the command, and errors say what to do."""
+"""Runs and comparisons: the figures are the same as the command's, and errors say what to do."""
 
 import json
 import os
@@ -60,6 +60,32 @@ def test_a_comparison_is_the_comparison_of_the_command():
     assert ours.columns == columns and columns[0] == "ghost"
     assert [ours.speedup("vectoradd", of) for of in columns] == [run["speedup"] for run in theirs["runs"]]
     assert [ours.mean(of) for of in columns] == [mean["speedup"] for mean in theirs["geometric_means"]]
+
+
+@pytest.mark.skipif(COMMAND is None, reason="no command `warpwright` to compare with")
+def test_a_comparison_by_kernel_has_the_figures_of_the_command():
+    kernels = ["distances", "bfs_expand", "nosuch"]
+    ours = ww.compare(["nn", "bfs"], cores=["inorder", "ghost"], gpu="v100", kernels=kernels)
+    words = "compare nn bfs --cores inorder,ghost --gpu v100 --json --kernels".split()
+    theirs = json.loads(subprocess.run([COMMAND, *words, ",".join(kernels)], capture_output=True).stdout)
+    assert ours.workloads == list(dict.fromkeys(run["workload"] for run in theirs["runs"]))
+    assert [row["speedup"] for row in ours.rows()] == [run["speedup"] for run in theirs["runs"]]
+    assert ours.entry("nosuch", "ghost").error and ours.speedup("nosuch", "ghost") is None
+
+
+def test_a_comparison_has_a_row_for_each_kernel():
+    compared = ww.compare("nn", cores=["inorder", "ghost"], gpu="v100", kernels="distances")
+    assert compared.workloads == ["distances"] and len(compared.rows()) == 2
+    assert all(kernel["name"] == "distances" for entry in compared.entries for kernel in entry.run.kernels)
+
+
+def test_files_that_a_run_names_are_written(tmp_path):
+    for name, start in [("nn.kanata", "Kanata\t0004"), ("nn.json", '{"')]:
+        run = ww.run("nn", gpu="v100", timeline=tmp_path / name)
+        text = (tmp_path / name).read_text()
+        assert text.startswith(start) and run.timeline("konata").startswith("Kanata")
+    with pytest.raises(ww.InputError, match="nowhere"):
+        ww.run("nn", timeline=tmp_path / "nowhere" / "nn.json")
 
 
 def test_observing_changes_no_cycle():

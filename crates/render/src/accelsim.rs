@@ -43,7 +43,7 @@ pub fn render(report: &Report) -> String {
     }
     simulation(&mut out, report);
     if !report.interrupted {
-        // Accel-Sim's scripts treat a log without this line as that of a crash.
+        // Accel-Sim's scripts treat a log without this line as the log of a crash.
         out.push_str("GPGPU-Sim: *** exit detected ***\n");
     }
     out

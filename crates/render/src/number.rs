@@ -2,7 +2,7 @@
 
 use lab::Value;
 
-/// What a table shows for an absent value.
+/// Mark for an absent value in a table.
 pub const ABSENT: &str = "-";
 
 /// `1234567` as `1,234,567`.

@@ -36,10 +36,10 @@ pub enum View {
     Latencies,
 }
 
-/// What to show of a profile.
+/// Choice of rows and order of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Detail {
-    /// What a row is.
+    /// Rows of the table.
     pub view: View,
     /// The order of instructions or lines.
     pub order: Order,
@@ -112,7 +112,7 @@ fn keys(i: &&InstructionProfile) -> Keys {
     Keys { slots: i.slots(), causes: i.caused(), joules: joules(i) }
 }
 
-/// What rows are put in order by.
+/// Order of the rows.
 struct Keys {
     slots: u64,
     causes: u64,
@@ -148,7 +148,7 @@ pub(crate) fn all_joules(profile: &Profile) -> Option<f64> {
     Some(profile.kernels.iter().flat_map(|kernel| &kernel.instructions).map(joules).sum())
 }
 
-/// What share of the run's energy instructions caused, and what the rest is.
+/// Share of the run's energy that instructions caused, and the rest.
 fn energy_line(profile: &Profile) -> String {
     let Some((by_instruction, shared)) = all_joules(profile).zip(profile.shared_energy.as_ref()) else {
         return String::new();
@@ -289,7 +289,7 @@ fn latencies(shown: &[&InstructionProfile]) -> Option<Table> {
 }
 
 /// The code in order: where the line of the source changes it stands above, with the calls it was inlined for; so does
-/// that of PTX.
+/// the PTX's.
 fn listing(kernel: &KernelProfile, slots: u64, energy: Option<f64>, most: usize) -> String {
     let mut out = format!("  {}\n", styled(FAINT, "slots  energy  waited for"));
     let (mut source, mut ptx) = (None, None);
@@ -344,7 +344,7 @@ pub(crate) fn reasons(stalls: &[(&'static str, u64)]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// What its accesses come to, each figure per access.
+/// Sums of its accesses, each figure per access.
 pub(crate) fn memory(m: &Accesses) -> String {
     let all: u64 = m.served.iter().map(|(_, count)| count).sum();
     let mut parts = Vec::new();

@@ -57,7 +57,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
     sections.join("\n")
 }
 
-/// What ran on what, and whether the result is right.
+/// The workload, its machine, and whether the result is right.
 pub fn header(report: &Report, failed: bool) -> String {
     let mut out = format!("{}\n", styled(HEADING, &report.workload));
     let _ = writeln!(out, "  on         {}, core {}, scheduler {}", report.gpu, report.core, report.scheduler);
@@ -312,7 +312,7 @@ fn with_unit(stats: &Stats, name: &str) -> String {
     }
 }
 
-/// What the hazard auditors have found.
+/// Findings of the hazard auditors.
 fn audit(report: &Report) -> String {
     let Some(found) = &report.audit else { return String::new() };
     let instructions = number::counted(found.instructions, "instruction");
@@ -330,7 +330,7 @@ fn audit(report: &Report) -> String {
     out
 }
 
-/// What was found of memory accesses.
+/// Findings about memory accesses.
 fn memory_checks(report: &Report) -> String {
     let Some(found) = &report.memory_checks else { return String::new() };
     let instructions = number::counted(found.instructions, "instruction");

@@ -1,4 +1,4 @@
-//! What was timed of a sampled run, and what was inferred of the rest.
+//! The timed part of a sampled run, and inferences about the rest.
 
 use crate::number::{self, ABSENT};
 use crate::style::{FAINT, HEADING, WARNING, styled};
@@ -6,7 +6,7 @@ use crate::table::{Align, Table};
 use lab::{GroupSample, How, LaunchSample, Sampling};
 use std::fmt::Write as _;
 
-/// Groups that are listed: those of most launches.
+/// Maximum number of groups that are listed, by launches.
 const MOST_GROUPS: usize = 24;
 
 /// A number of cycles that need not be whole.
@@ -25,7 +25,7 @@ pub fn error(percent_of_total: Option<f64>) -> String {
     percent_of_total.map_or_else(|| "of unknown error".to_owned(), |error| format!("± {}", percent(error)))
 }
 
-/// What the launches of a run were: `3 of 40 launches timed, 37 without time`.
+/// The launches of a run in words: `3 of 40 launches timed, 37 without time`.
 pub fn launches(sampling: &Sampling) -> String {
     let all = number::counted(sampling.launches, "launch");
     let skipped = sampling.kernels.iter().any(|one| one.how == How::Skipped);
@@ -98,7 +98,7 @@ pub fn section(sampling: &Sampling) -> String {
     out
 }
 
-/// The groups to list, those of most launches first, and the number of those left out.
+/// The groups to list, by launches, and the number of those left out.
 pub fn groups_listed(sampling: &Sampling) -> (Vec<&GroupSample>, usize) {
     let mut groups: Vec<&GroupSample> = sampling.groups.iter().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.launches));
@@ -115,7 +115,7 @@ pub fn figures(group: &GroupSample) -> [String; 2] {
     [rate, spread]
 }
 
-/// What `~` means.
+/// Meaning of `~`.
 pub const BORROWED: &str =
     "~ spread of all groups, or figures of other launches of the kernel: too few of the group were timed";
 

@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 const GAP: &str = "  ";
-/// What is left of a name at least.
+/// Shortest rest of a name.
 const LEAST_NAME: usize = 16;
 
 impl Table {

@@ -32,7 +32,7 @@ pub struct Column {
     /// The values among them that flags of their own have set.
     #[serde(skip)]
     pub choice: Choice,
-    /// What distinguishes it from the other columns.
+    /// Its label: the difference to the other columns.
     #[serde(skip)]
     pub axes: Vec<Axis>,
 }
@@ -40,7 +40,7 @@ pub struct Column {
 /// Something that varies among the columns of a comparison, and its value in one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What varies: a setting by its key, or gpu, core, scheduler.
+    /// The varied quantity: a setting by its key, or gpu, core, scheduler.
     pub name: String,
     /// How a heading has the value.
     pub value: String,
@@ -49,7 +49,7 @@ pub struct Axis {
 }
 
 impl Column {
-    /// What is published of its core design.
+    /// Published figures of its core design.
     fn published_figure(&self) -> Option<&'static published::Figure> {
         published::figure(&self.core, &self.gpu, &self.settings)
     }
@@ -68,9 +68,9 @@ pub struct Published {
     pub ipc: Option<f64>,
     /// Mean power, in watts.
     pub watts: Option<f64>,
-    /// Energy over that of the paper's baseline.
+    /// Energy, relative to the paper's baseline.
     pub relative_energy: Option<f64>,
-    /// Instructions per joule over those of the paper's baseline.
+    /// Instructions per joule, relative to the paper's baseline.
     pub efficiency: Option<f64>,
 }
 
@@ -205,7 +205,7 @@ impl Comparison {
     }
 
     /// The same with a row for each of `kernels` that a workload launches, of these launches only, in place of the
-    /// workload's row. What none launches has a row of failures.
+    /// workload's row. A kernel that none launches has a row of failures.
     pub fn by_kernel(self, kernels: &[String]) -> Self {
         let again = self.again.into_iter().map(|again| again.by_kernel(kernels)).collect();
         let columns = self.columns.clone();
@@ -293,7 +293,7 @@ impl Comparison {
         self
     }
 
-    /// What the kernels of a row were executed from: as the runs report it, or else as it was to be.
+    /// Code of the kernels of a row: as the runs report it, or else as it was to be.
     pub fn code(&self, row: usize) -> Form {
         let reports = (0..self.columns.len()).filter_map(|column| self.cell(row, column).any_report());
         reports.filter_map(Report::code).next().unwrap_or(self.codes[row])
@@ -312,19 +312,19 @@ impl Comparison {
         Some((1.0 - lost(column)? / first) * 100.0)
     }
 
-    /// Energy over that of the baseline's column.
+    /// Energy, relative to the baseline's column.
     pub fn relative_energy(&self, row: usize, column: usize) -> Option<f64> {
         let joules = |column| self.cell(row, column).complete()?.total.get(energy::TOTAL)?.number();
         Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
-    /// Energy of managing values and instructions over that of the baseline's column.
+    /// Energy of managing values and instructions, relative to the baseline's column.
     pub fn relative_management(&self, row: usize, column: usize) -> Option<f64> {
         let joules = |column| self.cell(row, column).complete()?.total.get(energy::MANAGEMENT)?.number();
         Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
-    /// Instructions per joule over those of the baseline's column, of which both execute the same program.
+    /// Instructions per joule, relative to the baseline's column; both execute the same program.
     pub fn efficiency(&self, row: usize, column: usize) -> Option<f64> {
         Some(1.0 / Some(self.relative_energy(row, column)?).filter(|energy| *energy > 0.0)?)
     }
@@ -336,7 +336,7 @@ impl Comparison {
         Some(self.efficiency(row, column)? * own(column)? / baseline)
     }
 
-    /// What is published of a column's core design, running code as some row here does.
+    /// Published figures of a column's core design, running code as some row here does.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
         let figure = self.columns[column].published_figure();
         figure.filter(|figure| (0..self.workloads.len()).any(|row| self.code(row) == figure.code))
@@ -367,8 +367,8 @@ impl Comparison {
         })
     }
 
-    /// What is published of a run: of the program of the workload's name, with whatever parameters it has here. A row of
-    /// one kernel of a workload has none.
+    /// Published figures of a run: of the program of the workload's name, with whatever parameters it has here. A row
+    /// of one kernel of a workload has none.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
         let figure = self.published_figure(column)?;
         let label = &self.workloads[row];

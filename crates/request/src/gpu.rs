@@ -102,7 +102,7 @@ impl Change {
         matches!(self, Change::Warps(Amount::Times(_)) | Change::Registers(Amount::Times(_)))
     }
 
-    /// What it changes.
+    /// The settings that it changes.
     const fn what(self) -> &'static str {
         match self {
             Change::Warps(_) => "warps",

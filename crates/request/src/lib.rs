@@ -1,4 +1,4 @@
-//! What is asked of a run, once: its options, the meaning of a name, the machines of a comparison, and the files of the
+//! The request for a run, once: its options, the meaning of a name, the machines of a comparison, and the files of the
 //! results. Every way in (command, environment of a program, Python) is made from it.
 //!
 //! | module | role |
@@ -38,7 +38,7 @@ pub mod write;
 pub use option::{Group, OptionRow, Shape, Way};
 pub use options::{Options, ROWS};
 
-/// What is wrong with what was asked: what, where, why, and what to do.
+/// Mistake in a request: problem, place, reason, remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRequest {
     /// May have several lines.

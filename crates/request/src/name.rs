@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use workloads::{Workload, WorkloadError, suite};
 
-/// What the first bytes of a file say that it is.
+/// Kind of a file by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A program or a library for a processor.
@@ -38,13 +38,13 @@ pub fn kind(path: &Path) -> FileKind {
     }
 }
 
-/// What replaces parts of a launch file.
+/// Replacements of parts of a launch file.
 fn overrides(options: &Options) -> Overrides {
     let values = options.param.iter().map(|Assignment(name, value)| (name.clone(), value.clone())).collect();
     Overrides { values, modules: options.module.clone() }
 }
 
-/// The GPU to run on if none is given: that of the launch files among `workloads`, else the usual one.
+/// The GPU to run on if none is given: from the launch files among `workloads`, else the usual one.
 ///
 /// # Errors
 /// They name several, or one that makes no sense.
@@ -137,7 +137,7 @@ pub fn job(named: &Path, options: &Options) -> Result<Job, BadRequest> {
             )));
         }
     }
-    // A name that is not text can only be that of a file.
+    // A name that is not text can only be a file's.
     let name = &*named.to_string_lossy();
     match bundled(name) {
         Ok((bundled, params)) => workload(bundled, params, options),
@@ -156,7 +156,7 @@ fn looks_like_a_path(path: &Path) -> bool {
     path.components().nth(1).is_some() || path.extension().is_some() || path.exists()
 }
 
-/// A run of `workload` with its `own` parameters, as in `places=4096,block=64`, and those of `param`.
+/// A run of `workload` with its `own` parameters, as in `places=4096,block=64`, and `param`.
 fn workload(workload: &'static Workload, own: &str, options: &Options) -> Result<Job, BadRequest> {
     let name = workload.name;
     if *options.code == Code::Sass && options.registers.is_some() {

@@ -1,4 +1,4 @@
-//! What an option of a run is: a row of the table in [`options`](crate::options).
+//! An option of a run: a row of the table in [`options`](crate::options).
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -64,11 +64,11 @@ pub enum Group {
     Machine,
     /// Changes to the GPU description.
     Changes,
-    /// What runs.
+    /// The code that runs.
     Input,
     /// Energy, power, and statistics over time.
     Energy,
-    /// What happens cycle by cycle.
+    /// Records cycle by cycle.
     Timeline,
     /// Stop and continue.
     Checkpoints,
@@ -122,7 +122,7 @@ pub struct OptionRow {
     pub name: &'static str,
     /// Its meaning.
     pub text: &'static str,
-    /// What stands for its value in help texts.
+    /// Placeholder of its value in help texts.
     pub value: &'static str,
     /// A value for examples and tests.
     pub example: &'static str,
@@ -298,7 +298,7 @@ pub trait Field {
     fn absolute(&mut self) -> io::Result<()>;
 }
 
-/// What the table needs of a type of values.
+/// The table's interface to a type of values.
 pub(crate) trait Shaped: Field + Default {
     const SHAPE: Shape;
     const PYTHON: &'static str;

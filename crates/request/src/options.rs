@@ -65,7 +65,7 @@ options! {
         over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
         /// Run everything this many times, each time with what should not matter changed by chance: which cluster of SMs gets the first CTA, where data are in memory, two cycles of L2 latency. Figures are means, with half of their 95 % confidence interval
         repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED, &[(Way::PythonCompare, "the commands `warpwright compare` and `warpwright sweep` have it")]], usual: Some("1") };
-        /// Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (`warpwright docs sampling`)
+        /// Part of the run that is simulated in time: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative, representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends (`warpwright docs sampling`)
         time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
         /// End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail
         max_cycles: Option<u64>, "NUMBER", "100000000";
@@ -85,7 +85,7 @@ options! {
         warps_per_sm: Vec<Amount>, "N|xF", "x0.5", { is_axis: true };
         /// Registers of an SM: a number, or a multiple of the description's such as x2
         register_file: Vec<Amount>, "N|xF", "x2", { is_axis: true };
-        /// Instructions that are fetched after a branch that has not issued
+        /// Instructions fetched after a branch until it issues
         branches: Vec<Branches>, "FETCHED", "stall", { is_axis: true };
         /// Entries of each warp's instruction buffer; designs with a buffer of their own keep it
         instruction_buffer: Vec<u32>, "N", "4", { is_axis: true };
@@ -99,7 +99,7 @@ options! {
         module: Vec<ModuleOverride>, "[NAME=]FILE", "kernels.ptx=other.cubin", { python: Some("modules"), absent: &[OWN_INPUT] };
         /// Seed of the generated inputs of bundled workloads
         seed: Option<u64>, "NUMBER", "7", { usual: Some("1"), absent: &[OWN_INPUT] };
-        /// Which code runs, of bundled workloads and of programs that have both
+        /// Code to run, of bundled workloads and programs that have both
         code: Always<Code>, "CODE", "ptx", { aliases: &["isa"], default: Some("auto") };
         /// Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX
         registers: Option<RegisterMode>, "WHICH", "allocated", { usual: Some("virtual") };
@@ -143,7 +143,7 @@ options! {
         kernel: Option<String>, "NAME", "matmul", { usual: Some("all"), python: Some("timeline_kernel"), absent: &[&[(Way::Compare, "`--kernels` chooses the rows"), (Way::PythonCompare, "it is of one run: `warpwright.run` has it")]] };
     }
     Checkpoints {
-        /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one; FILE.kernels.jsonl gets the report of each kernel at once (`warpwright docs checkpoints`)
+        /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one. FILE.kernels.jsonl gets the report of each kernel at once (`warpwright docs checkpoints`)
         checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"), absent: &[WHOLE_RUN] };
         /// Continue a run from its checkpoint; the report is the same as without interruption. Without WORKLOAD, the options of that run hold, and options given replace them
         resume: Option<PathBuf>, "FILE", "bfs.checkpoint", { absent: &[WHOLE_RUN] };
@@ -164,7 +164,7 @@ options! {
         /// List each launch, however many there are
         all_kernels: bool, "", "1", { absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
         /// Show the launches of these kernels only, a row for each, in place of whole workloads
-        kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED, &[(Way::PythonCompare, "each run has its kernels (`Run.kernels`)")]] };
+        kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED] };
         /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
         watch: bool, "", "1", { absent: &[&[(Way::Compare, "a comparison shows how many of its runs have ended"), (Way::Exec, "the terminal is the program's")], PROGRESS] };
         /// Make the exit status 1 if a kernel was refused or faulted, or a launch failed, and the program's own status is 0
@@ -242,7 +242,7 @@ impl Options {
         Ok(self)
     }
 
-    /// What excludes each other.
+    /// Options that exclude each other.
     fn contradictions(&self) -> Vec<String> {
         let name = |name: &str| row(name).map_or_else(String::new, |row| row.called(self.way));
         let mut found = Vec::new();

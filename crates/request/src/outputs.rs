@@ -6,10 +6,11 @@ use crate::shown::{Destination, Recorded, Statistics};
 use crate::tables;
 use crate::write::{csv, json, save_as};
 use config::GpuConfig;
+use kit::suggest;
 use lab::Report;
 use lab::profile::Profile;
 use render::timeline::{konata, perfetto};
-use render::{accelsim, page, power, profile, report};
+use render::{accelsim, number, page, power, profile, report};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,34 @@ pub fn text(options: &Options, report: &Report, failed: bool) -> String {
 /// The counts of the kernels that are to be shown.
 pub fn kernels_of(options: &Options, counted: &Profile) -> Profile {
     options.kernel.as_ref().map_or_else(|| counted.clone(), |kernel| counted.of_kernels(kernel))
+}
+
+/// Messages that no run of `reports` had the kernel or the cycles that the options choose, with what there was.
+pub fn not_found(options: &Options, reports: &[&Report]) -> Vec<String> {
+    let kernels = reports.iter().flat_map(|report| &report.by_kernel).map(|kernel| &kernel.name[..]);
+    missing_kernel(options, kernels).into_iter().chain(missing_cycles(options, reports)).collect()
+}
+
+/// The message that `--kernel` chooses none of the kernels that `ran`.
+pub fn missing_kernel<'a>(options: &Options, ran: impl Iterator<Item = &'a str>) -> Option<String> {
+    let kernel = options.kernel.as_deref()?;
+    let mut names: Vec<&str> = Vec::new();
+    for name in ran {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let is_there = names.iter().any(|name| name.contains(kernel));
+    (!is_there).then(|| format!("--kernel {kernel}: no such kernel ran{}", suggest::among(kernel, &names)))
+}
+
+/// The message that the timelines of `reports` are empty because no run has come to their cycles.
+pub fn missing_cycles(options: &Options, reports: &[&Report]) -> Option<String> {
+    let asked = options.cycles.as_ref().filter(|_| options.timeline.is_some())?;
+    let cycles = reports.iter().map(|report| report.total.number("total_cycles") as u64).max().unwrap_or(0);
+    let is_empty = reports.iter().flat_map(|report| &report.timelines).all(|one| one.instructions.is_empty());
+    (asked.0.start >= cycles && is_empty)
+        .then(|| format!("--cycles {asked}: the run took {} cycles", number::count(cycles)))
 }
 
 /// Writes the files of one run that are of that run only: timeline, power, statistics over time, page. Of several devices

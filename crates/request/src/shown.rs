@@ -173,7 +173,7 @@ impl One for Sample {
     }
 }
 
-/// What happens to each instruction is recorded.
+/// Records the events of each instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// The result has it.
@@ -193,7 +193,7 @@ impl Recorded {
 }
 
 impl One for Recorded {
-    const PYTHON: &'static str = "bool";
+    const PYTHON: &'static str = "bool | tuple[int, int] | PathLike";
 
     fn read(text: &OsStr) -> Result<Self, String> {
         Ok(if text == "true" { Self::Kept } else { Self::File(path(text)?) })

@@ -116,7 +116,7 @@ impl Parametric {
     }
 }
 
-/// What a comparison runs.
+/// The runs of a comparison.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// Rows: names of workloads, `all` replaced by those that run the same code on every machine.

@@ -60,7 +60,7 @@ fn statistics(stats: &Stats) -> impl Iterator<Item = Figure<'_>> {
     stats.0.iter().map(|(info, value)| (&*info.name, info.unit, *value))
 }
 
-/// What a launch has beside statistics.
+/// Columns of a launch beside statistics.
 fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
     let occupancy = &kernel.occupancy;
     [
@@ -238,7 +238,7 @@ pub fn of_comparison(comparison: &Comparison, part: Option<ExperimentPart>) -> V
     (0..comparison.cells.len()).flat_map(run).collect()
 }
 
-/// Figures over those of the baseline's column; absent of a run that is not complete. Of repeats, the mean of the
+/// Figures relative to the baseline's column; absent of a run that is not complete. Of repeats, the mean of the
 /// speedups and half of the width of its 95 % confidence interval.
 fn relative(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'static>> {
     let spread = comparison.spread(Comparison::speedup, row, column).into_iter().flat_map(|spread| {

@@ -19,7 +19,7 @@ use workloads::Size;
 /// The GPU that runs if neither the user nor a launch file names one.
 pub const USUAL_GPU: &str = "rtx2060s";
 
-/// What stands in a list of GPUs, cores or schedulers for every one of them.
+/// The word for all in a list of GPUs, cores or schedulers.
 pub const EVERY: &str = "all";
 
 /// Checks that a list has no empty entry and nothing twice.
@@ -146,7 +146,7 @@ pub enum Code {
     Sass,
 }
 
-/// What is fetched after a branch that has not issued.
+/// Instructions fetched after a branch until it issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branches {
     /// The right path.
@@ -255,7 +255,7 @@ impl One for NameOrFile {
     }
 
     fn absolute(&mut self) -> io::Result<()> {
-        // What comes with the program is found by its name, also where a file has that name.
+        // Bundled files are found by their names, also where a file has that name.
         let is_name = config::builtin().iter().any(|gpu| Path::new(gpu.name) == self.0);
         if !is_name && self.0.exists() { absolute(&mut self.0) } else { Ok(()) }
     }

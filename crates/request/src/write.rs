@@ -39,7 +39,7 @@ impl<W: Write> Write for Noticing<W> {
     }
 }
 
-/// What `write` makes, to `out` in large pieces.
+/// Writes the output of `write` to `out` in large pieces.
 ///
 /// # Errors
 /// It cannot be written.
@@ -120,7 +120,8 @@ struct Signed<'a, T> {
     commit: Option<&'a str>,
 }
 
-/// Writes a value as the text of a file of JSON. What is invisible in texts is escaped; outside texts JSON is ASCII.
+/// Writes a value as the text of a file of JSON. Invisible characters in texts are escaped; outside texts JSON is
+/// ASCII.
 ///
 /// # Errors
 /// It cannot be written.

@@ -36,7 +36,7 @@ fn options() -> Result<Options, String> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
-        let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
+        let number = |text: String| text.parse().map_err(|_| format!("{text} is not a number"));
         match argument.as_str() {
             "--nvdisasm" => options.nvdisasm = value()?.into(),
             "--mutants" => options.mutants = number(value()?)? as usize,

@@ -213,8 +213,8 @@ pub fn select<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>
     entries.iter().filter(runs).max_by_key(|entry| entry.sm)
 }
 
-/// What an architecture runs of a container: the cubin that [`select`] takes, else the newest PTX that is not newer
-/// than it.
+/// Code of a container that an architecture runs: the cubin that [`select`] takes, else the newest PTX that is not
+/// newer than it.
 pub fn select_code<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>> {
     let text = || entries.iter().filter(|entry| entry.kind == Kind::Ptx && entry.sm <= sm).max_by_key(|entry| entry.sm);
     select(entries, sm).or_else(text)

@@ -515,7 +515,7 @@ impl Builder<'_> {
             NodeOp::Access(access) => {
                 let atomic = match access.kind {
                     AccessKind::Atomic(Op::Atomic(atomic)) => Some(atomic),
-                    AccessKind::Atomic(_) => return Err(self.bad("an atomic access that is no atomic operation")),
+                    AccessKind::Atomic(_) => return Err(self.bad("an atomic access without an atomic operation")),
                     _ => None,
                 };
                 let [a, b] = access.base;

@@ -284,7 +284,7 @@ impl CoreReport for SgmfCounters {
             t.put(format!("design.fabric.{name}"), "%", of, Value::ratio(part, whole, 100.0));
         };
         percent("link_utilisation", "Cycles in which a link of a route took a token.", f.hops, f.link_cycles);
-        let of = "Entries of reservation buffers in use, of those of the units in use.";
+        let of = "Share of the reservation buffers' entries in use, of the units in use.";
         percent("reservation_occupancy", of, f.reserved_cycles, f.reservable_cycles);
         let of = "Cycles in which a fabric with threads was being configured.";
         percent("configuration_share", of, f.configuration_cycles, f.busy_cycles);

@@ -17,7 +17,7 @@ use mem::{Port, RequestKind};
 use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, ResidentKernel, Silent, Sm};
 use std::sync::Arc;
 
-/// What a line does to the stream.
+/// Effect of a line on the stream.
 #[derive(Clone, Copy)]
 struct Dynamic {
     space: Space,

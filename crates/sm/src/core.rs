@@ -1,4 +1,4 @@
-//! What a machine's reports have of SMs: their counters, added up, as rows and as events of the energy model.
+//! SMs in a machine's reports: their counters, added up, as rows and as events of the energy model.
 
 mod activity;
 mod report;

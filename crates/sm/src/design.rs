@@ -12,7 +12,7 @@ use crate::spec::CoreSpec;
 use config::BranchFetch;
 use std::marker::PhantomData;
 
-/// What a design may do that program order would forbid, having its own means against the harm, or being a limit.
+/// Liberties of a design against program order: it has its own means against the harm, or is a limit.
 /// The [`Auditor`](crate::Auditor) does not hold it to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
@@ -25,7 +25,7 @@ pub struct Allowances {
     pub ignores_registers: bool,
 }
 
-/// Sizes and choices of a design: those of its issue stage.
+/// Sizes and choices of a design's issue stage.
 pub type ConfigOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Config;
 
 /// Sets of warps of a design.
@@ -34,7 +34,7 @@ pub type MaskOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Mask;
 /// Fetch of a design.
 pub(crate) type FetchOf<D> = Fetch<MaskOf<D>, <D as CoreDesign>::FrontEnd>;
 
-/// What a core is composed of.
+/// The parts of a core.
 pub trait CoreDesign: Sized {
     /// How instructions come to decode.
     type FrontEnd: FrontEnd<MaskOf<Self>>;
@@ -63,7 +63,7 @@ pub trait CoreDesign: Sized {
         of_gpu
     }
 
-    /// What it may do that program order would forbid.
+    /// Its liberties against program order.
     fn allowances(_config: &ConfigOf<Self>) -> Allowances {
         Allowances::default()
     }

@@ -11,16 +11,16 @@ kit::id! {
 }
 
 kit::id! {
-    /// What the stream said of an instruction in flight, in full.
+    /// The stream's record of an instruction in flight, in full.
     pub struct RecordId(u16);
 }
 
 impl RecordId {
-    /// That of all instructions of which nothing needs to be known later: of the youngest of them.
+    /// One record for all instructions of which nothing needs to be known later: of the youngest of them.
     pub(crate) const SHARED: Self = Self(0);
 }
 
-/// What stages need to know of an instruction in flight: a line of the host's caches.
+/// Facts of an instruction in flight that stages need: a line of the host's caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct InFlight {
@@ -28,7 +28,7 @@ pub struct InFlight {
     pub warp: WarpSlot,
     /// The static instruction, resolved: reached by dereference.
     pub micro: Micro,
-    /// The pipe of its unit; [`Micro::pipe`] is that of its issue latch.
+    /// The pipe of its unit; [`Micro::pipe`] is the pipe of its issue latch.
     pub unit_pipe: Pipe,
     /// Its issue does more than send it on its way: it acts on its warp, ends or turns it, it is an access to memory that
     /// is remembered, or it is routed.
@@ -57,7 +57,7 @@ pub struct InFlight {
     pub station: u8,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
-    /// What the stream said of it.
+    /// The stream's record of it.
     pub record: RecordId,
 }
 
@@ -111,7 +111,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What an execution of the instruction `micro` at `pc` is when it is decoded, before it is known whose.
+    /// Record of an execution of the instruction `micro` at `pc` when it is decoded, before its warp is known.
     pub fn template(pc: Pc, micro: Micro, names: Names) -> Self {
         Self { inst: InFlight::template(pc, micro), names }
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Code {
     /// The program.
     pub program: Arc<Program>,
-    /// What an execution of each instruction is when it is decoded.
+    /// Record of an execution of each instruction when it is decoded.
     templates: Box<[Entry]>,
     registers: Box<[RegId]>,
 }
@@ -60,13 +60,13 @@ impl Code {
         &self.template(pc).inst.micro
     }
 
-    /// What an execution of the instruction at `pc` is when it is decoded, before it is known whose.
+    /// Record of an execution of the instruction at `pc` when it is decoded, before its warp is known.
     #[inline]
     pub fn template(&self, pc: Pc) -> &Entry {
         &self.templates[pc.index()]
     }
 
-    /// The registers of those of its instructions that name many.
+    /// The registers of its instructions that name many.
     #[inline]
     pub(crate) fn registers(&self) -> &[RegId] {
         &self.registers
@@ -77,13 +77,13 @@ impl Code {
 /// [`KernelId`](isa::KernelId).
 #[derive(Clone, Debug)]
 pub struct ResidentKernel {
-    /// What runs.
+    /// The code.
     pub code: Arc<Code>,
     /// Grid, block, registers, shared memory.
     pub shape: LaunchShape,
     /// How many of its CTAs an SM holds, and what limits them.
     pub occupancy: Occupancy,
-    /// CTAs that an SM is taken to hold where memory is shared out among them: those of the occupancy, or
+    /// CTAs that an SM is taken to hold where memory is shared out among them: by the occupancy, or
     /// fewer ([`config::Sm::residency_counts_grid`]).
     pub ctas_per_sm: u32,
     /// Where its threads' local memory lies.

@@ -3,13 +3,13 @@
 use crate::spec::Pipe;
 use isa::{Control, MemAccess, OpClass, Program, RegId, Work};
 
-/// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
-/// per program. Its registers and their banks are in `Names`.
+/// Properties of a static instruction that stages use often, resolved against a GPU's timing table once per program.
+/// Its registers and their banks are in `Names`.
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     /// Kind of work.
     pub class: OpClass,
-    /// What its lanes do, as far as energy goes.
+    /// Operation of its lanes, for energy.
     pub work: Work,
     /// Where it executes.
     pub pipe: Pipe,
@@ -32,7 +32,7 @@ pub struct Micro {
 }
 
 impl Micro {
-    /// What a place for an instruction holds before the first one comes.
+    /// Contents of a place for an instruction before the first one comes.
     pub(crate) const NOTHING: Self = Self {
         class: OpClass::Nop,
         work: Work::ALL[0],
@@ -48,7 +48,7 @@ impl Micro {
     };
 }
 
-/// What a static instruction names, for stages that look at its registers.
+/// Registers of a static instruction, for stages that look at them.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct Names {
@@ -112,7 +112,7 @@ impl RegSet {
     /// Registers from here on have no place in such a set.
     pub const BOUND: usize = 256;
 
-    /// Those of `regs` that have a place.
+    /// The registers of `regs` that have a place.
     pub fn of(regs: &[RegId]) -> Self {
         let mut set = Self::default();
         for reg in regs.iter().filter(|r| r.index() < Self::BOUND) {
@@ -212,7 +212,7 @@ impl Operands {
         &registers[start..start + self.end as usize]
     }
 
-    /// Registers written. `registers` are those of the code, needed if they are many.
+    /// Registers written. `registers` are the code's, needed if they are many.
     #[inline]
     pub fn dsts<'a>(&'a self, registers: impl FnOnce() -> &'a [RegId]) -> &'a [RegId] {
         &self.all(registers)[..self.dsts as usize]

@@ -32,9 +32,9 @@ impl Slab {
         }
     }
 
-    /// A record for what the stream says of the next instruction, to be filled in. The contents are those
-    /// of a former user. It stays until the instruction leaves if that is a memory access or steers its
-    /// warp, as `micro` says, else until the next one is decoded.
+    /// A place for the stream's record of the next instruction, to be filled in. The contents are a former user's. It
+    /// stays until the instruction leaves if that is a memory access or steers its warp, as `micro` says, else until
+    /// the next one is decoded.
     #[inline]
     pub fn take_record(&mut self, micro: &Micro) -> RecordId {
         if micro.mem.is_none() && micro.control == Control::None {
@@ -61,19 +61,19 @@ impl Slab {
         }
     }
 
-    /// What the stream says.
+    /// The stream's record.
     #[inline]
     pub fn record_mut(&mut self, record: RecordId) -> &mut DynInst {
         &mut self.records[record.index()]
     }
 
-    /// What the stream said.
+    /// The stream's record.
     #[inline]
     pub fn record(&self, record: RecordId) -> &DynInst {
         &self.records[record.index()]
     }
 
-    /// An instruction comes, an execution of that of `template`: the next one of `warp`, whose place in its program
+    /// An instruction comes, an execution of `template`: the next one of `warp`, whose place in its program
     /// order is `order`. Its lanes are `mask`, it turns its warp, which it may end, and the stream has described it in
     /// `record`.
     #[inline(always)]
@@ -136,7 +136,7 @@ impl Slab {
         (inst.is_routed, inst.has_effect) = (true, true);
     }
 
-    /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.
+    /// The stream's record of it, if it is a memory access or steers its warp, or is the youngest.
     #[inline]
     pub fn dynamic(&self, id: InstId) -> &DynInst {
         self.record(self.get(id).record)
@@ -172,7 +172,7 @@ impl std::ops::Deref for Flight<'_> {
 }
 
 impl<'a> Flight<'a> {
-    /// What it names.
+    /// Its registers.
     #[inline(always)]
     pub fn names(self) -> &'a Names {
         &self.entry.names
@@ -202,7 +202,7 @@ impl<'a> Flight<'a> {
         self.names().operands.dsts(|| self.code().registers())
     }
 
-    /// Registers it reads, its guard among them, those of the banked register file first.
+    /// Registers it reads, its guard among them, registers of the banked file first.
     #[inline]
     pub fn srcs(self) -> &'a [RegId] {
         self.names().operands.srcs(|| self.code().registers())
@@ -215,7 +215,7 @@ impl<'a> Flight<'a> {
     }
 }
 
-/// What an issue policy and an observer may see of the instructions in flight.
+/// View of the instructions in flight for issue policies and observers.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
     /// The instructions.
@@ -237,7 +237,7 @@ impl<'a> Window<'a> {
         self.slab.get(id)
     }
 
-    /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.
+    /// The stream's record of it, if it is a memory access or steers its warp, or is the youngest.
     #[inline]
     pub fn dynamic(self, id: InstId) -> &'a DynInst {
         self.slab.dynamic(id)
@@ -249,7 +249,7 @@ impl<'a> Window<'a> {
         self.flight(id).code()
     }
 
-    /// What it names.
+    /// Its registers.
     #[inline]
     pub fn names(self, id: InstId) -> &'a Names {
         self.flight(id).names()
@@ -267,7 +267,7 @@ impl<'a> Window<'a> {
         self.flight(id).dsts()
     }
 
-    /// Registers it reads, its guard among them, those of the banked register file first.
+    /// Registers it reads, its guard among them, registers of the banked file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
         self.flight(id).srcs()

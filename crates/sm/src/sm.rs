@@ -34,7 +34,7 @@ use mem::{Port, RequestKind};
 use std::fmt;
 use std::sync::Arc;
 
-/// What an SM shares with the rest of the GPU while it ticks.
+/// State that an SM shares with the rest of the GPU while it ticks.
 pub type Env<'a, Shared> = gpu::Env<'a, ResidentKernel, Shared>;
 
 /// A streaming multiprocessor: warps as stream `S` has them, issue design `P`, watched by `O`.
@@ -56,9 +56,9 @@ pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
     memory: D::Memory,
     /// The next reply from the memory cannot be taken before something else happens.
     inbox_stuck: bool,
-    /// What the stages share.
+    /// State that the stages share.
     pub(crate) state: State<MaskOf<D>>,
-    /// What is informed of each event of an instruction; nothing, unless a caller asks for it.
+    /// The observer of each event of an instruction; none, unless a caller asks for it.
     pub observer: O,
 }
 
@@ -178,7 +178,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         Ok(())
     }
 
-    /// What is left of the fetches of warps that waited is decoded in cycle `now`.
+    /// Decodes in cycle `now` the rest of the fetches of warps that waited.
     fn end_exchange(&mut self, now: Cycle) {
         let Self { fetch, decode, state, .. } = self;
         let warps = std::mem::replace(&mut state.warps.exchanged, MaskOf::<D>::NONE);
@@ -490,7 +490,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.issue.policy
     }
 
-    /// What the SM has done.
+    /// Counts of the SM.
     pub fn counters(&self) -> &SmCounters {
         &self.state.counters
     }
@@ -500,7 +500,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.issue.account
     }
 
-    /// What the layer over the operand stage has done, if there is one.
+    /// Counts of the layer over the operand stage, if there is one.
     pub fn layer_counts(&self) -> Option<&LayerCounts> {
         self.layer.counts()
     }
@@ -515,7 +515,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.state.work_counts
     }
 
-    /// What the caches of the memory stage have done.
+    /// Counts of the caches of the memory stage.
     pub fn memory_counters(&self) -> MemoryCounters {
         self.memory.counters()
     }

@@ -1,4 +1,4 @@
-//! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
+//! The fixed properties of an SM: derived from the GPU description once, shared by all SMs.
 
 use crate::operands::scalar::parameters::ScalarConfig;
 use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
@@ -33,7 +33,7 @@ impl Pipe {
         Pipe(SERVICE_ORDER.iter().position(|&u| u == unit).expect("every kind is listed") as u8)
     }
 
-    /// The kind of unit that GPU descriptions have; `None` for those of a layer.
+    /// The kind of unit in GPU descriptions; `None` for a layer's units.
     pub fn unit(self) -> Option<Unit> {
         SERVICE_ORDER.get(self.index()).copied()
     }
@@ -198,7 +198,7 @@ impl CoreSpec {
         self.of_pipe(pipe, |unit| unit.dispatch_latches, self.layer_ports())
     }
 
-    /// What the GPU description has for the units of `pipe`, or `of_layer` for those of the layer.
+    /// The GPU description's entry for the units of `pipe`, or `of_layer` for the layer's units.
     fn of_pipe(&self, pipe: Pipe, of: impl Fn(&UnitConfig) -> u32, of_layer: u32) -> u32 {
         pipe.unit().map_or(of_layer, |unit| self.sm.units.get(&unit).map_or(0, of))
     }

@@ -1,4 +1,4 @@
-//! What the stages of an SM share: the warps and CTAs, the instructions in flight, time, statistics.
+//! State that the stages of an SM share: the warps and CTAs, the instructions in flight, time, statistics.
 
 use crate::execute::work::WorkCounts;
 use crate::kernel::ResidentKernel;
@@ -94,7 +94,7 @@ impl<M: WarpMask> State<M> {
         self.counters.active_cycles + since
     }
 
-    /// What is under way of `warp` that a fence waits for.
+    /// Accesses of `warp` under way that a fence waits for.
     pub fn before_fence(&self, warp: WarpSlot) -> u32 {
         let of_warps = match self.spec.sm.issue.fences_wait_for {
             Some(FenceWaits::Registers) => &self.warps.writers,

@@ -51,7 +51,7 @@ impl WakeUp {
     }
 }
 
-/// What happens to a warp by time only.
+/// Events of a warp that come by time only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timer {
     /// The right path may be fetched.

@@ -119,8 +119,8 @@ impl Body {
         Some(same)
     }
 
-    /// Skips the next lines as far as they repeat those of a warp with as many as announced. Appends the lower halves of
-    /// their first addresses to `bases`.
+    /// Skips the next lines as far as they repeat the lines of a warp with as many as announced. Appends the lower
+    /// halves of their first addresses to `bases`.
     fn same_lines(&mut self, whole: &Whole, bases: &mut Vec<u32>) -> Prefix {
         if whole.insts.len() as u64 != self.left {
             return Prefix::default();

@@ -1,6 +1,6 @@
 //! A kernel's trace: opened, read through once, ready to be run.
 //!
-//! Several threads read a long plain file together, each a run of CTAs. What they have found is put together in the
+//! Several threads read a long plain file together, each a run of CTAs. Their results are put together in the
 //! order of the file, so that it is the same for any number of threads.
 
 use crate::cta::{CtaReader, Decoded};
@@ -61,7 +61,7 @@ impl KernelTrace {
         let header = Header::read(&mut lines)?;
         let ranges = split(path, threads);
         let read = if ranges.len() > 1 { Read::together(path, &header, &ranges, kept_bytes, keep_on) } else { None };
-        // What is wrong with a file, one reader finds with its line.
+        // A mistake in a file is found by one reader with its line.
         let Some(read) = read.map_or_else(|| Read::through(lines, &header, kept_bytes, keep_on), Ok)? else {
             return Ok(None);
         };
@@ -105,7 +105,7 @@ impl KernelTrace {
     }
 }
 
-/// What has been read of a trace.
+/// The part of a trace that has been read.
 struct Read {
     ctas: u64,
     table: InstTable,

@@ -1,4 +1,4 @@
-//! What is unusual about a trace.
+//! Anomalies of a trace.
 
 use crate::program::UnknownOpcode;
 

@@ -139,7 +139,7 @@ impl InstTable {
         !self.pcs.is_empty()
     }
 
-    /// Opcodes in no table, with the number of executions; `counts` has that of each instruction.
+    /// Opcodes in no table, with the number of executions; `counts` has each instruction's.
     pub fn unknown(&self, counts: impl Iterator<Item = u64>) -> Vec<UnknownOpcode> {
         let mut found: Vec<UnknownOpcode> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();

@@ -24,7 +24,7 @@ fn is_zstd(magic: &[u8]) -> bool {
     magic.starts_with(ZSTD) || matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Maximum memory of an xz decoder: a dictionary of 256 MiB, four times that of `xz -9`.
+/// Maximum memory of an xz decoder: a dictionary of 256 MiB, four times the dictionary of `xz -9`.
 const MOST_XZ_KIB: u32 = 257 << 10;
 
 /// Opens `path` with decompression (gzip, xz or zstd) according to its first bytes, whatever its name.
@@ -70,7 +70,7 @@ impl<R: Read> Read for Decompressed<R> {
     }
 }
 
-/// What is worth a thread of its own.
+/// Size that is worth a thread of its own.
 const WORTH_SPLITTING: u64 = 1 << 20;
 
 /// Divides a plain trace at the beginnings of CTAs into at most `most` parts of about the same length. One part if

@@ -162,7 +162,7 @@ pub enum GenericSpaces {
     /// By windows of 16 MiB from the bases of shared and of local memory.
     #[default]
     Windows,
-    /// As Accel-Sim has it (`trace_driven.cc`): shared memory from its base to that of local memory, local memory
+    /// As Accel-Sim has it (`trace_driven.cc`): shared memory from its base to the base of local memory, local memory
     /// 16 KiB from its base. The bases of real traces are in the other order: then no address is shared.
     Bases,
 }

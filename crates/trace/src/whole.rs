@@ -1,7 +1,7 @@
 //! A warp whose lines other warps repeat as a whole.
 //!
 //! Most warps of a kernel execute the same instructions by the same lanes, and leave the same lines except for first
-//! addresses. What is between two of these is compared at once.
+//! addresses. The text between two of these is compared at once.
 
 use crate::line::leading_hexadecimal;
 use crate::program::InstIndex;
@@ -37,7 +37,7 @@ pub(crate) struct Whole {
     pub times: u64,
 }
 
-/// The first lines of another warp, which repeat those of a [`Whole`].
+/// The first lines of another warp, which repeat the lines of a [`Whole`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prefix {
     pub lines: usize,

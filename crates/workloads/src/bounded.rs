@@ -24,7 +24,7 @@ pub type F32 = Bounded<24>;
 pub type F64 = Bounded<53>;
 
 impl<const P: u32> Bounded<P> {
-    /// Largest relative error of rounding on the device plus that of the reference, a little
+    /// Largest relative error of rounding on the device plus the reference's, a little
     /// rounded up for the errors of computing the bound itself.
     const UNIT: f64 = (1.0 / (1u64 << P) as f64 + 1.0 / (1u64 << 53) as f64) * (1.0 + 1.0 / 4096.0);
     /// Largest absolute error of rounding a subnormal result.

@@ -27,7 +27,7 @@ macro_rules! bundled {
     };
 }
 
-/// What is recorded beside the kernels: `kernels.toml`.
+/// Records beside the kernels: `kernels.toml`.
 #[derive(Debug, Deserialize)]
 pub struct Record {
     /// Name and version of the compiler.
@@ -39,7 +39,7 @@ pub struct Record {
     pub modules: BTreeMap<String, ModuleRecord>,
 }
 
-/// What is recorded of a source and its PTX.
+/// Record of a source and its PTX.
 #[derive(Debug, Deserialize)]
 pub struct ModuleRecord {
     /// ISA level of the PTX: `sm_70`.
@@ -52,7 +52,7 @@ pub struct ModuleRecord {
     pub kernels: BTreeMap<String, KernelRecord>,
 }
 
-/// What the compiler allots to a kernel.
+/// Resources that the compiler allots to a kernel.
 #[derive(Debug, Deserialize)]
 pub struct KernelRecord {
     /// Registers per thread by architecture (`sm_75`), as NVIDIA's assembler allots them.
@@ -96,7 +96,7 @@ static MODULES: LazyLock<HashMap<&str, LazyModule>> = LazyLock::new(|| {
     RECORDS.split("\n\n").filter_map(module).collect()
 });
 
-/// What is recorded beside the kernels.
+/// Records beside the kernels.
 pub fn record() -> &'static Record {
     &RECORD
 }
@@ -116,7 +116,7 @@ impl Bundled {
         self.cubins().filter(|&(sm, _)| isa::runs_on(sm, sm_version)).last()
     }
 
-    /// What is recorded of one of its kernels.
+    /// Record of one of its kernels.
     pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
         let module = MODULES.get(self.name)?;
         let read = || -> BTreeMap<String, ModuleRecord> { toml::from_str(module.text).expect("it is well-formed") };

@@ -42,7 +42,7 @@ impl Check {
         self.mismatches == 0
     }
 
-    /// Adds a comparison of the same kind, such as that of the same array after a later launch. Its
+    /// Adds a comparison of the same kind, such as of the same array after a later launch. Its
     /// indices follow on.
     pub fn append(&mut self, later: Self) {
         let before = self.compared as usize;

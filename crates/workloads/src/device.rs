@@ -1,4 +1,4 @@
-//! What a workload needs of a GPU: memory, modules, launches. The simulator implements it; so can
+//! A workload's interface to a GPU: memory, modules, launches. The simulator implements it; so can
 //! anything else that runs kernels.
 
 use isa::{Dim3, Fault, Image};
@@ -19,7 +19,7 @@ pub struct Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ModuleId(pub u32);
 
-/// What a module is loaded from.
+/// Source of a module.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ModuleCode<'a> {
@@ -109,7 +109,7 @@ pub struct LaunchRequest<'a> {
     /// One per kernel parameter, in order.
     pub args: &'a [ArgBytes],
     pub registers: ThreadRegisters,
-    /// Launches of one stream run in order; those of different streams may overlap.
+    /// Launches of one stream run in order; launches of different streams may overlap.
     pub stream: u32,
 }
 

@@ -37,7 +37,7 @@ pub fn to_bytes<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
 /// `count` values whose little-endian bytes `read` fills in.
 ///
 /// # Errors
-/// Those of `read`.
+/// Errors of `read`.
 pub fn read_values<T: Element, E>(count: usize, read: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Vec<T>, E> {
     let mut values = vec![T::new_zeroed(); count];
     read(values.as_mut_bytes())?;

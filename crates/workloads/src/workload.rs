@@ -1,4 +1,4 @@
-//! What a workload is: parameters, inputs from a seed, launches, and a check of the result.
+//! A workload: parameters, inputs from a seed, launches, and a check of the result.
 
 use crate::bounded::Bounded;
 use crate::bundled::Bundled;
@@ -91,7 +91,7 @@ pub enum WorkloadError {
         workload: &'static str,
         name: &'static str,
         value: u64,
-        /// What it must be.
+        /// Condition on the value.
         rule: String,
     },
     /// It is not compiled for the GPU's architecture.
@@ -152,14 +152,14 @@ pub struct Workload {
     /// Its load on a core, in one line.
     pub character: &'static str,
     pub module: Bundled,
-    /// What the user may choose.
+    /// Choices of the user.
     pub parameters: &'static [Parameter],
     /// Generates inputs, launches, reads back and checks.
     pub body: fn(&mut Run<'_>) -> Result<(), WorkloadError>,
 }
 
 impl Workload {
-    /// Values of all parameters: those of a size, except the ones given.
+    /// Values of all parameters: a size's, except the given ones.
     pub fn params(&'static self, size: Size, given: &[(String, u64)]) -> Result<Params, WorkloadError> {
         let mut params = Params(self.parameters.iter().map(|p| (p.name, p.sizes[size as usize])).collect());
         for (name, value) in given {
@@ -180,7 +180,7 @@ impl Workload {
         if everywhere { Form::Sass } else { Form::Ptx }
     }
 
-    /// What runs, for reports: the name with size, parameters and seed.
+    /// The workload for reports: the name with size, parameters and seed.
     pub fn title(&self, size: Size, params: &Params, seed: u64) -> String {
         let usual = |name: &str, value: u64| {
             let parameter = self.parameters.iter().find(|p| p.name == name);
@@ -405,7 +405,7 @@ impl Run<'_> {
         })?)
     }
 
-    /// Adds a comparison to the outcome; those of the same name are counted as one.
+    /// Adds a comparison to the outcome; comparisons of the same name are counted as one.
     pub fn check(&mut self, check: Check) {
         match self.outcome.checks.iter_mut().find(|c| (&c.what, &c.rule) == (&check.what, &check.rule)) {
             Some(earlier) => earlier.append(check),

@@ -188,7 +188,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
     Ok(if lacks_drawing { Exit::Failed } else { Exit::Success })
 }
 
-/// Whether a path is that of one drawing, and not of a folder.
+/// Whether a path names one drawing, and not a folder.
 fn is_drawing(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) && !path.is_dir()
 }

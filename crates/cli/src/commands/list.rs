@@ -33,7 +33,7 @@ use workloads::Size;
   warpwright list stats --json
   warpwright list workloads --csv=workloads.csv")]
 pub struct Args {
-    /// What to list
+    /// Topic
     #[arg(value_enum)]
     topic: Option<Topic>,
     /// Which of the topic [default: all]

@@ -6,7 +6,7 @@ use clap::Command;
 use clap_mangen::Man;
 use std::path::PathBuf;
 
-/// Print the manual page of a command, or write those of all
+/// Print the manual page of a command, or write all of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright man | man -l -

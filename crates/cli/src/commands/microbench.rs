@@ -1,4 +1,4 @@
-//! `warpwright microbench`: the model's latencies and rates beside those of hardware.
+//! `warpwright microbench`: latencies and rates of the model beside hardware's.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Jobs, Results, Settings};
@@ -43,7 +43,7 @@ pub struct Args {
     results: Results,
 }
 
-/// What is measured.
+/// Choice of quantities and code.
 #[derive(Debug, clap::Args)]
 pub struct Choice {
     /// Form of code: ptx, sass, or both

@@ -91,7 +91,7 @@ impl Name {
         if !words.iter().all(is_word) || text.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&text) {
             let text = excerpt(text);
             return Err(format!(
-                "`{text}` is no name of a core design: small letters, digits and hyphens, such as my-core, and no word of Rust"
+                "`{text}` cannot be the name of a core design, which has small letters, digits and hyphens, such as my-core, and is not a word of Rust"
             ));
         }
         let capitalised = |word: &&str| word[..1].to_ascii_uppercase() + &word[1..];
@@ -120,7 +120,7 @@ fn with_module(text: &str, module: &str) -> Option<String> {
     Some(joined(&lines[..at], &line, &lines[at..]))
 }
 
-/// `text` of the registry with a row for the design `design` after those of designs; `None` if there are no rows.
+/// `text` of the registry with a row for the design `design` after the rows of designs; `None` if there are no rows.
 fn with_row(text: &str, design: &str, name: &Name) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let invoked = lines.iter().position(|line| *line == "designs! {")?;

@@ -25,7 +25,7 @@ use std::num::NonZeroUsize;
 pub struct Args {
     #[command(flatten)]
     run: run::Args,
-    /// What a row is
+    /// Rows of the table
     #[arg(long, value_enum, default_value_t)]
     show: Show,
     /// Order of the rows; a listing is in the order of the code

@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What a run of `workload` on `gpu` with `core` leaves and continues; `words` are the command's.
+/// The checkpoints that a run of `workload` on `gpu` with `core` writes and resumes; `words` are the command's.
 pub fn checkpoints(
     options: &Options,
     (workload, gpu, core): (&Path, &str, &str),
@@ -85,10 +85,10 @@ fn is_output(word: &str) -> bool {
     ROWS.iter().any(|row| row.writes && word.strip_prefix("--").is_some_and(|option| option == row.option()))
 }
 
-/// The words of a command that names a checkpoint and no workload, after those of the run that is resumed; the first
+/// The words of a command that names a checkpoint and no workload, after the words of the resumed run; the first
 /// word is the program. `None` if it is not such a command.
 ///
-/// A checkpoint may come from another user. What it says chooses neither the command nor the files that are written.
+/// A checkpoint may come from another user. Its contents choose neither the command nor the files that are written.
 pub fn completed(words: &[OsString], grammar: &clap::Command) -> Result<Option<Vec<OsString>>, Failure> {
     let Some((program, [command, given @ ..])) = words.split_first() else { return Ok(None) };
     let Some(path) = resumed(given).filter(|_| command == "run") else { return Ok(None) };

@@ -4,9 +4,8 @@ use super::{exec, resume};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Results;
 use crate::progress::Watch;
-use crate::render::{number, report};
+use crate::render::report;
 use crate::{interrupt, output, program, version};
-use kit::suggest;
 use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
@@ -64,7 +63,7 @@ fn run_program(path: &Path) -> Outcome {
     exec::run(&line.exec)
 }
 
-/// Runs the job and prints the report; `words` are those of the command, which may be completed by a checkpoint's.
+/// Runs the job and prints the report; `words` are the command's, which may be completed by a checkpoint's.
 pub fn run(args: &Args, words: &[OsString], is_completed: bool) -> Outcome {
     if program::is_asked_for(&args.workload) {
         return run_program(&args.workload);
@@ -181,12 +180,8 @@ fn check_choices(options: &Options, report: &Report) -> Result<(), Failure> {
 }
 
 /// Whether the kernels asked for are among those that ran.
-fn check_kernel<'a>(options: &Options, ran: impl Iterator<Item = &'a str> + Clone) -> Result<(), Failure> {
-    let Some(kernel) = options.kernel.as_deref().filter(|kernel| !ran.clone().any(|name| name.contains(kernel))) else {
-        return Ok(());
-    };
-    let which = suggest::among(kernel, &ran.collect::<Vec<_>>());
-    Err(Failure::bad_input(format!("--kernel {kernel}: no such kernel ran{which}")))
+fn check_kernel<'a>(options: &Options, ran: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+    outputs::missing_kernel(options, ran).map_or(Ok(()), |message| Err(Failure::bad_input(message)))
 }
 
 /// Whether the run has come to the cycles of the timeline.
@@ -194,13 +189,7 @@ fn check_kernel<'a>(options: &Options, ran: impl Iterator<Item = &'a str> + Clon
 /// # Errors
 /// It has not: how many it took.
 pub fn check_timeline(options: &Options, report: &Report) -> Result<(), Failure> {
-    let cycles = report.total.number("total_cycles") as u64;
-    match options.cycles.as_ref().filter(|_| options.timeline.is_some()) {
-        Some(asked) if asked.0.start >= cycles && report.timelines.iter().all(|one| one.instructions.is_empty()) => {
-            Err(Failure::bad_input(format!("--cycles {asked}: the run took {} cycles", number::count(cycles))))
-        }
-        _ => Ok(()),
-    }
+    outputs::missing_cycles(options, &[report]).map_or(Ok(()), |message| Err(Failure::bad_input(message)))
 }
 
 /// The counts of the kernels that are to be shown.

@@ -5,7 +5,8 @@ use crate::{output, schema};
 
 /// Print the JSON Schema of the JSON that a command writes
 ///
-/// The schema (draft 2020-12) has a description of each value and, where it has one, its `unit`; the statistics of a run are those of `warpwright list stats`.
+/// The schema (draft 2020-12) has a description of each value and, where it has one, its `unit`; the statistics of a
+/// run are listed by `warpwright list stats`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright schema run > run.schema.json

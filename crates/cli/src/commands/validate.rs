@@ -37,7 +37,7 @@ pub struct Args {
     results: Results,
 }
 
-/// What else the model is compared with.
+/// Other comparisons of the model.
 #[derive(Debug, clap::Subcommand)]
 enum Other {
     Accelsim(accelsim::Args),

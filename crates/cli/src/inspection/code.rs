@@ -10,7 +10,7 @@ use sass::fatbin::{self, Entry, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a cubin holds.
+/// Contents of a cubin.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CodeInspection {
     /// As the user named it.
@@ -45,7 +45,7 @@ pub struct ParameterFacts {
     pub bytes: u32,
 }
 
-/// What a cubin says of a kernel, and whether the kernel can be executed.
+/// A kernel in a cubin, and whether it can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CodeKernel {
     /// Name in the file.
@@ -78,7 +78,7 @@ pub struct CodeKernel {
     /// Instructions by operation class, most frequent first: they choose the units. Absent if it is not
     /// executable.
     pub classes: Option<Mix>,
-    /// What cannot be executed in it.
+    /// Instructions and features that cannot be executed.
     pub not_executable: Vec<Obstacle>,
     /// Its instructions, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct CodeLine {
     pub ptx: Option<TextLine>,
 }
 
-/// The code of a file for an architecture: that of one or more source files.
+/// The code of a file for an architecture: of one or more source files.
 pub enum Contents<'a> {
     Cubins(Vec<Cow<'a, [u8]>>),
     Ptx(Vec<Cow<'a, [u8]>>),

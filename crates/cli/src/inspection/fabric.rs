@@ -61,7 +61,7 @@ pub struct Reason {
     pub message: String,
 }
 
-/// What a kernel takes of a fabric.
+/// Use of a fabric by a kernel.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct MappedFacts {
     /// Its graphs, in the order in which they are configured. Loops, barriers and cuts end a graph.
@@ -91,7 +91,7 @@ pub struct PartFacts {
     pub copies: u32,
     /// Nodes of all copies.
     pub nodes: usize,
-    /// Units by kind of all copies, those of delays among them.
+    /// Units by kind of all copies, units of delays among them.
     pub units: Mix,
     /// Nodes that delay a token, of all copies.
     pub delays: usize,
@@ -121,7 +121,7 @@ pub struct CutFacts {
     /// Line of its first instruction.
     pub line: u32,
     pub parts: usize,
-    /// What the whole region lacks.
+    /// Reasons that concern the whole region.
     pub reasons: Vec<String>,
     /// Live values that a thread stores because of the cuts.
     pub stores: usize,
@@ -135,7 +135,7 @@ impl FabricInspection {
     /// The kernels of a PTX file, not mapped yet, and the fabric of `core` on `gpu`.
     ///
     /// # Errors
-    /// The file is no PTX, or the core has no fabric.
+    /// The file is not PTX, or the core has no fabric.
     pub fn new(file: &str, content: &[u8], core: &str, gpu: &GpuConfig) -> Result<Self, String> {
         let compiler = FabricCompiler::new(core, gpu)?;
         let fabric = compiler.fabric();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// What a file of a folder is.
+/// Kind of a file in a folder.
 #[derive(Debug)]
 pub enum Content<'a> {
     /// A file with these bytes.
@@ -20,9 +20,9 @@ pub enum Content<'a> {
 /// A file of a folder.
 #[derive(Debug)]
 pub struct Entry<'a> {
-    /// Its path in the folder: a name, or that of a subfolder and a name.
+    /// Its path in the folder: a name, or a subfolder's name and a name.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub content: Content<'a>,
 }
 
@@ -138,8 +138,8 @@ fn has_bytes(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     Ok(file.read(&mut [0])? == 0)
 }
 
-/// Makes the folder `name` in `top`, both of the user only, with `entries` and nothing else. What is wrong there is put
-/// right; several processes may do so at once. `top` may be in a folder that others write to, if it is sticky.
+/// Makes the folder `name` in `top`, both of the user only, with `entries` and nothing else. Wrong files are put right;
+/// several processes may do so at once. `top` may be in a folder that others write to, if it is sticky.
 pub fn fill_private(top: &Path, name: &str, entries: &[Entry<'_>]) -> Result<PathBuf, String> {
     let trust = Trust::user().map_err(|e| format!("the user is not known: {e}"))?;
     let around = top.parent().unwrap_or(Path::new("/"));

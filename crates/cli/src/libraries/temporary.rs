@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Removes the folder when its input ends. What has started it does not wait for it, so that the program has no child
+/// Removes the folder when its input ends. Its parent does not wait for it, so that the program has no child
 /// that it does not know.
 const REMOVER: &str = "exec 3<&0; (trap '' HUP INT TERM; cat <&3; exec rm -rf -- \"$1\") </dev/null >/dev/null 2>&1 &";
 

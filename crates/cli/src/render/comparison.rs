@@ -326,7 +326,7 @@ fn main_stall(report: &Report) -> String {
     first.map_or_else(|| ABSENT.to_owned(), |(name, n)| format!("{name} ({:.0} %)", n / busy * 100.0))
 }
 
-/// What the hazard auditors have found, by kind.
+/// Findings of the hazard auditors, by kind.
 fn violations(report: &Report) -> String {
     let Some(found) = &report.audit else { return ABSENT.to_owned() };
     let kinds = Violation::ALL.iter().filter(|&&kind| found.count(kind) > 0);
@@ -334,7 +334,7 @@ fn violations(report: &Report) -> String {
     if kinds.is_empty() { "none".into() } else { kinds.join(", ") }
 }
 
-/// A grid of each figure of each workload; of ratios over several workloads, that of their geometric means too.
+/// A grid of each figure of each workload; of ratios over several workloads, a grid of their geometric means too.
 fn grids(comparison: &Comparison, grid: &Grid<'_>, shown: &[Shown]) -> Vec<String> {
     let usual = usual(comparison);
     let shown = if shown.is_empty() { &usual } else { shown };

@@ -1,4 +1,4 @@
-//! What was done with the options of an imported configuration, as text.
+//! Account of the options of an imported configuration, as text.
 
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::table::{Align, Table};

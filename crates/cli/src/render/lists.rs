@@ -21,7 +21,7 @@ use serde::Serialize;
 pub struct Named {
     /// Name on the command line.
     pub name: String,
-    /// What it is, in a line.
+    /// Description, in a line.
     pub description: String,
 }
 
@@ -36,18 +36,18 @@ pub struct Core {
     pub stands_for: Option<&'static str>,
     /// Parameters, with the values that they have if they are not given.
     pub parameters: Vec<CoreParameter>,
-    /// Hardware structures of an SM, if asked for; none of a core that is no SM.
+    /// Hardware structures of an SM, if asked for; none of a core that is not an SM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structures: Option<Vec<CostedStructure>>,
     /// Their cost; absent if the GPU's process is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Parts of a core that is no SM, if asked for and the GPU's process is known.
+    /// Parts of a core that is not an SM, if asked for and the GPU's process is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub area: Option<Area>,
 }
 
-/// Area of a core that is no SM.
+/// Area of a core that is not an SM.
 #[derive(Clone, Debug, Serialize)]
 pub struct Area {
     /// Process of the GPU.
@@ -88,7 +88,7 @@ impl Area {
 /// A warp scheduler.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scheduler {
-    /// What it is called.
+    /// Its name and description.
     #[serde(flatten)]
     pub named: Named,
     /// Parameters, with the values that they have if they are not given; absent if it has none.
@@ -100,7 +100,7 @@ pub struct Scheduler {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CoreParameter {
     pub name: &'static str,
-    /// What it sets, with its unit.
+    /// Its meaning, with its unit.
     pub description: &'static str,
     /// Values that it takes, in words.
     pub accepts: String,
@@ -126,7 +126,7 @@ pub struct Cost {
     /// SMs of the GPU.
     pub sms: u32,
     pub all: Sum,
-    /// Their cost beyond that of the in-order core's.
+    /// Their cost beyond the in-order core's structures.
     pub beyond_in_order: Sum,
     /// Published figures, with ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -161,7 +161,7 @@ pub struct Published {
     pub source: &'static str,
 }
 
-/// What is published of the cost of `core` on `gpu`, with ours.
+/// The published cost of `core` on `gpu`, with ours.
 fn published(core: &str, gpu: &str) -> Result<Vec<Published>, RunError> {
     let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
     let beside = |c: &'static published::Cost| {
@@ -245,9 +245,9 @@ impl CostedStructure {
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it computes, in a line.
+    /// Computation, in a line.
     pub description: &'static str,
-    /// What makes it interesting, in a line.
+    /// Feature that makes it interesting, in a line.
     pub character: &'static str,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
@@ -269,7 +269,7 @@ pub struct Parameter {
     pub large: u64,
     pub min: u64,
     pub max: u64,
-    /// What the value must be a multiple of.
+    /// The value must be a multiple of this.
     pub multiple_of: u64,
 }
 
@@ -280,7 +280,7 @@ pub struct Setting {
     pub key: String,
     /// Unit; empty for choices and switches.
     pub unit: &'static str,
-    /// What values it takes.
+    /// Values that it takes.
     pub values: String,
     pub description: &'static str,
 }
@@ -449,7 +449,7 @@ fn core(core: &Core) -> String {
     format!("{head}{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(WIDTH))
 }
 
-/// The parts of a core that is no SM, with their areas, and the areas by component.
+/// The parts of a core that is not an SM, with their areas, and the areas by component.
 pub fn hardware(area: &Area) -> String {
     let mm2 = |um2: f64| format!("{:.4}", um2 * 1e-6);
     let share = |mm2: f64| format!("{:.1} %", 100.0 * mm2 / area.area_mm2);

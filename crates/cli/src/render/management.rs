@@ -1,5 +1,5 @@
-//! What manages values and instructions, by component: register file, pipeline and scheduler of an SM beside what a
-//! fabric has in their place.
+//! Energy of managing values and instructions, by component: register file, pipeline and scheduler of an SM beside what
+//! a fabric has in their place.
 
 use super::number::{self, ABSENT};
 use super::style::{HEADING, styled};

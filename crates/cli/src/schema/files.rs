@@ -12,7 +12,7 @@ fn entries() -> Value {
     let entry = object(
         "An entry of a fat binary.",
         [
-            ("kind", word("What it is.", &["cubin", "ptx", "other"])),
+            ("kind", word("Kind of file.", &["cubin", "ptx", "other"])),
             ("architecture", text("Architecture, as sm_75.")),
             ("compressed", flag("Its contents are compressed.")),
             ("shown", flag("It is the one that is shown.")),
@@ -49,8 +49,8 @@ fn remarks(description: &str) -> Value {
             ("severity", word("How bad it is.", &["error", "warning", "note"])),
             ("line", count("Line, from 1.", "")),
             ("column", count("Column, from 1.", "")),
-            ("message", text("What it is.")),
-            ("hint", nullable(text("What the author of the file can do about it."))),
+            ("message", text("Message.")),
+            ("hint", nullable(text("Remedy for the author of the file."))),
         ],
     );
     list(description, &remark)
@@ -71,7 +71,7 @@ fn ptx() -> Value {
     let executable = object(
         "Facts of a kernel that can be executed.",
         [
-            ("instructions", count("Instructions with those of the functions that it calls.", "instructions")),
+            ("instructions", count("Instructions, called functions included.", "instructions")),
             ("registers_per_thread", count("Registers per thread, estimated from liveness.", "registers")),
             ("allocations", list("Register allocation in each mode.", &allocation)),
             ("shared_bytes", count("Static shared memory per CTA.", "bytes")),
@@ -95,7 +95,7 @@ fn ptx() -> Value {
             ("declared_local_bytes", count("Local memory per thread that its body declares.", "bytes")),
             ("opcodes", mix("Instructions by opcode.")),
             ("executable", nullable(executable)),
-            ("not_executable", remarks("What cannot be executed.")),
+            ("not_executable", remarks("Instructions and features that cannot be executed.")),
         ],
     );
     object(
@@ -109,7 +109,7 @@ fn ptx() -> Value {
             ("variables", list("Variables.", &variable())),
             ("kernels", list("Kernels.", &kernel)),
             ("functions", list("Device functions with a body.", &text("Name."))),
-            ("diagnostics", remarks("What the parser has found.")),
+            ("diagnostics", remarks("Findings of the parser.")),
             ("has_errors", flag("There are errors: the kernels are what could be understood.")),
         ],
     )
@@ -169,7 +169,7 @@ fn code() -> Value {
             ("opcodes", mix("Instructions by opcode.")),
             ("executable", flag("All its instructions can be executed.")),
             ("classes", nullable(mix("Instructions by operation class."))),
-            ("not_executable", list("What cannot be executed.", &obstacle)),
+            ("not_executable", list("Instructions and features that cannot be executed.", &obstacle)),
             ("code?", list("Its instructions.", &line)),
         ],
     );
@@ -217,14 +217,14 @@ fn fabric() -> Value {
             ("region", count("Region of the kernel.", "")),
             ("line", count("Line of its first instruction.", "")),
             ("parts", count("Parts that it was cut into.", "parts")),
-            ("reasons", list("What the whole region lacks.", &text("A reason."))),
+            ("reasons", list("Reasons that concern the whole region.", &text("A reason."))),
             ("stores", count("Live values that a thread stores because of the cuts.", "values")),
             ("loads", count("Live values that a thread loads because of the cuts.", "values")),
             ("bytes", count("Bytes of both.", "bytes")),
         ],
     );
     let mapped = object(
-        "What the kernel takes of the fabric.",
+        "Use of the fabric by the kernel.",
         [
             ("parts", list("Graphs in the order of their configuration.", &part)),
             ("cuts", list("Regions that were cut.", &cut)),

@@ -4,7 +4,7 @@ use super::terms::{count, list, number, object, text};
 use serde_json::Value;
 
 fn named() -> Value {
-    object("A thing with a name.", [("name", text("Name on the command line.")), ("description", text("What it is."))])
+    object("A thing with a name.", [("name", text("Name on the command line.")), ("description", text("Description."))])
 }
 
 fn parameter() -> Value {
@@ -12,7 +12,7 @@ fn parameter() -> Value {
         "A parameter of a core design or a warp scheduler.",
         [
             ("name", text("Name.")),
-            ("description", text("What it sets, with its unit.")),
+            ("description", text("Meaning of the setting, with its unit.")),
             ("accepts", text("Values that it takes, in words.")),
             ("default", text("Its value if it is not given.")),
         ],
@@ -33,12 +33,12 @@ fn published() -> Value {
     list("Published figures with ours.", &figure)
 }
 
-/// The area of a core that is no SM.
+/// The area of a core that is not an SM.
 pub fn area() -> Value {
     let part = object(
         "A part of the core, all instances together.",
         [
-            ("name", text("What it is.")),
+            ("name", text("Description.")),
             ("charged_to", text("Component that its energy is charged to.")),
             ("instances", count("Number of instances.", "")),
             ("bits", count("Bits that it stores in all.", "bits")),
@@ -48,7 +48,7 @@ pub fn area() -> Value {
         ],
     );
     object(
-        "Area of a core that is no SM.",
+        "Area of a core that is not an SM.",
         [
             ("node_nm", number("Process of the GPU.", "nm")),
             ("volts", number("Supply voltage.", "V")),
@@ -66,7 +66,7 @@ fn core() -> Value {
     let structure = object(
         "A hardware structure in an SM.",
         [
-            ("name", text("What it is.")),
+            ("name", text("Description.")),
             ("instances", count("Number of instances.", "")),
             ("entries", count("Entries of an instance.", "entries")),
             ("bits", count("Bits of an entry.", "bits")),
@@ -101,7 +101,7 @@ fn core() -> Value {
             ("die_mm2", number("Area of the die.", "mm2")),
             ("sms", count("SMs of the GPU.", "SMs")),
             ("all", sum("All structures.")),
-            ("beyond_in_order", sum("Their cost beyond that of the in-order core's.")),
+            ("beyond_in_order", sum("Cost beyond the in-order core's structures.")),
             ("published?", published()),
         ],
     );
@@ -109,7 +109,7 @@ fn core() -> Value {
         "A core design.",
         [
             ("name", text("Name on the command line.")),
-            ("description", text("What it is.")),
+            ("description", text("Description.")),
             ("stands_for?", text("The design and parameters that it is a short name of.")),
             ("parameters", list("Parameters.", &parameter())),
             ("structures?", list("Hardware structures of an SM.", &structure)),
@@ -124,13 +124,13 @@ fn workload() -> Value {
         "A parameter of the workload.",
         [
             ("name", text("Name on the command line.")),
-            ("description", text("What it sets.")),
+            ("description", text("Meaning of the parameter.")),
             ("small", count("Value at size small.", "")),
             ("medium", count("Value at size medium.", "")),
             ("large", count("Value at size large.", "")),
             ("min", count("Least value.", "")),
             ("max", count("Greatest value.", "")),
-            ("multiple_of", count("What the value must be a multiple of.", "")),
+            ("multiple_of", count("The value must be a multiple of this.", "")),
         ],
     );
     let on_fabric = object(
@@ -145,8 +145,8 @@ fn workload() -> Value {
         "A bundled workload.",
         [
             ("name", text("Name on the command line.")),
-            ("description", text("What it computes.")),
-            ("character", text("What makes it interesting.")),
+            ("description", text("Computation.")),
+            ("character", text("Feature that makes it interesting.")),
             ("parameters", list("Its parameters.", &parameter)),
             ("sgmf", list("Its kernels on the fabric of sgmf.", &on_fabric)),
         ],
@@ -159,7 +159,7 @@ pub fn lists() -> Value {
         "A GPU description.",
         [
             ("name", text("Name on the command line.")),
-            ("description", text("What it is.")),
+            ("description", text("Description.")),
             ("kind", text("Whether it describes hardware, Accel-Sim's description of it, or a paper's machine.")),
         ],
     );
@@ -167,7 +167,7 @@ pub fn lists() -> Value {
         "A warp scheduler.",
         [
             ("name", text("Name on the command line.")),
-            ("description", text("What it is.")),
+            ("description", text("Description.")),
             ("parameters?", list("Parameters.", &parameter())),
         ],
     );
@@ -176,7 +176,7 @@ pub fn lists() -> Value {
         [
             ("name", text("Name in `total` and `statistics`.")),
             ("unit", text("Its unit.")),
-            ("description", text("What it means.")),
+            ("description", text("Meaning.")),
         ],
     );
     let setting = object(
@@ -185,7 +185,7 @@ pub fn lists() -> Value {
             ("key", text("Dotted path, as for --set.")),
             ("unit", text("Unit; empty for choices and switches.")),
             ("values", text("Values that it takes, in words.")),
-            ("description", text("What it means.")),
+            ("description", text("Meaning.")),
         ],
     );
     object(

@@ -18,7 +18,7 @@ pub fn statistics() -> Value {
         (info.name.to_string(), kind)
     };
     let properties: Map<String, Value> = lab::schema().iter().map(one).collect();
-    json!({ "type": "object", "description": "Statistics by name; null where a ratio has no denominator. Those of a core design are absent with others.", "properties": properties })
+    json!({ "type": "object", "description": "Statistics by name; null where a ratio has no denominator. Statistics of a core design are absent with others.", "properties": properties })
 }
 
 /// The report of a run.
@@ -28,7 +28,7 @@ pub fn report() -> Value {
         [
             ("schema", version()),
             ("version", text("Version of Warpwright.")),
-            ("workload", text("What ran, with its parameters.")),
+            ("workload", text("Workload, with its parameters.")),
             ("gpu", text("Name of the GPU description.")),
             ("core", text("Core design with its parameters.")),
             ("scheduler", text("Warp scheduler with its parameters.")),
@@ -50,14 +50,14 @@ pub fn report() -> Value {
             ),
             ("power?", power()),
             ("remarks", list("Anomalies of the input, and choices made for the user.", &text("A remark."))),
-            ("output", list("What kernels and launch file printed.", &text("Text."))),
+            ("output", list("Text that kernels and launch file printed.", &text("Text."))),
             (
                 "check",
                 nullable(object(
                     "Comparison with the host reference.",
                     [
                         ("passed", flag("The results agree.")),
-                        ("details", text("What was compared, or what disagrees.")),
+                        ("details", text("The comparison made, or the difference found.")),
                     ],
                 )),
             ),
@@ -88,7 +88,7 @@ pub fn report() -> Value {
 /// `exec`: the report of a program.
 pub fn exec() -> Value {
     let mut device = report();
-    device["description"] = "What a device did: the report of a run, and more.".into();
+    device["description"] = "Work of a device: the report of a run, and more.".into();
     let more = object(
         "",
         [
@@ -170,7 +170,7 @@ fn scaling() -> Value {
             ("alone_seconds", seconds("Between tasks: exchange, merge, dispatch.")),
             ("task_seconds", seconds("In tasks: cores and memory system.")),
             ("memory_seconds", seconds("In the memory system, all its tasks.")),
-            ("handover_seconds", seconds("What sharing a round with a second thread costs on this host.")),
+            ("handover_seconds", seconds("Cost on this host of sharing a round with a second thread.")),
             (
                 "threads",
                 list(
@@ -195,7 +195,7 @@ fn kernel() -> Value {
         [
             ("launch", count("Number of the launch, from 0.", "")),
             ("name", text("Name of the kernel.")),
-            ("code", word("What it was executed from.", &["ptx", "sass"])),
+            ("code", word("Code that was executed.", &["ptx", "sass"])),
             ("grid", dimensions("CTAs in each dimension.", "CTAs")),
             ("block", dimensions("Threads of a CTA in each dimension.", "threads")),
             ("stream", count("Number of its stream: launches of one stream run in order.", "")),
@@ -234,7 +234,7 @@ fn sampling() -> Value {
                 nullable(number("Mean of those that others are inferred from.", "core cycles/warp instruction")),
             ),
             ("spread_percent", nullable(number("Standard deviation of the cycles of a launch over the mean.", "%"))),
-            ("spread_is_borrowed", flag("The deviation is that of all groups together: the group has too few.")),
+            ("spread_is_borrowed", flag("The deviation is of all groups together: the group has too few launches.")),
             (
                 "from_other_groups",
                 flag("Cycles are inferred from other launches of the kernel: none of the group was timed."),
@@ -256,7 +256,7 @@ fn sampling() -> Value {
         ],
     );
     object(
-        "What was simulated in time, and what was inferred of the rest. All other figures are of what was simulated.",
+        "The part simulated in time, and inferences about the rest. All other figures are of the simulated part.",
         [
             ("choice", text("The choice of --time.")),
             ("launches", count("Number of launches.", "launches")),
@@ -270,7 +270,7 @@ fn sampling() -> Value {
             ("timed_warp_instructions", count("Warp instructions simulated in time.", "warp instructions")),
             (
                 "untimed_warp_instructions",
-                nullable(count("Those of the rest, if they are known.", "warp instructions")),
+                nullable(count("Warp instructions of the rest, if known.", "warp instructions")),
             ),
             (
                 "timed_cycles",
@@ -327,7 +327,7 @@ fn audit() -> Value {
             ("cycle", count("Cycle of the violation.", "core cycles")),
             ("warp", count("Warp slot.", "")),
             ("younger", instruction()),
-            ("what", text("What the younger instruction did too early.")),
+            ("what", text("Action of the younger instruction that came too early.")),
             ("older", instruction()),
         ],
     );
@@ -336,7 +336,7 @@ fn audit() -> Value {
         [("kind", text("Kind of hazard.")), ("count", count("Number of them.", "violations")), ("first", first)],
     );
     object(
-        "What the hazard auditors have found.",
+        "Findings of the hazard auditors.",
         [
             ("instructions", count("Warp instructions checked.", "warp instructions")),
             ("dependences", count("Dependences checked.", "dependences")),
@@ -356,7 +356,7 @@ fn profile() -> Value {
             description,
             [
                 ("mean", number("Mean.", "core cycles")),
-                ("p95", count("What 95 % of the issues did not exceed.", "core cycles")),
+                ("p95", count("95th percentile.", "core cycles")),
                 ("max", count("The longest.", "core cycles")),
                 ("histogram", pairs("Longest time of a group in core cycles, and its warp instructions.")),
             ],
@@ -394,7 +394,7 @@ fn profile() -> Value {
         [("joules", number("In all.", "J")), ("parts", pairs("Component, and its energy in joules."))],
     );
     let instruction = object(
-        "What happened to a static instruction.",
+        "Profile of a static instruction.",
         [
             ("pc", count("Its number in the kernel, from 0.", "")),
             ("text", text("The instruction.")),
@@ -449,7 +449,7 @@ fn memory_checks() -> Value {
         ],
     );
     object(
-        "What was found of memory accesses.",
+        "Findings of the memory checks.",
         [
             ("instructions", count("Warp instructions checked.", "warp instructions")),
             ("accesses", map("Accesses by kind.", &count("Accesses by threads.", "accesses"))),
@@ -523,8 +523,8 @@ fn compared_run() -> Value {
             ("occupancy_percent", percent("Resident warps as a share of warp slots.")),
             ("ipc", nullable(number("Thread instructions per cycle.", "thread instructions/cycle"))),
             ("watts", nullable(number("Mean power.", "W"))),
-            ("relative_energy", ratio("Energy over that of the paper's baseline.")),
-            ("efficiency", ratio("Instructions per joule over those of the paper's baseline.")),
+            ("relative_energy", ratio("Energy, relative to the paper's baseline.")),
+            ("efficiency", ratio("Instructions per joule, relative to the paper's baseline.")),
         ],
     );
     object(
@@ -536,10 +536,10 @@ fn compared_run() -> Value {
             ("reason", nullable(text("Why it failed."))),
             ("speedup", ratio("Time of kernels in the baseline's column over that in this one.")),
             ("stall_reduction_percent", percent("Slots lost to hazards, less than in the baseline's column.")),
-            ("relative_energy", ratio("Energy over that of the baseline's column.")),
+            ("relative_energy", ratio("Energy, relative to the baseline's column.")),
             (
                 "relative_management",
-                ratio("Energy of managing values and instructions over that of the baseline's column."),
+                ratio("Energy of managing values and instructions, relative to the baseline's column."),
             ),
             ("published", nullable(published)),
             ("report", nullable(reference("report"))),
@@ -567,7 +567,7 @@ pub fn reproduce() -> Value {
             ("schema", version()),
             ("figure", text("Name of the experiment.")),
             ("paper", text("The paper and its figure.")),
-            ("published", text("What the paper reports.")),
+            ("published", text("Findings of the paper.")),
             ("size", word("Size of the workloads.", &["small", "medium", "large"])),
             ("parts", list("Comparisons on the paper's machine.", &reference("comparison"))),
             ("stock", list("The same on the stock GPU, with --stock.", &reference("comparison"))),
@@ -580,7 +580,7 @@ pub fn reproduce() -> Value {
             ("schema", version()),
             ("figure", text("Name of the experiment.")),
             ("paper", text("The paper and its figure.")),
-            ("published", text("What the paper reports.")),
+            ("published", text("Findings of the paper.")),
             ("parts", list("Cores.", &area())),
         ],
     );

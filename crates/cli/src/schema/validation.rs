@@ -12,7 +12,7 @@ pub fn microbench() -> Value {
             ("low", number("Lowest value published, in the row's unit.", "")),
             ("high", number("Highest value published, in the row's unit.", "")),
             ("source", text("Where it is from.")),
-            ("note", text("What else there is to say.")),
+            ("note", text("Remark.")),
         ],
     );
     let found = || {
@@ -21,7 +21,7 @@ pub fn microbench() -> Value {
             [
                 ("value", number("The figure, in the row's unit.", "")),
                 ("deviation_percent", nullable(number("Deviation from the nearest published value.", "%"))),
-                ("verdict", nullable(word("What that means.", &["within 10 %", "within 30 %", "beyond"]))),
+                ("verdict", nullable(word("Verdict on the deviation.", &["within 10 %", "within 30 %", "beyond"]))),
             ],
         ))
     };
@@ -30,7 +30,7 @@ pub fn microbench() -> Value {
         [
             ("gpu", text("Name of the GPU description.")),
             ("quantity", text("Name of the quantity.")),
-            ("group", text("What it belongs to.")),
+            ("group", text("Group of the quantity.")),
             ("unit", text("Unit of all figures of the row.")),
             ("published", nullable(figure)),
             ("ptx", found()),
@@ -62,7 +62,7 @@ pub fn microbench() -> Value {
         [
             ("name", text("Name, as --only takes it.")),
             ("unit", text("Its unit.")),
-            ("description", text("What it is.")),
+            ("description", text("Description.")),
         ],
     );
     json!({ "anyOf": [

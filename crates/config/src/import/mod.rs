@@ -24,7 +24,7 @@ pub struct Import {
     pub config: GpuConfig,
     /// Where each number comes from, by dotted path, for the `[sources]` table.
     pub sources: BTreeMap<String, String>,
-    /// What was done with each option, in the order of the files. Options that are absent, but whose
+    /// Fate of each option, in the order of the files. Options that are absent, but whose
     /// default cannot be honoured, are at the end.
     pub report: Vec<OptionReport>,
 }

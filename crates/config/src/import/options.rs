@@ -1,6 +1,6 @@
 //! The options of GPGPU-Sim 4 and Accel-Sim: their defaults, and the keys that they set.
 
-/// What is done with an option.
+/// Fate of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
     /// Read into these keys (dotted paths, between blanks).
@@ -17,9 +17,9 @@ use Fate::{Fixed, Ignored, To};
 pub(super) struct Row {
     /// With its leading hyphen.
     pub name: &'static str,
-    /// What the simulator assumes if the option is absent.
+    /// Value that the simulator assumes if the option is absent.
     pub default: &'static str,
-    /// What is done with it.
+    /// Its fate.
     pub fate: Fate,
 }
 

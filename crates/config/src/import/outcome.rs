@@ -1,8 +1,8 @@
-//! What is done with each option of Accel-Sim's files.
+//! The fate of each option of Accel-Sim's files.
 
 use std::fmt;
 
-/// What was done with an option.
+/// Fate of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionReport {
     /// Name of the option, with the hyphen.
@@ -11,11 +11,11 @@ pub struct OptionReport {
     pub value: String,
     /// File and line; `None` for a default.
     pub at: Option<(String, u32)>,
-    /// What was done with it.
+    /// Its fate.
     pub outcome: Outcome,
 }
 
-/// What was done with an option.
+/// Fate of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was read; this is where it went.
@@ -24,9 +24,9 @@ pub enum Outcome {
     Ignored(String),
     /// It requests something that does not exist here.
     CannotHonour {
-        /// What it requests.
+        /// Its request.
         why: String,
-        /// What is done instead.
+        /// The substitute.
         instead: String,
     },
 }

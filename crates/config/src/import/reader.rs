@@ -13,7 +13,7 @@ pub(super) struct Reader {
     pub given: BTreeMap<&'static str, Given>,
     /// The options whose values cannot be read.
     pub problems: Vec<Problem>,
-    /// Fates that depend on the value, over those of the table.
+    /// Fates that depend on the value, over the table's.
     notes: BTreeMap<&'static str, Outcome>,
 }
 
@@ -85,7 +85,7 @@ impl Reader {
         numbers
     }
 
-    /// What was done with an option.
+    /// Fate of an option.
     pub fn outcome(&self, name: &str, value: &str) -> Outcome {
         let Some(row) = options::lookup(present_name(name)) else {
             let near = kit::suggest::nearest(name, options::ROWS.iter().map(|row| row.name));

@@ -177,7 +177,7 @@ impl Graphs {
         Ok(graph)
     }
 
-    /// Replaces the parameters of an executable graph by those of a graph of the same shape.
+    /// Replaces the parameters of an executable graph by the parameters of a graph of the same shape.
     ///
     /// # Errors
     /// The graphs differ in more than the parameters of their nodes.

@@ -37,7 +37,7 @@ pub struct Node {
     pub argument_list: Box<[u64]>,
 }
 
-/// What a node does.
+/// Operation of a node.
 #[derive(Clone, Debug)]
 pub enum Task {
     /// A kernel, copy, fill, call, store, wait for a value, or nothing.

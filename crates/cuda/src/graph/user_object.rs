@@ -53,7 +53,7 @@ impl Graphs {
         Ok(())
     }
 
-    /// Gives a graph references to an object: further ones, or those of the program.
+    /// Gives a graph references to an object: further ones, or the program's.
     ///
     /// # Errors
     /// Either handle is invalid, or there are fewer references.

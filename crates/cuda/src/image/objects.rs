@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Place3d, Said};
 use isa::{Channel, Image, Shape};
 
-/// What a program asks for (`CUDA_ARRAY3D_DESCRIPTOR`): sizes in elements, 0 for dimensions that are missing.
+/// Request of a program (`CUDA_ARRAY3D_DESCRIPTOR`): sizes in elements, 0 for dimensions that are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct ArrayDescriptor {
@@ -127,7 +127,7 @@ impl Array {
     }
 }
 
-/// What a texture or surface reads (`CUDA_RESOURCE_DESC`).
+/// Source of a texture or surface (`CUDA_RESOURCE_DESC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Resource {
@@ -163,7 +163,7 @@ impl View {
     /// The part of an image that it shows, in its format; `None` if that is not supported.
     ///
     /// # Errors
-    /// It is no part of the image, or its format has texels of another size.
+    /// It is not part of the image, or its format has texels of another size.
     pub(super) fn of(&self, image: &Image) -> Result<Option<Image>> {
         if self.levels != [0, 0] || self.format > LAST_FORMAT {
             return Ok(None);
@@ -215,7 +215,7 @@ pub(super) struct OfDevice {
 pub struct Texture {
     pub context: u64,
     pub is_surface: bool,
-    /// What the program has given: resource, texture, view. Queries return it.
+    /// The program's descriptions of resource, texture and view. Queries return them.
     pub said: [Vec<u8>; 3],
 }
 

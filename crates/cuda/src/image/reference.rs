@@ -96,7 +96,7 @@ impl Images {
         Ok(())
     }
 
-    /// What the references of a module are bound to: where their handles are, and the handles. A reference to what
+    /// Bindings of a module's references: where their handles are, and the handles. A reference to what
     /// is gone or impossible is bound to nothing: only kernels that use it fail.
     pub(crate) fn bindings(&mut self, platform: &mut Platform, module: u64) -> Vec<(u64, u64)> {
         let of_module = |reference: &&Reference| reference.of.as_ref().is_some_and(|of| of.0 == module);

@@ -4,7 +4,7 @@
 use crate::host::PAGE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What memory is.
+/// Kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Device memory.
@@ -96,7 +96,7 @@ impl Shared {
     }
 }
 
-/// Memory without an address, or with that of its mapping.
+/// Memory without an address, or with its mapping's address.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Physical {
@@ -104,7 +104,7 @@ pub struct Physical {
     pub bytes: u64,
     /// Where it is mapped.
     pub(super) mapped: Option<u64>,
-    /// What it contains while it is mapped nowhere; `None`: zeros.
+    /// Contents while it is mapped nowhere; `None`: zeros.
     pub(super) contents: Option<Vec<u8>>,
     /// The program has given its handle back: it is gone with its mapping.
     pub(super) is_released: bool,
@@ -152,7 +152,7 @@ impl Reserved {
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Pool {
     pub device: usize,
-    /// Whether it is that of the device, which the program cannot destroy.
+    /// Whether it is the device's own pool, which the program cannot destroy.
     pub is_default: bool,
     /// Attributes that the program has set, by number.
     pub(super) attributes: BTreeMap<u32, u64>,
@@ -160,7 +160,7 @@ pub struct Pool {
     pub(super) highest: u64,
 }
 
-/// What a program has advised on a piece of managed memory.
+/// Advice of a program on a piece of managed memory.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Advice {
@@ -204,7 +204,7 @@ impl Location {
     }
 }
 
-/// What a program says of an address.
+/// A program's claim about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// It is host memory.

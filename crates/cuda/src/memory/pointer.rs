@@ -1,4 +1,4 @@
-//! What an address is (`CUpointer_attribute`), and advice on managed memory.
+//! Attributes of an address (`CUpointer_attribute`), and advice on managed memory.
 
 use crate::error::{Error, Result};
 use crate::memory::objects::{DEVICE, LAST_HOST, NO_DEVICE};
@@ -16,7 +16,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// What `cuPointerGetAttributes` writes for an address of which nothing is known.
+    /// Attributes that `cuPointerGetAttributes` writes for an unknown address.
     pub fn unknown(attribute: u32) -> Self {
         match attribute {
             1 | 3 | 4 | 5 | 7 | 11 | 12 | 14 | 17..=20 => Self::Long(0),
@@ -26,7 +26,7 @@ impl Attribute {
     }
 }
 
-/// What is known of an address.
+/// Known attributes of an address.
 struct Known {
     /// First address on the device, and the allocation; none of a variable of a module.
     allocation: Option<(u64, Allocation)>,

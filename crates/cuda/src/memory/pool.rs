@@ -29,7 +29,7 @@ impl Memory {
     /// Destroys a pool. Memory from it stays until it is freed.
     ///
     /// # Errors
-    /// The handle is invalid, or the pool is that of a device.
+    /// The handle is invalid, or the pool is a device's own.
     pub fn pool_destroy(&mut self, pool: u64) -> Result<()> {
         if self.pool(pool)?.is_default {
             return Err(Error::INVALID_VALUE);

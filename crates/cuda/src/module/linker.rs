@@ -47,7 +47,7 @@ impl Modules {
         let read = match kind {
             PTX => match String::from_utf8(data) {
                 Ok(text) => parse(name, text).map(Input::Ptx),
-                Err(_) => Err(format!("`{name}` is no text")),
+                Err(_) => Err(format!("`{name}` is not UTF-8 text")),
             },
             CUBIN | FAT_BINARY | OBJECT => Ok(Input::Binary(data)),
             _ => {

@@ -14,7 +14,7 @@ pub struct Module {
     pub device: usize,
     /// The module on the simulated device.
     pub loaded: ModuleId,
-    /// What it was loaded from.
+    /// Identity of the contents that it was loaded from.
     pub contents: u64,
     /// Handles of its functions, by name.
     pub functions: BTreeMap<String, u64>,
@@ -35,11 +35,11 @@ pub struct Function {
     pub set: BTreeMap<u32, i32>,
     /// Its name as C has it.
     pub c_name: CString,
-    /// What launches by `cuLaunch` take.
+    /// Settings for launches by `cuLaunch`.
     pub old: OldLaunch,
 }
 
-/// What the program sets before launches by `cuLaunch`, the interface of CUDA 2 and 3.
+/// Settings of the program before launches by `cuLaunch`, the interface of CUDA 2 and 3.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct OldLaunch {
@@ -89,7 +89,7 @@ pub struct Logs {
     pub time: u64,
 }
 
-/// What is linked.
+/// An input of the linker.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
     Ptx(Box<Text>),

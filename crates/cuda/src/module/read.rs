@@ -54,7 +54,7 @@ pub fn read_image(host: &dyn Host, address: u64) -> Result<Vec<u8>> {
     if host.read(address, &mut image) { Ok(image) } else { Err(Error::INVALID_VALUE) }
 }
 
-/// The contents of a file of code that the program names. What is not a file, such as a device or a pipe, may not end.
+/// The contents of a file of code that the program names. A device or a pipe is refused: it may not end.
 ///
 /// # Errors
 /// There is no such file, or it is too long.

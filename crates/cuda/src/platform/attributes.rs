@@ -1,7 +1,8 @@
 //! Memory, name and attributes of devices (`CUdevice_attribute`), from the GPU description. No call changes them.
 //!
-//! What the description does not have is from the tables of the CUDA C++ Programming Guide (technical specifications
-//! per compute capability). Attributes of what the library does not support are 0, whatever the hardware has.
+//! Values that the description does not have are from the tables of the CUDA C++ Programming Guide (technical
+//! specifications per compute capability). Attributes of what the library does not support are 0, whatever the hardware
+//! has.
 
 use crate::error::{Error, Result};
 use crate::image;
@@ -164,7 +165,7 @@ fn of_images(sm: u32, attribute: i32) -> Option<i32> {
     })
 }
 
-/// What is supported.
+/// Attributes of supported features.
 fn of_support(sm: u32, attribute: i32) -> Option<i32> {
     Some(match attribute {
         // Copies during kernels; mapped host memory; several kernels; unified addresses; gather; stream priorities;

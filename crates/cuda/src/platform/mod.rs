@@ -27,7 +27,7 @@ pub struct Device {
     pub(crate) primary: Option<u64>,
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
-    /// The first operation of the next simulated GPU: streams and events may still have those of former ones.
+    /// The first operation of the next simulated GPU: streams and events may still have operations of former ones.
     pub(crate) first_op: OpId,
 }
 
@@ -57,7 +57,7 @@ pub struct Platform {
     /// The devices, by ordinal.
     pub devices: Vec<Device>,
     pub(crate) contexts: Handles<Context>,
-    /// What the report has beside the figures of the devices.
+    /// Parts of the report beside the figures of the devices.
     pub notes: Notes,
 }
 

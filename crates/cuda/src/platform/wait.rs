@@ -12,7 +12,7 @@ use lab::{Monitor, Progress, SimulatedDevice};
 use std::ops::ControlFlow;
 use workloads::DeviceError;
 
-/// What a call waits for.
+/// Event that a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing.
@@ -80,7 +80,7 @@ impl Platform {
         }
     }
 
-    /// What a program waits for that has requested too much.
+    /// Event that a program waits for when it has requested too much.
     pub fn backlog(&self) -> Wait {
         let pending = |device: &Device| device.timeline.as_ref().map_or(0, Timeline::pending);
         self.devices.iter().position(|device| pending(device) > MOST_PENDING).map_or(Wait::Nothing, Wait::Room)

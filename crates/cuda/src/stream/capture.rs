@@ -3,7 +3,8 @@
 //! A capture begins in one stream. A stream that waits for an event of the capture takes part in it from then on. Before
 //! the capture ends, the first stream must have waited for all others.
 //!
-//! What may not be done meanwhile invalidates the capture; the numbers of the errors are those of CUDA.
+//! A call that is not allowed meanwhile invalidates the capture; the numbers of the errors are
+//! CUDA's.
 
 use crate::error::{Error, Result};
 use crate::platform::Platform;
@@ -21,7 +22,7 @@ pub fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
 }
 
-/// What a program asks of a stream's capture.
+/// Request of a program about a stream's capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Info {

@@ -1,4 +1,4 @@
-//! Which default stream a call means by 0: the legacy one, or that of the thread (`_ptsz` and `_ptds` functions).
+//! Which default stream a call means by 0: the legacy one, or the thread's (`_ptsz` and `_ptds` functions).
 
 use crate::stream::PER_THREAD;
 use std::cell::Cell;
@@ -16,7 +16,7 @@ impl Drop for Former {
     }
 }
 
-/// Makes a call whose default stream is that of the thread.
+/// Makes a call whose default stream is the thread's.
 pub fn of_thread<T>(call: impl FnOnce() -> T) -> T {
     let _former = Former(OF_THREAD.replace(true));
     call()
@@ -28,7 +28,7 @@ pub fn legacy<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// Whether the present call's default stream is that of the thread.
+/// Whether the present call's default stream is the thread's.
 pub fn is_of_thread() -> bool {
     OF_THREAD.get()
 }

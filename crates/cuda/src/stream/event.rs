@@ -95,7 +95,7 @@ impl Streams {
         Ok(Wait::Nothing)
     }
 
-    /// What a query or a wait for an event waits for.
+    /// Operations that a query or a wait for an event waits for.
     ///
     /// # Errors
     /// The handle is invalid, or the event is one of a capture.

@@ -66,7 +66,7 @@ impl Streams {
         Ok(self.made.add(Stream { context, device, flags, priority, id, tail: None, attributes }))
     }
 
-    /// Destroys a stream. What was requested in it is still done, and what it has captured stays in the graph.
+    /// Destroys a stream. Operations requested in it are still done, and captured ones stay in the graph.
     ///
     /// # Errors
     /// The handle is invalid, or a capture began in the stream.
@@ -88,12 +88,12 @@ impl Streams {
     /// A stream that the program has made.
     ///
     /// # Errors
-    /// The handle is invalid, or that of a default stream.
+    /// The handle is invalid, or a default stream's.
     pub fn get(&self, stream: u64) -> Result<&Stream> {
         self.made.get(stream)
     }
 
-    /// The device of a stream; of a default stream that of the current context.
+    /// The device of a stream; of a default stream the current context's device.
     ///
     /// # Errors
     /// The handle is invalid, or there is no context.
@@ -185,7 +185,7 @@ impl Streams {
         Ok(op)
     }
 
-    /// The last operations of a stream. Those of the legacy default stream are those of all streams that block.
+    /// The last operations of a stream. The legacy default stream has the last operations of all streams that block.
     fn tails(&mut self, platform: &Platform, stream: u64) -> Result<(usize, Vec<OpId>)> {
         let (device, key) = self.key_of(platform, stream)?;
         if self.is_captured(device, key)? {
@@ -201,7 +201,7 @@ impl Streams {
         Ok((device, tails))
     }
 
-    /// What a wait for a stream, or a query of it, waits for.
+    /// Operations that a wait for a stream, or a query of it, waits for.
     ///
     /// # Errors
     /// The handle is invalid, there is no context, or the stream captures.

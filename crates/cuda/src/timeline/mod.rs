@@ -7,8 +7,8 @@
 //!
 //! The clock of the cores runs only while kernels do. Time in which only transfers run is added to it.
 //!
-//! A kernel is handed to the cores when they can hold one more. Of those that wait, the one of the highest priority goes
-//! first. Priorities do not change the order of the CTAs of kernels that run.
+//! A kernel is handed to the cores when they can hold one more. Of the waiting kernels, the one with the highest
+//! priority goes first. Priorities do not change the order of the CTAs of kernels that run.
 
 mod transfer;
 
@@ -53,7 +53,7 @@ struct OnCores {
     workspace: Option<u64>,
 }
 
-/// What transfers of a direction amount to.
+/// Sum of the transfers of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Moved {
@@ -75,7 +75,7 @@ pub struct Untimed {
 /// Why [`Timeline::run`] has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// What was waited for has ended.
+    /// The awaited operations have ended.
     Done,
     /// A function of the host program is to be called, then [`Timeline::called`], then [`Timeline::run`] again.
     Call(OpId, Call),
@@ -86,7 +86,7 @@ pub enum Ran {
     Stuck,
 }
 
-/// What an operation is after its begin.
+/// State of an operation after its begin.
 enum Begun {
     /// It has ended.
     Ended,
@@ -98,7 +98,7 @@ enum Begun {
     Call(Call),
 }
 
-/// What is waited for.
+/// Event to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// The end of all operations.

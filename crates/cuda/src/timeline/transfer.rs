@@ -1,4 +1,4 @@
-//! What copies and fills do when they end, and the device's copy of shared memory.
+//! The effect of copies and fills when they end, and the device's copy of shared memory.
 
 use crate::host::Host;
 use crate::timeline::{Timeline, other};
@@ -14,7 +14,7 @@ impl Timeline {
     /// Brings the device's copy of shared memory up to date, once between two stops of the program.
     pub(super) fn bring_in(&mut self, host: &dyn Host) {
         if !std::mem::replace(&mut self.fresh, true) {
-            // What operations have stored is not to be overwritten.
+            // Stores of operations are not to be overwritten.
             if std::mem::take(&mut self.changed) {
                 self.regions.bring_out(self.device.memory(), host);
             }

@@ -1,6 +1,6 @@
 //! The driver: found by `dlopen`, called through a typed table.
 //!
-//! Addresses and handles of the program are numbers, which the driver checks as it checks those of
+//! Addresses and handles of the program are numbers, which the driver checks as it checks the numbers of
 //! any C program.
 
 mod table;
@@ -26,7 +26,7 @@ static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
 /// The process that has initialised the driver; 0: none.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Uses the functions that `find` returns in place of those of `libcuda.so.1`. False if a driver
+/// Uses the functions that `find` returns in place of `libcuda.so.1`'s. False if a driver
 /// is in use. For tests.
 #[doc(hidden)]
 pub fn use_driver(find: Finder) -> bool {

@@ -2,11 +2,10 @@
 //! the hardware.
 //!
 //! Follows "Write-after-Read Hazard Prevention in GPGPUSim", section 3: allocation by extended live
-//! ranges keeps a register until an instruction waits for the result of each of its readers, which a
-//! store does not have, so that "an additional mechanism is still necessary"; section 4 offers the
-//! warpboards. This one is set by instructions that read vector registers and write no register, and
-//! reset when they leave their operand collectors (release on read). While it is set, instructions that
-//! write a register wait.
+//! ranges keeps a register until an instruction waits for the result of each of its readers. A store has no result, so
+//! that "an additional mechanism is still necessary"; section 4 offers the warpboards. This one is set by instructions
+//! that read vector registers and write no register, and reset when they leave their operand collectors (release on
+//! read). While it is set, instructions that write a register wait.
 //!
 //! - D1: a counter instead of a bit, so that stores do not wait for each other.
 //!

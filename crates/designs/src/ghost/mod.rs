@@ -17,7 +17,7 @@
 //!   claims a location of the warp's issue buffer and sets the instruction's IB-dep bits: older
 //!   instructions there with a RAW, WAR or WAW register dependence, and older memory operations unless
 //!   both are loads. In the next cycle the instruction is in the issue buffer.
-//! - **Control.** What decode delivers after a branch goes through the checkers too, but has a control
+//! - **Control.** Instructions after a branch go through the checkers too, but have a control
 //!   hazard (the valid bit of an entry) until the branch has issued; the branch itself may pass older
 //!   instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
 //!   enters an empty issue buffer only, and nothing follows until it has issued.
@@ -41,22 +41,21 @@
 //!   its list of checks leaves this one out. Loads of GPU scope or wider and volatile ones count as
 //!   atomics, which keep their places.
 //! - D5: the three in-flight bits of an IB-dep vector stand for any number of registers.
-//! - D6: the GhOST scheduler does not look at warps of which it knows that it would find nothing: WWb
-//!   is set by write-backs for which an instruction in the issue buffer waits, ITE when a place in the
-//!   table becomes free or an instruction enters the issue buffer, if any is ready; and ITE is cleared
-//!   when it has looked, whether or not it found two.
+//! - D6: the GhOST scheduler does not look at warps of which it knows that it would find nothing. WWb is set by
+//!   write-backs for which an instruction in the issue buffer waits. ITE is set when a place in the table becomes free
+//!   or an instruction enters the issue buffer, if any is ready; it is cleared when it has looked, whether or not it
+//!   found two.
 //! - D7: which of the free locations an instruction takes is not modelled after the FIFO: it makes no
 //!   difference.
 //! - D8: a WAR dependence ends at issue, as in the paper, which does not speak of operands being read
-//!   later. So that no write comes before such a read, an instruction waits in front of the operand
-//!   collectors for older ones of its warp that read what it writes to have their own, and in its collector
-//!   until they have read ([`CollectorRules::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
-//!   the exposure of the in-order core without WAR protection, and no other.
+//!   later. So that no write comes before such a read, an instruction waits in front of the operand collectors until
+//!   older readers of its result's register have collectors, and in its collector until they have read
+//!   ([`CollectorRules::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has the exposure of the in-order
+//!   core without WAR protection, and no other.
 //! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
-//!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
-//!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
-//!   round. The paper's own simulator too takes the oldest that is ready. [`GhostConfig::table_first`]
-//!   follows the words.
+//!   scheduler looks at the oldest only while the table is empty. A chain of dependent instructions beside independent
+//!   ones would lose a cycle or more at each link. The paper's own simulator too takes the oldest that is ready.
+//!   [`GhostConfig::table_first`] follows the words.
 //! - D10: wrong-path instructions after a branch, which would be squashed when it issues, do not come
 //!   as far as the checkers (D-F2 of `fetch.rs`).
 //!
@@ -71,9 +70,9 @@
 //! instruction writes, and the warp, with three sources of each other one in a collector or issue latch
 //! of the sub-core.
 //!
-//! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
-//! order hold back only instructions with an older one that may issue; `design` while instructions
-//! are on their way to the issue buffer, or wait for a TLB check.
+//! **Stall reasons**: of the oldest instruction's registers (RAW, WAW), since WAR and memory order
+//! hold back only instructions with an older one that may issue. `design` while instructions are on
+//! their way to the issue buffer, or wait for a TLB check.
 
 mod issue_buffer;
 mod precise;
@@ -108,7 +107,7 @@ kit::parameters! {
     pub struct GhostConfig {
         /// Entries of a warp's issue buffer.
         pub issue_buffer: u32 = 8 in (1, 64),
-        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        /// Entries of a warp's instruction buffer; at least as many as a fetch brings.
         pub instruction_buffer: u32 = 4 in (1, 128),
         /// Dependence checkers of a scheduler.
         pub checkers: u32 = 4 in (1, 32),
@@ -121,7 +120,7 @@ kit::parameters! {
         /// GhOST-Precise: loads leave a state from which their warp can start again at them.
         pub precise: bool = false,
         /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
-        /// its TLB check ends. The paper names no latency; 1 is that of an L1 TLB beside the tags of the L1.
+        /// its TLB check ends. The paper names no latency; 1 is the latency of an L1 TLB beside the tags of the L1.
         pub tlb_check_cycles: u32 = 1 in (0, 1000),
         /// The warp scheduler looks at the oldest instruction only while the instruction table is empty, as the
         /// paper words it (D9).
@@ -131,7 +130,7 @@ kit::parameters! {
     }
 }
 
-/// What time-shared structures of one warp scheduler do.
+/// State of the time-shared structures of one warp scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shared<M> {
     /// Its warps.
@@ -167,7 +166,7 @@ pub struct Ghost<M: WarpMask = u64> {
 
     /// The instruction of a warp that waits to synchronise.
     sync: PerWarp<InstId, M>,
-    /// What the checkers hold: warp and location claimed.
+    /// Contents of the checkers: warp and location claimed.
     checked: Vec<(WarpSlot, Location)>,
     /// The two entries of each warp in the instruction table, [`NONE`] where there is none.
     table: PerWarp<[Location; 2], M>,
@@ -230,7 +229,7 @@ impl<M: WarpMask> Ghost<M> {
         }
     }
 
-    /// What was in the checkers enters the issue buffers.
+    /// Moves the contents of the checkers to the issue buffers.
     fn enter(&mut self, window: Window<'_>) {
         for i in 0..self.checked.len() {
             let (warp, location) = self.checked[i];

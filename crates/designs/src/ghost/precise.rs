@@ -23,7 +23,7 @@ use sm::Window;
 use sm::{Names, RegSet};
 use std::collections::VecDeque;
 
-/// What starting again at any unchecked load of a warp would execute again.
+/// Instructions that would be executed again by starting again at any unchecked load of a warp.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
     /// LoadCounter.

@@ -17,7 +17,7 @@ struct Order {
     behind: Places,
     /// Stores among them.
     stores: Places,
-    /// Those of them whose extent is known, since another has been compared with it.
+    /// Accesses among them whose extent is known, since another has been compared with it.
     measured: Places,
 }
 
@@ -36,7 +36,7 @@ impl Accesses {
         Self { knows_addresses, order: PerWarp::new(Order::default()), extents: vec![Extent::NOWHERE; extents].into() }
     }
 
-    /// The access `id`, the youngest of its warp, comes to `place` among those of the warp, which hold
+    /// The access `id`, the youngest of its warp, comes to `place` among the warp's accesses, which hold
     /// `entries`. Gives the older ones for whose issue it waits.
     #[inline]
     pub fn enter(&mut self, window: Window<'_>, id: InstId, place: usize, entries: &[Entry]) -> Places {

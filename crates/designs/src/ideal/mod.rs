@@ -44,7 +44,7 @@
 //! **Structures** of an SM with *w* warps: the window (*w* x 64 x 97 bits: valid, mask, instruction). Maps
 //! of registers and queues of accesses without bound have no size to give.
 //!
-//! **Stall reasons**: those of the oldest instruction: RAW, WAW, WAR. It has nothing else to wait for.
+//! **Stall reasons**: the oldest instruction's: RAW, WAW, WAR. It has nothing else to wait for.
 //!
 //! **Statistics**: instructions that issue before an older one of their warp (figure 1).
 
@@ -78,7 +78,8 @@ use waits::{AllWaiters, Cause, Entry, Places, SPAN, Waiters, Waits, place_of, wa
 kit::parameters! {
     /// The window and the freedoms of the limit study.
     pub struct IdealConfig {
-        /// Instructions of a warp, from the oldest that has not issued to the youngest; at least those of a fetch.
+        /// Instructions of a warp, from the oldest that has not issued to the youngest; at least as many as a fetch
+        /// brings.
         pub window: u32 = 64 in (1, 64),
         /// Unbounded register renaming.
         pub renaming: bool = true,
@@ -154,7 +155,7 @@ impl WarpWindow {
     }
 }
 
-/// What the schedulers see of a warp.
+/// The schedulers' view of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shown {
     pipes: PipeSet,
@@ -178,7 +179,7 @@ pub struct Ideal<M: WarpMask = u64> {
     // Masks over the warps.
     room: M,
     candidates: Candidates<M>,
-    /// What `candidates` says of each warp.
+    /// Entry of each warp in `candidates`.
     shown: PerWarp<Shown, M>,
 
     issued: u64,
@@ -222,7 +223,7 @@ impl<M: WarpMask> Ideal<M> {
         }
     }
 
-    /// What `id`, the youngest of its warp, waits for at `place`.
+    /// Instructions that `id`, the youngest of its warp, waits for at `place`.
     #[inline]
     fn dependences(&mut self, window: Window<'_>, id: InstId, place: usize) -> Waits {
         let inst = window.inst(id);

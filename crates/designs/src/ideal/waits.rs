@@ -1,4 +1,4 @@
-//! What the instructions in a warp's window wait for, as counts, and who waits for an instruction, as
+//! The dependences of the instructions in a warp's window, as counts, and who waits for an instruction, as
 //! masks.
 
 use sm::InstId;
@@ -100,7 +100,7 @@ pub(super) struct Overwriters {
     pub result: Places,
 }
 
-/// Who waits for an instruction, by [`InstId`]. What every instruction needs is stored together:
+/// Who waits for an instruction, by [`InstId`]. Fields that every instruction needs are stored together:
 /// deep windows do not fit into the host's caches.
 #[derive(Debug, Default)]
 pub(super) struct AllWaiters {

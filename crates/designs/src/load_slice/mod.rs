@@ -15,7 +15,7 @@
 //!   instructions that make addresses, the register dependence table (RDT) the PC of the last writer of
 //!   each register. When a load, a store or an instruction in the IST is decoded, the writers of the
 //!   registers that its address is made of enter the IST: one step backward with each iteration of a loop.
-//!   What the IST has when it is decoded goes to queue B.
+//!   An instruction that the IST has when it is decoded goes to queue B.
 //!
 //! The text of the paper was not available beyond its abstract. From public notes on it: the IST has 128
 //! entries in 2 ways, replaced by age of use; loads need no entry; the address parts of stores go to queue B,
@@ -74,15 +74,15 @@ use sm::{InFlight, InstId};
 kit::parameters! {
     /// Sizes and choices of the load slice core.
     pub struct LoadSliceConfig {
-        /// Entries of a warp's queue A; at least those of a fetch.
+        /// Entries of a warp's queue A; at least as many as a fetch brings.
         pub queue_a: u32 = 8 in (1, 128),
-        /// Entries of a warp's queue B; at least those of a fetch.
+        /// Entries of a warp's queue B; at least as many as a fetch brings.
         pub queue_b: u32 = 8 in (1, 128),
         /// Entries of the instruction slice table of an SM.
         pub ist_entries: u32 = 128 in (1, 65536),
         /// Ways of the instruction slice table; they divide its entries.
         pub ist_ways: u32 = 2 in (1, 64),
-        /// Warps of an SM, those of the first slots, for which the register dependence table has rows: what
+        /// Warps of an SM, in the first slots, for which the register dependence table has rows: what
         /// they execute teaches the instruction slice table.
         pub rdt_warps: u32 = 4 in (1, 128),
         /// Slices are learned. Without that queue B has loads only.
@@ -137,7 +137,7 @@ struct Named {
     reader: [Turn; 2],
 }
 
-/// What the schedulers see of a warp: the pipes of the heads that may issue, else why none may.
+/// The schedulers' view of a warp: the pipes of the heads that may issue, else why none may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offer {
     pipes: PipeSet,

@@ -122,7 +122,7 @@ impl Slices {
         Some(entry)
     }
 
-    /// `place` has an entry from now on, if need be that of its set which was used least recently.
+    /// `place` has an entry from now on, if need be the least recently used one of its set.
     fn insert(&mut self, place: Place) {
         if place == NONE || self.use_entry(place).is_some() {
             return;

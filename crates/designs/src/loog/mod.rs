@@ -20,13 +20,13 @@
 //!   which station will produce it. An instruction that issues looks up its sources and enters itself
 //!   for its results, so that WAR and WAW dependences vanish.
 //! - **Reservation stations**: an instruction takes a station ([`ReservationStations`]) of its sub-core, reads
-//!   there the sources that are in the register file and awaits the others; it leaves for its unit when
-//!   it has all, whatever older ones do, and keeps the station until its result is broadcast.
+//!   there the sources that are in the register file and awaits the others. It leaves for its unit when it has all,
+//!   whatever older ones do, and keeps the station until its result is broadcast.
 //! - **Result broadcast**: a result is written to the register file and captured by all stations that
 //!   await it, in the cycle of the write-back.
 //! - **Load-store queue**: an access leaves its station before an older one of its warp only if both
 //!   are loads, or the older one's addresses are known and no lane's meets any lane's of the other.
-//!   Atomics, volatile accesses, those of GPU scope or wider and asynchronous copies neither pass nor
+//!   Atomics, volatile accesses, accesses of GPU scope or wider and asynchronous copies neither pass nor
 //!   are passed.
 //! - **Control**: branches, synchronisation and exits read their registers at issue. Barriers and exits
 //!   wait for the accesses of their warp to leave their stations.
@@ -114,7 +114,7 @@ kit::parameters! {
 /// Instructions that an SM issues before a warp that could issue all the while goes first (D10).
 const PATIENCE: u64 = 4096;
 
-/// What the design does.
+/// Counts of the design.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     issued: u64,

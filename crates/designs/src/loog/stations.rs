@@ -7,7 +7,7 @@ use sm::WarpMask;
 /// Places in program order that a mask covers.
 const SPAN: u32 = 64;
 
-/// Those of a warp.
+/// Instructions of a warp in stations.
 #[derive(Clone, Debug, Default)]
 struct Chain {
     /// By place in program order from `first` on. Empty only if all have left.
@@ -36,7 +36,7 @@ impl Chain {
     }
 }
 
-/// Those of all warps.
+/// Instructions of all warps in stations.
 #[derive(Debug)]
 pub struct InStations<M: WarpMask>(PerWarp<Chain, M>);
 

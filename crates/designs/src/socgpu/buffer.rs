@@ -86,7 +86,7 @@ pub(super) struct Dependences {
     pub memory: u32,
 }
 
-/// What a warp offers.
+/// Offer of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
     /// It has no instruction that has not issued.

@@ -19,10 +19,10 @@
 //!   the older ones in the buffer that it depends on: RAW, WAW and WAR by register, predicates among
 //!   them; accesses to memory after a barrier; stores after accesses, loads after stores; branches
 //!   and returns after everything, and everything after them.
-//! - **Issue.** Of each warp the first entry by place that (a1) has not issued, (a2) has a clear row
-//!   and (a3) whose next PC is before the re-convergence PC of the SIMT unit's present entry, or that
-//!   is the oldest in the buffer, is the candidate: the only one that the warp scheduler sees, even if
-//!   its latch is full.
+//! - **Issue.** The candidate of a warp is its first entry by place that (a1) has not issued, (a2)
+//!   has a clear row and (a3) is before the re-convergence PC of the SIMT unit's present entry, or is
+//!   the oldest in the buffer. It is the only one that the warp scheduler sees, even if its latch is
+//!   full.
 //! - **Write-back** frees the entry and clears its column. Until then it takes room.
 //! - **Flush.** When a branch or an instruction at a re-convergence point issues and the warp continues
 //!   elsewhere than after it, what is after it in the buffer is eliminated and the right path fetched
@@ -31,7 +31,7 @@
 //! **Deviations**
 //! - D1: decode inserts no instruction of a wrong path (see `fetch`, D-F2). Such instructions could
 //!   neither issue nor keep out others before the flush; figure 5's averages lack them.
-//! - D2: the re-convergence PC is that of PTX's SIMT stack; in machine code since Volta, which has no
+//! - D2: the re-convergence PC comes from PTX's SIMT stack; in machine code since Volta, which has no
 //!   such stack, that which `BSSY` names for lanes that are apart. There an instruction brings lanes
 //!   together (`BSYNC` and similar): it counts as a branch, as does, in traces, any instruction after
 //!   which the warp continues elsewhere. Traces know no re-convergence PC: what `BSSY` names is not in them.
@@ -39,7 +39,7 @@
 //! - D4: the paper lets a barrier pass older accesses to memory, which would break its meaning. Here it
 //!   waits until they have issued, by seniority. Fences, sleep and what closes or awaits groups of
 //!   copies count as barriers, and barriers keep their order.
-//! - D5: atomics, reductions, asynchronous copies, volatile loads and those of GPU scope count as
+//! - D5: atomics, reductions, asynchronous copies, volatile loads and loads of GPU scope count as
 //!   stores.
 //! - D6: the paper says that a branch waits for older instructions to *issue* and younger ones for the
 //!   branch to issue (section 3's reason for the rule, section 5.1), but its matrix is cleared at
@@ -51,7 +51,7 @@
 //! the baseline, PC and next PC, issued, 3 bits of seniority), and for each entry comparators of 56 bits
 //! for the registers of each instruction that is decoded and of 32 for a3), dependence matrix (8 x 8 bits).
 //!
-//! **Stall reasons** are those of the oldest instruction that has not issued: RAW, WAW, WAR, memory
+//! **Stall reasons** are of the oldest instruction that has not issued: RAW, WAW, WAR, memory
 //! order; `control` where a branch or re-convergence point is the reason; `design` if all have issued
 //! and there is no room for a fetch.
 
@@ -157,7 +157,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
         // Valid, instruction (registers and type in it) and lanes as in the baseline; PC and next PC.
         let entry = 1 + 64 + 32 + 2 * 32 + 1 + seniority;
         let once = Each::Instruction.times(1);
-        // What is decoded is compared with all entries; their next PCs with the re-convergence PC.
+        // Decoded instructions are compared with all entries; their next PCs with the re-convergence PC.
         let compared = entries * (self.per_fetch * DEPENDENCE_BITS + 32);
         vec![
             Structure::new("instruction buffer", instances, entries, entry)

@@ -13,7 +13,7 @@ kit::words! {
 kit::parameters! {
     /// Sizes and choices of SOCGPU; the defaults are the paper's.
     pub struct SocgpuConfig {
-        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        /// Entries of a warp's instruction buffer; at least as many as a fetch brings.
         pub buffer: u32 = 8 in (1, 64),
         /// When Stop dependences, on a branch or of one, end.
         pub stops_end: Until = (Until::WriteBack),

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder of traces: each in a folder of its name, or in an archive (`.tar`, `.tar.xz`, `.tar.gz`,
-/// `.tar.zst`) whose name is that of the trace or its beginning.
+/// `.tar.zst`) whose name is the trace's or its beginning.
 #[derive(Debug)]
 pub struct Traces {
     folder: PathBuf,

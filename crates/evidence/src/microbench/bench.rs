@@ -37,7 +37,7 @@ impl Bench {
     /// A device of `setup` with the kernel `text` loaded.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn new(setup: &Setup, text: &str) -> Result<Self, DeviceError> {
         Self::of(setup, ModuleCode::Ptx(text))
     }
@@ -45,7 +45,7 @@ impl Bench {
     /// A device of `setup` with a module of either form loaded.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn of(setup: &Setup, code: ModuleCode<'_>) -> Result<Self, DeviceError> {
         let mut device = SimulatedDevice::new(setup)?;
         let module = device.load_module(&ModuleSource { name: "microbenchmark", code })?;
@@ -62,7 +62,7 @@ impl Bench {
     /// Device memory, never written.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn buffer(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
         self.device.alloc("data", bytes)
     }
@@ -70,7 +70,7 @@ impl Bench {
     /// A ring of `nodes` pointers, each to the next, `stride` bytes apart.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn ring(&mut self, nodes: u64, stride: u64) -> Result<Buffer, DeviceError> {
         let buffer = self.device.alloc("ring", nodes * stride)?;
         for i in 0..nodes {
@@ -84,7 +84,7 @@ impl Bench {
     /// object.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn texture_ring(&mut self, nodes: u64, stride: u64) -> Result<u64, DeviceError> {
         const TEXEL_BYTES: u64 = 4;
         let buffer = self.device.alloc("texture", nodes * stride)?;
@@ -106,7 +106,7 @@ impl Bench {
     /// Zeroes in device memory, and in L2 where host copies go there.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn zeroes(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
         let buffer = self.device.alloc("data", bytes)?;
         self.device.write(buffer, 0, &vec![0; bytes as usize])?;
@@ -116,7 +116,7 @@ impl Bench {
     /// Runs the kernel `bench`; gives the statistics of this launch only.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn run(&mut self, work: Work) -> Result<Stats, DeviceError> {
         self.run_entry("bench", work)
     }
@@ -124,7 +124,7 @@ impl Bench {
     /// Runs a kernel of the module; gives the statistics of this launch only.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn run_entry(&mut self, kernel: &str, work: Work) -> Result<Stats, DeviceError> {
         let args: [ArgBytes; 5] =
             [work.data.into(), work.trips.into(), work.cta_stride.into(), work.step.into(), work.mask.into()];
@@ -142,10 +142,10 @@ impl Bench {
         Ok(self.device.kernel_reports().last().map(|r| r.statistics.unpacked()).unwrap_or_default())
     }
 
-    /// The counts of one launch beyond those of another with fewer trips, when caches are warm.
+    /// The counts of one launch beyond another's with fewer trips, when caches are warm.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn beyond(&mut self, short: Work, long: Work) -> Result<Difference, DeviceError> {
         self.beyond_of("bench", short, long)
     }
@@ -153,7 +153,7 @@ impl Bench {
     /// As [`Bench::beyond`], of any kernel of the module.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn beyond_of(&mut self, kernel: &str, short: Work, long: Work) -> Result<Difference, DeviceError> {
         self.run_entry(kernel, short)?;
         Ok(Difference { short: self.run_entry(kernel, short)?, long: self.run_entry(kernel, long)? })
@@ -207,11 +207,11 @@ impl Steady<'_> {
         bench.beyond(work(TRIPS.0), work(TRIPS.1))
     }
 
-    /// By how much `statistic` grows per line: that of a body of twice the length less that of one,
+    /// By how much `statistic` grows per line: the difference of a body of twice the length and one,
     /// so that the loop itself does not count. `line` gives the body's lines.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn per_line(&self, setup: &Setup, statistic: &str, line: impl Fn(usize) -> String) -> Result<f64, DeviceError> {
         Ok(self.lines(setup, &[statistic], line)?[0])
     }
@@ -219,7 +219,7 @@ impl Steady<'_> {
     /// As [`Steady::per_line`], several statistics at once.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn lines(
         &self,
         setup: &Setup,
@@ -252,7 +252,7 @@ const CHASE_LOADS: u64 = 16;
 /// and the second half of the first turn is timed.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn chase(setup: &Setup, load: &str, nodes: u64, stride: u64, warm: bool) -> Result<Chase, DeviceError> {
     let mut setup = setup.clone();
     setup.gpu.launch.host_copies_fill_l2 = warm;
@@ -301,7 +301,7 @@ const CHANNEL_BYTES: u32 = 256;
 /// `sms` SMs read, past L1, a window that is in L2.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn l2_bandwidth(setup: &Setup, sms: u32, trips: u32) -> Result<Bandwidth, DeviceError> {
     const WINDOW: u32 = 1 << 18;
     let mut setup = setup.clone();
@@ -321,7 +321,7 @@ pub fn l2_bandwidth(setup: &Setup, sms: u32, trips: u32) -> Result<Bandwidth, De
 /// own, so that no two packets meet in the crossbar.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn l2_port_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceError> {
     const WARPS: u32 = 16;
     const LINE: u64 = 128;
@@ -351,7 +351,7 @@ pub fn l2_port_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceE
 /// All SMs read data that are only in DRAM, bypassing L1, in one stream.
 ///
 /// # Errors
-/// What the device reports.
+/// Errors of the device.
 pub fn dram_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceError> {
     let text = kernels::stream(setup.gpu.sm_version, "ld.global.cg.v4.u32", STREAM_THREADS);
     let ctas = setup.gpu.sm_count;

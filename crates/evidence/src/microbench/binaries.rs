@@ -23,7 +23,7 @@ pub fn architectures() -> impl Iterator<Item = u32> {
     ARCHIVES.iter().map(|(sm, _)| *sm)
 }
 
-/// The cubins that run on a GPU of `sm_version`: those of the highest architecture that is not above
+/// The cubins that run on a GPU of `sm_version`: of the highest architecture that is not above
 /// it and of the same generation.
 pub fn cubins(sm_version: u32) -> Option<&'static Cubins> {
     static UNPACKED: [LazyLock<Cubins>; 5] = [

@@ -3,7 +3,7 @@
 //! A row of [`CLASSES`] becomes two quantities, `<name>_latency` and `<name>_rate`. Quantities of memory,
 //! synchronisation and launches are in `measure.rs`. The code of all of them is in [`super::source`].
 
-/// What a quantity belongs to, in the order of reports.
+/// Groups of quantities, in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names of the variants say it all")]
@@ -58,9 +58,9 @@ impl Group {
 pub struct Class {
     /// Name without `_latency` and `_rate`.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Its group.
     pub group: Group,
-    /// What the line does.
+    /// Description of the line.
     pub text: &'static str,
     /// The line of the chain.
     pub line: &'static str,
@@ -72,7 +72,7 @@ pub struct Class {
     pub has_latency: bool,
     /// Lowest sm_XX that has the instruction.
     pub lowest_sm: u32,
-    /// Opcodes of machine code in the line; `|` between those of different architectures. Those that only
+    /// Opcodes of machine code in the line; `|` between different architectures. Opcodes that only
     /// move operands are left out.
     pub opcodes: &'static [&'static str],
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// that its operands never conflict in a bank.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain {
-    /// What the instruction counts as.
+    /// Class of the instruction.
     pub class: OpClass,
     /// One link of the chain.
     pub link: &'static str,

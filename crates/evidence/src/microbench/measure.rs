@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex};
 use workloads::Form;
 use workloads::device::{DeviceError, ModuleCode};
 
-/// What a run of a kernel measures.
+/// Measurement of a run of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Method {
     /// Cycles of each link of a chain in one warp of `threads` threads.
@@ -54,11 +54,11 @@ enum Scale {
 pub struct Quantity {
     /// Name, as in the file of hardware's figures.
     pub name: String,
-    /// What it belongs to.
+    /// Its group.
     pub group: Group,
     /// Unit of its values.
     pub unit: &'static str,
-    /// What it is.
+    /// Description.
     pub text: String,
     /// Lowest sm_XX that has it.
     pub lowest_sm: u32,
@@ -210,7 +210,7 @@ impl Runner<'_> {
         Bench::of(setup, ModuleCode::Binary(cubin))
     }
 
-    /// Cycles of each line: those of `long` less those of `short`, each the difference of two numbers of trips.
+    /// Cycles of each line: of `long` less of `short`, each the difference of two numbers of trips.
     fn per_line(&self, kernel: &str, threads: u32, lane_bytes: u32) -> Result<f64, DeviceError> {
         let lines = self.kernels[kernel].lines.map_or(1, |(short, long)| long - short);
         let mut bench = self.bench(self.setup, kernel)?;
@@ -371,7 +371,7 @@ fn scaled(value: f64, scale: Scale, setup: &Setup) -> f64 {
 /// A figure of the model, in the quantity's unit.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// What was measured.
+    /// The measured quantity.
     pub quantity: &'static Quantity,
     /// The figure.
     pub value: f64,
@@ -387,12 +387,12 @@ pub fn has(quantity: &Quantity, sm_version: u32, code: Form) -> bool {
     written && quantity.lowest_sm <= sm_version
 }
 
-/// Measures those of the quantities that `wanted` says and the GPU has, with the form of code of
+/// Measures the quantities that `wanted` says and the GPU has, with the form of code of
 /// `setup`, on up to `jobs` threads. Warps are scheduled by loose round robin: a greedy scheduler lets some
 /// end early, and the last ones cannot fill the pipes.
 ///
 /// # Errors
-/// What the device reports; a model that cannot run one of the kernels is at fault.
+/// Errors of the device; a model that cannot run one of the kernels is at fault.
 pub fn measure(
     setup: &Setup,
     wanted: impl Fn(&Quantity) -> bool,

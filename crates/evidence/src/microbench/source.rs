@@ -149,7 +149,7 @@ fn of_class(class: &Class) -> Vec<Kernel> {
     latency.into_iter().chain([kernel("rate", chains, lines)]).collect()
 }
 
-/// A kernel of lines that is no class.
+/// A kernel of lines that is not a class.
 fn lines(
     name: &str,
     lowest_sm: u32,
@@ -220,7 +220,7 @@ fn width(words: usize) -> &'static str {
     }
 }
 
-/// Loads of `words` words from `address` on, side by side with those of other lines, eight in flight; then what
+/// Loads of `words` words from `address` on, side by side with other lines' loads, eight in flight; then what
 /// makes their results be used. `step` is added to the address in each trip: other addresses, for all that the
 /// assembler knows.
 fn loads(name: &str, load: &str, words: usize, setup: &str, address: &str, step: &str, opcode: &'static str) -> Kernel {

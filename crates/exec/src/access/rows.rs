@@ -18,7 +18,7 @@ const MORE: u64 = 4 * (HALF as u64 - 1);
 struct Half {
     /// Address of the first lane.
     address: u64,
-    /// Each lane accesses the word after that of the lane before it; else all access the same.
+    /// Each lane accesses the word after the lane before it; else all access the same.
     is_row: bool,
 }
 

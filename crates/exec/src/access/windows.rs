@@ -24,7 +24,7 @@ pub(super) trait Words {
     /// The run around `address`, for accesses of `size` bytes; `None` if there is none.
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>>;
 
-    /// What was written besides, if anything.
+    /// Other writes, if there are any.
     #[inline(always)]
     fn overlay(&self) -> Option<&Overlay> {
         None
@@ -217,7 +217,7 @@ fn gather_words<const N: usize>(
     Ok(())
 }
 
-/// Replaces those of the `N` words per lane that were written besides.
+/// Replaces the words, of `N` per lane, that have been written besides.
 #[inline(never)]
 fn patch_words<const N: usize>(
     own: &Overlay,

@@ -1,4 +1,4 @@
-//! What checks of memory have found.
+//! Findings of checks of memory.
 
 use crate::kernel::Kernel;
 use isa::{Dim3, Pc, SourceSpot};
@@ -40,7 +40,7 @@ impl Hazard {
     }
 }
 
-/// What an instruction has done, with its first access that did so.
+/// Finding about an instruction, with its first access that had it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Finding {

@@ -35,7 +35,7 @@ use std::sync::Arc;
 /// Words of a page of the shadow of global memory.
 const PAGE_WORDS: u64 = 1024;
 
-/// What is checked in a run, and what was found.
+/// Checks of a run, and their findings.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Reads of unwritten memory, and races; else only accesses outside allocations.
@@ -150,7 +150,7 @@ impl Watch {
         self.findings = findings;
     }
 
-    /// What is watched of a CTA that starts.
+    /// Watch on a CTA that starts.
     pub fn start_cta(&self, warps: usize, shared_bytes: u32) -> Option<Box<CtaWatch>> {
         self.checks_memory.then(|| Box::new(CtaWatch::new(warps, shared_bytes)))
     }
@@ -343,7 +343,7 @@ impl Watch {
     }
 }
 
-/// Whether an access synchronises: two such accesses are no race.
+/// Whether an access synchronises: two such accesses are not a race.
 fn is_strong(mem: &MemAccess) -> bool {
     matches!(mem.access, Access::Atomic | Access::Reduction) || matches!(mem.cache, CacheOp::Volatile | CacheOp::L2)
 }

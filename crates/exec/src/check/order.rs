@@ -24,9 +24,9 @@ fn join(clock: &mut Clock, other: &Clock) {
 struct Barrier {
     /// Completions that have been noticed.
     generation: u32,
-    /// What the arrivals since know together.
+    /// Joint clock of the arrivals since.
     arrived: Clock,
-    /// What the arrivals before the last completion knew.
+    /// Joint clock of the arrivals before the last completion.
     released: Clock,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct WarpOrder {
     /// The barrier that a warp waits for, and its generation.
     waiting: Vec<Option<(u8, u32)>>,
     barriers: [Barrier; BARRIERS],
-    /// What the last atomic operation on a word of shared memory knew.
+    /// Clock of the last atomic operation on a word of shared memory.
     atomics: BTreeMap<u64, Clock>,
 }
 

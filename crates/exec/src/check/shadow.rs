@@ -25,13 +25,13 @@ pub(super) enum Conflict {
 }
 
 impl Conflict {
-    /// What the earlier access has done.
+    /// Action of the earlier access.
     pub fn earlier(self) -> &'static str {
         if self == Self::WriteAfterRead { "read" } else { "written" }
     }
 }
 
-/// The last accesses to a word. Of reads, that of two different readers: more are forgotten.
+/// The last accesses to a word. Of reads, by two different readers: more are forgotten.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word {
     write: Stamp,

@@ -60,7 +60,7 @@ impl ImageReference {
 #[derive(Clone, Debug, Default)]
 pub struct Images(Vec<Slot>);
 
-/// What a handle names.
+/// Object that a handle names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Slot {
     Image(Image),

@@ -159,7 +159,7 @@ impl Fragment {
     }
 
     /// The fragment of an operand of `mma.m8n8k4` with f16 factors: four multiplications by eight lanes each.
-    /// `order` is that of the factor; it is ignored for C.
+    /// `order` is the factor's; it is ignored for C.
     pub fn quad(operand: MatrixOperand, element: Element, order: Order) -> Self {
         let registers = if operand == MatrixOperand::C { 8 / element.per_register() as u8 } else { 2 };
         let shape = Shape { m: 8, n: 8, k: 4 };

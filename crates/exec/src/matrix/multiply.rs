@@ -133,7 +133,7 @@ impl Mma {
         m as u32 * n as u32 * k as u32 * self.a.fragment.tiles() as u32
     }
 
-    /// What it asks of a matrix unit.
+    /// Its work for a matrix unit.
     pub fn work(&self) -> MatrixWork {
         let single = self.types.c == Element::F32 || self.types.d == Element::F32;
         let ty = match self.types.a {

@@ -12,9 +12,9 @@ const GROUPS: usize = 8;
 /// How the positions of a fragment's elements depend on the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// A group of four lanes holds adjacent elements of a row; the next group holds those of the next row.
+    /// A group of four lanes holds adjacent elements of a row; the next group holds the next row's.
     Rows,
-    /// A group holds adjacent elements of a column; the next group holds those of the next column.
+    /// A group holds adjacent elements of a column; the next group holds the next column's.
     Columns,
     /// Irregular: the positions are in the table.
     Table,

@@ -183,7 +183,7 @@ impl DeviceMemory {
         }
     }
 
-    /// What happens to accesses by kernels outside all allocations.
+    /// Effect of accesses by kernels outside all allocations.
     pub fn out_of_bounds(&self) -> OutOfBounds {
         self.stray.policy
     }
@@ -460,7 +460,7 @@ impl DeviceMemory {
         }
     }
 
-    /// Stores those of the 128 bytes at `address`, a multiple of their number, whose bits are set in `mask`:
+    /// Stores the bytes, of the 128 at `address`, a multiple of their number, whose bits are set in `mask`:
     /// stores of kernels that [`DeviceMemory::room`] has permitted.
     pub(crate) fn merge(&mut self, address: u64, mask: u128, words: &[u32; LINE_WORDS], reader: &Reader) {
         let Some(slot) = self.find_again(address, reader) else {
@@ -548,7 +548,7 @@ impl DeviceMemory {
         if self.stray.policy == OutOfBounds::Error || !Heap::has(address.saturating_add(MAPPED_BYTES)) {
             return false;
         }
-        // The pages beside those of an allocation are usually those of another one, or of the driver.
+        // The pages beside an allocation's usually belong to another one, or to the driver.
         let start = (address / MAPPED_BYTES - 1) * MAPPED_BYTES;
         let index = self.bases.partition_point(|&base| base < start + 3 * MAPPED_BYTES).checked_sub(1);
         index.is_some_and(|index| self.at(index).end() > start)

@@ -1,4 +1,4 @@
-//! What the warps of an SM have written to device memory in a window, by lines of 128 bytes.
+//! The writes of an SM's warps to device memory in a window, by lines of 128 bytes.
 
 /// Bytes of a line.
 pub(crate) const LINE_BYTES: u64 = 128;
@@ -214,7 +214,7 @@ pub(crate) struct Glance<'a> {
 }
 
 impl Glance<'_> {
-    /// Replaces those of the words at `address`, which are aligned to their size and in one line, that were
+    /// Replaces the words at `address`, which are aligned to their size and in one line, that were
     /// written.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use kit::persist::{Archive, Fresh, Mismatch, Persist};
 const PAGE_WORDS: usize = 1 << 14;
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u64 = 4 * PAGE_WORDS as u64;
-/// What pages that were never written read as.
+/// Value of pages that were never written.
 pub(super) static ZERO_PAGE: [u32; PAGE_WORDS] = [0; PAGE_WORDS];
 
 /// The largest access of a thread. Pages end at a multiple of it, so that an access that is partly in bounds
@@ -48,7 +48,7 @@ pub struct DeviceAllocation {
     kept: Option<Box<Kept>>,
 }
 
-/// What an allocation was when an undo log began: the pages that were written since.
+/// State of an allocation when an undo log began: the pages that were written since.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     pages: Vec<(usize, Page)>,
@@ -83,7 +83,7 @@ impl DeviceAllocation {
         }
     }
 
-    /// What is left of a freed allocation in its slot: it contains no address.
+    /// The rest of a freed allocation in its slot: it contains no address.
     pub(super) fn none() -> Self {
         Self::new(String::new(), 0, 0, 0, Origin::Heap)
     }
@@ -94,7 +94,7 @@ impl DeviceAllocation {
     }
 
     /// Bytes of the first page before the first byte: pages begin at a multiple of the largest access, so that an
-    /// aligned access is within one page and its words are those of the page, whatever the first address is.
+    /// aligned access is within one page and its words are the page's, whatever the first address is.
     #[inline]
     fn lead(&self) -> u64 {
         self.base % GRANULE_BYTES
@@ -289,7 +289,7 @@ fn page_count(base: u64, bytes: u64) -> u64 {
     (base % GRANULE_BYTES + bytes).div_ceil(PAGE_BYTES)
 }
 
-/// Fills the bytes `start..end` of little-endian words with those of `word`.
+/// Fills the bytes `start..end` of little-endian words with the bytes of `word`.
 fn fill_bytes(words: &mut [u32], start: usize, end: usize, word: u32) {
     let pattern = word.to_le_bytes();
     let (head, tail) = (start.next_multiple_of(4).min(end), end / 4 * 4);

@@ -1,8 +1,8 @@
-//! What a reader of device memory remembers: several read it at the same time.
+//! The memory of a reader of device memory: several read it at the same time.
 
 use std::cell::Cell;
 
-/// What a reader of device memory remembers from one access to the next.
+/// Memory of a reader of device memory from one access to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
     /// Slot of the allocation that was found last; the next access is likely to be in it.

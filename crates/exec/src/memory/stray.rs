@@ -12,7 +12,7 @@ pub(super) const MAPPED_BYTES: u64 = 2 << 20;
 /// Bytes of a page here.
 const PAGE_BYTES: u64 = 4096;
 
-/// What happens to an access by a kernel to global memory outside all allocations, or to shared memory outside what its
+/// Effect of an access by a kernel to global memory outside all allocations, or to shared memory outside what its
 /// CTA has but within its last allocation unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {

@@ -5,7 +5,7 @@ use super::overlay::Overlay;
 use super::reader::Reader;
 use super::reduction::Reduction;
 
-/// What the warps of an SM have done in a window that the others have yet to see.
+/// Effects of the warps of an SM in a window that the others have yet to see.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     pub overlay: Overlay,
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What others have yet to see, and memory without it; `None` if this warp has memory for itself.
+    /// Effects that others have yet to see, and memory without them; `None` if this warp has memory for itself.
     #[inline(always)]
     pub fn own(&mut self) -> Option<(&mut Own, &DeviceMemory, &Reader)> {
         match &mut self.memory {

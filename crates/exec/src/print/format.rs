@@ -131,7 +131,7 @@ impl Spec {
         }
     }
 
-    /// The next argument as an integer: those of less than 4 bytes are passed in 4.
+    /// The next argument as an integer: arguments of less than 4 bytes are passed in 4.
     fn argument(&self, arguments: &mut impl Arguments) -> u64 {
         arguments.next(u64::from(self.bytes.max(4)))
     }

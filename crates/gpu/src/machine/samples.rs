@@ -1,4 +1,4 @@
-//! What was counted, in all and between samples.
+//! Counts, in all and between samples.
 
 use super::{Control, Floor, Machine, Waiting};
 use crate::core::{Core, CoreCounters};
@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 
 impl<C: Core> Machine<C> {
     /// From now on takes a sample before each cycle whose number is a multiple of `cycles`, as long as kernels
-    /// run. What is simulated stays the same. What the memory system has counted is as of the window.
+    /// run. The simulation stays the same. Counts of the memory system are as of the window.
     pub fn sample_every(&mut self, cycles: NonZeroU64) {
         let control = &mut self.control;
         control.sample_every = cycles.get();
@@ -25,18 +25,18 @@ impl<C: Core> Machine<C> {
         self.control.most_samples = most;
     }
 
-    /// What was counted in each interval between samples that has ended since this was last called
+    /// Counts of each interval between samples that has ended since the last call
     /// ([`Machine::sample_every`]).
     pub fn take_samples(&mut self) -> Vec<Snapshot<C::Counters>> {
         std::mem::take(&mut self.control.samples)
     }
 
-    /// What was counted in each interval that [`Machine::take_samples`] has not taken.
+    /// Counts of each interval that [`Machine::take_samples`] has not taken.
     pub fn samples(&self) -> &[Snapshot<C::Counters>] {
         &self.control.samples
     }
 
-    /// What was counted since the last sample.
+    /// Counts since the last sample.
     pub fn since_sample(&mut self) -> Snapshot<C::Counters> {
         self.counters().since(&self.control.sampled)
     }
@@ -58,7 +58,7 @@ impl<C: Core> Control<C> {
         }
     }
 
-    /// Takes the samples of the window, of which each unit has its part. The memory system's counters are those of the
+    /// Takes the samples of the window, of which each unit has its part. The memory system's counters are of the
     /// window.
     pub(super) fn collect_samples(&mut self, floor: &Floor<'_, C>) {
         if self.sample_at > self.now {
@@ -98,13 +98,13 @@ impl<C: Core> Control<C> {
         self.sample_every *= 2;
     }
 
-    /// What is counted up to `cycle`, as reports have it.
+    /// Counts up to `cycle`, as reports have them.
     pub(super) fn snapshot(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
         let counted = self.counted(floor, upto);
         self.without_waits(counted)
     }
 
-    /// What cores and memory have counted up to `upto`, waits for launches like any other time.
+    /// Counts of cores and memory up to `upto`, waits for launches like any other time.
     pub(super) fn counted(&mut self, floor: &Floor<'_, C>, upto: Cycle) -> Snapshot<C::Counters> {
         let mut counted = self.sum(floor, upto, |unit, core, answers| unit.count(upto, core, answers));
         let unmade = floor.unmade();
@@ -118,7 +118,7 @@ impl<C: Core> Control<C> {
         counted
     }
 
-    /// What the memory system has counted up to `upto`, with the parts of the units that `add` gives.
+    /// Counts of the memory system up to `upto`, with the parts of the units that `add` gives.
     pub(super) fn sum(
         &self,
         floor: &Floor<'_, C>,

@@ -21,7 +21,7 @@ struct Barrier<M> {
 /// The barriers of all CTAs on the SM.
 #[derive(Debug)]
 pub struct Barriers<M> {
-    /// Those of the CTA slots that have been used, `per_cta` each.
+    /// Barriers of the CTA slots that have been used, `per_cta` each.
     barriers: Vec<Barrier<M>>,
     per_cta: usize,
     /// Warps of each CTA that have not exited.
@@ -79,7 +79,7 @@ impl<M: WarpMask> Barriers<M> {
         mine.iter().position(|b| b.waiting.contains(warp)).map(|id| (id, mine[id].arrived))
     }
 
-    /// What `warp` waits for, in words: its barrier, and the warps that have not arrived there by their places in the
+    /// The wait of `warp`, in words: its barrier, and the warps that have not arrived there by their places in the
     /// CTA, which `place` gives.
     pub fn describe_wait(&self, cta: CtaSlot, warp: WarpSlot, place: impl Fn(WarpSlot) -> u16) -> String {
         let Some((id, arrived)) = self.waiting_at(cta, warp) else { return "a barrier".into() };

@@ -18,7 +18,7 @@ struct Cta<M> {
     warps: M,
     /// Its warps that are not finished.
     unfinished: M,
-    /// What it takes of the core.
+    /// Resources of the core that it takes.
     resources: Resources,
 }
 
@@ -62,7 +62,7 @@ impl<M: WarpMask> Ctas<M> {
         self.reserved.is_empty()
     }
 
-    /// Whether a CTA of `shape` fits, after those of the shapes in `coming`, which fit.
+    /// Whether a CTA of `shape` fits, after CTAs of the shapes in `coming`, which fit.
     pub fn can_accept(
         &self,
         sm: &SmConfig,
@@ -79,7 +79,7 @@ impl<M: WarpMask> Ctas<M> {
         self.slots[slot.index()].map_or(Dim3::new(0, 0, 0), |c| c.position)
     }
 
-    /// A CTA that takes `resources`, which are free, comes. Gives its slot, and those of its warps in
+    /// A CTA that takes `resources`, which are free, comes. Gives its slot, and the slots of its warps in
     /// `warps`; returns the number of warps.
     pub fn start(
         &mut self,
@@ -134,7 +134,7 @@ impl<M: WarpMask> Ctas<M> {
         true
     }
 
-    /// What CTAs that have left have written is known to all: others may have their slots.
+    /// Writes of CTAs that have left are known to all: others may have their slots.
     pub fn exchanged(&mut self) {
         self.left = 0;
     }

@@ -1,4 +1,4 @@
-//! Sets of warp slots as integers: 64 bits for the GPUs that there are, 128 for those of more warps.
+//! Sets of warp slots as integers: 64 bits for the GPUs that there are, 128 for SMs of more warps.
 
 use isa::WarpSlot;
 use kit::persist::Fresh;
@@ -33,7 +33,7 @@ pub trait WarpMask:
     /// Every slot.
     const ALL: Self;
 
-    /// What `value` gives for each slot.
+    /// `value` of each slot.
     fn each<T: Send>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
     /// Only `warp`.
     fn of(warp: WarpSlot) -> Self;

@@ -1,6 +1,6 @@
 //! How many CTAs of a launch fit on an SM, and what limits them.
 //!
-//! The limits are those of the CUDA occupancy calculator: thread and warp slots, registers given
+//! The limits are as in the CUDA occupancy calculator: thread and warp slots, registers given
 //! to warps in units, shared memory, CTA slots. A CTA may also be too large for any SM.
 
 use config::Sm as SmConfig;
@@ -8,7 +8,7 @@ use isa::LaunchShape;
 
 macro_rules! limiters {
     ($($(#[doc = $text:literal])+ $limiter:ident = $name:literal,)*) => {
-        /// What keeps another CTA off the SM.
+        /// Limit that keeps another CTA off the SM.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Limiter { $($(#[doc = $text])+ $limiter,)* }
 
@@ -34,7 +34,7 @@ limiters! {
     Grid = "grid size",
 }
 
-/// What a CTA takes of an SM.
+/// Resources of an SM that a CTA takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Warp slots.
@@ -48,7 +48,7 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// What one CTA of `shape` takes.
+    /// Resources that one CTA of `shape` takes.
     pub fn of_cta(sm: &SmConfig, shape: &LaunchShape) -> Self {
         let unit = sm.register_allocation_unit.max(1);
         let per_warp = (shape.registers_per_thread * kit::WARP_LANES as u32).next_multiple_of(unit);
@@ -58,7 +58,7 @@ impl Resources {
         Self { warps: shape.warps(), registers: per_warp * shape.warps(), shared_bytes, ctas: 1 }
     }
 
-    /// What an empty SM has.
+    /// Resources of an empty SM.
     pub fn of_sm(sm: &SmConfig) -> Self {
         Self { warps: sm.max_warps, registers: sm.registers, shared_bytes: sm.shared.bytes, ctas: sm.max_ctas }
     }
@@ -96,7 +96,7 @@ pub struct Occupancy {
     pub ctas_per_sm: u32,
     /// Warps of those, as a share of the SM's slots is the occupancy.
     pub warps_per_sm: u32,
-    /// What keeps out the next one.
+    /// Limit that keeps out the next one.
     pub limiter: Limiter,
 }
 

@@ -63,13 +63,13 @@ pub struct NewFolder {
     target: PathBuf,
     staged: PathBuf,
     way: Way,
-    /// Whether the name of a file is that of a part of the output.
+    /// Whether the name of a file belongs to a part of the output.
     is_part: fn(&OsStr) -> bool,
     made: MadeFolders,
 }
 
 impl NewFolder {
-    /// Begins files that will be in `folder`. `is_part` reports whether a name is that of such a file:
+    /// Begins files that will be in `folder`. `is_part` reports whether a name belongs to such a file:
     /// existing ones are replaced all at once, other files stay.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ fn exchangeable(folder: &Path, others: &[OsString]) -> Result<()> {
         if folder.join(name).symlink_metadata()?.is_dir() {
             let name = name.display();
             let message =
-                format!("it has the folder `{name}`, which is no part of a trace; give the trace a folder of its own");
+                format!("it has the folder `{name}`, which is not part of a trace; give the trace a folder of its own");
             return Err(Error::new(ErrorKind::DirectoryNotEmpty, message));
         }
     }

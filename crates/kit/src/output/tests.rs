@@ -71,7 +71,7 @@ fn names_of_one_file() {
         assert!(same_file(&a, other), "{}", other.display());
     }
     assert!(!same_file(&a, &folder.with("b", "a")));
-    // What is not there yet has a place, too.
+    // A file that is not there yet has a place, too.
     let (new, spelt) = (folder.path("new"), folder.path("sub").join("../new"));
     assert!(same_file(&new, &spelt) && !same_file(&new, &a));
     assert!(!same_file(Path::new("/dev/null"), Path::new("/dev/null")));

@@ -8,7 +8,7 @@
 //!   operands are read.
 //!
 //! Structures: the instruction buffer, the scoreboards and a comparator of register names per warp.
-//! Stalls: those of the oldest instruction.
+//! Stalls: the oldest instruction's.
 
 use designs::boards::{Release, WarScoreboard};
 use isa::{Control, RegFile, RegId, WarpSlot};
@@ -23,9 +23,9 @@ use sm::{
 pub struct Sidestep<M: WarpMask = u64> {
     /// Each warp's instructions that have not issued, oldest first.
     buffer: InstructionBuffer<M>,
-    /// What has issued, by the registers it reads and writes.
+    /// Issued instructions, by the registers that they read and write.
     board: WarScoreboard<M>,
-    /// What the warp schedulers see of each warp.
+    /// Candidate or stall of each warp, for the warp schedulers.
     heads: Heads<M>,
     /// Warps whose candidate is the second instruction in the buffer.
     second: M,

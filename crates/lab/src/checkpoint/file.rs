@@ -10,7 +10,7 @@ use kit::persist::{Archive, Fresh, Mismatch, Persist};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"warpwright checkpoint\n";
-/// Of the format. What the program's version does not tell apart must change it.
+/// Of the format. It changes with any difference that the program's version does not show.
 const VERSION: u32 = 1;
 const BLOCK_BYTES: usize = 4 << 20;
 const HEAD_BYTES: usize = MAGIC.len() + 4 + 8;
@@ -33,10 +33,10 @@ impl Digest {
     }
 }
 
-/// What a checkpoint holds.
+/// Contents of a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
-    /// What a run must have in common with this one: names and values.
+    /// Properties that a run must share with this one: names and values.
     pub identity: Vec<(String, String)>,
     /// The words of the command that ran, and the folder that it ran in.
     pub command: Vec<String>,
@@ -45,9 +45,9 @@ pub(super) struct Contents {
     pub launches: Vec<String>,
     /// Numbers of those that had not ended.
     pub pending: Vec<u32>,
-    /// What the host had got of the device ([`Journal`](super::journal::Journal)).
+    /// Data that the host had read from the device ([`Journal`](super::journal::Journal)).
     pub answers: Bytes,
-    /// What each run to a kernel's end had brought, and how many runs that were.
+    /// Results of each run to a kernel's end, and the number of runs.
     pub steps: Bytes,
     pub step_count: usize,
     /// The machine with what its cores share.
@@ -99,7 +99,7 @@ pub(super) fn packed(contents: &mut Contents) -> Result<Vec<u8>, Mismatch> {
 pub(super) fn open(path: &Path) -> Result<Contents, String> {
     let shown = path.display();
     let file = kit::files::read_data(path).map_err(|e| format!("cannot read the checkpoint `{shown}`: {e}"))?;
-    unpacked(&file).map_err(|why| format!("`{shown}` is no usable checkpoint: {why}"))
+    unpacked(&file).map_err(|why| format!("`{shown}` is not a usable checkpoint: {why}"))
 }
 
 /// The contents of a file of these bytes.

@@ -1,4 +1,4 @@
-//! What two runs must have in common so that one continues the other.
+//! The properties that two runs must share so that one continues the other.
 
 use super::file::Digest;
 use crate::setup::Setup;
@@ -15,14 +15,14 @@ const COMPARED_BYTES: u64 = 64 << 20;
 /// The same for the files of traces, of which there may be thousands.
 const COMPARED_TRACE_BYTES: u64 = 1 << 20;
 
-/// What is run.
+/// The workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Work<'a> {
     /// With all that chooses its inputs.
     pub name: String,
     /// The files that it reads.
     pub inputs: &'a [PathBuf],
-    /// They are those of a trace.
+    /// They belong to a trace.
     pub is_trace: bool,
 }
 

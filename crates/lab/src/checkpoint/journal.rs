@@ -1,8 +1,8 @@
-//! What the host has got of the device so far, so that its code runs again up to a checkpoint.
+//! The data that the host has read from the device so far, so that its code runs again up to a checkpoint.
 
 use kit::persist::{Archive, Mismatch, Persist};
 
-/// What the host gets of the device.
+/// Data that the host reads from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The address of memory that it has allocated.
@@ -11,7 +11,7 @@ pub(crate) enum Answer {
     Bytes = 2,
     /// The handle of a texture or surface.
     Handle = 3,
-    /// What is odd about the trace of a kernel.
+    /// Anomalies of a kernel's trace.
     Oddities = 4,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Keeper {
     _lock: Option<Lock>,
     identity: Vec<(String, String)>,
     journal: Journal,
-    /// What the runs to kernels' ends have brought so far.
+    /// Results of the runs to kernels' ends so far.
     steps: Vec<u8>,
     step_count: usize,
     kernels: Option<Kernels>,
@@ -38,7 +38,7 @@ pub(crate) struct Keeper {
     last_taken: Instant,
     taking: Duration,
     last_written: Instant,
-    /// What could not be kept last, and why.
+    /// The last checkpoint that could not be written, and why.
     trouble: Option<String>,
 }
 
@@ -141,7 +141,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// What the host got of the device at this place, if the run has yet to come back to its checkpoint. True if it did.
+    /// Restores the data that the host read at this place, if the run has yet to come back to its checkpoint. True if
+    /// it did.
     pub fn answer_again(&mut self, answer: Answer, value: &mut impl Persist) -> Result<bool, String> {
         let Some(replay) = &self.replay else { return Ok(false) };
         let path = replay.path.display();
@@ -184,7 +185,7 @@ impl Keeper {
     }
 
     /// If all steps have been repeated, the run is back: `restore` reads the state of the machine; `launches` have been
-    /// made, `reports` are those of the kernels that have ended.
+    /// made, `reports` are of the kernels that have ended.
     pub fn come_back(
         &mut self,
         launches: usize,
@@ -207,7 +208,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// A run to a kernel's end has brought `step`; `reports` are those of all kernels that have ended.
+    /// A run to a kernel's end has brought `step`; `reports` are of all kernels that have ended.
     pub fn add_step(&mut self, step: &[u8], reports: &[KernelReport]) {
         self.steps.extend_from_slice(step);
         self.step_count += 1;
@@ -273,7 +274,7 @@ impl Keeper {
         self.last_written = Instant::now();
     }
 
-    /// What users must know of the checkpoints of the run.
+    /// Remarks for users on the checkpoints of the run.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }

@@ -43,7 +43,7 @@ impl Kernels {
         Ok(Self { file: Appended::create(&path, content.as_bytes())?, lines })
     }
 
-    /// Appends those of `reports`, all of the run's, that are not there.
+    /// Appends the reports that are missing; `reports` are all of the run's.
     pub fn append(&mut self, reports: &[KernelReport]) -> Result<()> {
         for report in reports.iter().skip(self.lines) {
             self.file.append(line(report)?.as_bytes())?;

@@ -1,4 +1,4 @@
-//! What a run leaves and continues.
+//! The checkpoints that a run writes and resumes.
 
 use super::file::{self, Contents};
 use super::kernels;

@@ -3,7 +3,7 @@
 use exec::{FunctionalStats, Launch};
 use std::ops::Range;
 
-/// What has become of a launch whose turn has come.
+/// State of a launch whose turn has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Began {
     /// It is to be queued.

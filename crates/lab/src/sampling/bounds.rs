@@ -1,7 +1,7 @@
 //! When the execution of a launch without time is ended: at the limit of the run, at a livelock, or by the user.
 //!
-//! The limits are those of timed runs, with warp instructions in place of cycles. CTAs are executed one after another:
-//! one that waits for a later one is a livelock here.
+//! The limits are the same as for timed runs, with warp instructions in place of cycles. CTAs are executed one after
+//! another: one that waits for a later one is a livelock here.
 
 use crate::setup::Setup;
 use exec::{Launch, Observer, Round};
@@ -18,7 +18,7 @@ pub(super) enum End {
     Livelock(Livelock),
 }
 
-/// Ends the execution of a launch where it must be. What `S` sees can end it, too.
+/// Ends the execution of a launch where it must be. `S` can end it, too.
 pub(super) struct Bounded<'a, S> {
     launch: &'a Launch,
     /// Warp instructions that it may have.
@@ -68,7 +68,7 @@ impl<'a, S: FnMut(&DynInst) -> ControlFlow<()>> Bounded<'a, S> {
     }
 }
 
-/// What `warp` does in a livelock.
+/// The part of `warp` in a livelock.
 fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: bool) -> SpinningWarp {
     let program = &launch.kernel.program;
     let mut spinning = SpinningWarp {

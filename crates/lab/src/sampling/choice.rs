@@ -1,4 +1,4 @@
-//! What of a run is simulated in time: `--time`.
+//! The part of a run that is simulated in time: `--time`.
 
 use kit::parameters;
 use std::fmt;
@@ -19,7 +19,7 @@ kit::parameters! {
 pub enum Which {
     /// Those with these numbers, as reports have them.
     Numbers(RangeInclusive<u32>),
-    /// Those of the kernel of this name, as in the source or mangled.
+    /// Launches of the kernel of this name, as in the source or mangled.
     Name(String),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Which {
     }
 }
 
-/// What of a run is simulated in time. The rest is executed without time; of a trace, it is left out.
+/// The part of a run that is simulated in time. The rest is executed without time; of a trace, it is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Time {
     /// All of it.

@@ -15,14 +15,14 @@ use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 use workloads::DeviceError;
 
-/// What came of a launch that was executed first.
+/// Outcome of a launch that was executed first.
 enum Tried {
     Did(Work, FunctionalStats),
     /// It has no result without time.
     Failed,
 }
 
-/// What to do about a livelock of a launch that is executed without time.
+/// Reaction to a livelock of a launch that is executed without time.
 const LIVELOCK_HINT: &str = "without time CTAs are executed one after another; a kernel whose CTAs wait for later ones must be timed, as with --time kernels=NAME";
 
 impl SimulatedDevice<'_> {

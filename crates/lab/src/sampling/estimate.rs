@@ -1,16 +1,16 @@
-//! What the launches of a run that were not timed would have taken: stratified sampling with the ratio estimator.
+//! Estimate of the time of launches that were not timed: stratified sampling with the ratio estimator.
 //!
-//! A group of launches that are alike is a stratum. Cycles are taken to be in proportion to the amount of work, so
-//! that those of an untimed launch are its amount times the sum of the timed launches' cycles over the sum of their
-//! amounts (Cochran, *Sampling Techniques*, chapter 6: the best linear unbiased estimator where the variance is in
-//! proportion to the amount, too). With `n` timed of `N` launches, whose residuals have the variance `s²`, the sum over
-//! the untimed ones has the variance `N (N - n) s² / n`: that of `N² s² / n` with the finite population correction.
+//! A group of launches that are alike is a stratum. Cycles are taken to be in proportion to the amount of work, so that
+//! an untimed launch takes its amount times the sum of the timed launches' cycles over the sum of their amounts
+//! (Cochran, *Sampling Techniques*, chapter 6: the best linear unbiased estimator where the variance is in proportion
+//! to the amount, too). With `n` timed of `N` launches, whose residuals have the variance `s²`, the sum over the
+//! untimed ones has the variance `N (N - n) s² / n`: that of `N² s² / n` with the finite population correction.
 //!
 //! The first launch of a group often meets other caches than all later ones. If it and at least two others were timed, it
 //! counts for itself only, as a stratum of its own (a certainty stratum).
 //!
-//! Groups of fewer than three timed launches, beside the first, take the larger of their own spread and that of all
-//! groups together.
+//! Groups of fewer than three timed launches, beside the first, take the larger of their own spread and the spread of
+//! all groups together.
 //!
 //! Two errors are not of sampling, and widen the interval of the sum. Launches that change in the course of a run are
 //! timed ever more rarely, so that the first ones count too much: the difference to the sum that follows from the launch
@@ -21,7 +21,7 @@
 /// validation in docs/sampling.md are smaller.
 const BESIDE_SAMPLING: f64 = 0.01;
 
-/// Fewest timed launches of a group whose spread counts without that of the others.
+/// Fewest timed launches of a group whose spread counts without the spread of the others.
 const ENOUGH: usize = 3;
 
 /// A launch that was timed.
@@ -57,7 +57,7 @@ impl Stratum {
     }
 }
 
-/// What is known of the cycles of a group.
+/// Knowledge about the cycles of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rate {
     /// Cycles for one unit of the amount.
@@ -68,7 +68,7 @@ pub(crate) struct Rate {
     pub spread: Option<f64>,
     /// Degrees of freedom of the spread.
     freedom: f64,
-    /// The spread is that of all groups.
+    /// The spread is of all groups.
     pub is_borrowed: bool,
     /// Mean amount of the timed launches.
     mean_amount: f64,
@@ -105,7 +105,7 @@ fn fit(sample: &[Timed]) -> Option<(f64, f64, f64)> {
     Some((per_amount, if mean > 0.0 { squares / (mean * mean) } else { 0.0 }, amount / sample.len() as f64))
 }
 
-/// The rate of each group; `None` for those of which nothing was timed.
+/// The rate of each group; `None` where nothing was timed.
 pub(crate) fn rates(strata: &[Stratum]) -> Vec<Option<Rate>> {
     let fits: Vec<_> = strata.iter().map(|stratum| fit(stratum.sample())).collect();
     let spreads = strata.iter().zip(&fits).filter_map(|(stratum, fit)| {
@@ -145,7 +145,7 @@ fn drift(stratum: &Stratum, rate: &Rate) -> f64 {
     stratum.untimed.iter().map(of).sum()
 }
 
-/// What the untimed launches of all groups take together. Groups without a rate are not in it.
+/// Time of the untimed launches of all groups together. Groups without a rate are not in it.
 pub(crate) fn total(strata: &[Stratum], rates: &[Option<Rate>]) -> Inferred {
     let (mut cycles, mut variance, mut by_freedom, mut drifts) = (0.0, Some(0.0), 0.0, 0.0);
     for (stratum, rate) in strata.iter().zip(rates).filter(|(stratum, _)| !stratum.untimed.is_empty()) {

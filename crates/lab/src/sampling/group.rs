@@ -16,7 +16,7 @@ use super::work::Work;
 use isa::{Dim3, LaunchShape};
 use std::collections::BTreeMap;
 
-/// What is the same for all launches of a group.
+/// Properties that all launches of a group share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub name: String,
@@ -58,7 +58,7 @@ pub(crate) struct Sum {
     launches: u64,
     amount: u64,
     cycles: u64,
-    /// Those of the group's first launch, if it was timed.
+    /// Cycles of the group's first launch, if it was timed.
     first: Option<(u64, u64)>,
 }
 

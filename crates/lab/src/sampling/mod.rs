@@ -50,7 +50,7 @@ struct Member {
     group: Option<usize>,
     /// Launches of the group before it.
     order: u64,
-    /// What its cycles are taken to be in proportion to; known once it has joined a group.
+    /// Work to which its cycles are taken to be proportional; known once it has joined a group.
     amount: u64,
     warp_instructions: Option<u64>,
     /// CTAs that are timed, if not all.
@@ -67,7 +67,7 @@ struct Member {
     whole: Option<Inferred>,
 }
 
-/// What has been timed of a run, and what has not.
+/// Timed and untimed launches of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     choice: Time,
@@ -77,7 +77,7 @@ pub(crate) struct Sampler {
     by_name: BTreeMap<String, Sum>,
     /// Kernels that do not end without time.
     endless: BTreeSet<String>,
-    /// What readers of the report must know.
+    /// Remarks for the report.
     remarks: Vec<String>,
     core_hz: f64,
     /// Warp instructions that were executed without time.
@@ -270,7 +270,7 @@ impl Sampler {
         strata
     }
 
-    /// The rate of each group, and whether it is that of other launches of its kernel.
+    /// The rate of each group, and whether it comes from other launches of its kernel.
     fn rates(&self, strata: &[Stratum]) -> Vec<(Option<Rate>, bool)> {
         let own = estimate::rates(strata);
         let mut by_name: BTreeMap<&str, Stratum> = BTreeMap::new();
@@ -387,7 +387,7 @@ impl Sampler {
         (0..strata.len()).map(of).collect()
     }
 
-    /// What readers of the report must know.
+    /// Remarks for the report.
     pub fn remarks(&self) -> Vec<String> {
         let count = |how: How| self.launches.values().filter(|member| member.how == how).count();
         let (whole, parts) = (count(How::Timed), count(How::Partly));
@@ -404,7 +404,7 @@ impl Sampler {
     }
 }
 
-/// What the launches of which a part was timed take beyond that. Their errors have the same causes: they add up.
+/// Time of partly timed launches beyond the timed part. Their errors have the same causes: they add up.
 fn parts<'a>(members: impl Iterator<Item = &'a Member>) -> Inferred {
     let (mut cycles, mut half) = (0.0, 0.0);
     for (whole, timed) in members.filter_map(|member| Some((member.whole?, member.timed_cycles?))) {

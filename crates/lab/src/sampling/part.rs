@@ -1,4 +1,4 @@
-//! What a launch would have taken of which some CTAs were timed.
+//! Estimate of the time of a launch of which some CTAs were timed.
 //!
 //! CTAs fill the GPU, then each that ends makes room for the next one, and at the end the GPU drains. Between fill and
 //! drain the GPU is full, and the CTAs that were not timed would have been there: they take the mean time of a wave (as
@@ -8,16 +8,16 @@
 //! With fewer than four waves there are too few to see a spread. The result is then the middle between two bounds: one
 //! as if fill and drain took nothing, one as if all the time were fill and drain.
 //!
-//! The CTAs that are timed are no random sample: they find other caches than later ones. Two terms widen the interval
-//! for that: the trend over the waves, as if it went on, and half a wave's share of what is inferred ([`BESIDE_WAVES`]).
-//! Neither is of statistics; docs/sampling.md has how often the interval held.
+//! The CTAs that are timed are not a random sample: they find other caches than later ones. Two terms widen the
+//! interval for that: the trend over the waves, as if it went on, and half a wave's share of what is inferred
+//! ([`BESIDE_WAVES`]). Neither is of statistics; docs/sampling.md has how often the interval held.
 
 use super::estimate::{Inferred, t95};
 
 /// Share of a wave by which what is inferred of a wave is uncertain beside its spread.
 const BESIDE_WAVES: f64 = 0.5;
 
-/// What was measured of the CTAs that were timed.
+/// Measurements of the timed CTAs.
 #[derive(Clone, Debug)]
 pub(crate) struct Part<'a> {
     /// Cycles from the end of the launch latency to the last CTA's end.
@@ -28,7 +28,7 @@ pub(crate) struct Part<'a> {
     pub ctas: u64,
     /// CTAs that the GPU holds at once.
     pub slots: u64,
-    /// Work of a CTA that was not timed, on average, as a share of that of one that was.
+    /// Average work of an untimed CTA, as a share of a timed CTA's.
     pub work_ratio: f64,
 }
 

@@ -74,7 +74,7 @@ pub struct GroupSample {
     pub from_other_groups: bool,
 }
 
-/// What of a run was simulated in time, and what was inferred of the rest.
+/// The part of a run that was simulated in time, and inferences about the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// The choice, as `--time` takes it.

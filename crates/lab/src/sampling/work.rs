@@ -1,4 +1,4 @@
-//! What a launch does, counted while it is executed without time.
+//! The work of a launch, counted while it is executed without time.
 
 use exec::FunctionalStats;
 use isa::{Control, DynInst, OpClass, Program, Space};
@@ -11,11 +11,11 @@ const MOST_WITHOUT_EXIT: u64 = 1 << 26;
 /// The work of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Work {
-    /// What its time is taken to be in proportion to: warp instructions, or a figure in their place.
+    /// Work to which its time is taken to be proportional: warp instructions, or a figure in their place.
     pub amount: u64,
     /// Thread instructions, if they are known.
     pub thread_instructions: Option<u64>,
-    /// What was counted by instruction, if it was.
+    /// Counts by instruction, if there are any.
     pub mix: Option<Mix>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Mix {
     sectors: u64,
 }
 
-/// Kinds of memory accesses: classes of their own, after those of instructions.
+/// Kinds of memory accesses: classes of their own, after the classes of instructions.
 const SPACES: [Space; 7] =
     [Space::Global, Space::Local, Space::Shared, Space::Constant, Space::Param, Space::Generic, Space::Texture];
 
@@ -48,7 +48,7 @@ impl Mix {
 }
 
 impl Work {
-    /// What two launches differ in most, as a share: 0 to 1. What is not known of one of them is not compared.
+    /// Largest difference of two launches, as a share: 0 to 1. Figures unknown for one of them are not compared.
     pub fn distance(&self, other: &Self) -> f64 {
         let threads = self.thread_instructions.zip(other.thread_instructions);
         let threads = threads.map_or(0.0, |(a, b)| difference(a, b));

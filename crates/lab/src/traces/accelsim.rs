@@ -1,9 +1,9 @@
 //! Runs traces of Accel-Sim.
 //!
-//! The model is set to what Accel-Sim makes of them: fetch knows the path, latencies and units are those for
-//! machine code, registers are given out in fours per thread, a warp waits for its atomics, copies from the
-//! host leave nothing in L2, and kernels run one after the other unless the user requests that those of
-//! different streams overlap. What the user has set stays.
+//! The model is set to what Accel-Sim makes of them: fetch knows the path, latencies and units are machine code's,
+//! registers are given out in fours per thread, a warp waits for its atomics, copies from the host leave nothing in L2.
+//! Kernels run one after the other unless the user requests that kernels of different streams overlap. Settings of the
+//! user stay.
 
 use super::ahead::Ahead;
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};
@@ -142,7 +142,7 @@ fn launch_again(
     Ok(())
 }
 
-/// What is odd about a trace is kept in checkpoints: with those of kernels that had ended, it comes from there.
+/// Anomalies of a trace are kept in checkpoints, with the anomalies of kernels that had ended.
 fn keep_oddities(simulation: &mut Simulation<'_>, oddities: &mut Oddities) -> Result<(), Stop> {
     let Some(keeper) = simulation.keeper() else { return Ok(()) };
     if !keeper.answer_again(Answer::Oddities, oddities).map_err(Stop::Launch)? {

@@ -27,7 +27,7 @@ pub(super) struct Ahead {
     shared: Arc<Shared>,
 }
 
-/// What it shares with the one that takes traces.
+/// State that it shares with the thread that takes traces.
 #[derive(Default)]
 struct Shared {
     /// Bytes of the traces that have been read and not taken.
@@ -93,7 +93,7 @@ impl Drop for Ahead {
     }
 }
 
-/// What `read` counts for while it waits. A file that is read again when its kernel runs is to be in the system's cache
+/// Size of `read` while it waits. A file that is read again when its kernel runs is to be in the system's cache
 /// then: no other one is read before.
 fn bytes_of(read: &Result<Option<KernelTrace>, TraceError>) -> usize {
     if let Ok(Some(trace)) = read { trace.kept_bytes().unwrap_or(KernelTrace::KEPT_BYTES) } else { 0 }

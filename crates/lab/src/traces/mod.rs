@@ -1,4 +1,4 @@
-//! Runs traces: Accel-Sim's and those of our own format.
+//! Runs traces: Accel-Sim's and our own format's.
 
 mod accelsim;
 mod ahead;

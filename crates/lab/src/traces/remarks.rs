@@ -1,9 +1,9 @@
-//! What is odd about a trace without making it useless.
+//! Anomalies of a trace that do not make it useless.
 
 use kit::text::counted;
 use trace::Oddities;
 
-/// What is odd about a trace, each thing once per kernel.
+/// Anomalies of a trace, each once per kernel.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     notes: Vec<String>,

@@ -1,6 +1,6 @@
 //! Arithmetic expressions in launch files: `"ceil_div(n, 256)"`, `"2 * x[i] + y[i]"`.
 //!
-//! Operators and their precedence are those of C; whole numbers stay whole (so `/` of two of them
+//! Operators and their precedence are C's; whole numbers stay whole (so `/` of two of them
 //! truncates), anything else is double precision. Names are looked up when the expression is
 //! compiled, so that evaluating it for each element is a walk over a small tree.
 
@@ -14,7 +14,7 @@ use functions::Function;
 use std::ops::Range;
 use workloads::element::Number;
 
-/// What an expression's names may refer to.
+/// Objects that an expression's names may refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Named numbers, by slot.

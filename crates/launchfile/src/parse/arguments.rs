@@ -10,7 +10,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use workloads::element::ScalarType;
 
-/// Maximum size of a structure: that of all parameters of a kernel.
+/// Maximum size of a structure: the size of all parameters of a kernel.
 const MOST_STRUCT_BYTES: usize = 32764;
 
 impl<'t> Reader<'t> {
@@ -43,7 +43,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a name is that of a value or of a loop's rounds.
+    /// Whether a name is a value's or counts a loop's rounds.
     fn is_number(&self, name: &str) -> bool {
         self.names.values.iter().chain(self.names.loops.iter().flatten()).any(|v| v == name)
     }

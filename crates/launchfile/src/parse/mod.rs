@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The module that launches have by default: the command line's, else that of `module`.
+    /// The module that launches have by default: the command line's, else `module`'s.
     fn read_default_module(&mut self, value: Option<&Value<'t>>) {
         let named = value.and_then(|v| self.string(v, "the path of a PTX file"));
         let own = named.as_ref().map(|n| (self.overrides.module(&n.item), beside(self.path, &n.item)));

@@ -1,4 +1,4 @@
-//! What happens to buffers after the launches.
+//! Uses of buffers after the launches.
 
 use super::outcome::{LaunchFileRunError, LaunchOutcome, refused};
 use super::plan::optional;

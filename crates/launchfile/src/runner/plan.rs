@@ -1,4 +1,4 @@
-//! What is checked before the first launch: each launch against its kernel, and numbers for first rounds.
+//! Checks before the first launch: each launch against its kernel, and numbers for first rounds.
 
 use crate::diagnostics::Problem;
 use crate::expr::{Expr, Scope};
@@ -25,7 +25,7 @@ pub enum Planned<'a> {
 
 /// A launch that fits its kernel.
 pub struct Plan<'a> {
-    /// What the launch file says.
+    /// The launch file.
     pub spec: &'a LaunchSpec,
     parameters: Vec<ParameterInfo>,
 }

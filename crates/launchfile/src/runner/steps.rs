@@ -26,7 +26,7 @@ pub struct Running<'a> {
     buffers: Vec<Buffer>,
     /// Images that the device has made, each once.
     images: Vec<(Image, u64)>,
-    /// What each reference is bound to.
+    /// Binding of each reference.
     bound: Vec<Option<Image>>,
     /// Repetitions of each loop, outermost first.
     rounds: Vec<u64>,
@@ -127,7 +127,7 @@ impl<'a> Running<'a> {
     fn launches(&mut self, plan: &Plan<'_>) -> Result<(), LaunchFileRunError> {
         let spec = plan.spec;
         let repeat = optional(spec.repeat.as_ref(), self.scope, &self.rounds, 1, 0..=MOST_LAUNCHES);
-        // Without repetitions of its own, its round is that of the loop that it is in.
+        // Without repetitions of its own, its round is the round of the loop that it is in.
         let own = spec.repeat.is_some() || self.rounds.is_empty();
         for round in 0..repeat.map_err(|problem| self.refused(problem))? {
             self.rounds.extend(own.then_some(round));

@@ -28,7 +28,7 @@ enum Found {
     Later,
 }
 
-/// What `name` means in a version of the API: the latest function that is no later, with the default stream of the
+/// Meaning of `name` in a version of the API: the latest function that is no later, with the default stream of the
 /// thread if there is one and it is asked for. A symbol means itself.
 fn find(name: &str, version: i32, per_thread: bool) -> Found {
     let rows = SYMBOLS.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
@@ -108,7 +108,7 @@ unlocked! {
 }
 
 api! {
-    // Tables of functions that are no part of the public API.
+    // Tables of functions that are not part of the public API.
     fn cuGetExportTable(table: u64, _id: u64) |driver| {
         put_if(driver, table, 0_u64)?;
         name_foreign_runtime(driver);

@@ -1,6 +1,6 @@
 //! Graphs: nodes, dependences, objects of the program.
 //!
-//! Layouts of structures are those of cuda.h: offsets of their fields are next to each use.
+//! Layouts of structures are as in cuda.h: offsets of their fields are next to each use.
 
 use crate::api;
 use crate::api::node::{KernelForm, allocation_bytes, check_edges, of_union, put_params, task_of};
@@ -30,7 +30,7 @@ fn put_list(driver: &Driver, list: u64, count: u64, items: &[u64]) -> Result<()>
     }
     let room = get_u64(driver, count)?;
     for at in 0..room.min(MOST_HANDLES) {
-        // What is beyond the list is set to null.
+        // Entries beyond the list are set to null.
         put(driver, list + 8 * at, items.get(at as usize).copied().unwrap_or(0))?;
     }
     put(driver, count, room.min(items.len() as u64))

@@ -11,9 +11,9 @@ use cuda::{Driver, Error, Result};
 /// Which structure a program passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelForm {
-    /// That of the functions without a version, for kernels without `kern` and `ctx`.
+    /// Layout of the functions without a version, for kernels without `kern` and `ctx`.
     Short,
-    /// That of `_v2` functions and of `CUgraphNodeParams`.
+    /// Layout of `_v2` functions and of `CUgraphNodeParams`.
     Long,
 }
 
@@ -24,7 +24,7 @@ pub fn of_union(driver: &Driver, params: u64) -> Result<(u32, u64)> {
     Ok((kind, params + 16 + if kind == kind::COPY { 16 } else { 0 }))
 }
 
-/// What the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`) say.
+/// Operation from the parameters of a node of a kind (`CU_GRAPH_NODE_TYPE_*`).
 pub fn task_of(driver: &mut Driver, kind: u32, params: u64, form: KernelForm) -> Result<Task> {
     match kind {
         kind::KERNEL => kernel(driver, params, form).map(Task::Work),

@@ -1,4 +1,4 @@
-//! What an address is, and advice on managed memory.
+//! Attributes of an address, and advice on managed memory.
 
 use crate::api;
 use crate::values::{get_u32, get_u64, put};

@@ -8,7 +8,7 @@ use crate::wait::finish;
 use cuda::work::Call;
 use cuda::{Driver, Error, Result};
 
-/// Writes the context of a stream; that of a default stream is the current one.
+/// Writes the context of a stream; a default stream's is the current one.
 fn put_context(driver: &mut Driver, to: u64, stream: u64) -> Result<()> {
     let here = driver.platform.context_here()?.0;
     let of = driver.streams.get(stream).map_or(here, |stream| stream.context);

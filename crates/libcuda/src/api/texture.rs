@@ -68,7 +68,7 @@ fn put_sampling(driver: &mut Driver, to: u64, reference: u64, of: impl FnOnce(&S
     put(driver, to, value)
 }
 
-/// What is only supported as it is at first.
+/// Settings that are supported only with their first values.
 fn only(driver: &mut Driver, reference: u64, is_usual: bool, what: &'static str) -> Result<()> {
     driver.images.reference(reference, false)?;
     if is_usual { Ok(()) } else { Err(driver.platform.unsupported(what)) }

@@ -292,7 +292,7 @@ fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bo
     (touched, written)
 }
 
-/// Effect of an instruction on the groups of lanes: that of its last operation, if any.
+/// Effect of an instruction on the groups of lanes: its last operation's, if any.
 pub(super) fn steering(kernel: &Kernel, op: &Op) -> Option<Steer> {
     match steps(kernel, op).last() {
         Some(&Op::Steer(steer)) => Some(steer),

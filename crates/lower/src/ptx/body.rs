@@ -67,7 +67,7 @@ pub(super) fn lower_function<'a>(
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Declares a parameter or result of a device function and returns its place, or that of each element of
+    /// Declares a parameter or result of a device function and returns its place, or the place of each element of
     /// a vector. Predicates are passed as registers.
     fn formal(&mut self, v: &ast::Variable, is_parameter: bool) -> Vec<Place> {
         if v.space != StateSpace::Reg {

@@ -41,7 +41,7 @@ use ptx::Severity;
 ///
 /// # Errors
 /// Syntax errors; if there are none, undeclared names, names declared twice and wrong operands; if there are
-/// none, errors at module level. A correct kernel that cannot run is no error: it is in [`Loaded::rejected`].
+/// none, errors at module level. A correct kernel that cannot run is not an error: it is in [`Loaded::rejected`].
 pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     load_parsed(&ptx::parse(name, text), options)
 }

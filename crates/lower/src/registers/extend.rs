@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-/// Successors of each instruction in the order of the warp: those of its threads, and from the end of a side
+/// Successors of each instruction in the order of the warp: its threads' successors, and from the end of a side
 /// of a branch the other side and the point where the sides meet. `ends` reports instructions that end
 /// threads.
 pub(super) fn of_warp(flow: &[Flow], ends: impl Fn(usize) -> bool) -> Vec<Flow> {

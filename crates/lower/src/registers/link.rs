@@ -122,8 +122,8 @@ pub(super) fn rename(routine: &mut Routine, place: impl Fn(u32) -> u32) {
     routine.temporary.clear();
 }
 
-/// The first register of each function, after those of all its possible callers. Functions that may call each other in
-/// a cycle have their registers one after the other. `used` is the number of registers of a function.
+/// The first register of each function, after the registers of all its possible callers. Functions that may call each
+/// other in a cycle have their registers one after the other. `used` is the number of registers of a function.
 pub(super) fn bases(groups: &Groups, functions: &[LoweredFunction], used: impl Fn(usize) -> u32) -> Vec<u32> {
     let mut bases = vec![0; functions.len()];
     let mut starts = vec![0; groups.members.len()];

@@ -9,11 +9,11 @@
 //! It works on lowered instructions before they are described to the timing model, so that both views of an
 //! instruction, [`isa::Program`] and [`Op`], have the same registers.
 //!
-//! Liveness is that of a thread: a write leaves the registers of other lanes unchanged, so that a lane may
+//! Liveness is per thread: a write leaves the registers of other lanes unchanged, so that a lane may
 //! write a register that is dead for it while other lanes hold values there. Colouring is greedy, by column
 //! of 32 bits, of units that must be consecutive and aligned.
 //!
-//! The registers of a called function follow those of all its callers; functions that call each other in a
+//! The registers of a called function follow all its callers' registers; functions that call each other in a
 //! cycle have separate registers. Where a chain of calls is too long for that, all functions have the same registers,
 //! and each call saves the caller's registers; not where hazards are prevented.
 //!

@@ -24,7 +24,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Reports the registers and predicates of a line, including those of matrices and calls, without its guard.
+    /// Reports the registers and predicates of a line, matrices and calls included, without its guard.
     pub fn uses(&self, line: &Line, f: &mut impl FnMut(OperandUse<u32, u32>)) {
         line.uses(&self.matrix, &self.calls, f);
     }

@@ -195,7 +195,7 @@ pub(super) fn jump(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `LEPC`: its own address, or that of its target.
+/// `LEPC`: its own address, or its target's.
 pub(super) fn own_address(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands = &list(inst)[..];
     let address = match operands {
@@ -208,7 +208,7 @@ pub(super) fn own_address(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// A function of the device runtime, then its return. By the ABI, arguments are in R4 and following, those of
+/// A function of the device runtime, then its return. By the ABI, arguments are in R4 and following, arguments of
 /// 64 bits in aligned pairs, as is the result; R20 and R21 are the return address.
 pub(super) fn runtime_function(b: &mut Builder<'_>, function: RuntimeFunction) -> Lowered<()> {
     const RETURN_ADDRESS: u8 = 20;

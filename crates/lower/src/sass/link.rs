@@ -12,7 +12,7 @@ use sass::elf::lines::{LineEntry, LineTables};
 use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
 use std::collections::HashMap;
 
-/// What may run where an instruction of a known name is not supported.
+/// Code that may run where an instruction of a known name is not supported.
 const HINT: &str = "  hint: the kernel's PTX or its machine code for another architecture may run, if the file has them: \
                     --code ptx, or a GPU of another architecture";
 

@@ -1,10 +1,10 @@
 //! Matrix multiplication by a warp, and moves of fragments.
 //!
-//! From sm_75 on the registers of other `HMMA`, `IMMA`, `BMMA`, `DMMA` and `QMMA` are those of PTX's `mma` of the same
+//! From sm_75 on the registers of other `HMMA`, `IMMA`, `BMMA`, `DMMA` and `QMMA` are as in PTX's `mma` of the same
 //! shape, and `LDSM`, `STSM` and `MOVM` are `ldmatrix`, `stmatrix` and `movmatrix`: compilers translate them one to one.
 //!
 //! `HMMA.884` of sm_70 and sm_75 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
-//! single-precision accumulator, two with a half-precision one. Its factors are those of the whole
+//! single-precision accumulator, two with a half-precision one. Its factors are the factors of the whole
 //! multiplication; its accumulator is the pair of registers that the step computes. The steps divide the
 //! accumulator in the order of its registers (Raihan, Goli, Aamodt, "Modeling Deep Learning Accelerator
 //! Enabled GPUs", 2019; compiled code stores the results accordingly).

@@ -335,7 +335,7 @@ pub(super) fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let space = match inst.modifier(key::SPACE) {
         Some(QueriedSpace::Global) => Space::Global,
         Some(QueriedSpace::Local) => Space::Local,
-        // Clusters have one CTA here, whose shared memory is that of the cluster.
+        // Clusters have one CTA here, whose shared memory is the cluster's.
         Some(QueriedSpace::Shared | QueriedSpace::Distributed) | None => Space::Shared,
     };
     let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;

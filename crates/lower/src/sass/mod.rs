@@ -56,7 +56,7 @@ pub use words::load_words;
 /// Loads the kernels of a cubin; messages call it `name`.
 ///
 /// # Errors
-/// If the file is damaged or is not a cubin. A kernel that cannot run is no error: it is in
+/// If the file is damaged or is not a cubin. A kernel that cannot run is not an error: it is in
 /// [`Loaded::rejected`] with everything in it that is not executable.
 pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let fail = |problem: String| Box::new(LoadError::of_binary(format!("{name}: {problem}")));
@@ -118,7 +118,7 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
     Ok(all)
 }
 
-/// What a GPU runs of a container, and what it may run if any architecture is allowed.
+/// Code of a container that a GPU runs, and code that it may run if any architecture is allowed.
 fn choose<'a, 'b>(entries: &'b [Entry<'a>], sm_version: u32, any_architecture: bool) -> Option<&'b Entry<'a>> {
     let cubins = || entries.iter().filter(|e| any_architecture && e.kind == Kind::Cubin);
     fatbin::select_code(entries, sm_version).or_else(|| cubins().max_by_key(|e| e.sm))

@@ -62,7 +62,7 @@ impl Code {
     }
 }
 
-/// What a relocation that is not supported makes unusable.
+/// Feature that an unsupported relocation makes unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Spoilt {
     /// The function that owns a constant bank.
@@ -307,7 +307,7 @@ fn bank_of(r: &Relocation<'_>) -> Option<u8> {
     rest.split_once('.').map_or(rest, |(bank, _)| bank).parse().ok()
 }
 
-/// What a relocation that is not supported makes unusable; `None` if nothing reads its section.
+/// Feature that an unsupported relocation makes unusable; `None` if nothing reads its section.
 fn spoilt(cubin: &Cubin<'_>, r: &Relocation<'_>) -> Option<Spoilt> {
     match (bank_of(r), r.owner) {
         (Some(_), Some(function)) => return Some(Spoilt::Function(function)),

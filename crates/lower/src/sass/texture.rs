@@ -1,6 +1,6 @@
 //! Textures and surfaces.
 //!
-//! The order of coordinates is that of the assembler, found by compiling each form (CUDA 11.8):
+//! The order of coordinates is the assembler's, found by compiling each form (CUDA 11.8):
 //!
 //! 1. `TEX`, `TLD` and `TLD4` name two groups of consecutive registers. The first holds the layer, if there
 //!    are layers, and the coordinates; the second holds the handle (with `.B`), then the level of detail.

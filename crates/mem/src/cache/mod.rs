@@ -57,7 +57,7 @@ impl Refusal {
     }
 }
 
-/// What the tags and MSHRs made of a request.
+/// Outcome of a request at the tags and MSHRs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOutcome {
     /// The data are there.
@@ -83,7 +83,7 @@ pub enum Answer {
     None,
 }
 
-/// What [`Cache::access`] did with a request.
+/// Outcome of [`Cache::access`] for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAccess {
     /// For statistics and stall reasons.
@@ -104,7 +104,7 @@ impl CacheAccess {
 }
 
 kit::counters! {
-    /// What a cache has done. Requests are counted when they are taken, failures at every try.
+    /// Counts of a cache. Requests are counted when they are taken, failures at every try.
     pub struct CacheCounters {
         /// Reads (and atomics) that found their data.
         pub read_hits: "requests",
@@ -442,7 +442,7 @@ impl Cache {
         self.use_data_port(now, 32 * evicted.modified.count_ones());
     }
 
-    /// What a write covers of its line.
+    /// The part of its line that a write covers.
     #[inline]
     fn written(&self, request: &Request, at: &Place) -> Written {
         if self.all_atoms != 1 {
@@ -575,7 +575,7 @@ impl Cache {
         self.fill_port_free_at
     }
 
-    /// What to remember of a request that has just failed.
+    /// Record of a request that has just failed.
     #[inline]
     pub fn failure(&self, reason: FailReason) -> Refusal {
         Refusal { reason, changes: self.changes }
@@ -629,7 +629,7 @@ impl Cache {
         self.tags.dirty_lines()
     }
 
-    /// What has happened so far.
+    /// Counts so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }

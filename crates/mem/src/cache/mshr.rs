@@ -9,7 +9,7 @@ use kit::Ring;
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Waiter {
     pub token: u32,
-    /// What the request does.
+    /// Kind of the request.
     pub kind: RequestKind,
     /// A fetch that the cache made for itself, without a reply.
     pub silent: bool,

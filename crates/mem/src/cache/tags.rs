@@ -65,7 +65,7 @@ impl Line {
 /// Number of no line.
 pub(super) const NO_LINE: u32 = u32::MAX;
 
-/// What the tags say about a request.
+/// State of a request's line and sectors in the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
     /// The sector is there.
@@ -80,7 +80,7 @@ pub(super) enum Probe {
     Full,
 }
 
-/// What a write covers of a line: the same bytes of some sectors.
+/// The part of a line that a write covers: the same bytes of some sectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     /// The sectors, as a mask.
@@ -224,7 +224,7 @@ impl Tags {
         (line, self.replace(line, set, block, atoms))
     }
 
-    /// Line `id` of `set`, which [`Probe::Miss`] gave, becomes that of `block`, with `atoms` reserved; gives what had to
+    /// Line `id` of `set`, which [`Probe::Miss`] gave, becomes `block`'s, with `atoms` reserved; gives what had to
     /// go.
     pub fn replace(&mut self, id: u32, set: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
         let evicted = if id as usize == self.lines.len() {
@@ -320,7 +320,7 @@ impl Tags {
         self.lines[id as usize].modified_on_fill |= atoms;
     }
 
-    /// Notes which bytes a write to line `id` covers; gives those of its sectors of which every byte has been written.
+    /// Notes which bytes a write to line `id` covers; gives its sectors of which every byte has been written.
     #[inline]
     fn add_dirty_bytes(&mut self, id: u32, Written { sectors, bytes }: Written) -> Atoms {
         let mut known = 0;
@@ -361,7 +361,7 @@ impl Tags {
         self.fill_found(self.find(block), block, address, atoms)
     }
 
-    /// The same for those of `atoms` that are not under way, which come by themselves.
+    /// The same for the sectors of `atoms` that are not under way, which come by themselves.
     pub fn preload(&mut self, block: u64, address: u64, atoms: Atoms) {
         let found = self.find(block);
         let missing = atoms & !found.map_or(0, |id| self.lines[id as usize].reserved);

@@ -1,4 +1,4 @@
-//! What writes do, by [`Policy`](super::policy::Policy).
+//! Effect of writes, by [`Policy`](super::policy::Policy).
 //!
 //! | on a hit | line becomes | passed on |
 //! | --- | --- | --- |

@@ -4,7 +4,7 @@ use crate::coming::Coming;
 use kit::BitSet;
 
 kit::counters! {
-    /// What one direction of the crossbar has done.
+    /// Counts of one direction of the crossbar.
     pub struct CrossbarCounters {
         /// Packets moved.
         pub packets: "packets",

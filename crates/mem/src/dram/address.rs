@@ -72,7 +72,7 @@ impl Bits {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }
 
-    /// These bits, and those of `upper` above them.
+    /// These bits, and the bits of `upper` above them.
     fn below(&self, upper: &Self) -> Self {
         let width = self.mask.count_ones();
         let upper_runs = upper.runs().map(|run| Run { to: run.to + width, ..run });
@@ -134,7 +134,7 @@ impl Splice {
     }
 }
 
-/// What is left of an address for the L2's set index: all but what chose channel and slice.
+/// The rest of an address for the L2's set index: all bits except those that chose channel and slice.
 #[derive(Clone, Debug)]
 pub(crate) struct WithinSlice {
     splice: Splice,

@@ -16,7 +16,7 @@ pub use timing::{Command, Rules, Timing};
 const NEVER_TICK: u64 = u64::MAX;
 
 kit::counters! {
-    /// What DRAM channels have done.
+    /// Counts of DRAM channels.
     pub struct DramCounters {
         /// Requests that entered a scheduler.
         pub requests: "requests",

@@ -100,7 +100,7 @@ impl Partition {
         self.next = self.due(topology);
     }
 
-    /// What comes before the L2 at an edge: replies go to the crossbar, and DRAM.
+    /// The steps before the L2 at an edge: replies go to the crossbar, and DRAM.
     #[inline(always)]
     pub fn begin_edge(&mut self, edge: Edge, topology: &Topology) {
         if let Some(cycle) = edge.interconnect

@@ -14,7 +14,7 @@ use crate::staged::StagedQueue;
 use crate::{Level, Request, RequestKind};
 use kit::{NEVER, Ring};
 
-/// What a slice asks of DRAM.
+/// Request of a slice to DRAM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToDram {
     pub address: u64,
@@ -23,7 +23,7 @@ pub(crate) struct ToDram {
     pub answer: FromDram,
 }
 
-/// What DRAM gives back.
+/// Reply of DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FromDram {
     /// Data for the miss with this MSHR.
@@ -35,7 +35,7 @@ pub(crate) enum FromDram {
 }
 
 kit::counters! {
-    /// What happens around the L2 slices.
+    /// Counts around the L2 slices.
     pub struct PartitionCounters {
         /// Sectors (parts of packets) that came from the crossbar.
         pub parts: "sectors",
@@ -70,7 +70,7 @@ pub(crate) struct Slice {
     limits: [usize; 4],
     /// Entries of the queue from the crossbar with which it has room for a packet.
     room_for_packet: usize,
-    /// What the cache fetches at once: the size of a packet's parts.
+    /// Bytes that the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
     /// Whether there is room for a packet, as the request side was last told.
@@ -270,7 +270,7 @@ impl Slice {
         self.to_crossbar.waiting() < self.limits[3]
     }
 
-    /// The first L2 cycle from `soon` on that has anything to do. What is full now is not waited for by polling:
+    /// The first L2 cycle from `soon` on that has anything to do. A full queue is not waited for by polling:
     /// the part that makes room wakes the slice.
     #[inline]
     pub fn due(&self, soon: u64) -> u64 {
@@ -333,7 +333,7 @@ impl Slice {
         request.bytes.min(self.fetch_bytes)
     }
 
-    /// What the slice asks of DRAM next.
+    /// The slice's next request to DRAM.
     #[inline]
     pub fn next_to_dram(&self) -> Option<&ToDram> {
         self.to_dram.front()

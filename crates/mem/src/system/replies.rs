@@ -33,7 +33,7 @@ impl Replies {
         }
     }
 
-    /// What has passed the crossbar goes to the gate of `cluster`. The crossbar learns how much waits there.
+    /// Replies that have passed the crossbar go to the gate of `cluster`. The crossbar learns how much waits there.
     pub fn hand_over(&mut self, cluster: usize, gate: &mut Gate) {
         self.arrived[cluster].append_to(&mut gate.arrivals);
         self.crossbar.set_queued(cluster, gate.arrivals.len());

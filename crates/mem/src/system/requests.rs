@@ -15,7 +15,7 @@ use kit::{BitSet, Cycle, NEVER, Ring};
 #[derive(Clone, Debug)]
 struct Rooms {
     open: BitSet,
-    /// What the slices of each partition have said, in order: the slice's number there, from which L2 cycle on, and
+    /// Reports of the slices of each partition, in order: the slice's number there, from which L2 cycle on, and
     /// whether it has room.
     changes: Box<[Ring<(u8, u64, bool)>]>,
     /// The L2 cycle of the first of them.
@@ -38,7 +38,7 @@ impl Rooms {
         }
     }
 
-    /// Goes to L2 cycle `cycle`, which is not before that of the last call.
+    /// Goes to L2 cycle `cycle`, which is not before the last call's.
     fn advance(&mut self, cycle: u64, topology: &Topology) {
         self.next = NEVER;
         for (number, changes) in self.changes.iter_mut().enumerate() {
@@ -55,7 +55,7 @@ impl Rooms {
     }
 }
 
-/// A crossbar input: that of a cluster's SMs.
+/// A crossbar input: of a cluster's SMs.
 #[derive(Clone, Debug)]
 struct Input {
     /// The requests of each SM that the crossbar has not taken.
@@ -140,7 +140,7 @@ impl Requests {
         }
     }
 
-    /// What has come to the slices' paths goes to partition number `number`.
+    /// Moves the requests that have come to the slices' paths to partition number `number`.
     #[inline]
     pub fn hand_over(&mut self, number: usize, partition: &mut Partition, topology: &Topology) {
         let slices = partition.slices.len();

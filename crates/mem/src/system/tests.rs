@@ -302,7 +302,7 @@ fn slow_and_odd_clocks_lose_nothing() {
     }
 }
 
-/// What one SM does: bursts of requests with pauses.
+/// Work of one SM: bursts of requests with pauses.
 #[derive(Clone, Debug)]
 struct Traffic {
     /// (SM, cycle, request), cycles rising per SM.
@@ -404,7 +404,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     )
 }
 
-/// What `traffic` gets: replies as (SM, cycle, token), counters at the end. SMs take one reply per
+/// Replies to `traffic`, as (SM, cycle, token), counters at the end. SMs take one reply per
 /// cycle, and none in some, so that inboxes fill.
 fn outcome(
     config: &GpuConfig,

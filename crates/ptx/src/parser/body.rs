@@ -98,7 +98,7 @@ impl Parser<'_> {
         self.instruction(None, opcode, token.start, statements)
     }
 
-    /// What follows `name:`: a list of targets, a prototype, or nothing that belongs to it.
+    /// The text after `name:`: a list of targets, a prototype, or nothing that belongs to it.
     fn labelled(&mut self, label: Sym, token: Token, statements: &mut Vec<Statement>) -> Parse<()> {
         let start = token.start;
         if self.at_dot("branchtargets") {

@@ -1,7 +1,7 @@
 //! Modifiers, brackets and declarations that old versions and targets of PTX imply or have elsewhere. The tree has them
 //! as in new versions, so that no other part knows of old PTX.
 //!
-//! The rules are those of PTX ISA 1.4 (changes since 1.3) and 3.1, and of the code that ptxas 11.8 makes for sm_75
+//! The rules are from PTX ISA 1.4 (changes since 1.3) and 3.1, and from the code that ptxas 11.8 makes for sm_75
 //! of each instruction in modules of versions 1.0 to 2.3 for sm_10, sm_13 and sm_20. It takes addresses without brackets
 //! up to version 1.1, and registers at module level up to 2.3.
 

@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(OperandKind::Immediate(self.negative_constant(start)?))
     }
 
-    /// What starts with a name.
+    /// An operand that starts with a name.
     fn name_operand(&mut self) -> Parse<OperandKind> {
         let token = self.bump();
         let text = self.text(token);

@@ -11,7 +11,7 @@ use kit::suggest;
 /// Maximum number of names of one `name<count>`.
 const MAX_NUMBERED: u32 = 1 << 24;
 
-/// What comes before the names of a declaration.
+/// The part of a declaration before its names.
 #[derive(Clone, Debug)]
 pub(super) struct Specifiers {
     space: Option<StateSpace>,
@@ -243,7 +243,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `=`. The fields of a sampler or texture (`{filter_mode = nearest}`) are ignored.
+    /// The text after `=`. The fields of a sampler or texture (`{filter_mode = nearest}`) are ignored.
     fn initial_value(&mut self, ty: Type) -> Parse<Option<Init>> {
         let opaque = matches!(ty, Type::Texref | Type::Samplerref | Type::Surfref);
         if !(opaque && self.at(Tok::LBrace)) {

@@ -8,8 +8,8 @@ True
 True
 
 `run` simulates a bundled workload, a launch file or a trace; `launch` a kernel of yours with NumPy arrays; `Device` is a
-GPU for programs of several launches; `compare` puts machines side by side. Names, options and figures are those of the
-command `warpwright`, whose documentation holds here too.
+GPU for programs of several launches; `compare` puts machines side by side. Names, options and figures are
+the same as in the command `warpwright`, whose documentation holds here too.
 """
 
 from ._compare import Comparison, Entry, compare

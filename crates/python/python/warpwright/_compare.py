@@ -208,7 +208,8 @@ def compare(
         False: no line about how many runs have ended.
     options
         `CompareOptions` has the keywords and what each means: `gpus`, `cores`, `schedulers` and `vary` make columns, `over`
-        names the core that speedups are over, the rest is as for `run`. They are the options of `warpwright compare`, with
+        names the core that speedups are over, `kernels` makes a row of the launches of each kernel in place of whole
+        workloads, the rest is as for `run`. They are the options of `warpwright compare`, with
         the same defaults, columns and baselines. All columns of a workload run the same code.
 
     A run that fails loses no other: its entry says why.
@@ -223,7 +224,10 @@ def compare(
     names = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
     sweep = _native.Sweep([os.fspath(name) for name in names], texts(options))
     columns = sweep.columns()
-    return Comparison(_all(sweep, progress), {column[0]: columns[column[5]][0] for column in columns})
+    entries = _all(sweep, progress)
+    if sweep.is_by_kernel():
+        entries = _by_kernel(sweep, entries)
+    return Comparison(entries, {column[0]: columns[column[5]][0] for column in columns})
 
 
 def _all(sweep: _native.Sweep, progress: Optional[bool]) -> list[Entry]:
@@ -252,11 +256,26 @@ def _all(sweep: _native.Sweep, progress: Optional[bool]) -> list[Entry]:
 
 
 def _entry(workload: str, column: Any, future: Any) -> Entry:
-    label, gpu, core, scheduler, settings, _ = column
-    given = dict(setting.split("=", 1) for setting in settings)
     try:
         done = future.result()
         wrong = done.report["check"]["details"] if done.passed is False else None
-        return Entry(workload, label, done.gpu, core, scheduler, given, done, wrong and f"the result is wrong: {wrong}")
+        return _of(workload, column, done, wrong and f"the result is wrong: {wrong}")
     except _native.Error as error:
-        return Entry(workload, label, gpu, core, scheduler, given, error.partial, str(error))
+        return _of(workload, column, error.partial, str(error))
+
+
+def _by_kernel(sweep: _native.Sweep, entries: Sequence[Entry]) -> list[Entry]:
+    """A row for the launches of each chosen kernel, in place of whole workloads."""
+    columns = sweep.columns()
+    runs = [(None if entry.run is None else entry.run._outcome, entry.error) for entry in entries]
+    return [
+        _of(label, column, None if outcome is None else Run(outcome), error)
+        for label, row in sweep.by_kernel(runs)
+        for column, (outcome, error) in zip(columns, row)
+    ]
+
+
+def _of(workload: str, column: Any, run: Optional[Run], error: Optional[str]) -> Entry:
+    label, gpu, core, scheduler, settings, _ = column
+    given = dict(setting.split("=", 1) for setting in settings)
+    return Entry(workload, label, gpu if run is None else run.gpu, core, scheduler, given, run, error)

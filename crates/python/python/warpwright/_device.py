@@ -163,7 +163,7 @@ def encode(of: Any, name: str, size: int, kind: str) -> bytes:
             return of.tobytes()
         of = of.item()
     if isinstance(of, float) and kind[:1] in ("u", "s") and not of.is_integer():
-        raise refuse(f"{of} is no whole number")
+        raise refuse(f"{of} is not a whole number")
     if isinstance(of, float) and kind[:1] not in ("u", "s") or kind.startswith("f") and isinstance(of, int):
         form = {2: "<e", 4: "<f", 8: "<d"}.get(size)
         if form is None:
@@ -274,7 +274,7 @@ class Device:
         constants: Optional[Mapping[str, Any]] = None,
     ) -> Module:
         """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton has compiled. A function for
-        numba or of `triton.jit` is compiled for `args`, arguments like those of a launch; the latter for CTAs of
+        numba or of `triton.jit` is compiled for `args`, as a launch takes them; the latter for CTAs of
         `threads` threads (128 by default) and with `constants`, the values of its `tl.constexpr`."""
         return Module(self, source_of(source, self.sm_version, args, threads, constants))
 

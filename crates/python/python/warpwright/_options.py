@@ -25,7 +25,7 @@ class _Options(TypedDict, total=False):
     """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
 
     time: str | None
-    """Part of the run that is simulated in time; the rest is executed without time, or left out of a trace: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches, from which the others are inferred (representative, representative:tolerance=5); ranges have both ends (`warpwright docs sampling`). Default: all."""
+    """Part of the run that is simulated in time: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative, representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends (`warpwright docs sampling`). Default: all."""
 
     max_cycles: int | None
     """End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail."""
@@ -52,7 +52,7 @@ class _Options(TypedDict, total=False):
     """Registers of an SM: a number, or a multiple of the description's such as x2."""
 
     branches: str | Sequence[str] | None
-    """Instructions that are fetched after a branch that has not issued (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
+    """Instructions fetched after a branch until it issues (`oracle`: the right path, as if predicted perfectly (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a setting)."""
 
     instruction_buffer: int | Sequence[int] | None
     """Entries of each warp's instruction buffer; designs with a buffer of their own keep it."""
@@ -70,7 +70,7 @@ class _Options(TypedDict, total=False):
     """Seed of the generated inputs of bundled workloads. Default: 1."""
 
     code: str | None
-    """Which code runs, of bundled workloads and of programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+    """Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
 
     registers: str | None
     """Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX. Default: virtual."""
@@ -109,7 +109,7 @@ class RunOptions(_Options, total=False):
     power_interval: int | None
     """Core cycles between two points of power over time, which the JSON then holds too. Default: 1000, if it is asked for."""
 
-    timeline: bool | None
+    timeline: bool | tuple[int, int] | PathLike | None
     """Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata."""
 
     timeline_cycles: str | None
@@ -144,7 +144,10 @@ class CompareOptions(_Options, total=False):
     """Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out. Default: the first column."""
 
     isa: str | None
-    """Which code runs, of bundled workloads and of programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+    """Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
+
+    kernels: str | Sequence[str] | None
+    """Show the launches of these kernels only, a row for each, in place of whole workloads."""
 
     jobs: int | None
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""

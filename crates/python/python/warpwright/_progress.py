@@ -27,7 +27,7 @@ def in_notebook() -> bool:
 
 
 def line(progress: dict[str, Any], seconds: float) -> str:
-    """What a run has done.
+    """Progress of a run.
 
     >>> line({"kernel": "add", "share_done": 0.25, "cycles": 1200}, 3.0)
     'add: 25 % of CTAs, 1,200 cycles, 9 s left'

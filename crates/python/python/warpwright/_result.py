@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-#: Reasons for empty issue slots that have names; `slots.all` is their sum and that of the issued.
+#: Reasons for empty issue slots that have names; `slots.all` is the sum of them and of the issued.
 _SLOTS = "slots."
 
 
@@ -84,7 +84,7 @@ class Run:
 
     @property
     def workload(self) -> str:
-        """What ran, with its parameters."""
+        """The workload, with its parameters."""
         return self.report["workload"]
 
     @property
@@ -115,7 +115,7 @@ class Run:
 
     @property
     def output(self) -> list[str]:
-        """What kernels and the launch file have printed, by line."""
+        """Output of kernels and the launch file, by line."""
         return self.report["output"]
 
     @property

@@ -26,13 +26,13 @@ class Source:
     code: Union[str, bytes]
     #: The kernel that is meant.
     kernel: Optional[str] = None
-    #: What a report is to call it.
+    #: Its name in reports.
     title: Optional[str] = None
     #: Dynamic shared memory of a launch.
     shared_bytes: int = 0
 
     def flatten(self, args: list[Any]) -> list[Any]:
-        """Arguments of the user as those of the kernel."""
+        """Arguments of the kernel, made from the user's."""
         return args
 
     def padding(self, missing: int) -> list[Any]:
@@ -70,7 +70,7 @@ def source_of(
     threads: Optional[int] = None,
     constants: Optional[Mapping[str, Any]] = None,
 ) -> Source:
-    """What `source` means. Functions for numba and Triton are compiled for the architecture and for `args`; those for
+    """Meaning of `source`. Functions for numba and Triton are compiled for the architecture and for `args`; those for
     Triton also for the number of threads of a CTA and the values of their constants."""
     if isinstance(source, Source):
         return source

@@ -19,7 +19,7 @@ pub struct Layer {
     pub colour: String,
     /// Its height in each column.
     pub values: Vec<f64>,
-    /// What the tooltip says of it.
+    /// Its tooltip.
     pub tip: String,
 }
 
@@ -29,7 +29,7 @@ const LEAST_APART: f64 = 16.0;
 /// A chart of stacked areas over columns of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart<'a> {
-    /// What it shows, in words.
+    /// Its contents, in words.
     pub label: &'a str,
     /// Names of the axes.
     pub axes: (&'a str, &'a str),

@@ -31,7 +31,7 @@ pub struct Design {
     pub baseline: usize,
     /// Geometric mean of its speedups, and over how many workloads.
     pub mean: Option<(f64, usize)>,
-    /// What a paper reports of it.
+    /// A paper's figure for it.
     pub published: Option<PublishedMeans>,
 }
 
@@ -46,10 +46,10 @@ pub struct PublishedMeans {
     pub source: String,
 }
 
-/// What came of a workload on a design.
+/// Result of a workload on a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome<'a> {
-    /// What was simulated, if anything.
+    /// The simulated part, if any.
     pub report: Option<&'a Report>,
     /// Whether the run came to its end with a right or unchecked result.
     pub complete: bool,
@@ -97,7 +97,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The sections of a comparison; `prefix` distinguishes their anchors and `name` their titles from those of others.
+/// The sections of a comparison; `prefix` distinguishes their anchors and `name` their titles from other comparisons'.
 pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     let section = |id: &str, title: &str, body: String| Section {
         id: format!("{prefix}{id}"),
@@ -113,7 +113,7 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     out
 }
 
-/// What is compared, what failed.
+/// The compared designs, the failed runs.
 fn designs(of: &Comparison<'_>) -> String {
     let mut table = Table::new([
         ("design", Align::Name),
@@ -145,8 +145,7 @@ fn designs(of: &Comparison<'_>) -> String {
             real(in_common.map(|(.., theirs)| theirs)),
         ]);
     }
-    let mut out =
-        of.command.as_ref().map(|c| format!("<pre>$ warpwright compare {}</pre>\n", escaped(c))).unwrap_or_default();
+    let mut out = of.command.as_ref().map(|c| format!("<pre>$ {}</pre>\n", escaped(c))).unwrap_or_default();
     out += &table.render();
     let mut sources: Vec<String> = Vec::new();
     for design in &of.designs {
@@ -277,7 +276,7 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
         columns.iter().map(|&column| of.designs[of.designs[column].baseline].label.as_str()).collect();
     let over = if over.iter().all(|label| *label == over[0]) { over[0] } else { "the design's baseline" };
     let about = format!(
-        "Time of kernels on {over} over that of the design. Bars start at 1.0, the line: to the right is faster. Scale from {:.2} to {:.2}; a dark mark is the published value.{}",
+        "Time of kernels on {over} over their time on the design. Bars start at 1.0, the line: to the right is faster. Scale from {:.2} to {:.2}; a dark mark is the published value.{}",
         scale.low,
         scale.high,
         not_drawn(of.workloads.len() - rows)
@@ -292,7 +291,7 @@ fn not_drawn(n: usize) -> String {
     if n == 0 { String::new() } else { format!(" {workloads} more in the table of all runs.") }
 }
 
-/// What each design gained on each workload, in words.
+/// The gain of each design on each workload, in words.
 fn changes(of: &Comparison<'_>) -> Option<String> {
     let columns = of.faster();
     let pairs = (0..of.workloads.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
@@ -352,7 +351,7 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         return None;
     }
     let about = format!(
-        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the issue slots of SMs with warps, idle slots left out. What a faster design no longer loses is the reason that shrinks.{}",
+        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the issue slots of SMs with warps, idle slots left out. The reason that shrinks is the source of a design's gain.{}",
         not_drawn(of.workloads.len() - rows)
     );
     let figures = details("Figures: slots by reason", &slots_table(of));

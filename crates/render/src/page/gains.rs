@@ -1,4 +1,4 @@
-//! What a design gained or lost against another one, in words.
+//! The gain or loss of a design against another one, in words.
 
 use super::html::spaced;
 use crate::number;
@@ -11,7 +11,7 @@ const REASONS: usize = 3;
 /// Differences below this share of the slots that changed are left out.
 const LEAST: f64 = 0.05;
 
-/// What is different after a change of the design; the reports have the names of the designs beside them.
+/// The difference after a change of the design; the reports have the names of the designs beside them.
 pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Report, &str)) -> Vec<String> {
     let cycles = |report: &Report| report.total.number(summary::CYCLES);
     let saved = cycles(before) - cycles(after);
@@ -73,7 +73,7 @@ fn changes(before: &Stats, after: &Stats) -> Vec<(String, f64)> {
     names(after).into_iter().map(change).filter(|(_, saved)| *saved != 0.0).collect()
 }
 
-/// What the reason means, in a sentence.
+/// Meaning of the reason, in a sentence.
 fn description(stats: &Stats, reason: &str) -> String {
     let name = format!("slots.{reason}");
     let info = stats.0.iter().find(|(info, _)| info.name == name);

@@ -3,7 +3,7 @@
 use crate::table::Align;
 use std::fmt::Write as _;
 
-/// Text as the content of an element or the value of an attribute. What XML excludes and what is
+/// Text as the content of an element or the value of an attribute. Characters that XML excludes and what is
 /// [invisible](kit::text::is_invisible) becomes U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -62,7 +62,7 @@ pub fn figure(label: &str, drawing: &str) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     text: String,
-    /// What the column is sorted by, if not the text.
+    /// Sort key of the column, if not the text.
     value: Option<f64>,
 }
 

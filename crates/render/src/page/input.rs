@@ -1,4 +1,4 @@
-//! What a page of one run is made from.
+//! The input of a page of one run.
 
 use config::GpuConfig;
 use lab::Report;

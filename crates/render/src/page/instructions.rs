@@ -10,7 +10,7 @@ use lab::profile::{InstructionProfile, KernelProfile, LineProfile, Profile};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Maximum number of kernels: those of most slots.
+/// Maximum number of kernels, by slots.
 const MOST_KERNELS: usize = 8;
 /// Maximum number of lines of a kernel that have bars.
 const MOST_LINES: usize = 12;
@@ -67,7 +67,7 @@ fn of_kernel(kernel: &KernelProfile, all: u64, energy: Option<f64>) -> String {
     out
 }
 
-/// What became of the slots of a line, as a bar over the longest.
+/// Use of the slots of a line, as a bar over the longest.
 fn bar<'a>(line: &LineProfile<'_>, longest: u64) -> Bar<'a> {
     let all = line.slots() as f64;
     let issued = line.instructions.iter().map(|i| i.issues).sum();

@@ -5,7 +5,7 @@ use crate::summary;
 use lab::{PackedStats, Report, Stats};
 use std::borrow::Cow;
 
-/// Maximum number of kernels that a page shows: those of most cycles.
+/// Maximum number of kernels that a page shows, by cycles.
 pub const MOST: usize = 40;
 
 /// A kernel, over all of its launches that have ended, or the whole run.
@@ -13,7 +13,7 @@ pub const MOST: usize = 40;
 pub struct Row<'a> {
     /// Its name, and the number of its launches if these are several.
     pub label: String,
-    /// What was counted.
+    /// The counts.
     pub stats: Cow<'a, Stats>,
 }
 

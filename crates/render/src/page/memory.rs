@@ -36,7 +36,7 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         return None;
     }
     let about = format!(
-        "Bytes of global and local accesses between the SMs and L1, of all requests that reached L2 (also of the instruction, constant and texture caches), and of DRAM, both directions together; the rate is per core cycle of kernels, its share that of the peak in the GPU description. Hit rates are of requests that found their data.{}",
+        "Bytes of global and local accesses between the SMs and L1, of all requests that reached L2 (also of the instruction, constant and texture caches), and of DRAM, both directions together. The rate is per core cycle of kernels, the share is of the peak in the GPU description. Hit rates are of requests that found their data.{}",
         kernels::left_out(left_out)
     );
     let mut body =
@@ -46,7 +46,7 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     Some(Section { id: "memory".into(), title: "Memory hierarchy".into(), body })
 }
 
-/// What a box of the flow shows: name, a line, a rate from 0 to 100 with its label.
+/// Contents of a box of the flow: name, a line, a rate from 0 to 100 with its label.
 struct Place<'a> {
     name: &'static str,
     line: &'a str,

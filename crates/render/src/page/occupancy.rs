@@ -142,7 +142,7 @@ fn block_of(warps: u32) -> Dim3 {
     Dim3::new(warps * kit::WARP_LANES as u32, 1, 1)
 }
 
-/// What limits the warps of `shape` on an SM, and what is the least change after which more fit.
+/// The limit of the warps of `shape` on an SM, and the least change after which more fit.
 pub fn advice(gpu: &GpuConfig, shape: &LaunchShape) -> String {
     let sm = &gpu.sm;
     let Occupancy { ctas_per_sm, warps_per_sm, limiter } = occupancy(sm, shape);

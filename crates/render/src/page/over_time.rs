@@ -47,7 +47,7 @@ impl<'a> Columns<'a> {
         self.groups.iter().map(span).collect()
     }
 
-    /// What a statistic that counts comes to in each; `None` if there is none of this name.
+    /// Count of a statistic in each; `None` if there is none of this name.
     fn sums(&self, name: &str) -> Option<Vec<f64>> {
         let at = self.series.columns.iter().position(|info| info.name == name)?;
         let sum = |group: &&[Sample]| group.iter().filter_map(|row| row.values.at(at).number()).sum();

@@ -90,7 +90,7 @@ pub fn list(title: &str, sentences: &[String], class: &str) -> String {
     format!("<div class=\"{class}\"><h3>{}</h3>\n<ul>\n{items}</ul></div>\n", escaped(title))
 }
 
-/// What hazard auditors and checks of memory accesses have found.
+/// Findings of hazard auditors and checks of memory accesses.
 fn audit(report: &Report) -> String {
     let mut found = Vec::new();
     if let Some(audit) = &report.audit {
@@ -110,7 +110,7 @@ fn audit(report: &Report) -> String {
     list("Checks", &found, "findings")
 }
 
-/// What ran on what.
+/// The workload and its machine.
 fn settings(run: &Run<'_>) -> String {
     let Run { report, gpu, program } = run;
     let code = report.code().map_or("PTX and machine code", Form::name);

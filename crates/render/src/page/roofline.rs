@@ -15,7 +15,7 @@ use isa::OpClass;
 use std::fmt::Write as _;
 use workloads::Form;
 
-/// Kernels in the chart: those of most cycles.
+/// Kernels in the chart, by cycles.
 const MOST_POINTS: usize = 20;
 const SIZE: (f64, f64) = (960.0, 460.0);
 /// Margins of the axes: left, right, top, bottom.

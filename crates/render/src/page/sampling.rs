@@ -1,4 +1,4 @@
-//! What was timed of a sampled run, and what was inferred of the rest.
+//! The timed part of a sampled run, and inferences about the rest.
 
 use super::html::{Cell, Section, Table, details, note, pairs};
 use crate::number::{self, ABSENT};

@@ -43,7 +43,7 @@ fn is_light(colour: &str) -> bool {
     0.299 * f64::from(channel(1)) + 0.587 * f64::from(channel(3)) + 0.114 * f64::from(channel(5)) > 140.0
 }
 
-/// What a piece of this width shows: name and share, only the share, or nothing.
+/// Label of a piece of this width: name and share, only the share, or nothing.
 fn inscription(piece: &Piece<'_>, width: f64) -> Option<String> {
     let share = format!("{:.1} %", piece.share * 100.0);
     let both = format!("{} {share}", piece.name);
@@ -76,7 +76,7 @@ fn plain(bars: &[Bar<'_>]) -> String {
     out
 }
 
-/// A bar by itself, `height` pixels high; those of less than the usual height have no text.
+/// A bar by itself, `height` pixels high; bars of less than the usual height have no text.
 pub fn drawing(bar: &Bar<'_>, height: u32) -> String {
     let label = escaped(&bar.label);
     let mut out = format!(

@@ -38,7 +38,7 @@ const COLOURS: &[(&str, &str)] = &[
 /// Colour of a reason that is not named above.
 const OTHER: &str = "#6b6b6b";
 
-/// What becomes of issue slots, in the order of all stacks, with its colour.
+/// Uses of issue slots, in the order of all stacks, with their colours.
 pub fn colours() -> impl Iterator<Item = (&'static str, &'static str)> {
     std::iter::once(("issued", ISSUED)).chain(COLOURS.iter().copied())
 }
@@ -138,7 +138,7 @@ fn table(rows: &[Row<'_>]) -> String {
     table.render()
 }
 
-/// What the reasons that occurred mean.
+/// Meanings of the reasons that occurred.
 fn meanings(stats: &Stats) -> String {
     let reasons: Vec<&str> = slots::stalls(stats).into_iter().map(|(reason, _)| reason).collect();
     let of = |(info, _): &(std::sync::Arc<lab::StatInfo>, lab::Value)| {

@@ -25,7 +25,7 @@ pub struct Traffic {
     pub at_most: bool,
     /// Bytes per core cycle that the description allows, of all SMs, slices or channels together.
     pub peak: f64,
-    /// What `peak` is made of.
+    /// Factors of `peak`.
     pub source: String,
 }
 

@@ -7,7 +7,7 @@ use super::stages;
 use lab::timeline::{Passage, SmTimeline};
 use std::fmt::{Error, Write};
 
-/// What happens to an instruction.
+/// An event of an instruction.
 #[derive(Clone, Copy)]
 enum Event {
     Begin,

@@ -1,4 +1,4 @@
-//! What happened on SMs, cycle by cycle, as files for viewers and as text.
+//! Events on SMs, cycle by cycle, as files for viewers and as text.
 
 pub mod drawn;
 pub mod konata;

@@ -144,7 +144,7 @@ fn column(series: &SampleSeries, statistic: &str) -> Option<usize> {
     series.columns.iter().position(|info| info.name == statistic)
 }
 
-/// What each issue slot does.
+/// State of each issue slot.
 fn slots(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     let count = timeline.gaps.iter().map(|gap| gap.slot + 1).max().unwrap_or(0);
     for slot in 0..count {
@@ -190,7 +190,7 @@ fn warps(events: &mut Events, timeline: &SmTimeline, pid: u64) {
     }
 }
 
-/// The thread of a warp slot; those of its rows of instructions follow.
+/// The thread of a warp slot; the threads of its rows of instructions follow.
 fn warp_thread(warp: WarpSlot) -> u64 {
     WARPS + u64::from(warp.0) * ROWS
 }

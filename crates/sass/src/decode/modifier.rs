@@ -82,7 +82,7 @@ impl Key<bool> {
 }
 
 /// A modifier of a row by its key: `choice!(SIZE: Size, bits(73, 3), [(U8 ".U8") (S8 ".S8") _])`. The values of the
-/// field are those of the list in turn; `_` is reserved.
+/// field are the list's in turn; `_` is reserved.
 macro_rules! choice {
     (@text _) => { $crate::decode::modifier::RESERVED };
     (@text ($value:ident $text:literal)) => { $text };

@@ -36,7 +36,7 @@ pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
     (0x582, 75, 90, "LDC", "a constant bank given by a uniform register"),
 ];
 
-/// What a value of a field means that decoding refuses; `None` if it is not known.
+/// Meaning of a value of a field that decoding refuses; `None` if it is not known.
 pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
     Some(match (op, field, value) {
         ("HMMA", "shape", 3) => "HMMA.SP: multiplication of sparse matrices",

@@ -180,7 +180,7 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.sign)?;
         name(f, self.uniform, self.index)?;
-        // In conversions the absolute value is that of the chosen half; elsewhere the choice is made
+        // In conversions the absolute value is taken of the chosen half; elsewhere the choice is made
         // afterwards.
         let (within, after) = if self.suffix == ".H1" { (".H1", "") } else { ("", self.suffix) };
         write!(f, "{within}{}{}{after}", self.sign.close(), if self.reuse { ".reuse" } else { "" })

@@ -2,7 +2,7 @@
 //!
 //! `.debug_line` is DWARF with two opcodes of NVIDIA's for inlined functions; `.nv_debug_line_sass` has the same form
 //! and refers to the lines of `.nv_debug_ptx_txt`. `nvcc -lineinfo` writes all three. A damaged table ends at its
-//! damage and is no error: lines only inform.
+//! damage and is not an error: lines only inform.
 
 use super::relocation::{Relocation, Target};
 use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineRow, LittleEndian, Reader};
@@ -58,7 +58,7 @@ pub struct FunctionLines {
     ptx: Vec<LineEntry>,
 }
 
-/// A row of a line table: it applies from its offset to that of the next row.
+/// A row of a line table: it applies from its offset to the next row's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineEntry {
     /// In bytes from the start of the function.
@@ -165,7 +165,7 @@ impl Reading<'_, '_> {
             let Ok(program) = table.program(DebugLineOffset(at), ADDRESS_BYTES as u8, None, None) else { return };
             let header = program.header();
             at += header.unit_length() + usize::from(header.format().initial_length_size());
-            // What was read before the damage of a program is kept; the next one has its own place.
+            // Rows read before the damage of a program are kept; the next one has its own place.
             let _ = self.unit(program, data.len());
         }
     }

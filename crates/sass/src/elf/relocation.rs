@@ -1,6 +1,6 @@
 //! Relocations of sections.
 
-/// What a relocation writes.
+/// Value that a relocation writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelocationKind {
     /// A 64-bit address.
@@ -22,8 +22,8 @@ pub enum RelocationKind {
     Other(u32),
 }
 
-/// What a symbol names. Names do not say it: local functions and variables of several translation units may have the
-/// same.
+/// Kind of object that a symbol names. Names do not say it: local functions and variables of several translation units
+/// may have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The function of this [`id`](super::ElfFunction::id).
@@ -45,7 +45,7 @@ pub struct Relocation<'a> {
     pub kind: RelocationKind,
     /// Symbol whose address is written.
     pub symbol: &'a str,
-    /// What it names; `None` if that is not in the file.
+    /// The object that it names; `None` if that is not in the file.
     pub target: Option<Target>,
     /// Number that is added to the address.
     pub addend: i64,

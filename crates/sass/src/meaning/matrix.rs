@@ -30,7 +30,7 @@ pub(super) fn of_instruction(inst: &SassInst) -> Option<MatrixWork> {
     Some(work([m, 8, k], ty, false))
 }
 
-/// What an opcode such as `HMMA.16816.F32.BF16` asks of a matrix unit; `None` for other opcodes and for shapes
+/// Work of an opcode such as `HMMA.16816.F32.BF16` for a matrix unit; `None` for other opcodes and for shapes
 /// that are not written so (`HGMMA.64x128x16`).
 pub(super) fn of_text(base: &str, opcode: &str) -> Option<MatrixWork> {
     let modifiers: Vec<&str> = opcode.split('.').skip(1).collect();

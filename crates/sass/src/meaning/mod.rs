@@ -1,5 +1,5 @@
 //! Properties of machine instructions that the timing model needs: class, control, memory access. Units are
-//! those of Accel-Sim, from a table per architecture generation.
+//! Accel-Sim's, from a table per architecture generation.
 
 mod generation;
 mod matrix;
@@ -67,8 +67,8 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
     with_facts(base, Generation::of(inst.sm.into()), facts, work)
 }
 
-/// Properties of the text `opcode`, such as `LDG.E.64.SYS`, in `generation`: traces have opcodes as text, also those of
-/// generations whose instructions are not decoded.
+/// Properties of the text `opcode`, such as `LDG.E.64.SYS`, in `generation`: traces have opcodes as text, also opcodes
+/// of generations whose instructions are not decoded.
 pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let base = base(opcode);
     let has = |modifier| opcode.split('.').skip(1).any(|part| part == modifier);

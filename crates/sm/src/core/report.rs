@@ -1,4 +1,4 @@
-//! What reports and the energy model have of the counters of SMs.
+//! The counters of SMs for reports and the energy model.
 
 use super::activity;
 use super::totals::SmTotals;

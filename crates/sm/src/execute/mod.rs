@@ -53,7 +53,7 @@ pub trait ExecutionStage: Sized + Send {
     /// The first cycle from `from` on in which an instruction ends; [`NEVER`](kit::NEVER) if none is under way.
     fn next_ending(&self, from: Cycle) -> Cycle;
 
-    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors

@@ -46,7 +46,7 @@ pub struct Units {
     own: [Unit; LATCHES],
     /// The other ones, numbered from [`LATCHES`] on.
     others: Box<[Unit]>,
-    /// Latches with more than one unit of their own, and those of pipes whose units serve all partitions.
+    /// Latches with more than one unit of their own, and latches of pipes whose units serve all partitions.
     several: u64,
     shared: u64,
     /// Where among the others the units of a latch of both kinds are.

@@ -13,7 +13,7 @@ use kit::Cycle;
 use mem::Level;
 use std::fmt;
 
-/// What the execution of an instruction is connected to, and its end.
+/// Wires of the execution of an instruction and of its end.
 pub struct WriteBack<'a, P: IssuePolicy, R, O> {
     pub(crate) tick: Tick<'a, O>,
     pub(crate) state: &'a mut State<P::Mask>,

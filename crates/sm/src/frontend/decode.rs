@@ -4,7 +4,7 @@
 //! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
 //! warp than the contract and the front end allow: after a barrier when it is released, and
 //! after a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
-//! path ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
+//! path ([`CoreDesign::branches`]). The rest of a fetch at a barrier is decoded in the cycle of the
 //! release, as if it had waited in the buffer. The same holds after an instruction that waits for the
 //! exchange between SMs ([`isa::WarpStream::exchange`]): an atomic whose result is used, a fence.
 
@@ -26,7 +26,7 @@ pub(crate) struct Decode<S> {
     pub stream: S,
 }
 
-/// What decode is connected to.
+/// Wires of decode.
 pub(crate) struct DecodeWires<'a, D: CoreDesign, O> {
     pub tick: Tick<'a, O>,
     pub state: &'a mut State<MaskOf<D>>,
@@ -69,8 +69,8 @@ impl<S: WarpStream> Decode<S> {
         Ok(())
     }
 
-    /// Executes the next instruction of `warp`, that of `template`, and puts it into the buffer; `left` instructions
-    /// of its fetch are left. Returns where decode of the warp may continue in this cycle.
+    /// Executes the next instruction of `warp`, an execution of `template`, and puts it into the buffer; `left`
+    /// instructions of its fetch are left. Returns where decode of the warp may continue in this cycle.
     #[inline(always)]
     fn decode_next<D: CoreDesign, O: Observer>(
         &mut self,
@@ -113,7 +113,7 @@ impl<S: WarpStream> Decode<S> {
     }
 }
 
-/// What decides where decode continues after an instruction: fields of its [`isa::DynInst`].
+/// Inputs of the choice where decode continues after an instruction: fields of its [`isa::DynInst`].
 #[derive(Clone, Copy)]
 struct Done {
     mask: LaneMask,

@@ -1,11 +1,11 @@
 //! The path of each warp: where its decode may continue, at changes of control flow and barriers, and which
-//! warps may be fetched for. What fetches is a [`FrontEnd`].
+//! warps may be fetched for. A [`FrontEnd`] fetches.
 //!
 //! After a taken branch ([`config::BranchFetch::SequentialFlush`]) the sequential path is fetched
-//! until the branch issues. Wrong-path instructions are not modelled as such, only their cost:
-//! where the branch had sequential instructions after it in its own fetch, these are found to be
-//! wrong one cycle after the branch issued, and the right path is fetched in that cycle; else the
-//! sequential path is fetched in the cycle of the issue, and the right one two cycles after it.
+//! until the branch issues. Wrong-path instructions are not modelled as such, only their cost. Where
+//! the branch had sequential instructions after it in its own fetch, these are found to be wrong one
+//! cycle after the branch issued, and the right path is fetched in that cycle. Else the sequential
+//! path is fetched in the cycle of the issue, and the right one two cycles after it.
 //!
 //! - D-F1: GPGPU-Sim finds out only when the warp scheduler comes to look at the warp.
 //! - D-F2: wrong-path fetches neither occupy the fetch latch nor touch the instruction cache.

@@ -11,7 +11,7 @@ use isa::WarpSlot;
 #[derive(Debug)]
 pub struct InstructionBuffer<M: WarpMask = u64> {
     queues: PerWarp<Queue, M>,
-    /// What comes after the first [`Queue::AHEAD`] of a queue: a ring of `stride` places, a power of two, for each warp.
+    /// Entries after the first [`Queue::AHEAD`] of a queue: a ring of `stride` places, a power of two, for each warp.
     behind: Box<[InstId]>,
     stride: usize,
     warps: usize,
@@ -31,7 +31,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Instructions that are held apart from the ring: those of most buffers.
+    /// Instructions that are held apart from the ring: all of most buffers.
     const AHEAD: u8 = 4;
 
     /// The one that `place` older ones precede, which is one of those ahead.

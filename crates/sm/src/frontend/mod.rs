@@ -61,7 +61,7 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
         CacheCounters::default()
     }
 
-    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors
@@ -71,7 +71,7 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     }
 }
 
-/// What fetch is connected to.
+/// Wires of fetch.
 pub struct FetchWires<'a, M: WarpMask, O> {
     pub(crate) tick: Tick<'a, O>,
     pub(crate) state: &'a mut State<M>,

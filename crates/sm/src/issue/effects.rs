@@ -1,4 +1,4 @@
-//! What an instruction that issues does to its warp, beside where it goes next: memory instructions,
+//! Effect of an issue on the instruction's warp, beside where the instruction goes next: memory instructions,
 //! barriers, fences, sleeps and exits take their effect here, as in GPGPU-Sim.
 
 use super::stage::IssueWires;
@@ -61,7 +61,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         holds && slab.get(id).mask != 0
     }
 
-    /// What `id` does to its warp as an instruction of `control`. Returns the warps that it releases from a barrier.
+    /// Applies the effect of `id` on its warp as an instruction of `control`. Returns the warps that it releases from a
+    /// barrier.
     fn control(&mut self, control: Control, id: InstId) -> MaskOf<D> {
         let state = &mut *self.state;
         let (warp, mask) = (state.slab.get(id).warp, state.slab.get(id).mask);

@@ -61,7 +61,7 @@ struct Turn<M> {
     slot: u8,
 }
 
-/// What the issue stage is connected to.
+/// Wires of the issue stage.
 pub(crate) struct IssueWires<'a, D: CoreDesign, O> {
     pub tick: Tick<'a, O>,
     pub state: &'a mut State<MaskOf<D>>,
@@ -200,7 +200,7 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// What a scheduler sees of its warps `mine`.
+    /// A scheduler's view of its warps `mine`.
     #[inline(always)]
     fn view<'a>(&self, warps: &'a Warps<MaskOf<D>>, mine: MaskOf<D>) -> View<'a, MaskOf<D>> {
         View {
@@ -287,7 +287,7 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// What waits because of `stall`, the reason of `warps`.
+    /// The instruction that waits because of `stall`, the reason of `warps`.
     #[cold]
     fn wait<'a>(
         &self,
@@ -397,7 +397,7 @@ impl<D: CoreDesign> IssueStage<D> {
         held.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
     }
 
-    /// Those of `warps` that are held, or whose buffers are empty, by reason in order of priority.
+    /// The warps of `warps` that are held, or whose buffers are empty, by reason in order of priority.
     #[inline]
     fn held(
         &self,

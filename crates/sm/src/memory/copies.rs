@@ -13,7 +13,7 @@ struct Groups {
     closed: VecDeque<u16>,
     /// The same in the open one.
     open: u16,
-    /// What the warp waits for: groups that may stay pending.
+    /// Groups that may stay pending while the warp continues.
     awaited: u8,
 }
 

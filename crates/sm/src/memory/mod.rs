@@ -52,7 +52,7 @@ pub trait MemoryStage: Client + Sized + Send {
         wb.now()
     }
 
-    /// Accesses go on, and others come. What may happen by time alone, it enters by [`WriteBack::wake_at`], or knows
+    /// Accesses go on, and others come. Events that come by time only are entered by [`WriteBack::wake_at`], or knows
     /// for [`MemoryStage::next_event`].
     fn step<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
         &mut self,
@@ -75,12 +75,12 @@ pub trait MemoryStage: Client + Sized + Send {
     /// Drops what the first level of the memory keeps, for a fence or between kernels.
     fn invalidate_l1(&mut self) {}
 
-    /// What its caches have done.
+    /// Counts of its caches.
     fn counters(&self) -> MemoryCounters {
         MemoryCounters::default()
     }
 
-    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors
@@ -90,7 +90,7 @@ pub trait MemoryStage: Client + Sized + Send {
     }
 }
 
-/// What the caches of a memory stage have done; nothing where there is none.
+/// Counts of the caches of a memory stage; zeros where there is none.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "named after the caches")]
 pub struct MemoryCounters {
@@ -99,7 +99,7 @@ pub struct MemoryCounters {
     pub texture: CacheCounters,
 }
 
-/// What a memory stage is connected to, beside what an instruction's end is ([`WriteBack`]).
+/// Wires of a memory stage, beside the wires of an instruction's end ([`WriteBack`]).
 #[derive(Debug)]
 pub struct MemoryWires<'a> {
     pub(crate) port: &'a mut Port,

@@ -70,7 +70,7 @@ impl Dependence {
     }
 }
 
-/// What is known of an instruction in flight.
+/// Record of an instruction in flight.
 #[derive(Clone, Debug, Default)]
 struct Record {
     live: bool,
@@ -147,7 +147,7 @@ impl Auditor {
         }
     }
 
-    /// What has been found so far.
+    /// Findings so far.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
@@ -248,7 +248,7 @@ impl Auditor {
         }
     }
 
-    /// `seen` has read those of its sources that are vector registers, or those that are not.
+    /// `seen` has read its sources that are vector registers, or those that are not.
     fn has_read(&mut self, seen: Seen<'_>, vectors: bool) {
         let (all, count) = (seen.window.srcs(seen.id), seen.window.vector_srcs(seen.id).len());
         let me = Link::to(seen);

@@ -1,4 +1,4 @@
-//! What an SM counts.
+//! Counters of an SM.
 
 use isa::OpClass;
 use kit::persist::{Archive, Fresh, Mismatch, Persist};
@@ -78,9 +78,9 @@ pub type ClassCounts = ByKind<{ OpClass::COUNT }>;
 /// A statistic that only one issue design has. Reports call it `design.` and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DesignStatistic {
-    /// What it means.
+    /// Its meaning.
     pub info: CounterInfo,
-    /// What was counted.
+    /// The counts.
     pub count: u64,
     /// For a ratio: what the count is divided by.
     pub per: Option<Per>,
@@ -89,9 +89,9 @@ pub struct DesignStatistic {
 /// The denominator of a ratio of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Per {
-    /// What was counted.
+    /// The counts.
     pub count: u64,
-    /// What the quotient is multiplied by: 100 for percent.
+    /// Factor of the quotient: 100 for percent.
     pub scale: u32,
 }
 
@@ -142,7 +142,7 @@ impl Counters for DesignStatistics {
     }
 }
 
-/// Names and descriptions are those of the program. They are texts in an archive, each of which is kept once, for good.
+/// Names and descriptions are the program's. They are texts in an archive, each of which is kept once, for good.
 fn known(text: &mut &'static str, archive: &mut Archive) -> Result<(), Mismatch> {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut owned = (*text).to_owned();

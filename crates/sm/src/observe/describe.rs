@@ -31,7 +31,7 @@ pub struct BlockedWarp {
     pub place: String,
     /// Why it does not issue.
     pub stall: Stall,
-    /// What it waits for, in words.
+    /// The event that it waits for, in words.
     pub waits_for: String,
 }
 

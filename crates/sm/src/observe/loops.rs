@@ -20,7 +20,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         })
     }
 
-    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier.
+    /// The work of the resident warps, each of which repeats itself, or is `blocked` at a barrier.
     /// Executes a round of each loop, through barriers, which are released each time: the machine cannot go
     /// on after this.
     pub fn follow_loops(

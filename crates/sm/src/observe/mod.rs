@@ -1,4 +1,4 @@
-//! What an SM counts and reports, and who may watch it: no stage depends on what happens here.
+//! Counters, reports and observers of an SM: no stage depends on what happens here.
 
 pub mod auditor;
 pub(crate) mod counters;

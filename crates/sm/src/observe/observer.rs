@@ -1,4 +1,4 @@
-//! What happens in the SM, for observers: timelines, auditors, energy.
+//! Events in the SM, for observers: timelines, auditors, energy.
 //!
 //! The SM calls an [`Observer`] by static dispatch; the silent one is zero-sized and costs nothing.
 
@@ -115,7 +115,7 @@ pub trait Observer: Send {
     /// All cycles before `now` have passed: counts by time are complete up to there.
     #[inline]
     fn settled(&mut self, now: Cycle) {}
-    /// What it has observed, for checkpoints between kernels: nothing is in flight. By default nothing.
+    /// Saves its observations, for checkpoints between kernels: nothing is in flight. By default nothing.
     ///
     /// # Errors
     /// The archive has what another one has observed, or what it observes cannot be kept.

@@ -89,7 +89,7 @@ pub enum Cycles {
     Range(Range<Cycle>),
 }
 
-/// What is recorded of an SM.
+/// Records of an SM.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Which cycles: the window.
@@ -98,7 +98,7 @@ pub struct Selection {
     pub warps: u128,
     /// Instructions and CTAs of kernels whose names have this part; of all if it is absent.
     pub kernel: Option<String>,
-    /// Maximum number of instructions, and a quarter of that of gaps: the window ends where there are more.
+    /// Maximum number of instructions; four times as many gaps. The window ends where there are more.
     pub most: usize,
 }
 

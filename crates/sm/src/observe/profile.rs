@@ -4,8 +4,8 @@
 //! a slot that issues belongs to the instruction that issued. A slot that stays empty is charged to the instruction
 //! that waits ([`Row::stalls`]) and, where another instruction keeps it waiting, to that one as well ([`Row::causes`]).
 //!
-//! - The slot's reason is that of the warp that came closest to issue; of several warps with this reason the one in the
-//!   lowest slot is charged. All warps of a kernel execute the same code, so that this chooses a sample.
+//! - The slot's reason is the reason of the warp that came closest to issue; of several warps with this reason the one
+//!   in the lowest slot is charged. All warps of a kernel execute the same code, so that this chooses a sample.
 //! - The instruction that waits is the next to issue of that warp: the oldest in its buffer, the ready candidate that
 //!   found its latch full, or, where the buffer is empty, the next to be fetched. A warp that waits at a barrier, fence,
 //!   sleep or for an atomic waits at the instruction that it has issued.
@@ -173,7 +173,7 @@ impl Accesses {
     }
 }
 
-/// What happened to a static instruction.
+/// Profile of a static instruction.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// How often it issued.
@@ -366,7 +366,7 @@ impl Profile {
         self.codes[code as usize].row(pc)
     }
 
-    /// What instructions of `warp` wait for may be other than before.
+    /// The events that instructions of `warp` wait for may have changed.
     fn change(&mut self, warp: WarpSlot) {
         let changes = &mut self.changes[warp.index()];
         *changes = changes.wrapping_add(1);

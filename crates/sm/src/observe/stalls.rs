@@ -1,6 +1,6 @@
 //! Where issue slots go: every slot of every cycle is an issue or exactly one named reason.
 //!
-//! When a scheduler issues nothing, the reason is that of the warp that came closest: the first in
+//! When a scheduler issues nothing, the reason is taken from the warp that came closest: the first in
 //! the order of [`Stall`] that holds for any warp the scheduler looked at. A slot that stays empty
 //! after an issue (issue width above one) has the reason of the warp that issued.
 

@@ -6,7 +6,7 @@ use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 
-/// What an instruction reads.
+/// Reads of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reads {
     /// How often it reads each bank, the two lowest bits of these numbers.
@@ -106,7 +106,7 @@ impl RegisterBanks {
         1 << ((place + u32::from(start)) % 64)
     }
 
-    /// What an instruction of `warp` reads, none of it more than three times.
+    /// Reads of an instruction of `warp`, none of it more than three times.
     #[inline]
     pub(super) fn reads(&self, warp: WarpSlot, banks: Banks) -> Reads {
         let [low, high] = banks.reads;

@@ -8,9 +8,9 @@
 //!
 //! With [`crate::CoreOptions::collectors_as_gpgpu_sim`] neither D-OC1 nor D-OC3 holds (`gpgpu_sim_order`).
 //!
-//! A collector whose instruction has its operands may send it on before that of an older one: also
-//! where both access memory, or it writes what the other has yet to read, unless the core design asks
-//! for order ([`CollectorRules`]).
+//! A collector may send its instruction on, once it has its operands, before an older one: also where
+//! both access memory, or it writes what the other has yet to read, unless the core design asks for
+//! order ([`CollectorRules`]).
 //!
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.
@@ -67,7 +67,7 @@ impl Collectors {
         let each = (operands.collectors as usize / partitions).clamp(1, 64 / partitions);
         let of_layer = spec.layer_collectors() as usize / partitions;
         let vector = |p: usize| low(each) << (p * each);
-        // Those of the layer come after all others.
+        // The layer's units come after all others.
         let layer = |p: usize| low(of_layer) << (each * partitions + p * of_layer).min(63);
         let kinds = |p: usize| if p < partitions { [vector(p), layer(p)] } else { [0; 2] };
         let routed = spec.has_layer();
@@ -124,7 +124,7 @@ impl Collectors {
         self.pool.awake = if goes_on { u8::MAX } else { 0 };
     }
 
-    /// Sends collected instructions on, those of each partition in turn after the last one sent. Returns the
+    /// Sends collected instructions on, the instructions of each partition in turn after the last one sent. Returns the
     /// partitions in which any went, one bit each.
     #[inline(always)]
     fn dispatch<P: IssuePolicy, O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> u8 {

@@ -64,7 +64,7 @@ impl Layer {
         }
     }
 
-    /// What the layer has done.
+    /// Counts of the layer.
     pub fn counts(&self) -> Option<&LayerCounts> {
         self.0.as_ref().map(|path| &path.counts)
     }
@@ -87,7 +87,7 @@ impl InFlight {
     }
 }
 
-/// What the layer adds to the SM.
+/// Units and ports that the layer adds to the SM.
 impl CoreSpec {
     /// Whether there is a layer.
     pub(crate) fn has_layer(&self) -> bool {

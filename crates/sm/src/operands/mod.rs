@@ -51,7 +51,7 @@ fn low(n: usize) -> Mask {
     if n == 64 { Mask::MAX } else { (1 << n) - 1 }
 }
 
-/// What an operand stage is connected to.
+/// Wires of an operand stage.
 #[derive(Debug)]
 pub struct Wires<'a> {
     /// Instructions that have issued.
@@ -78,12 +78,12 @@ impl Wires<'_> {
     }
 }
 
-/// What an operand stage did in a cycle.
+/// Work of an operand stage in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collected {
     /// Partitions in which anything moved, one bit each.
     pub touched: u8,
-    /// Those of them in which an instruction left its issue latch.
+    /// Partitions among them in which an instruction left its issue latch.
     pub taken: u8,
 }
 
@@ -95,7 +95,7 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
     pub(crate) observer: &'a mut O,
     pub(crate) counters: &'a mut SmCounters,
     pub(crate) now: Cycle,
-    /// What the stage has done in this cycle.
+    /// Work of the stage in this cycle.
     pub done: Collected,
 }
 
@@ -138,8 +138,8 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
 /// Where issued instructions get their operands, in a core whose issue design is `P`. Partitions are the
 /// parts into which sub-cores split it.
 pub trait OperandStage<P: IssuePolicy>: Send {
-    /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX. What it has done
-    /// goes into [`Hooks::done`].
+    /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX. Its work goes into
+    /// [`Hooks::done`].
     fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>);
 
     /// The register banks, to which results are written.
@@ -166,7 +166,7 @@ pub trait OperandStage<P: IssuePolicy>: Send {
         false
     }
 
-    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors

@@ -5,8 +5,8 @@
 //! keeps others from theirs.
 //!
 //! - **Kept**: the latches before and after the stage. An instruction is in ID_OC for a cycle, as is every other,
-//!   and waits in the stage until the latch of its unit in OC_EX has room. Those of one latch leave in the order in
-//!   which they came, accesses of a warp to memory among them.
+//!   and waits in the stage until the latch of its unit in OC_EX has room. Instructions of one latch leave in the order
+//!   in which they came, accesses of a warp to memory among them.
 //! - **Left out**: banks, for reads and for writes. Results of loads find them free.
 //! - D1: the stage holds [`MOST`] instructions of a sub-core. Without a bound a warp that only stores would fill it
 //!   with the rest of its program.

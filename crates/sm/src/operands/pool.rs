@@ -1,4 +1,4 @@
-//! What collectors and reservation stations have in common: places that hold an instruction until it has
+//! The common part of collectors and reservation stations: places that hold an instruction until it has
 //! its operands, over the register banks.
 
 use super::banks::{CountedReads, Reads};
@@ -28,7 +28,7 @@ pub(super) struct Collector {
     pub partition: u8,
 }
 
-/// What an operand stage over a `pool` says of itself by its pool.
+/// Properties of an operand stage over a `pool` that follow from its pool.
 macro_rules! of_the_pool {
     () => {
         #[inline]
@@ -100,7 +100,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Free collectors: those of each partition are `of_partition`, the first of which holds `each`.
+    /// Free collectors: each partition has `of_partition`, the first of which holds `each`.
     pub fn new(spec: &CoreSpec, each: usize, of_partition: impl Fn(usize) -> Mask) -> Self {
         let (operands, partitions) = (&spec.sm.operands, spec.partitions);
         let of_partition = |p: usize| if p < partitions { of_partition(p) } else { 0 };
@@ -267,7 +267,7 @@ impl Pool {
         self.more[c].iter().fold(0, |all, bits| all | bits)
     }
 
-    /// What is left of a subtraction beyond the two lowest bits of collector `c`.
+    /// The rest of a subtraction beyond the two lowest bits of collector `c`.
     #[cold]
     fn borrow_from_more(&mut self, c: usize, mut banks: Mask) {
         for bits in &mut self.more[c] {
@@ -299,7 +299,7 @@ impl Pool {
         }
     }
 
-    /// The same for an instruction whose reads are counted one by one. What it gets stays in registers of the host.
+    /// The same for an instruction whose reads are counted one by one. Its arguments stay in registers of the host.
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -356,7 +356,7 @@ impl Pool {
         self.banks.waiting |= banks;
     }
 
-    /// What an instruction of `partition` reads: its sources but those that are awaited or that its route skips, and
+    /// Reads of an instruction of `partition`: its sources except those that are awaited or that its route skips, and
     /// the registers that are copied to their banks, each of which takes a cycle of its bank.
     #[cold]
     #[inline(never)]

@@ -76,7 +76,7 @@ impl Guard {
         id_oc.any_before(latch, others, |older| window.inst(older).warp == warp && writes_sources(window, id, older))
     }
 
-    /// Those of the collectors `ready` of `partition`, at whose banks reads wait, whose instructions may
+    /// The collectors of `ready` in `partition`, at whose banks reads wait, whose instructions may
     /// leave.
     #[inline(never)]
     pub(super) fn may_leave_of(self, ready: Mask, partition: usize, pool: &Pool, window: Window<'_>) -> Mask {
@@ -102,8 +102,8 @@ fn writes_sources(window: Window<'_>, younger: InstId, older: InstId) -> bool {
     window.dsts(younger).iter().any(|reg| sources.contains(reg))
 }
 
-/// What collectors keep in order among the instructions of a warp: [`CollectorRules`](super::CollectorRules), and the guard of a
-/// layer over the stage.
+/// The order that collectors keep among the instructions of a warp: [`CollectorRules`](super::CollectorRules), and the
+/// guard of a layer over the stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub memory_order: bool,

@@ -1,4 +1,4 @@
-//! What a layer over the operand stage changes for an instruction, settled when it is decoded.
+//! Changes that a layer over the operand stage makes to an instruction, settled when it is decoded.
 
 use crate::resolved::Banks;
 

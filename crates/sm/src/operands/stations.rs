@@ -5,8 +5,8 @@
 //!   no station.
 //! - **Operands** are read from the register file, or awaited and captured when they are broadcast.
 //! - **Out.** An instruction leaves for its unit when it has its operands, in any order but for two
-//!   rules: no older one of its warp has yet to read, from the register file, a register that it
-//!   writes; and what the issue design says of memory ([`FeedsStations::may_pass`]).
+//!   rules. No older one of its warp may have yet to read, from the register file, a register that it
+//!   writes; and the issue design orders accesses to memory ([`FeedsStations::may_pass`]).
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 

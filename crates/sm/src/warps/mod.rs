@@ -21,7 +21,7 @@ impl<T: Copy + Send, M: WarpMask> PerWarp<T, M> {
 }
 
 impl<T: Send, M: WarpMask> PerWarp<T, M> {
-    /// What `value` gives for each slot.
+    /// `value` of each slot.
     pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
         Self(M::each(value))
     }
@@ -81,7 +81,7 @@ pub struct Warps<M: WarpMask = u64> {
     pub atomic_at_exchange: M,
     /// The same after a fence.
     pub fence_at_exchange: M,
-    /// Those of them whose operation has been performed.
+    /// Atomics among them whose operation has been performed.
     pub exchanged: M,
     /// Sleeps.
     pub asleep: M,

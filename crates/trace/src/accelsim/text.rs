@@ -28,7 +28,7 @@ const REGISTERS: u16 = 255;
 /// Bytes from one program counter to the next.
 const INSTRUCTION_BYTES: u32 = 16;
 
-/// Oldest architecture whose opcodes can replace those of PTX.
+/// Oldest architecture whose opcodes can replace PTX's.
 const OLDEST: u32 = 70;
 
 /// The part that all lines of a static instruction repeat.

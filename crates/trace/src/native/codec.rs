@@ -35,7 +35,7 @@ const MASK: u8 = 4;
 const DIVERGED: u8 = 8;
 /// Form of the addresses: two bits.
 const ADDRESSES: u8 = 0x30;
-/// The space differs from that of the warp's last generic access.
+/// The space differs from the space of the warp's last generic access.
 const SPACE: u8 = 0x40;
 /// Data for the kind of instruction: a barrier, a sleep, groups of copies, second addresses.
 const MORE: u8 = 0x80;

@@ -1,4 +1,4 @@
-//! What goes into the columns comes out of them, and any bytes give instructions or an error.
+//! Instructions that go into the columns come out of them, and any bytes give instructions or an error.
 
 use super::code::LOCAL_BITS;
 use super::*;
@@ -65,7 +65,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
     )
 }
 
-/// What the timing model may look at.
+/// Fields that the timing model may look at.
 fn seen(program: &Program, done: &DynInst) -> String {
     let inst = program.inst(done.pc);
     let mut text = format!("{} {:x} {:x} {:?}", done.pc.0, done.active, done.mask, done.reconverge);
@@ -88,7 +88,7 @@ fn seen(program: &Program, done: &DynInst) -> String {
     text
 }
 
-/// Local addresses are those of a thread's own memory.
+/// Local addresses are in a thread's own memory.
 fn within_local(mut done: DynInst) -> DynInst {
     if done.pc.0 == 3 {
         done.addresses = done.addresses.map(|a| a % (1 << LOCAL_BITS));

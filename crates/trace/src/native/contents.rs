@@ -1,4 +1,4 @@
-//! What a file says of the run as a whole: programs, launches, where each CTA is.
+//! The contents of a file for the run as a whole: programs, launches, where each CTA is.
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::file::{Block, VALUES_VERSION};

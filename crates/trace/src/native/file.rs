@@ -33,7 +33,7 @@ pub(super) const MATRIX_VERSION: u16 = 5;
 
 /// Maximum ratio of DEFLATE compression.
 pub(super) const BLOCK_RATIO: u64 = 1032;
-/// Maximum ratio for the footer, above that of real runs: it bounds a reader's memory.
+/// Maximum ratio for the footer, above the ratios of real runs: it bounds a reader's memory.
 pub(super) const FOOTER_RATIO: u64 = 100;
 
 /// Bytes packed between two checks for Ctrl-C.

@@ -157,7 +157,7 @@ fn all_fluxes(mesh: &Mesh, variables: &[f32]) -> Vec<F32> {
     (0..ROWS).flat_map(|row| fluxes.iter().map(move |flux| flux[row])).collect()
 }
 
-/// What a cell gains through its faces.
+/// Gain of a cell through its faces.
 fn flux(mesh: &Mesh, gas: &[Gas], cell: usize) -> [F32; ROWS] {
     let mine = &gas[cell];
     let mut sum = [F32::exact(0.0); ROWS];

@@ -1,4 +1,4 @@
-//! Particles in boxes that act on those of the boxes around.
+//! Particles in boxes that act on the particles of the boxes around.
 
 use crate::bounded::F64;
 use crate::bundled;

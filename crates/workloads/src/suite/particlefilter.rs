@@ -195,7 +195,7 @@ fn uniform(seed: u32) -> f64 {
     f64::from((seed >> 8) + 1) / f64::from(1 << 24)
 }
 
-/// What a function accurate to two units in the last place computes.
+/// Result of a function accurate to two units in the last place.
 fn accurate(value: f64) -> F32 {
     F32::with_error(value, value.abs() / f64::from(1 << 22) + f64::from(f32::MIN_POSITIVE))
 }

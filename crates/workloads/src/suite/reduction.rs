@@ -37,7 +37,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// What one launch leaves, added in the kernel's order.
+/// Result of one launch, added in the kernel's order.
 fn reduce(values: &[f32], blocks: usize, block: usize) -> Vec<f32> {
     let stride = blocks * block;
     let thread_sum = |thread: usize| values.iter().skip(thread).step_by(stride).fold(0.0f32, |sum, v| sum + v);

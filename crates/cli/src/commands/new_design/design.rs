@@ -5,7 +5,7 @@
 //! - D1: hazards against instructions that have issued are an exact WAR scoreboard's, cleared when operands are read.
 //!
 //! Structures: the instruction buffer and the scoreboards.
-//! Stalls: those of the oldest instruction.
+//! Stalls: the oldest instruction's.
 
 use crate::boards::{Release, WarScoreboard};
 use isa::{RegFile, WarpSlot};
@@ -20,9 +20,9 @@ use sm::{
 pub struct NewDesign<M: WarpMask = u64> {
     /// Each warp's instructions that have not issued, oldest first.
     buffer: InstructionBuffer<M>,
-    /// What has issued, by the registers it reads and writes.
+    /// Issued instructions, by the registers that they read and write.
     board: WarScoreboard<M>,
-    /// What the warp schedulers see of each warp.
+    /// Candidate or stall of each warp, for the warp schedulers.
     heads: Heads<M>,
 }
 

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Run traces on Accel-Sim's own GPU configurations and print its cycles, run time and memory beside ours
 ///
-/// Each row is a run of `warpwright run` in a process of its own, one after the other, on one thread. Our time is that process's wall time from start to end; our memory is the most that it held (VmHWM). Accel-Sim's figures are those of the reference file. `warpwright docs accelsim` shows the table.
+/// Each row is a run of `warpwright run` in a process of its own, one after the other, on one thread. Our time is that process's wall time from start to end; our memory is the most that it held (VmHWM). Accel-Sim's figures are from the reference file. `warpwright docs accelsim` shows the table.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate accelsim reference traces
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Those of `files` that are there in the folders that are read.
+    /// The files of `files` that exist in the folders that are read.
     fn read_of(&self, files: &[&Path]) -> Vec<PathBuf> {
         let folders: Vec<PathBuf> =
             [&self.reference, &self.traces].into_iter().filter_map(|folder| folder.canonicalize().ok()).collect();

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Put AccelWattch's published counts through our power model and print its watts, ours and those measured
 ///
-/// 25 kernels on a Quadro V100: hardware counters, simulated watts by component and measured board power are those of AccelWattch's artifact (MICRO 2021), which come with the program. Nothing is simulated: this checks the model, not the counts. Parts whose counts are not published (instruction buffer, scheduler, lanes, static power) are taken as published.
+/// 25 kernels on a Quadro V100: hardware counters, simulated watts by component and measured board power are from AccelWattch's artifact (MICRO 2021), which come with the program. Nothing is simulated: this checks the model, not the counts. Parts whose counts are not published (instruction buffer, scheduler, lanes, static power) are taken as published.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate accelwattch
@@ -56,9 +56,9 @@ struct Summary {
     ours_from_published_percent: f64,
     published_from_measured_percent: f64,
     ours_from_measured_percent: f64,
-    /// The sum of the parts that we compute from published counts, from that of the published ones.
+    /// Deviation of the sum of the parts computed from published counts from the published sum.
     counted_from_published_percent: f64,
-    /// What of the published watts we compute from counts, and what we take as published, in percent; the
+    /// Shares of the published watts that we compute from counts and that we take as published, in percent; the
     /// rest is constant.
     counted_share_percent: f64,
     taken_share_percent: f64,
@@ -122,7 +122,7 @@ struct Watts<'a> {
     measured_watts: Option<f64>,
 }
 
-/// A kernel's watts, then those of each part.
+/// A kernel's watts, then the watts of each part.
 fn watts(of: &Kernel) -> impl Iterator<Item = Watts<'_>> {
     let Kernel { kernel, published_watts, ours_watts, measured_watts, parts } = of;
     let (published_watts, ours_watts) = (*published_watts, *ours_watts);

@@ -87,7 +87,7 @@ fn kernel(kernel: &CodeKernel) -> String {
     out
 }
 
-/// The lines of CUDA and PTX of an instruction, where they are not those of the preceding one.
+/// The lines of CUDA and PTX of an instruction, where they differ from the preceding one's.
 fn lines<'a>(l: &'a CodeLine, last: &mut (Option<&'a TextLine>, Option<&'a TextLine>)) -> String {
     let mut out = String::new();
     if l.source.is_some() && l.source.as_ref() != last.0 {

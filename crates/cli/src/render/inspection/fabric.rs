@@ -30,7 +30,7 @@ fn header(inspection: &FabricInspection) -> String {
     title + &fact("units", &format!("{columns} x {rows}: {units}")) + &fact("links", &number::count(*links as u64))
 }
 
-/// What a kernel is on the fabric, in a word or two.
+/// State of a kernel on the fabric, in a word or two.
 pub fn outcome(mapped: Option<usize>) -> String {
     match mapped {
         Some(1) => "whole".to_owned(),

@@ -46,8 +46,8 @@ pub struct Parametric<'a> {
     parameter_description: Option<&'a str>,
 }
 
-/// A hardware structure of a core design, or a part of a core that is no SM; areas, bits and leakage of all instances
-/// in a core, energies of an access.
+/// A hardware structure of a core design, or a part of a core that is not an SM; areas, bits and leakage of all
+/// instances in a core, energies of an access.
 #[derive(Debug, Default, Serialize)]
 pub struct Part<'a> {
     core: &'a str,

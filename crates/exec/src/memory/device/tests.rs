@@ -186,7 +186,7 @@ fn host_memory_has_the_hosts_addresses() {
 fn memory_near_allocations_holds_what_is_stored_if_the_policy_permits_it() {
     let (mut memory, reader) = (DeviceMemory::default(), Reader::default());
     let base = memory.allocate("a", 101).unwrap();
-    // The page after that of the allocation counts as near.
+    // The page after the allocation's counts as near.
     let far = base + (4 << 20);
     assert!(memory.window(base + 104, 4, &reader).is_none() && memory.window_mut(base + 104, 4, &reader).is_none());
     memory.set_out_of_bounds(OutOfBounds::Warn);

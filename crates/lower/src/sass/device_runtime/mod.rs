@@ -39,7 +39,7 @@ pub(super) fn function(name: &str, sm: u8) -> Option<&'static ElfFunction<'stati
     functions(at).iter().find(|function| function.name == name)
 }
 
-/// What kernels cannot do, if `name` is another function of the driver.
+/// Feature that kernels cannot use, if `name` is another function of the driver.
 pub(super) fn unsupported(name: &str) -> Option<&'static str> {
     let call = name.strip_prefix(PREFIX)?;
     Some(if ["Launch", "ParameterBuffer"].iter().any(|part| call.contains(part)) {

@@ -1,4 +1,4 @@
-//! A line drawn at random, the same ones in every run: the draws of a cache are those of SplitMix64
+//! A line drawn at random, the same ones in every run: the draws of a cache are from SplitMix64
 //! (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) from a
 //! fixed seed. All caches draw the same numbers, each at its own misses.
 

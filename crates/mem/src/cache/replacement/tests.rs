@@ -1,4 +1,4 @@
-//! What every policy must do, and a driver for the tests of each.
+//! Rules for every policy, and a driver for the tests of each.
 
 use super::super::tags::{Probe, Tags, Written};
 use crate::testing::cache_config;

@@ -778,5 +778,5 @@ const ATOMS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") 
 const ATOMS_CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") _ (U64 ".64")]);
 /// Floating-point atomics encode operations differently; only their additions are known.
 const FLOAT_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Add ".ADD")]);
-/// Those of `RED` have bit 90 set.
+/// Rows of `RED` have bit 90 set.
 const FLOAT_REDUCTION: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [(Add ".ADD")]);

@@ -1,11 +1,11 @@
-//! What an issue design shows the schedulers: which warps have a candidate, and why the others have none.
+//! The view of an issue design that schedulers have: which warps have a candidate, and why the others have none.
 
 use crate::observe::stalls::Stall;
 use crate::spec::{Pipe, PipeSet};
 use crate::warps::mask::WarpMask;
 use kit::bits::set_bits;
 
-/// What a warp offers, as a byte: a candidate for a pipe, the reason of its stall, or nothing.
+/// Offer of a warp, as a byte: a candidate for a pipe, the reason of its stall, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head(u8);
 
@@ -37,7 +37,7 @@ impl Head {
 
 const _: () = assert!((Head::EMPTY.0 as usize) < Head::COUNT, "a number for each head");
 
-/// What the schedulers see of a design's warps. A design updates it in the calls that change a warp's state: the issue
+/// The schedulers' view of a design's warps. A design updates it in the calls that change a warp's state: the issue
 /// stage reads it in every cycle. A warp with several candidates may have several heads.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates<M = u64> {

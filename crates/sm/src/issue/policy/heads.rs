@@ -49,7 +49,7 @@ impl<M: WarpMask> Heads<M> {
         self.candidates.take_changed()
     }
 
-    /// What the schedulers see.
+    /// The schedulers' view.
     #[inline]
     pub fn candidates(&self) -> &Candidates<M> {
         &self.candidates

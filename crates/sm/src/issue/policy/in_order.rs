@@ -34,7 +34,7 @@ pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
 }
 
 impl<B: Board, M: WarpMask> InOrder<B, M> {
-    /// What a warp offers whose oldest instruction is `oldest`.
+    /// Offer of a warp whose oldest instruction is `oldest`.
     #[inline(always)]
     fn head(&self, oldest: Flight<'_>) -> Head {
         self.board.hazard(oldest).map_or(Head::ready(oldest.pipe), Head::stalled)

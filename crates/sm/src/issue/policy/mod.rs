@@ -5,7 +5,7 @@
 //! warp, by the pipe they go to; the warp scheduler chooses among the warps that have one. Hooks
 //! report to the policy what happens after issue. A design is one file that implements the trait.
 //!
-//! What stays outside: barriers, fences, sleeps and exits hold a whole warp ([`Warps::held`]), and
+//! Outside of a policy: barriers, fences, sleeps and exits hold a whole warp ([`Warps::held`]), and
 //! decode inserts nothing after a branch whose path the front end does not know.
 //!
 //! [`Warps::held`]: crate::Warps::held
@@ -79,7 +79,7 @@ pub trait IssuePolicy: Sized + Send {
     /// stalls have changed since the last call.
     fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> Self::Mask;
 
-    /// What the schedulers see of the warps.
+    /// The schedulers' view of the warps.
     fn candidates(&self) -> &Candidates<Self::Mask>;
 
     /// The candidate of `warp` to issue, among those that go to `pipes`. There is one.
@@ -98,7 +98,7 @@ pub trait IssuePolicy: Sized + Send {
     /// The oldest instructions in the buffer of `warp`, for messages.
     fn oldest(&self, warp: WarpSlot) -> Option<InstId>;
 
-    /// What of the design survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the design's state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors

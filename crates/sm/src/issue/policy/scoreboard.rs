@@ -14,7 +14,7 @@ use crate::warps::rows::widened;
 use isa::{Access, RegFile, RegId, WarpSlot};
 use kit::Parameters;
 
-/// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
+/// Rule that decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
 /// in-order core is one implementation.
 pub trait Board: Send {
     /// Its sizes and choices.
@@ -23,7 +23,7 @@ pub trait Board: Send {
     /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
     const KEEPS_MEMORY_ORDER: bool = true;
 
-    /// What it lets pass that program order would forbid.
+    /// Its liberties against program order.
     fn allowances() -> Allowances {
         Allowances::default()
     }
@@ -82,14 +82,14 @@ impl<M: WarpMask> PendingWrites<M> {
         debug_assert!(pending.all.is_empty() && pending.by_memory.is_empty(), "writes pending from a former warp");
     }
 
-    /// The places in `high` of those of `regs` that have one.
+    /// The places in `high` of the registers of `regs` that have one.
     fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a, M> {
         let (first, stride) = (warp.index() * self.stride, self.stride);
         let above = regs.iter().filter_map(|r| r.index().checked_sub(RegSet::BOUND));
         above.filter(move |&number| number < stride).map(move |number| first + number)
     }
 
-    /// What is under way to those of `regs` that have a place in `high`.
+    /// Writes under way to the registers of `regs` that have a place in `high`.
     fn high(&self, warp: WarpSlot, regs: &[RegId]) -> u8 {
         self.places(warp, regs).fold(0, |any, place| any | self.high[place])
     }
@@ -108,7 +108,7 @@ impl<M: WarpMask> PendingWrites<M> {
         pending.all.meets(&names.writes).then_some(Stall::Waw)
     }
 
-    /// Takes the parts of a [`Window`], as what follows, so that those of its callers stay in registers of the host.
+    /// Takes the parts of a [`Window`], as what follows, so that its callers' parts stay in registers of the host.
     #[cold]
     fn hazard_of_wide(&self, slab: &Slab, kernels: &[ResidentKernel], id: InstId) -> Option<Stall> {
         let window = Window { slab, kernels };

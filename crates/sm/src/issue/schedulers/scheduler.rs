@@ -7,7 +7,7 @@ use isa::{CtaSlot, WarpSlot};
 use kit::Parameters;
 use kit::persist::{Archive, Mismatch};
 
-/// What a scheduler sees of its warps. A method looks its result up when it is called.
+/// A scheduler's view of its warps. A method looks its result up when it is called.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, M: WarpMask> {
     /// Its warps that are resident and have not exited.
@@ -81,7 +81,7 @@ pub trait WarpScheduler<M: WarpMask>: Send {
     /// The chosen warp has issued.
     fn on_issue(&mut self, warp: WarpSlot);
 
-    /// What survives the end of all warps, for checkpoints between kernels; by default nothing
+    /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
     /// ([`Persist`](kit::persist::Persist)).
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub(super) struct Dispatch {
 /// How the transactions of the instruction in the dispatch register leave it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
-    /// What they ask of the memory system: their kind, whether of local memory, the requests' token.
+    /// Their requests of the memory system: kind, whether of local memory, token.
     pub kind: RequestKind,
     pub local: bool,
     pub token: u32,

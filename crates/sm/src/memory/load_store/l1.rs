@@ -18,7 +18,7 @@ pub struct L1 {
     pub cache: Cache,
     /// The description that it was made from.
     shape: config::Cache,
-    /// What it did in former shapes.
+    /// Its counts in former shapes.
     former: CacheCounters,
     /// Accesses that it had taken when its contents were dropped.
     dropped_at: u64,
@@ -32,8 +32,8 @@ pub struct L1 {
     pub(super) next_due: Cycle,
     pub(super) failures: Failures,
     latency: Cycle,
-    /// Shift to the bank's number in an address, shift to the bits that it is hashed with (those of the line, or
-    /// none), and mask.
+    /// Shift to the bank's number in an address, shift to the bits that it is hashed with (the line's, or none), and
+    /// mask.
     bank_shift: u32,
     hash_shift: u32,
     bank_mask: usize,
@@ -204,7 +204,7 @@ impl L1 {
     /// # Errors
     /// As [`Persist::persist`].
     pub fn persist(&mut self, config: &L1Data, archive: &mut Archive) -> Result<(), Mismatch> {
-        // The shapes are those of the description: which one it is.
+        // The shapes are the description's: which one it is.
         let bytes = config.shared_carveouts_bytes.iter().copied().chain([0, u32::MAX]);
         let shapes: Vec<_> = bytes.map(|bytes| carve_out(config, bytes).l1).collect();
         let mut shape = shapes.iter().position(|shape| *shape == self.shape);
@@ -226,7 +226,7 @@ impl L1 {
         failures.persist(archive)
     }
 
-    /// What the cache has done, in all its shapes.
+    /// Counts of the cache, in all its shapes.
     pub fn counters(&self) -> CacheCounters {
         let mut all = self.former.clone();
         all.add(self.cache.counters());

@@ -115,7 +115,7 @@ impl MemoryStage for LoadStoreUnit {
     }
 
     fn next_event(&self, from: Cycle) -> Cycle {
-        // What has been ready waits for something else.
+        // An access that has been ready waits for something else.
         let waits = self.dispatch.as_ref().filter(|dispatch| dispatch.ready_at >= from);
         let access = waits.map_or(NEVER, |dispatch| dispatch.ready_at);
         let lookup = self.l1.as_ref().map_or(NEVER, L1::next_lookup);
@@ -418,7 +418,7 @@ impl LoadStoreUnit {
         }
     }
 
-    /// What the access that has just come into the dispatch register consists of.
+    /// Parts of the access that has just come into the dispatch register.
     #[cold]
     fn accessed(&self, now: Cycle, path: Path) -> Accessed {
         let ready_at = self.dispatch.map_or(now + 1, |dispatch| dispatch.ready_at);

@@ -1,4 +1,4 @@
-//! What an audit has found.
+//! Findings of an audit.
 
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
@@ -71,7 +71,7 @@ pub struct Example {
     pub warp: WarpSlot,
     /// The instruction out of order, where it is one.
     pub younger: Option<Party>,
-    /// What it did.
+    /// Its action.
     pub what: String,
     /// The older instruction that should have come first, where it is another.
     pub older: Option<Party>,

@@ -19,7 +19,7 @@ pub(super) struct Operand {
 
 impl Operand {
     /// Looks at `reg`, which holds `column` and is in the scalar register file for the groups
-    /// `in_srf`. What is there is the same by definition; what is not is compared.
+    /// `in_srf`. A register there is the same in all lanes by definition; others are compared.
     pub fn of(
         reg: RegId,
         is_vector: bool,

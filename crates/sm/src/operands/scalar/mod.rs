@@ -89,7 +89,7 @@ impl ScalarConfig {
 }
 
 kit::counters! {
-    /// What the scalar path of an SM does.
+    /// The scalar path of an SM.
     pub struct ScalarCounters {
         /// Instructions that some lane executes.
         pub scalar_seen: "warp instructions",
@@ -142,7 +142,7 @@ impl ScalarCounters {
     }
 }
 
-/// What the scalar path of an SM has done.
+/// Counts of the scalar path of an SM.
 #[derive(Clone, Debug, Default)]
 pub struct ScalarCounts {
     /// Sums over all classes.
@@ -158,7 +158,7 @@ pub struct ScalarCounts {
 }
 
 impl ScalarCounts {
-    /// As reports have them: shares of all instructions and of those of each class, then the counters.
+    /// As reports have them: shares of all instructions and of each class, then the counters.
     pub fn statistics(&self) -> Vec<DesignStatistic> {
         let share = |name, description, count, of| DesignStatistic::count(name, "%", description, count).per(of, 100);
         let (c, seen) = (&self.counters, self.counters.scalar_seen);
@@ -194,7 +194,7 @@ pub(crate) struct ScalarPath {
     config: ScalarConfig,
     groups: &'static [LaneMask],
     banks: u32,
-    /// What the instruction reads that is being decoded.
+    /// Reads of the instruction that is being decoded.
     pub values: OperandValues,
     operands: Vec<Operand>,
     warps: Box<[Relocation]>,
@@ -463,7 +463,7 @@ classes! {
     Store = "store",
 }
 
-/// What the paper calls regular arithmetic, as far as it executes where integers and single precision
+/// The paper's regular arithmetic, as far as it executes where integers and single precision
 /// do.
 fn is_arithmetic(class: OpClass) -> bool {
     !matches!(class, OpClass::Load | OpClass::Store) && CLASSES.iter().any(|&(known, ..)| known == class.whole())

@@ -1,7 +1,7 @@
 //! Parameters of the scalar path.
 
 kit::words! {
-    /// What happens to a scalar register when some lanes of its warp write it.
+    /// Effect on a scalar register when some lanes of its warp write it.
     pub enum Divergence {
         /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
         /// way).
@@ -24,7 +24,7 @@ kit::parameters! {
         pub clock: u32 = 3 in (1, 64),
         /// Scalar operand collectors of an SM.
         pub collectors: u32 = 2 in (1, 64),
-        /// Ports for dispatch and for write-back beside those of the vector path, each.
+        /// Ports for dispatch and for write-back beside the vector path's, each.
         pub ports: u32 = 2 in (1, 64),
         /// Loads and stores at one address are scalar.
         pub memory: bool = false,
@@ -32,7 +32,7 @@ kit::parameters! {
         pub halves: bool = false,
         /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
         pub early: bool = false,
-        /// What guards scalar registers under divergence.
+        /// Guard of scalar registers under divergence.
         pub divergence: Divergence = (Divergence::Copy),
     }
 }

@@ -1,9 +1,9 @@
 //! The relocation table of a warp: which of its registers are in the scalar register file, and what
 //! becomes of them when some lanes alone write them.
 //!
-//! What the two register files would hold is followed exactly, so that a value that a reader would get
-//! wrong is found (section 6.3.1 of the paper): a scalar register is what one of its writer's lanes
-//! holds; a lane's place in the vector register file is stale from a scalar write until it is written.
+//! The contents of the two register files are followed exactly, so that a value that a reader would get wrong is found
+//! (section 6.3.1 of the paper). A scalar register is what one of its writer's lanes holds; a lane's place in the
+//! vector register file is stale from a scalar write until it is written.
 
 use super::parameters::Divergence;
 use isa::{Pc, RegId, WarpSlot};
@@ -20,10 +20,10 @@ pub struct Misread {
     pub reg: RegId,
     /// The first lane that would have got it.
     pub lane: u8,
-    /// What it would have got; `None` for what the vector register file held before the register
-    /// became scalar.
+    /// The value that it would have got; `None` for what the vector register file held before the
+    /// register became scalar.
     pub read: Option<u32>,
-    /// What the program says.
+    /// The program's value.
     pub expected: u32,
 }
 

@@ -20,7 +20,7 @@ type Vector = [f64; 3];
 /// A cube and a tetrahedron in it.
 type Place = (Option<Cube>, usize);
 
-/// What is beyond a face.
+/// The neighbour beyond a face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Beyond {
     Cell(usize),
@@ -128,7 +128,7 @@ impl Grid {
         numbers
     }
 
-    /// What is at a place; without a cube it is out of the grid.
+    /// The cell at a place; without a cube it is out of the grid.
     fn beyond(&self, place: Place, numbers: &[[Option<usize>; WALKS.len()]]) -> Beyond {
         let (Some(cube), walk) = place else { return Beyond::FarField };
         if cube.iter().any(|&x| x >= self.side) {
