@@ -272,9 +272,9 @@ class AccessKernel(Kernel):
         return self.perhaps(self.stored())
 
     def make_choice(self, depth, whole):
-        """Two loads of which one is used, both aligned (see tools/fuzz-kernels)."""
+        """Two loads of which one is used, both aligned, both of a __grid_constant__ or none (see tools/fuzz-kernels)."""
         region, t, value = self.loaded(strict=True)
-        same = [g for g in self.regions if LAYOUT[t][1] <= g.size and LAYOUT[t][2] <= g.align]
+        same = [g for g in self.regions if LAYOUT[t][1] <= g.size and LAYOUT[t][2] <= g.align and g.strict == region.strict]
         if same:
             among = self.random.choice(same)
             self.merged(region, among)
