@@ -140,7 +140,7 @@ pub(crate) fn execute_often<'a, 'm>(
 #[cold]
 fn put_off(stop: Stop, mask: LaneMask, warp: &mut Warp) -> Outcome {
     if stop == Stop::Deferred {
-        warp.rest = Rest { first: 0, mask, active: warp.stack.active() };
+        warp.rest = Rest { first: 0, mask };
         warp.stack.advance();
     }
     Err(stop)
@@ -308,12 +308,10 @@ fn operate_rarely(
         Op::Trap if mask != 0 => return Err(Trap::stop(FaultKind::Trap, "the kernel executed `trap`", mask)),
         Op::ReadFirst(d, s) if mask != 0 => {
             let value = file.column(*s)[mask.trailing_zeros() as usize];
-            file.mask = !0;
             file.write(*d, &[value; WARP_LANES]);
         }
         Op::AnyLane(d, s) if mask != 0 => {
             let holds = if file.pred(*s) & mask != 0 { !0 } else { 0 };
-            file.mask = !0;
             file.write_pred(*d, holds);
         }
         // Others are to see what was written and reduced before.

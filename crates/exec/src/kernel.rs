@@ -18,8 +18,6 @@ pub struct Guarded {
     pub op: Op,
     /// Lanes for which it holds execute the operation.
     pub guard: Pred,
-    /// Executes once for the warp: in all lanes, also those that do not execute.
-    pub uniform: bool,
 }
 
 /// A parameter of a kernel.

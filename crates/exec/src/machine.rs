@@ -17,38 +17,37 @@ use kit::{LaneMask, WARP_LANES, lanes};
 /// Executes the next instruction of `warp`, which runs machine code and has not ended. Fills in `out`.
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.groups.pc().unwrap_or(0);
-    let Some(Guarded { op, guard, uniform }) = kernel.code.get(pc as usize) else {
+    let Some(Guarded { op, guard }) = kernel.code.get(pc as usize) else {
         let what = "execution ran past the end of the code";
         return Err(Trap::stop(FaultKind::InvalidPc, what, warp.groups.active()));
     };
     let active = warp.groups.active();
-    let candidates = if *uniform { !0 } else { active };
     let holds = guard.number().map_or(!0, |n| warp.preds[n as usize]);
-    let mask = candidates & if guard.is_negated() { !holds } else { holds };
+    let mask = active & if guard.is_negated() { !holds } else { holds };
     out.pc = isa::Pc(pc);
-    out.mask = mask & active;
+    out.mask = mask;
     out.active = active;
     out.reconverge = warp.groups.reconvergence().map(isa::Pc);
     out.diverged = false;
     match op {
-        Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
+        Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask, env, out),
         Op::Sequence(..) => {
             for (i, op) in operations(op, kernel).iter().enumerate() {
                 let done = match op {
                     // The last operation of the sequence.
-                    Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
-                    Op::Call(site) => call(*site, warp, kernel, mask & active, env),
+                    Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask, env, out),
+                    Op::Call(site) => call(*site, warp, kernel, mask, env),
                     op => operate(op, warp, kernel, mask, env, out),
                 };
                 if let Err(stop) = done {
-                    let rest = Rest { first: i as u16, mask, active };
+                    let rest = Rest { first: i as u16, mask };
                     return put_off(stop, rest, warp, kernel, env, out);
                 }
             }
         }
         op => {
             if let Err(stop) = operate(op, warp, kernel, mask, env, out) {
-                let rest = Rest { first: 0, mask, active };
+                let rest = Rest { first: 0, mask };
                 return put_off(stop, rest, warp, kernel, env, out);
             }
         }
@@ -79,7 +78,7 @@ fn put_off(
     if stop == Stop::Deferred {
         warp.rest = rest;
         match kernel.code.get(out.pc.index()).and_then(|at| operations(&at.op, kernel).last()) {
-            Some(Op::Steer(steer)) => execute_steer(*steer, warp, kernel, rest.mask & rest.active, env, out)?,
+            Some(Op::Steer(steer)) => execute_steer(*steer, warp, kernel, rest.mask, env, out)?,
             _ => warp.groups.advance(),
         }
     }
@@ -88,13 +87,13 @@ fn put_off(
 
 /// Executes what waits of the instruction at `out.pc`, by a warp that has the device for itself.
 pub(crate) fn resume(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
-    let Rest { first, mask, active } = warp.rest;
+    let Rest { first, mask } = warp.rest;
     let operations = operations(&kernel.code[out.pc.index()].op, kernel);
     for op in &operations[first.into()..] {
         match op {
             // Executed already.
             Op::Steer(_) => {}
-            Op::Call(site) => call(*site, warp, kernel, mask & active, env)?,
+            Op::Call(site) => call(*site, warp, kernel, mask, env)?,
             op => operate(op, warp, kernel, mask, env, out)?,
         }
     }

@@ -250,9 +250,9 @@ pub enum Op {
         /// All lanes of the warp execute it together. Otherwise they wait for each other first.
         aligned: bool,
     },
-    /// Copies the value of the first executing lane to all lanes of the warp.
+    /// Copies the value of the first executing lane to all that execute.
     ReadFirst(Reg, Reg),
-    /// Whether a predicate holds in any executing lane, as a predicate of all lanes of the warp.
+    /// Whether a predicate holds in any executing lane, as a predicate of all that execute.
     AnyLane(Pred, Pred),
     /// Several operations that are one instruction: index of the first in the kernel's list, and their
     /// number.

@@ -41,10 +41,8 @@ pub(crate) struct PendingReduction {
 pub(crate) struct Rest {
     /// Operations before it in the instruction of machine code.
     pub first: u16,
-    /// Lanes that execute it, also of the uniform datapath.
+    /// Lanes that execute it.
     pub mask: LaneMask,
-    /// Lanes that were active at it.
-    pub active: LaneMask,
 }
 
 /// How the instructions of a warp are executed.

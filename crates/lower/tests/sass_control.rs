@@ -6,13 +6,13 @@ use exec::{Arg, DeviceState, Launch, LiveStream};
 use isa::{CtaSlot, Dim3, DynInst, StepContext, WarpSlot, WarpStream};
 use lower::load_words;
 use std::sync::Arc;
-use words::{EXIT, Word};
+use words::{EXIT, Registers, Setting, Word, run};
 
 const NOP: Word = Word(0x000fc000_00000000_00000000_00007918);
 
 /// A jump from instruction `at` to `to`.
 fn jump(word: Word, at: u64, to: u64) -> Word {
-    word.p(7, false).bits(34, 30, 4 * (to - at - 1))
+    word.p(7, false).bits(34, 48, to.wrapping_sub(at + 1).wrapping_mul(4))
 }
 
 /// The steps of a warp whose predicate P0 holds in `lanes`: PC, lanes and reconvergence PC.
@@ -75,4 +75,29 @@ fn lanes_that_set_a_barrier_again_leave_its_lanes() {
         let end = [(9, 0xff), (10, !0), (11, !0)];
         assert_eq!(order, [&begin[..], &others, &end].concat());
     }
+}
+
+/// Two groups of lanes count in one uniform register, in loops that are long enough for the other group's turn.
+#[test]
+fn groups_of_lanes_have_their_own_uniform_registers() {
+    let umov = Word::new(0x082, 4).d(4);
+    let uiadd3 = Word(0x000fe200_0fffe03f_00000001_04047890); // UIADD3 UR4, UR4, 0x1, URZ
+    let iadd3 = Word::new(0x010, 4).b(1).c(255).bits(81, 6, 0x3f); // IADD3 R0, R0, 0x1, RZ
+    let isetp = Word::new(0x00c, 4).bits(76, 3, 5).pq(1, 7).p(7, false); // ISETP.NE.AND P1, PT, R0, turns, PT
+    let count = |at: u64, start: u32, turns: u32| {
+        [umov.b(start), uiadd3, iadd3, isetp.b(turns), jump(Word::new(0x147, 4).guard(1, false), at + 4, at + 1)]
+    };
+    let code = [
+        &[jump(Word::new(0x147, 4).guard(0, false), 0, 7)][..], // @P0 BRA 7
+        &count(1, 1000, 50),
+        &[jump(Word::new(0x147, 4), 6, 12)], // BRA 12
+        &count(7, 2000, 70),
+        &[Word::new(0x002, 6).d(1).b(4).bits(72, 4, 15).bits(91, 1, 1)], // MOV R1, UR4
+    ]
+    .concat();
+    let mut before = Registers::default();
+    before.predicates[0] = 0xff;
+    let words: Vec<u128> = code.iter().map(|w| w.0).collect();
+    let after = run(80, &words, &before, &mut Setting::default());
+    assert_eq!(after.general[1], std::array::from_fn(|lane| if lane < 8 { 2070 } else { 1050 }));
 }

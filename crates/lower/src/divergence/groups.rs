@@ -32,7 +32,7 @@ pub(crate) struct Machine<'a> {
     pub calls: &'a [u32],
     /// Instructions that are a `RET`, in ascending order.
     pub returns: &'a [u32],
-    /// Registers and predicates of which the warp has only one copy.
+    /// Uniform registers and predicates.
     pub uniform: [Range<u16>; 2],
     pub barriers: Range<u16>,
     /// Holds the return address of a collective stretch.
@@ -200,7 +200,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Whether the warp has only one copy of it, which all lanes read.
+    /// Whether it is a uniform register or predicate: lanes that execute together read one value.
     pub fn is_of_warp(&self, register: usize, columns: usize) -> bool {
         let [registers, predicates] = &self.machine.uniform;
         match register.checked_sub(columns) {

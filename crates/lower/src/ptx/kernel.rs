@@ -194,7 +194,7 @@ impl KernelBuilder<'_> {
                 text: self.scope.source.clone(),
                 spans: self.code.iter().map(|p| p.span).collect(),
             })),
-            code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
+            code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard }).collect(),
             constants: self.constants.columns,
             launch_words: self.launch_words,
             matrix: self.matrix,

@@ -61,7 +61,6 @@ pub(super) fn lower<'a>(
         sm: cubin.sm,
         address: 0,
         matrix: Vec::new(),
-        in_lanes: false,
         layout,
         kernel: function,
         function,
@@ -111,7 +110,6 @@ impl Builder<'_> {
         self.current.clear();
         self.scratch.0 = 0;
         self.scratch_predicates.0 = 0;
-        self.in_lanes = false;
         self.address = inst.address;
         families::lower(self, inst)?;
         let guard = inst.guard();
@@ -126,7 +124,7 @@ impl Builder<'_> {
             SassOp::Ret => self.returns.push(self.code.len() as u32),
             _ => {}
         }
-        self.code.push(Guarded { op, guard, uniform: inst.row.uniform && !self.in_lanes });
+        self.code.push(Guarded { op, guard });
         Ok(())
     }
 
@@ -160,7 +158,7 @@ impl Builder<'_> {
         self.describe("RET.ABS.NODEC R20 0x0", meaning, bits, Pred::TRUE, program);
         let op = self.operation();
         self.returns.push(self.code.len() as u32);
-        self.code.push(Guarded { op, guard: Pred::TRUE, uniform: false });
+        self.code.push(Guarded { op, guard: Pred::TRUE });
         Ok(())
     }
 

@@ -54,8 +54,6 @@ pub(super) struct Builder<'a> {
     pub address: u64,
     /// Matrix operations of the kernel, which operations name by index.
     pub matrix: Vec<exec::tensor::MatrixOp>,
-    /// The instruction belongs to the uniform datapath but operates on lanes: `S2UR`, `R2UR`, `VOTEU`.
-    pub in_lanes: bool,
     pub layout: &'a Layout,
     pub kernel: &'a ElfFunction<'a>,
     /// The function that contains the present instruction.

@@ -4,8 +4,8 @@
 //! use; sequences write the instruction's own results last. The timing model's view of the registers is
 //! derived from the operations, so the two cannot disagree.
 //!
-//! Uniform registers are columns with the same value in all lanes. An instruction of the uniform datapath
-//! executes in all 32 lanes, whichever are active.
+//! Uniform registers are columns too, with the same value in the lanes of a group; instructions of the uniform
+//! datapath execute in the active lanes, as others do.
 //!
 //! | file | content |
 //! | --- | --- |

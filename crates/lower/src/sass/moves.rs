@@ -310,7 +310,6 @@ pub(super) fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<(
     if !varies {
         return read_special(b, number, d);
     }
-    b.in_lanes = true;
     let value = b.scratch(1);
     read_special(b, number, value)?;
     b.emit(Op::ReadFirst(d, value));

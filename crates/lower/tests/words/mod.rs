@@ -3,6 +3,7 @@ pub mod check;
 
 use exec::{Arg, DeviceState, Launch, LiveStream};
 use isa::{CtaSlot, Dim3, DynInst, Fault, StepContext, WarpSlot, WarpStream};
+use kit::lanes;
 use lower::load_words;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ const GAP: usize = 8;
 pub struct Registers {
     /// From R0 on.
     pub general: Vec<Column>,
-    /// From UR0 on: those that the instructions name. All lanes of each hold the same value.
+    /// From UR0 on: those that the instructions name, in the lanes that end last.
     pub uniform: Vec<u32>,
     /// P0 to P6.
     pub predicates: [u32; 7],
@@ -101,13 +102,15 @@ pub fn try_run(sm: u8, words: &[u128], registers: &Registers, setting: &mut Sett
     result.general.copy_from_slice(&columns[..GENERAL]);
     let uniform = highest_uniform(sm, words);
     for (value, column) in result.uniform.iter_mut().zip(&columns[GENERAL + GAP..]).take(uniform) {
-        assert!(column.iter().all(|x| x == &column[0]), "a uniform register differs between lanes");
-        *value = column[0];
+        let mut values = lanes(out.active).map(|lane| column[lane]);
+        *value = values.next().unwrap();
+        assert!(values.all(|x| x == *value), "a uniform register differs between lanes");
     }
     result.predicates.copy_from_slice(&predicates[..7]);
     for (holds, p) in result.uniform_predicates.iter_mut().zip(&predicates[7..14]) {
-        assert!(matches!(p, 0 | 0xffff_ffff), "a uniform predicate differs between lanes: {p:#x}");
-        *holds = *p != 0;
+        let p = *p & out.active;
+        assert!(p == 0 || p == out.active, "a uniform predicate differs between lanes: {p:#x}");
+        *holds = p != 0;
     }
     setting.state.end_launch(id);
     Ok(result)
