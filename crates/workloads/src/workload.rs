@@ -236,12 +236,12 @@ impl Workload {
             return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::BundledPtx(bundled.ptx) })?);
         }
         let sm_version = device.sm_version();
-        let Some((sm, cubin)) = bundled.cubin(sm_version) else {
-            let known = bundled.cubins().map(|(sm, _)| format!("sm_{sm}")).collect();
+        let Some(cubin) = bundled.cubin(sm_version) else {
+            let known = bundled.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();
             return Err(WorkloadError::NoMachineCode { workload: self.name, sm_version, known });
         };
-        let name = format!("{}.sm_{sm}.cubin", bundled.name);
-        Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Binary(cubin) })?)
+        let name = format!("{}.sm_{}.cubin", bundled.name, cubin.sm);
+        Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Binary(cubin.file()) })?)
     }
 }
 
