@@ -1,8 +1,11 @@
-//! Lists the cubins beside the kernels, for `bundled.rs`.
+//! Packs the cubins beside the kernels and lists them, for `bundled.rs`.
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use std::env;
-use std::fmt::Write;
-use std::fs;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,12 +25,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     rows.sort();
-    let mut table =
-        String::from("/// Name, architecture and contents of each cubin.\nconst CUBINS: &[(&str, u32, &[u8])] = &[\n");
+    // Most of a cubin is tables of zeros and names: packed, the suite is a quarter.
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let mut table = format!("/// The cubins.\nstatic CUBINS: [Cubin; {}] = [\n", rows.len());
     for (sm, name, path) in rows {
-        writeln!(table, "    ({name:?}, {sm}, include_bytes!({:?})),", path.display().to_string())?;
+        let packed = out.join(format!("{name}.sm_{sm}.z"));
+        let mut encoder = ZlibEncoder::new(File::create(&packed)?, Compression::best());
+        encoder.write_all(&fs::read(path)?)?;
+        encoder.finish()?;
+        let packed = packed.display().to_string();
+        writeln!(table, "    Cubin::packed({name:?}, {sm}, include_bytes!({packed:?})),")?;
     }
     table += "];\n";
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("cubins.rs"), table)?;
+    fs::write(out.join("cubins.rs"), table)?;
     Ok(())
 }

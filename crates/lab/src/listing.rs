@@ -136,7 +136,8 @@ mod tests {
     }
 
     fn of_cubin(name: &str, sm: u32, place: &SourcePlace) -> Vec<ListedInstruction> {
-        let loaded = lower::load_cubin("k.cubin", bundled(name).cubin(sm).unwrap().1, LowerOptions::default()).unwrap();
+        let loaded =
+            lower::load_cubin("k.cubin", bundled(name).cubin(sm).unwrap().file(), LowerOptions::default()).unwrap();
         listing(&loaded.module.kernels[0].program, place)
     }
 

@@ -26,14 +26,24 @@ pub fn schedulers() -> Vec<(&'static str, &'static str)> {
     lab::schedulers().to_vec()
 }
 
-/// Name and summary of each bundled workload, with its parameters: name, description, values for small, medium and
-/// large.
+/// A bundled workload: name, summary, suite, papers with its name in each, and its parameters: name, description,
+/// values for small, medium and large.
+type WorkloadRow = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Vec<(&'static str, &'static str)>,
+    Vec<(&'static str, &'static str, [u64; 3])>,
+);
+
+/// The bundled workloads.
 #[pyfunction]
-#[allow(clippy::type_complexity, reason = "a table of the package, which Python names")]
-pub fn workloads() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str, [u64; 3])>)> {
-    let parameters =
-        |workload: &'static Workload| workload.parameters.iter().map(|p| (p.name, p.description, p.sizes)).collect();
-    suite::ALL.iter().map(|workload| (workload.name, workload.summary, parameters(workload))).collect()
+pub fn workloads() -> Vec<WorkloadRow> {
+    let row = |w: &'static Workload| {
+        let parameters = w.parameters.iter().map(|p| (p.name, p.description, p.sizes)).collect();
+        (w.name, w.summary, w.suite.name(), w.papers.to_vec(), parameters)
+    };
+    suite::ALL.iter().map(row).collect()
 }
 
 /// Name, unit and meaning of each statistic.

@@ -1,7 +1,9 @@
 //! The kernels that are compiled in: PTX, CUDA source, and the compiler's records of them.
 
+use flate2::read::ZlibDecoder;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
 use std::sync::{LazyLock, OnceLock};
 
 /// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled!).
@@ -101,19 +103,45 @@ pub fn record() -> &'static Record {
     &RECORD
 }
 
+/// The machine code of a kernel file for one architecture.
+#[derive(Debug)]
+pub struct Cubin {
+    name: &'static str,
+    /// Architecture that it is compiled for: 75 as in sm_75.
+    pub sm: u32,
+    packed: &'static [u8],
+    unpacked: OnceLock<Vec<u8>>,
+}
+
+impl Cubin {
+    /// A cubin as the build script packs it, in zlib's format.
+    const fn packed(name: &'static str, sm: u32, packed: &'static [u8]) -> Self {
+        Self { name, sm, packed, unpacked: OnceLock::new() }
+    }
+
+    /// The file, unpacked at the first use.
+    pub fn file(&self) -> &[u8] {
+        self.unpacked.get_or_init(|| {
+            let mut file = Vec::new();
+            ZlibDecoder::new(self.packed).read_to_end(&mut file).expect("the build script packed it");
+            file
+        })
+    }
+}
+
 include!(concat!(env!("OUT_DIR"), "/cubins.rs"));
 
 impl Bundled {
-    /// Architectures that it is compiled for, with the machine code (a cubin) of each, oldest first.
-    pub fn cubins(&self) -> impl Iterator<Item = (u32, &'static [u8])> {
+    /// Its machine code for each architecture that it is compiled for, oldest first.
+    pub fn cubins(&self) -> impl Iterator<Item = &'static Cubin> {
         let name = self.name;
-        CUBINS.iter().filter(move |row| row.0 == name).map(|&(_, sm, cubin)| (sm, cubin))
+        CUBINS.iter().filter(move |cubin| cubin.name == name)
     }
 
     /// The cubin that a GPU of an architecture runs: of the same major version, and the newest that
     /// is not newer.
-    pub fn cubin(&self, sm_version: u32) -> Option<(u32, &'static [u8])> {
-        self.cubins().filter(|&(sm, _)| isa::runs_on(sm, sm_version)).last()
+    pub fn cubin(&self, sm_version: u32) -> Option<&'static Cubin> {
+        self.cubins().filter(|cubin| isa::runs_on(cubin.sm, sm_version)).last()
     }
 
     /// Record of one of its kernels.
@@ -130,7 +158,7 @@ mod tests {
 
     #[test]
     fn cubins_run_on_their_architecture_and_newer_ones_of_its_major_version() {
-        let of = |sm| crate::bundled!("asynccopy").cubin(sm).map(|c| c.0);
+        let of = |sm| crate::bundled!("asynccopy").cubin(sm).map(|c| c.sm);
         assert_eq!(
             [of(75), of(80), of(86), of(89), of(90), of(100)],
             [None, Some(80), Some(86), Some(86), Some(90), None]

@@ -17,4 +17,4 @@ pub use device::{
     ThreadRegisters,
 };
 pub use isa::Form;
-pub use workload::{Outcome, Parameter, Params, Size, Workload, WorkloadError};
+pub use workload::{Outcome, Parameter, Params, Size, Suite, Workload, WorkloadError};

@@ -39,6 +39,32 @@ impl Size {
     }
 }
 
+/// The benchmark suite whose program a workload follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the suites")]
+pub enum Suite {
+    /// None: a program of our own.
+    Own,
+    Rodinia,
+    /// Benchmarks of A. Bakhoda et al., ISPASS 2009.
+    Ispass,
+    CudaSdk,
+    Pagoda,
+}
+
+impl Suite {
+    /// Name in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Suite::Own => "own",
+            Suite::Rodinia => "Rodinia",
+            Suite::Ispass => "ISPASS",
+            Suite::CudaSdk => "CUDA SDK",
+            Suite::Pagoda => "Pagoda",
+        }
+    }
+}
+
 /// A number that the user may choose.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
@@ -151,6 +177,9 @@ pub struct Workload {
     pub summary: &'static str,
     /// Its load on a core, in one line.
     pub character: &'static str,
+    pub suite: Suite,
+    /// The papers that evaluate the program, as their machines are called (`war` of `papers/war`), and its name there.
+    pub papers: &'static [(&'static str, &'static str)],
     pub module: Bundled,
     /// Choices of the user.
     pub parameters: &'static [Parameter],
@@ -236,12 +265,12 @@ impl Workload {
             return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::BundledPtx(bundled.ptx) })?);
         }
         let sm_version = device.sm_version();
-        let Some((sm, cubin)) = bundled.cubin(sm_version) else {
-            let known = bundled.cubins().map(|(sm, _)| format!("sm_{sm}")).collect();
+        let Some(cubin) = bundled.cubin(sm_version) else {
+            let known = bundled.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();
             return Err(WorkloadError::NoMachineCode { workload: self.name, sm_version, known });
         };
-        let name = format!("{}.sm_{sm}.cubin", bundled.name);
-        Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Binary(cubin) })?)
+        let name = format!("{}.sm_{}.cubin", bundled.name, cubin.sm);
+        Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Binary(cubin.file()) })?)
     }
 }
 

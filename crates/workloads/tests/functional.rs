@@ -83,7 +83,7 @@ fn check(name: &str, odd: &[&[(&str, u64)]]) {
 fn check_machine_code(name: &str, odd: &[&[(&str, u64)]]) {
     let workload = find(name).unwrap();
     let mut problems = String::new();
-    for (sm, _) in workload.module.cubins() {
+    for sm in workload.module.cubins().map(|cubin| cubin.sm) {
         for (seed, given) in (1..).zip(std::iter::once(&[][..]).chain(odd.iter().copied())) {
             let found = check_one(workload, &mut functional_of(sm), Form::Sass, given, seed);
             if !found.is_empty() {
@@ -183,8 +183,8 @@ workloads_run_right! {
 /// threads write at once.
 fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
-    let binary = workload.module.cubins().find(|&(of, _)| of == sm);
-    let code = binary.map_or(ModuleCode::BundledPtx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
+    let binary = workload.module.cubins().find(|cubin| cubin.sm == sm);
+    let code = binary.map_or(ModuleCode::BundledPtx(workload.module.ptx), |cubin| ModuleCode::Binary(cubin.file()));
     let mut device = functional_of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);

@@ -225,12 +225,12 @@ fn content(path: &Path, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>),
         let Some(sm) = sm else {
             return Ok((format!("{}.ptx", module.name), module.ptx.as_bytes().into()));
         };
-        let Some((sm, cubin)) = module.cubin(sm) else {
-            let known: Vec<String> = module.cubins().map(|(sm, _)| format!("sm_{sm}")).collect();
+        let Some(cubin) = module.cubin(sm) else {
+            let known: Vec<String> = module.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(Failure::bad_input(format!("`{file}` has no machine code for sm_{sm} (--sm); it has {known}")));
         };
-        return Ok((format!("{}.sm_{sm}.cubin", module.name), cubin.into()));
+        return Ok((format!("{}.sm_{}.cubin", module.name, cubin.sm), cubin.file().into()));
     }
     let bytes = kit::files::read_code(path).map_err(|e| {
         Failure::bad_input(format!(

@@ -5,7 +5,8 @@ use crate::on_fabric::{self, OnFabric};
 use crate::options::Formats;
 use crate::output;
 use crate::render::lists::{
-    self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, Lists, Named, Parameter, Scheduler, Setting, Workload,
+    self, Area, Core, CoreParameter, Cost, CostedStructure, Gpu, InPaper, Lists, Named, Parameter, Scheduler, Setting,
+    Workload,
 };
 use crate::render::wrap;
 use clap::ValueEnum;
@@ -211,6 +212,8 @@ fn workloads(with_reasons: bool) -> Vec<Workload> {
         name: w.name,
         description: w.summary,
         character: w.character,
+        suite: w.suite.name(),
+        papers: w.papers.iter().map(|&(paper, name)| InPaper { paper, name }).collect(),
         parameters: w.parameters.iter().map(parameter).collect(),
         sgmf: on_fabric::rows().filter(|row| row.workload == w.name).map(shown).collect(),
     };

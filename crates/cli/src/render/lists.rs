@@ -249,10 +249,23 @@ pub struct Workload {
     pub description: &'static str,
     /// Feature that makes it interesting, in a line.
     pub character: &'static str,
+    /// The benchmark suite whose program it follows, or `own`.
+    pub suite: &'static str,
+    /// The papers that evaluate the program.
+    pub papers: Vec<InPaper>,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// Its kernels on the fabric of `sgmf`.
     pub sgmf: Vec<OnFabric>,
+}
+
+/// A paper that evaluates a program.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct InPaper {
+    /// The paper, as its machine is called (`war` of `papers/war`).
+    pub paper: &'static str,
+    /// The program's name there.
+    pub name: &'static str,
 }
 
 /// A parameter of a workload.
@@ -542,7 +555,13 @@ fn workload(w: &Workload) -> String {
         table.row(&[format!("  {}", p.name), small, medium, large, styled(FAINT, p.description)]);
     }
     let summary = wrapped(w.description, &format!("  {}: ", styled(HEADING, w.name)), "    ");
-    summary + &wrapped(w.character, "    ", "    ") + &table.render() + &on_fabric(&w.sgmf)
+    summary + &wrapped(w.character, "    ", "    ") + &origin(w) + &table.render() + &on_fabric(&w.sgmf)
+}
+
+/// Suite and papers of a program that is not our own.
+fn origin(w: &Workload) -> String {
+    let papers: Vec<String> = w.papers.iter().map(|p| format!("{} in `{}`", p.name, p.paper)).collect();
+    if w.suite == "own" { String::new() } else { wrapped(&papers.join(", "), &format!("    {}: ", w.suite), "      ") }
 }
 
 /// Whether kernels map onto the fabric of `sgmf`; with reasons, a line each.
@@ -630,6 +649,8 @@ mod tests {
                 name: "sum",
                 description: "adds up",
                 character: "streaming",
+                suite: "Rodinia",
+                papers: vec![InPaper { paper: "war", name: "SUM" }],
                 parameters: vec![parameter],
                 sgmf: vec![OnFabric { workload: "sum", kernel: "add", outcome: "whole", reasons: "" }],
             }]),

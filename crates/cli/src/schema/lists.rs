@@ -141,12 +141,21 @@ fn workload() -> Value {
             ("reasons?", text("Why it is in parts or refused.")),
         ],
     );
+    let in_paper = object(
+        "A paper that evaluates the program.",
+        [
+            ("paper", text("The paper, as its machine is called: war of papers/war.")),
+            ("name", text("The program's name there.")),
+        ],
+    );
     object(
         "A bundled workload.",
         [
             ("name", text("Name on the command line.")),
             ("description", text("Computation.")),
             ("character", text("Feature that makes it interesting.")),
+            ("suite", text("Benchmark suite whose program it follows, or own.")),
+            ("papers", list("Papers that evaluate the program.", &in_paper)),
             ("parameters", list("Its parameters.", &parameter)),
             ("sgmf", list("Its kernels on the fabric of sgmf.", &on_fabric)),
         ],

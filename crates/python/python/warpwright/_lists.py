@@ -31,8 +31,11 @@ def schedulers() -> dict[str, str]:
 
 
 def workloads() -> dict[str, dict[str, Any]]:
-    """The bundled workloads: a summary of each, and its parameters with their values for each size.
+    """The bundled workloads: a summary of each, the suite whose program it follows, the papers that evaluate it with its
+    name there, and its parameters with their values for each size.
 
+    >>> workloads()["lud"]["papers"]["war"]
+    'LUD'
     >>> workloads()["matmul"]["params"]["m"]["small"] > 0
     True
     """
@@ -42,8 +45,13 @@ def workloads() -> dict[str, dict[str, Any]]:
         return {"meaning": meaning, **dict(zip(sizes, values))}
 
     return {
-        name: {"summary": summary, "params": {of: parameter(meaning, values) for of, meaning, values in params}}
-        for name, summary, params in _native.workloads()
+        name: {
+            "summary": summary,
+            "suite": suite,
+            "papers": dict(papers),
+            "params": {of: parameter(meaning, values) for of, meaning, values in params},
+        }
+        for name, summary, suite, papers, params in _native.workloads()
     }
 
 

@@ -2,7 +2,7 @@
 
 use super::matmul::product;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TILE: usize = 16;
 
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "asynccopy",
     summary: "C = A B with tiles copied to shared memory asynchronously, in two buffers",
     character: "cp.async hides the copies behind the products (PTX for sm_80)",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("asynccopy"),
     parameters: &[
         Parameter::new("m", "rows of A and C", [64, 256, 448], 16, 8192).in_steps_of(TILE as u64),

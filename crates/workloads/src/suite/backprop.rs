@@ -2,7 +2,7 @@
 
 use crate::bounded::{Bounded, F32};
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const SIDE: usize = 16;
 /// Hidden units: the kernels are written for one CTA across.
@@ -18,6 +18,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "backprop",
     summary: "one training step of a perceptron: forward sums, then weight adjustment",
     character: "a tree in shared memory that idles ever more threads; double precision in the update",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "BAK"), ("socgpu", "backprop"), ("sgmf", "BPNN")],
     module: bundled!("backprop"),
     parameters: &[
         Parameter::new("inputs", "input units", [1024, 16384, 163_840], 16, 65_535 * 16).in_steps_of(SIDE as u64),

@@ -2,13 +2,15 @@
 
 use crate::bundled;
 use crate::device::Buffer;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 use std::collections::VecDeque;
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "bfs",
     summary: "breadth-first search over a random graph, two launches per level",
     character: "divergent loops over edges, scattered reads and byte writes, a host loop on a flag",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "RBF"), ("socgpu", "bfs"), ("scalar", "BFS"), ("sgmf", "BFS")],
     module: bundled!("bfs"),
     parameters: &[
         Parameter::new("nodes", "nodes of the graph", [2048, 65536, 1 << 18], 1, 1 << 24),

@@ -1,7 +1,7 @@
 //! Bitonic sort (K. E. Batcher, AFIPS 1968).
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const THREADS: usize = 256;
 /// Keys that a CTA holds in shared memory.
@@ -11,6 +11,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "bitonic",
     summary: "bitonic sort: short runs merged in shared memory, long ones in global memory",
     character: "a barrier per step, no divergence; bank conflicts at short distances, many launches of one pass",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("bitonic"),
     parameters: &[Parameter::new("n", "keys", [1 << 12, 1 << 15, 1 << 18], 1, 1 << 24)],
     body,

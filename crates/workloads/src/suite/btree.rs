@@ -1,7 +1,7 @@
 //! Queries of a B+ tree.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 /// Key of slots that are not used: above every query.
 const UNUSED: i32 = i32::MAX;
@@ -14,6 +14,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "btree",
     summary: "finds keys in a B+ tree and counts ranges of them, one CTA per query",
     character: "a node's keys compared at once, one thread finds the child: barriers, uniform dependent loads",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "B+T"), ("socgpu", "b+tree")],
     module: bundled!("btree"),
     parameters: &[
         Parameter::new("keys", "keys in the tree", [1 << 13, 1 << 17, 1 << 20], 1, 1 << 26),

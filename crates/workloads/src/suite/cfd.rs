@@ -4,7 +4,7 @@ mod mesh;
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 use mesh::{Beyond, FACES, Mesh};
 use std::array::from_fn;
 
@@ -20,6 +20,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "cfd",
     summary: "flow of a compressible gas around a block, on a mesh of tetrahedra",
     character: "wide kernels with divisions and roots; gathers from four neighbours; streaming updates",
+    suite: Suite::Rodinia,
+    papers: &[("sgmf", "CFD")],
     module: bundled!("cfd"),
     parameters: &[
         Parameter::new(

@@ -2,12 +2,14 @@
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "gaussian",
     summary: "Gaussian elimination without pivoting, two launches per column",
     character: "many short launches of tiny CTAs; late launches have almost nothing to do",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "GAS"), ("socgpu", "gaussian"), ("sgmf", "GE")],
     module: bundled!("gaussian"),
     parameters: &[
         Parameter::new("n", "equations", [32, 96, 208], 2, 4096),

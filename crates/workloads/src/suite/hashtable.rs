@@ -2,7 +2,7 @@
 
 use crate::bundled;
 use crate::check::Check;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const EMPTY: i32 = -1;
 
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "hashtable",
     summary: "inserts keys into a hash table of linked lists, with a spin lock per bucket",
     character: "atomic compare-and-swap in a divergent loop: threads wait for each other",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("hashtable"),
     parameters: &[
         Parameter::new("keys", "keys inserted", [1 << 14, 1 << 19, 1 << 23], 1, 1 << 26),

@@ -1,7 +1,7 @@
 //! Histogram of bytes.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const BINS: usize = 256;
 
@@ -9,6 +9,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "histogram",
     summary: "histogram of bytes: atomics in shared memory, then in global memory",
     character: "atomics whose conflicts depend on the data; CTAs contend for the same 256 words",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("histogram"),
     parameters: &[
         Parameter::new("bytes", "bytes counted", [1 << 16, 1 << 22, 1 << 26], 4, 1 << 30).in_steps_of(4),

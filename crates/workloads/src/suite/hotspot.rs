@@ -2,7 +2,7 @@
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const SIDE: usize = 16;
 const AMBIENT: f32 = 300.0;
@@ -11,6 +11,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "hotspot",
     summary: "temperature of a chip over time: a five-point stencil, several steps per launch",
     character: "tiles whose valid part shrinks with each step: barriers, and divergence at the rims",
+    suite: Suite::Rodinia,
+    papers: &[("socgpu", "hotspot"), ("scalar", "HotSpot")],
     module: bundled!("hotspot"),
     parameters: &[
         Parameter::new("rows", "rows of cells", [64, 256, 512], 1, 16384),

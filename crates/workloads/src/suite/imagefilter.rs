@@ -2,7 +2,7 @@
 
 use crate::bundled;
 use crate::check::Check;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 use isa::{Channel, Image, Sampler, Shape};
 
 const TILE: [usize; 2] = [32, 8];
@@ -13,6 +13,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "imagefilter",
     summary: "rotation of an image with bilinear sampling, then sharpening, written through surfaces",
     character: "filtered texture reads along slanted lines, five texels each with reuse, surface stores",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("imagefilter"),
     parameters: &[
         Parameter::new("width", "columns of the image", [160, 640, 2048], 1, 16384),

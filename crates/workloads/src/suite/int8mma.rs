@@ -1,7 +1,7 @@
 //! Matrix product of 8-bit integers on tensor cores.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TILE: usize = 32;
 const BLOCK: usize = 128;
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "int8mma",
     summary: "C = A B of 8-bit integers on tensor cores, with matrix loads from shared memory",
     character: "ldmatrix and mma with 32-bit integer sums (PTX for sm_80)",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("int8mma"),
     parameters: &[
         Parameter::new("m", "rows of A and C", [192, 640, 1536], 32, 8192).in_steps_of(TILE as u64),

@@ -3,7 +3,7 @@
 use crate::bounded::F32;
 use crate::bundled;
 use crate::check::Check;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 /// Floats that the kernel's array in constant memory holds.
 const MAX_CENTRE_VALUES: usize = 2048;
@@ -12,6 +12,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "kmeans",
     summary: "k-means: nearest centre of each point, centres in constant memory, host updates them",
     character: "loops of loads, subtractions and multiply-adds; constant-cache broadcasts",
+    suite: Suite::Rodinia,
+    papers: &[("socgpu", "kmeans"), ("war", "KMN")],
     module: bundled!("kmeans"),
     parameters: &[
         Parameter::new("points", "points", [1024, 16384, 1 << 17], 1, 1 << 24),

@@ -1,12 +1,14 @@
 //! Sum of integers in one launch.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "lastblock",
     summary: "sum of integers in one launch: the CTA that draws the last ticket adds the partial sums",
     character: "memory fences and an atomic counter order CTAs; volatile accesses bypass caches",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("lastblock"),
     parameters: &[
         Parameter::new("n", "elements", [1 << 15, 1 << 21, 1 << 25], 1, 1 << 28),

@@ -2,7 +2,7 @@
 
 use crate::bounded::F64;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 /// The potential of a unit charge at a distance r is exp(-DECAY r^2).
 const DECAY: f64 = 0.5;
@@ -15,6 +15,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "lavamd",
     summary: "forces between the particles of neighbouring boxes in space, in double precision",
     character: "double-precision arithmetic and exponentials; uniform reads of shared memory",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "LAV"), ("scalar", "LavaMD")],
     module: bundled!("lavamd"),
     parameters: &[
         Parameter::new("boxes", "boxes along each of the three dimensions", [2, 4, 5], 1, 64),

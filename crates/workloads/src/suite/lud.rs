@@ -2,7 +2,7 @@
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const SIDE: usize = 16;
 
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "lud",
     summary: "LU decomposition in place by 16 x 16 blocks, three kernels per block step",
     character: "a serial diagonal kernel of half a warp between wide parallel ones",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "LUD"), ("socgpu", "lud"), ("war", "LUD")],
     module: bundled!("lud"),
     parameters: &[Parameter::new("n", "rows and columns of the matrix", [64, 256, 576], 16, 8192).in_steps_of(16)],
     body,

@@ -2,7 +2,7 @@
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TILE: usize = 16;
 
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "matmul",
     summary: "C = A B in single precision, 16 x 16 tiles in shared memory",
     character: "shared-memory loads and fused multiply-adds in a fixed order, a barrier per tile",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("matmul"),
     parameters: &[
         Parameter::new("m", "rows of A and C", [64, 256, 448], 1, 16384),

@@ -2,7 +2,7 @@
 
 use crate::bounded::F64;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const SOFTENING: f64 = 1e-3;
 /// x, y, z, mass.
@@ -12,6 +12,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "nbody",
     summary: "accelerations of bodies that attract each other, in double precision",
     character: "double-precision arithmetic, square roots and divisions; dynamic shared memory",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("nbody"),
     parameters: &[
         Parameter::new("bodies", "bodies", [256, 1024, 4096], 1, 1 << 17),

@@ -3,12 +3,14 @@
 use crate::bounded::F32;
 use crate::bundled;
 use crate::check::Check;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "nn",
     summary: "distance of many places to one point; the host picks the nearest few",
     character: "streaming with a square root: a handful of instructions per element",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "NN"), ("socgpu", "nn"), ("sgmf", "NN")],
     module: bundled!("nn"),
     parameters: &[
         Parameter::new("places", "places", [1 << 16, 1 << 20, 1 << 23], 1, 1 << 27),

@@ -1,7 +1,7 @@
 //! Needleman-Wunsch sequence alignment.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const SIDE: usize = 16;
 const MATCH: i32 = 5;
@@ -11,6 +11,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "nw",
     summary: "alignment of two sequences: dynamic programming along anti-diagonals of blocks",
     character: "half a warp per CTA, a barrier per anti-diagonal, lanes that idle: latency-bound",
+    suite: Suite::Rodinia,
+    papers: &[("war", "NW")],
     module: bundled!("nw"),
     parameters: &[
         Parameter::new("n", "length of the sequences", [96, 640, 2048], 16, 32768).in_steps_of(SIDE as u64),

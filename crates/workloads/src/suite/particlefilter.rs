@@ -3,7 +3,7 @@
 use crate::bounded::F32;
 use crate::bundled;
 use crate::device::Buffer;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 use std::f64::consts::PI;
 
 const THREADS: usize = 512;
@@ -16,6 +16,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "particlefilter",
     summary: "particle filter that follows a disk through a noisy video, four launches per frame",
     character: "a serial loop of one thread between barriers, searches of different lengths, scattered byte reads",
+    suite: Suite::Rodinia,
+    papers: &[("ghost", "PFF"), ("socgpu", "particlefilter_float"), ("sgmf", "PF")],
     module: bundled!("particlefilter"),
     parameters: &[
         Parameter::new("particles", "particles", [256, 512, 1000], 1, 1 << 16),

@@ -1,7 +1,7 @@
 //! Cheapest path down a grid.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const WIDTH: usize = 256;
 
@@ -9,6 +9,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "pathfinder",
     summary: "cheapest path down a grid: dynamic programming, many rows per launch",
     character: "two barriers per row and integer minima in shared memory; wide halos do work twice",
+    suite: Suite::Rodinia,
+    papers: &[("socgpu", "pathfinder"), ("war", "PFR")],
     module: bundled!("pathfinder"),
     parameters: &[
         Parameter::new("cols", "columns", [2048, 20000, 100_000], 1, 1 << 20),

@@ -2,7 +2,7 @@
 
 use crate::bundled;
 use crate::check::Check;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const WARP: usize = 32;
 
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "reduction",
     summary: "sum of an array: grid-stride loop, warp shuffles, shared memory, two launches",
     character: "a long chain of dependent loads and adds, then shuffles; the second launch has one CTA",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("reduction"),
     parameters: &[
         Parameter::new("n", "elements", [1 << 16, 1 << 21, 1 << 25], 1, 1 << 28),

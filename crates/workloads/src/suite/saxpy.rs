@@ -1,12 +1,14 @@
 //! Scaled vector addition.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "saxpy",
     summary: "y = a x + y, one element per thread",
     character: "streaming: one fused multiply-add per two loads and a store to where one of them was from",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("saxpy"),
     parameters: &[
         Parameter::new("n", "elements of each vector", [1 << 16, 1 << 20, 1 << 24], 1, 1 << 28),

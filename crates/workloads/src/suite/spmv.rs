@@ -2,7 +2,7 @@
 
 use crate::bundled;
 use crate::device::ArgBytes;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 use isa::{Channel, Image, Sampler, Shape};
 
 const BLOCK: usize = 128;
@@ -12,6 +12,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "spmv",
     summary: "sparse matrix in compressed rows times a vector, one thread and one warp per row",
     character: "texture reads at scattered places, loops of different lengths, shuffles",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("spmv"),
     parameters: &[
         Parameter::new("rows", "rows and columns of the matrix", [640, 8192, 65_536], 1, 1 << 22),

@@ -2,7 +2,7 @@
 
 use crate::bounded::F32;
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const WIDE: usize = 32;
 const HIGH: usize = 8;
@@ -11,6 +11,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "stencil",
     summary: "seven-point stencil on a three-dimensional grid, marching along z",
     character: "registers carry a column, shared memory a plane; weights come from constant memory",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("stencil"),
     parameters: &[
         Parameter::new("nx", "cells along x", [64, 256, 512], 1, 2048),

@@ -1,7 +1,7 @@
 //! Matrix transposition.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TILE: usize = 32;
 const ROWS: usize = 8;
@@ -10,6 +10,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "transpose",
     summary: "matrix transposition, through a padded tile in shared memory and without one",
     character: "coalesced against scattered writes: the second kernel writes 32 sectors per warp",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("transpose"),
     parameters: &[
         Parameter::new("width", "columns of the input", [256, 1024, 3072], 1, 32768),

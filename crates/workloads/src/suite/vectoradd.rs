@@ -1,12 +1,14 @@
 //! Vector addition.
 
 use crate::bundled;
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "vectoradd",
     summary: "c = a + b, one element per thread",
     character: "streaming: bound by memory bandwidth, no reuse, no divergence",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("vectoradd"),
     parameters: &[
         Parameter::new("n", "elements of each vector", [1 << 16, 1 << 20, 1 << 24], 1, 1 << 28),

@@ -3,7 +3,7 @@
 use super::int8mma::product;
 use crate::bundled;
 use crate::element::{Number, ScalarType};
-use crate::workload::{Parameter, Run, Workload, WorkloadError};
+use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TILE: usize = 16;
 
@@ -11,6 +11,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     name: "wmma",
     summary: "C = A B on tensor cores, half precision in, single precision out",
     character: "one warp per 16 x 16 tile, fragments straight from global memory",
+    suite: Suite::Own,
+    papers: &[],
     module: bundled!("wmma"),
     parameters: &[
         Parameter::new("m", "rows of A and C", [192, 640, 1536], 16, 8192).in_steps_of(TILE as u64),
