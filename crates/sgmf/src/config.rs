@@ -2,6 +2,7 @@
 
 use ::config::{Allocate, Cache, GpuConfig, IndexFunction, OpTable, WriteAllocate, WritePolicy};
 use dataflow::graph::NodeOp;
+use dataflow::resources::SPECIAL_CLASSES;
 use isa::OpClass;
 
 kit::words! {
@@ -23,6 +24,9 @@ kit::parameters! {
         pub epochs: bool = true,
         /// Dividers (or roots) of a special unit.
         pub dividers: u32 = 8 in (1, 64),
+        /// Fabric cycles of an operation on a divider or root, which it occupies for all of them (§4.2: with 8 dividers
+        /// "(practically)" an operation a cycle); 0: latency and initiation interval of the GPU's operations.
+        pub special_latency: u32 = 8 in (0, 1000),
         /// Fabric cycles between two threads that the injector sends.
         pub inject_interval: u32 = 1 in (1, 64),
         /// Whether the injector sends all values of a thread in one cycle, when the destinations of all accept them;
@@ -86,8 +90,9 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Those of `gpu`: its operations' for PTX and its L1's. A block is occupied for an operation's initiation interval:
-    /// the SM's lanes with the same logic start another one after it.
+    /// Those of `gpu`: its operations' for PTX and its L1's; of special units those of
+    /// [`SgmfConfig::special_latency`]. If that is 0, an operation occupies a block for its initiation interval: the SM's
+    /// lanes with the same logic start another one after it.
     ///
     /// # Errors
     /// The description lacks a class.
@@ -97,12 +102,19 @@ impl Timing {
         let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
         let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
         let occupied = |class: OpClass| (table.of(class).initiation_cycles * config.clock_ratio).max(1);
-        Ok(Self {
+        let mut timing = Self {
             classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])),
             blocks: std::array::from_fn(|i| occupied(OpClass::ALL[i])),
             control: 1,
             l1_hit: l1.max(1),
-        })
+        };
+        if config.special_latency > 0 {
+            for class in SPECIAL_CLASSES {
+                timing.classes[class as usize] = config.special_latency;
+                timing.blocks[class as usize] = config.special_latency;
+            }
+        }
+        Ok(timing)
     }
 
     /// Of a unit that executes `op`; an access hits in L1.

@@ -34,9 +34,12 @@
 //! - D8. Constants are read through L1: there is no constant cache.
 //! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
 //!   one in two cycles (one, if *n* is 1) where nothing waits.
-//! - D10. A divider or root is occupied for the initiation interval of the description's operation, not for its latency:
-//!   the SM's lanes, whose logic it is, start the next one then. With that eight dividers take "(practically)" a token a
-//!   cycle, as §4.2 says.
+//! - D10. The paper gives no latency of a division or root. §4.2: a special unit "will consume new input tokens in
+//!   (practically) every cycle by distributing their computation to one of its multiple computational blocks", its
+//!   example has 8 blocks, and they are not pipelined. That holds only if an operation takes at most 8 cycles:
+//!   `special_latency` is 8, an inference from the sentence. With the GPU's latencies (`special_latency=0`) operations
+//!   occupy a block for their initiation interval, but an entry of the reservation buffer for all of the latency: 16
+//!   entries begin 16 operations in latency + 16 cycles. With 8 cycles they begin 16 in 24.
 #![warn(missing_docs)]
 
 mod batch;

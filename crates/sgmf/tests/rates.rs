@@ -5,7 +5,7 @@ use dataflow::graph::{Input, NodeOp, ThreadValue};
 use dataflow::mapping::Mapping;
 use exec::int::Int2;
 use isa::OpClass;
-use sgmf::{L1Write, Note, SgmfConfig};
+use sgmf::{L1Write, Note, SgmfConfig, Timing};
 
 /// Cycles between the firings of `node`.
 fn gaps(bench: &Bench, node: Input) -> Vec<u64> {
@@ -82,8 +82,34 @@ fn a_pipelined_divider_is_free_before_its_operation_is_done() {
     assert!(fired.iter().zip(&sent).all(|(a, b)| b.0 - a.0 == 30), "each takes 30 cycles: {sent:?}");
 }
 
+/// §4.2: a division "in (practically) every cycle". The threads of an epoch begin one a cycle, and the next epoch begins
+/// once the last of them has left; the GPU's latency takes most of the time of an epoch.
 #[test]
-fn double_precision_takes_a_compute_unit_for_sixteen_cycles() {
+fn special_units_begin_an_epoch_in_its_entries_and_the_latency() {
+    let gpu = ::config::load("papers/sgmf").expect("bundled");
+    let own = 2 * ::config::OpTable::of_ptx(&gpu.sm).expect("complete").of(OpClass::FpDiv).latency_cycles;
+    for (special_latency, latency) in [(8, 8), (3, 3), (0, own)] {
+        let config = SgmfConfig { special_latency, clock_ratio: 2, ..SgmfConfig::default() };
+        let timing = Timing::of(&gpu, &config).expect("complete");
+        let mut bench = Bench::new(SgmfConfig { clock_ratio: 1, ..config });
+        for class in dataflow::resources::SPECIAL_CLASSES {
+            bench.timing.classes[class as usize] = timing.classes[class as usize];
+            bench.timing.blocks[class as usize] = timing.blocks[class as usize];
+        }
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+        let after = graph.add(quotient, YES);
+        bench.launch(&mapped(vec![graph], 0), 1, 64, 0).expect("it ends");
+        let (fired, sent) = (bench.fired(0, number(quotient)), bench.fired(0, number(after)));
+        assert_eq!(fired[15].0 - fired[0].0, 15, "one a cycle: {fired:?}");
+        assert_eq!(fired[48].0 - fired[32].0, 16 + u64::from(latency) - 1, "of latency {latency}: {fired:?}");
+        assert!(fired.iter().zip(&sent).all(|(a, b)| b.0 - a.0 == u64::from(latency)), "{sent:?}");
+    }
+}
+
+#[test]
+fn double_precision_takes_a_compute_unit_for_as_long_as_the_parameter_says() {
     let add = exec::op::Op::Float2(
         exec::float::Float2::AddF64,
         exec::float::Modifiers::default(),
@@ -91,13 +117,15 @@ fn double_precision_takes_a_compute_unit_for_sixteen_cycles() {
         [exec::lanes::Reg(2), exec::lanes::Reg(4)],
     );
     let add = exec::function::Function::of(&add).expect("pure").0[0].1;
-    let mut bench = Bench::new(config(16));
-    let mut graph = Graph::default();
-    let tid = graph.tid();
-    let sum = graph.node(NodeOp::Apply(add), &[tid, Input::Immediate(0)]);
-    bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
-    assert_eq!(gaps(&bench, sum), [16; 19]);
-    assert_eq!(bench.counters().compute.interval, 19 * 15);
+    for (config, cycles) in [(SgmfConfig { double_interval: 1, ..config(16) }, 1), (config(16), 16)] {
+        let mut bench = Bench::new(config);
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let sum = graph.node(NodeOp::Apply(add), &[tid, Input::Immediate(0)]);
+        bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
+        assert_eq!(gaps(&bench, sum), [cycles; 19]);
+        assert_eq!(bench.counters().compute.interval, 19 * (cycles - 1));
+    }
 }
 
 #[test]
