@@ -40,6 +40,10 @@
 //!   `special_latency` is 8, an inference from the sentence. With the GPU's latencies (`special_latency=0`) operations
 //!   occupy a block for their initiation interval, but an entry of the reservation buffer for all of the latency: 16
 //!   entries begin 16 operations in latency + 16 cycles. With 8 cycles they begin 16 in 24.
+//! - D11. Double precision is pipelined (`double_interval=1`): "non-pipelined computations (division and square root
+//!   operations)" (§2.1), "integer divisions, floating point divisions and square root computations" (§4.2) and
+//!   "*div*, *sqrt*" (§5.2.1) are the paper's lists of what is not. Its compute units have no double-precision unit at
+//!   all (§5.2), yet BP and PF of its table 2 compute in double precision.
 #![warn(missing_docs)]
 
 mod batch;

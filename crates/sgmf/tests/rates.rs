@@ -117,7 +117,7 @@ fn double_precision_takes_a_compute_unit_for_as_long_as_the_parameter_says() {
         [exec::lanes::Reg(2), exec::lanes::Reg(4)],
     );
     let add = exec::function::Function::of(&add).expect("pure").0[0].1;
-    for (config, cycles) in [(SgmfConfig { double_interval: 1, ..config(16) }, 1), (config(16), 16)] {
+    for (config, cycles) in [(config(16), 1), (SgmfConfig { double_interval: 16, ..config(16) }, 16)] {
         let mut bench = Bench::new(config);
         let mut graph = Graph::default();
         let tid = graph.tid();
