@@ -59,6 +59,9 @@ kit::parameters! {
         pub mshr_merges: u32 = 32 in (1, 1024),
         /// Threads that a core takes before the first of them has ended.
         pub batch_threads: u32 = 65536 in (1024, 1048576),
+        /// Consecutive threads that pass the same copy of a graph, if there are several side by side; the next ones pass
+        /// the next copy.
+        pub copy_block: u32 = 1 in (1, 1024),
         /// Whether the injector sends only the threads that take part in a region, numbered in their order; without
         /// it all threads of the batch pass, masked (§4.6).
         pub skip_masked: bool = false,

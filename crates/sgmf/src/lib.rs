@@ -44,6 +44,10 @@
 //!   operations)" (§2.1), "integer divisions, floating point divisions and square root computations" (§4.2) and
 //!   "*div*, *sqrt*" (§5.2.1) are the paper's lists of what is not. Its compute units have no double-precision unit at
 //!   all (§5.2), yet BP and PF of its table 2 compute in double precision.
+//! - D12. A configuration may hold copies of a graph side by side, each of which takes a thread a cycle; blocks of
+//!   `copy_block` threads pass the copies in turn. The text does not mention copies. But §7.1 explains the speedup by
+//!   parallelism: the SM has "at most 32 operations per cycle", the fabric "108 units that can execute in parallel". A
+//!   graph of 15 nodes at a thread a cycle has 15.
 #![warn(missing_docs)]
 
 mod batch;
@@ -64,6 +68,7 @@ mod pass;
 mod pipeline;
 mod reservation;
 mod sequencer;
+mod shares;
 mod special;
 mod stalls;
 mod state;

@@ -12,7 +12,7 @@ impl<O: Observer> Fabric<O> {
     /// The epoch of thread `tag`: its number among the threads of its copy by the entries.
     #[inline]
     fn epoch(&self, tag: u32) -> u32 {
-        tag / self.configuration.copies / self.config.entries
+        self.configuration.shares.number(tag) / self.config.entries
     }
 
     /// Whether unit `u` may process thread `tag`: all threads of older epochs have left it.

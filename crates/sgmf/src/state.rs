@@ -16,9 +16,9 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
-    /// A source of copy `copy`.
-    pub const fn new(copy: u32) -> Self {
-        Self { next: copy, from: 0 }
+    /// A source that begins with thread `first`.
+    pub const fn new(first: u32) -> Self {
+        Self { next: first, from: 0 }
     }
 }
 

@@ -51,6 +51,24 @@ fn copies_of_a_graph_complete_a_thread_each_every_cycle() {
     }
 }
 
+/// Blocks of threads go to the copies in turn, and each copy takes a thread a cycle.
+#[test]
+fn copies_of_a_graph_take_blocks_of_threads() {
+    let mut bench = Bench::new(SgmfConfig { copy_block: 4, ..config(2) });
+    let mut graph = Graph::default();
+    let (tid, cta) = (graph.tid(), graph.inject(ThreadValue::Ctaid(0)));
+    let sum = graph.add(tid, cta);
+    let nodes = graph.0.nodes.len() as u32;
+    let mut made = mapped(vec![], 0);
+    made.mappings = vec![Mapping { copies: 2, ..mapping(graph.0.side_by_side(2), |_, _| 1) }];
+    bench.launch(&made, 1, 22, 0).expect("it ends");
+    let tids = |copy: u32| bench.fired(0, number(sum) + copy * nodes).iter().map(|f| f.1).collect::<Vec<_>>();
+    assert_eq!(tids(0), [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19]);
+    assert_eq!(tids(1), [4, 5, 6, 7, 12, 13, 14, 15, 20, 21]);
+    let fired = bench.fired(0, number(sum));
+    assert!(fired.windows(2).all(|w| w[1].0 == w[0].0 + 1), "every cycle: {fired:?}");
+}
+
 #[test]
 fn a_unit_of_n_dividers_has_n_times_their_rate() {
     let mut bench = Bench::new(SgmfConfig { dividers: 4, ..config(64) });
