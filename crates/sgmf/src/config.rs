@@ -15,6 +15,18 @@ kit::words! {
     }
 }
 
+kit::words! {
+    /// Where LDST and special units hold threads of younger epochs back.
+    pub enum EpochGate {
+        /// At the entry: such threads "will not be processed by a LDST unit before all threads from previous epochs have
+        /// left the node" (§4.1).
+        Entry = "entry",
+        /// At the exit: "once all the tokens from the current epoch have been sent, the epoch counter is advanced by one,
+        /// and the tokens from the next epoch can be sent on" (§5.1). A unit processes threads of the next epoch meanwhile.
+        Exit = "exit",
+    }
+}
+
 kit::parameters! {
     /// Parameters of an SGMF core.
     pub struct SgmfConfig {
@@ -22,6 +34,9 @@ kit::parameters! {
         pub entries: u32 = 16 in (1, 64),
         /// Whether LDST and special units process a thread only after all of older epochs have left them (§4.1).
         pub epochs: bool = true,
+        /// Where epochs hold threads back: `entry`, younger threads are not processed (§4.1), or `exit`, their results are
+        /// not sent (§5.1).
+        pub epoch_gate: EpochGate = (EpochGate::Entry),
         /// Dividers (or roots) of a special unit.
         pub dividers: u32 = 8 in (1, 64),
         /// Fabric cycles of an operation on a divider or root, which it occupies for all of them (§4.2: with 8 dividers

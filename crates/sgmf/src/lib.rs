@@ -48,6 +48,10 @@
 //!   `copy_block` threads pass the copies in turn. The text does not mention copies. But §7.1 explains the speedup by
 //!   parallelism: the SM has "at most 32 operations per cycle", the fabric "108 units that can execute in parallel". A
 //!   graph of 15 nodes at a thread a cycle has 15.
+//! - D13. §4.1 has epochs at the entry of a unit: younger threads "will not be processed by a LDST unit before all threads
+//!   from previous epochs have left the node". §5.1 has them at the exit: "once all the tokens from the current epoch
+//!   have been sent, the epoch counter is advanced by one, and the tokens from the next epoch can be sent on". Figure 4's
+//!   explanation is §4.1's, which is the default; `epoch_gate=exit` is the other one.
 #![warn(missing_docs)]
 
 mod batch;
@@ -77,7 +81,7 @@ mod token;
 mod units;
 mod wheel;
 
-pub use crate::config::{L1Write, SgmfConfig, Timing};
+pub use crate::config::{EpochGate, L1Write, SgmfConfig, Timing};
 pub use crate::core::Sgmf;
 pub use configuration::KernelError;
 pub use hardware::hardware;

@@ -5,7 +5,7 @@ use dataflow::graph::{Input, NodeOp, ThreadValue};
 use dataflow::mapping::Mapping;
 use exec::int::Int2;
 use isa::OpClass;
-use sgmf::{L1Write, Note, SgmfConfig, Timing};
+use sgmf::{EpochGate, L1Write, Note, SgmfConfig, Timing};
 
 /// Cycles between the firings of `node`.
 fn gaps(bench: &Bench, node: Input) -> Vec<u64> {
@@ -174,6 +174,31 @@ fn younger_threads_pass_within_an_epoch_only() {
     assert_ne!(orders[1], orders[0]);
     orders[1].sort_unstable();
     assert_eq!(orders[1], (0..12).collect::<Vec<_>>());
+}
+
+/// With the gate at the exit (§5.1) a unit takes threads of the next epoch while older ones are under way, up to the
+/// entries of its reservation buffer, and sends their results after those.
+#[test]
+fn with_the_gate_at_the_exit_the_next_epoch_is_processed_and_waits_to_be_sent() {
+    let mut ends = Vec::new();
+    for epoch_gate in [EpochGate::Entry, EpochGate::Exit] {
+        let mut bench = Bench::new(SgmfConfig { epoch_gate, ..config(4) });
+        bench.core.vary_latency(|_, tag| if tag % 4 == 0 { 9 } else { 2 });
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+        let after = graph.add(quotient, YES);
+        bench.launch(&mapped(vec![graph], 0), 1, 12, 0).expect("it ends");
+        let sent: Vec<u32> = bench.fired(0, number(after)).iter().map(|f| f.1).collect();
+        assert_eq!(sent, [1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8], "{epoch_gate:?}");
+        let fired = bench.fired(0, number(quotient));
+        ends.push(fired[11].0 - fired[0].0);
+        let sent = bench.fired(0, number(after));
+        let first_of_next = fired[4].0;
+        let last_of_first = sent.iter().find(|f| f.1 == 0).expect("sent").0;
+        assert_eq!(first_of_next < last_of_first, epoch_gate == EpochGate::Exit);
+    }
+    assert!(ends[1] < ends[0], "{ends:?}");
 }
 
 /// Figure 3's graph with 16 entries: a critical path of 3, 48 threads (§2.2).
