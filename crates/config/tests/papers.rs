@@ -35,7 +35,9 @@ fn sgmf_gtx480() {
     let gpu = load("papers/sgmf").unwrap();
     assert_eq!((gpu.sm_count, gpu.l2.partitions, gpu.dram.timing.nbk), (15, 6, 16));
     assert_eq!((gpu.clocks.core_mhz * 2.0, gpu.clocks.l2_mhz, gpu.clocks.dram_mhz), (1400.0, 700.0, 924.0));
-    assert_eq!(gpu.l2.bytes(), 786_432);
+    assert_eq!((gpu.clocks.interconnect_mhz, gpu.sm.issue.schedulers), (1400.0, 2));
+    assert_eq!((gpu.l2.bytes(), gpu.l2.slices_per_partition, gpu.l2.cache.ways), (786_432, 1, 16));
+    assert!(!gpu.launch.host_copies_fill_l2 && gpu.sm.issue.scheduler.as_str() == "gto");
     let l1 = &gpu.sm.l1d.cache;
     assert_eq!((l1.line_bytes, l1.ways, gpu.sm.shared.banks), (128, 4, 32));
     assert_eq!(l1.capacity_bytes() + u64::from(gpu.sm.shared.bytes), 64 << 10, "L1 and shared memory together");

@@ -11,6 +11,9 @@ use std::fmt;
 /// Number of units by kind.
 pub type Counts = [usize; KINDS];
 
+/// Classes of operations that special units execute, and no others (§4.2).
+pub const SPECIAL_CLASSES: [OpClass; 4] = [OpClass::IntDiv, OpClass::FpDiv, OpClass::DpDiv, OpClass::Sfu];
+
 /// The kind of unit that executes an operation; `None` for what the injector sends.
 pub fn kind(op: &NodeOp) -> Option<UnitKind> {
     Some(match op {
@@ -113,7 +116,10 @@ mod tests {
 
     fn of(op: Op) -> Option<UnitKind> {
         let (functions, _) = Function::of(&op).unwrap();
-        kind(&NodeOp::Apply(functions[0].1))
+        let (function, kind) = (functions[0].1, kind_of_function(&functions[0].1));
+        let is_special = matches!(kind, UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root);
+        assert_eq!(SPECIAL_CLASSES.contains(&function.class()), is_special, "{op:?}");
+        Some(kind)
     }
 
     #[test]

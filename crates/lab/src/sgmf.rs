@@ -39,7 +39,8 @@ kit::words! {
 kit::parameters! {
     /// How kernels are mapped.
     pub struct Compilation {
-        /// Maximum number of copies of a graph side by side; 0: as many as the fabric has room for.
+        /// Maximum number of copies of a graph side by side, of which the paper says nothing; 0: as many as the fabric
+        /// has room for.
         pub copies: u32 = 1 in (0, 64),
         /// Measure of length that delays make equal on paths that meet again.
         pub balance: Balance = (Balance::Nodes),

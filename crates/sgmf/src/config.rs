@@ -2,6 +2,7 @@
 
 use ::config::{Allocate, Cache, GpuConfig, IndexFunction, OpTable, WriteAllocate, WritePolicy};
 use dataflow::graph::NodeOp;
+use dataflow::resources::SPECIAL_CLASSES;
 use isa::OpClass;
 
 kit::words! {
@@ -14,6 +15,18 @@ kit::words! {
     }
 }
 
+kit::words! {
+    /// Where LDST and special units hold threads of younger epochs back.
+    pub enum EpochGate {
+        /// At the entry: such threads "will not be processed by a LDST unit before all threads from previous epochs have
+        /// left the node" (§4.1).
+        Entry = "entry",
+        /// At the exit: "once all the tokens from the current epoch have been sent, the epoch counter is advanced by one,
+        /// and the tokens from the next epoch can be sent on" (§5.1). A unit processes threads of the next epoch meanwhile.
+        Exit = "exit",
+    }
+}
+
 kit::parameters! {
     /// Parameters of an SGMF core.
     pub struct SgmfConfig {
@@ -21,8 +34,14 @@ kit::parameters! {
         pub entries: u32 = 16 in (1, 64),
         /// Whether LDST and special units process a thread only after all of older epochs have left them (§4.1).
         pub epochs: bool = true,
+        /// Where epochs hold threads back: `entry`, younger threads are not processed (§4.1), or `exit`, their results are
+        /// not sent (§5.1).
+        pub epoch_gate: EpochGate = (EpochGate::Entry),
         /// Dividers (or roots) of a special unit.
         pub dividers: u32 = 8 in (1, 64),
+        /// Fabric cycles of an operation on a divider or root, which it occupies for all of them (§4.2: with 8 dividers
+        /// "(practically)" an operation a cycle); 0: latency and initiation interval of the GPU's operations.
+        pub special_latency: u32 = 8 in (0, 1000),
         /// Fabric cycles between two threads that the injector sends.
         pub inject_interval: u32 = 1 in (1, 64),
         /// Whether the injector sends all values of a thread in one cycle, when the destinations of all accept them;
@@ -36,8 +55,9 @@ kit::parameters! {
         pub write: L1Write = (L1Write::Back),
         /// Fabric cycles that a token takes for a link.
         pub hop_cycles: u32 = 1 in (1, 8),
-        /// Fabric cycles between two double-precision operations on a compute unit.
-        pub double_interval: u32 = 16 in (1, 64),
+        /// Fabric cycles between two double-precision operations on a compute unit. The paper lists what is not
+        /// pipelined (§2.1, §4.2, §5.2), and double precision is not among it.
+        pub double_interval: u32 = 1 in (1, 64),
         /// Size of L1 in KiB; it has 4 ways of 128-byte lines.
         pub l1_kib: u32 = 64 in (1, 1024),
         /// Banks of L1, each with one access a fabric cycle.
@@ -54,6 +74,9 @@ kit::parameters! {
         pub mshr_merges: u32 = 32 in (1, 1024),
         /// Threads that a core takes before the first of them has ended.
         pub batch_threads: u32 = 65536 in (1024, 1048576),
+        /// Consecutive threads that pass the same copy of a graph, if there are several side by side; the next ones pass
+        /// the next copy.
+        pub copy_block: u32 = 1 in (1, 1024),
         /// Whether the injector sends only the threads that take part in a region, numbered in their order; without
         /// it all threads of the batch pass, masked (§4.6).
         pub skip_masked: bool = false,
@@ -86,8 +109,9 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Those of `gpu`: its operations' for PTX and its L1's. A block is occupied for an operation's initiation interval:
-    /// the SM's lanes with the same logic start another one after it.
+    /// Those of `gpu`: its operations' for PTX and its L1's; of special units those of
+    /// [`SgmfConfig::special_latency`]. If that is 0, an operation occupies a block for its initiation interval: the SM's
+    /// lanes with the same logic start another one after it.
     ///
     /// # Errors
     /// The description lacks a class.
@@ -97,12 +121,19 @@ impl Timing {
         let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
         let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
         let occupied = |class: OpClass| (table.of(class).initiation_cycles * config.clock_ratio).max(1);
-        Ok(Self {
+        let mut timing = Self {
             classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])),
             blocks: std::array::from_fn(|i| occupied(OpClass::ALL[i])),
             control: 1,
             l1_hit: l1.max(1),
-        })
+        };
+        if config.special_latency > 0 {
+            for class in SPECIAL_CLASSES {
+                timing.classes[class as usize] = config.special_latency;
+                timing.blocks[class as usize] = config.special_latency;
+            }
+        }
+        Ok(timing)
     }
 
     /// Of a unit that executes `op`; an access hits in L1.

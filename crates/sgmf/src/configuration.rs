@@ -6,6 +6,7 @@
 
 use crate::config::{SgmfConfig, Timing};
 use crate::kind::Kind;
+use crate::shares::Shares;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
 use dataflow::mapping::{LinkId, Mapping, UnitId};
 use dataflow::{resources, width};
@@ -183,8 +184,8 @@ pub(crate) struct Configuration {
     pub segments: Vec<Segment>,
     pub sources: Vec<Source>,
     pub targets: Vec<Target>,
-    /// Copies of the graph side by side.
-    pub copies: u32,
+    /// Copies of the graph side by side, and which threads pass which.
+    pub shares: Shares,
     /// Units in use, by kind.
     pub used: [u32; Kind::COUNT],
     /// Links in use.
@@ -212,7 +213,7 @@ impl Configuration {
             config,
             timing,
             made: Self {
-                copies: mapping.copies,
+                shares: Shares { copies: mapping.copies, block: config.copy_block },
                 configuration_cycles: cycles,
                 configuration_bits: bits,
                 always: mapping.region.always,

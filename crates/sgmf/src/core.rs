@@ -248,12 +248,13 @@ impl<O: Observer, S: AsMut<DeviceState> + Send + Sync> Core for Sgmf<O, S> {
     }
 
     fn can_accept(&self, coming: &mut dyn Iterator<Item = &LaunchShape>, shape: &LaunchShape) -> bool {
-        if coming.next().is_some() {
-            // Which batch it joins is known when those have started.
-            return false;
-        }
-        let ctas = self.sequencer.batch.as_ref().map_or(0, |batch| batch.ctas.len());
-        let fits = self.sequencer.threads() + shape.threads() <= self.fabric.config.batch_threads && ctas < MOST_CTAS;
+        // A core that refuses is asked again after the end of a CTA, which is the end of the batch. CTAs that are about to
+        // start join the batch, or wait for its end if it closes before.
+        let here = self.sequencer.batch.as_ref().map_or(0, |batch| batch.ctas.len());
+        let (ctas, threads) = coming.fold((here, self.sequencer.threads()), |(ctas, threads), start| {
+            (ctas + 1, threads.saturating_add(start.threads()))
+        });
+        let fits = threads.saturating_add(shape.threads()) <= self.fabric.config.batch_threads && ctas < MOST_CTAS;
         self.sequencer.open && self.sequencer.queue.is_empty() && (fits || ctas == 0)
     }
 

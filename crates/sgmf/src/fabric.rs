@@ -83,7 +83,11 @@ impl<O: Observer> Fabric<O> {
         assert!(fits, "a configuration uses {:?} units of {:?}", configuration.used, self.there);
         self.wheel = Wheel::new(configuration.elements.len());
         self.blocked = vec![false; configuration.elements.len()];
-        self.sources = configuration.sources.iter().map(|source| SourceState::new(source.copy)).collect();
+        self.sources = configuration
+            .sources
+            .iter()
+            .map(|source| SourceState::new(configuration.shares.first(source.copy)))
+            .collect();
         self.links = Links::new(configuration.segments.len());
         self.buffers = TokenBuffers::new(configuration.ports.len(), self.config.entries);
         self.units = vec![UnitState::new(at); configuration.units.len()];
@@ -100,9 +104,9 @@ impl<O: Observer> Fabric<O> {
 
     /// `threads` more pass.
     pub fn add_threads(&mut self, threads: u32, at: u64) {
-        let Configuration { units, sources, copies, .. } = &*self.configuration;
+        let Configuration { units, sources, shares, .. } = &*self.configuration;
         let copy_of = units.iter().map(|unit| unit.copy).chain(sources.iter().map(|source| source.copy));
-        let passes = |pass: &Pass| copy_of.clone().map(|copy| u64::from(pass.of_copy(copy, *copies))).sum::<u64>();
+        let passes = |pass: &Pass| copy_of.clone().map(|copy| u64::from(shares.of_copy(copy, pass.count))).sum::<u64>();
         let before = passes(&self.pass);
         self.pass.count += threads;
         self.pass.remaining += passes(&self.pass) - before;
@@ -126,8 +130,8 @@ impl<O: Observer> Fabric<O> {
         assert!(self.units.iter().all(UnitState::is_empty), "a unit holds a thread after its pass");
         let ports = 0..self.configuration.ports.len() as u32;
         assert!(ports.into_iter().all(|port| self.buffers.is_empty(port)), "a token is left in a token buffer");
-        let Configuration { units, copies, .. } = &*self.configuration;
-        let passed = |(unit, state): (&Unit, &UnitState)| state.left == self.pass.of_copy(unit.copy, *copies);
+        let Configuration { units, shares, .. } = &*self.configuration;
+        let passed = |(unit, state): (&Unit, &UnitState)| state.left == shares.of_copy(unit.copy, self.pass.count);
         assert!(units.iter().zip(&self.units).all(passed), "a thread left a unit not once");
         self.counts.fabric.masked_threads += u64::from(self.pass.masked());
         &mut self.pass

@@ -56,7 +56,7 @@ impl<O: Observer> Fabric<O> {
         self.counts.fabric.injected += range.len() as u64;
         self.pass.remaining -= range.len() as u64;
         let from = at + u64::from(self.config.inject_interval);
-        let next = tag + configuration.copies;
+        let next = configuration.shares.next(tag);
         self.sources[range].fill(SourceState { next, from });
         if next < self.pass.count {
             self.wheel.wake(at, from, element);
@@ -66,7 +66,7 @@ impl<O: Observer> Fabric<O> {
     /// The place of thread `tag` in token buffers: its number among the threads of its copy, mod their entries.
     #[inline]
     fn place(&self, configuration: &Configuration, tag: u32) -> u8 {
-        (tag / configuration.copies % self.config.entries) as u8
+        (configuration.shares.number(tag) % self.config.entries) as u8
     }
 
     #[inline]

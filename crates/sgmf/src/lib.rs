@@ -34,9 +34,24 @@
 //! - D8. Constants are read through L1: there is no constant cache.
 //! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
 //!   one in two cycles (one, if *n* is 1) where nothing waits.
-//! - D10. A divider or root is occupied for the initiation interval of the description's operation, not for its latency:
-//!   the SM's lanes, whose logic it is, start the next one then. With that eight dividers take "(practically)" a token a
-//!   cycle, as §4.2 says.
+//! - D10. The paper gives no latency of a division or root. §4.2: a special unit "will consume new input tokens in
+//!   (practically) every cycle by distributing their computation to one of its multiple computational blocks", its
+//!   example has 8 blocks, and they are not pipelined. That holds only if an operation takes at most 8 cycles:
+//!   `special_latency` is 8, an inference from the sentence. With the GPU's latencies (`special_latency=0`) operations
+//!   occupy a block for their initiation interval, but an entry of the reservation buffer for all of the latency: 16
+//!   entries begin 16 operations in latency + 16 cycles. With 8 cycles they begin 16 in 24.
+//! - D11. Double precision is pipelined (`double_interval=1`): "non-pipelined computations (division and square root
+//!   operations)" (§2.1), "integer divisions, floating point divisions and square root computations" (§4.2) and
+//!   "*div*, *sqrt*" (§5.2.1) are the paper's lists of what is not. Its compute units have no double-precision unit at
+//!   all (§5.2), yet BP and PF of its table 2 compute in double precision.
+//! - D12. A configuration may hold copies of a graph side by side, each of which takes a thread a cycle; blocks of
+//!   `copy_block` threads pass the copies in turn. The text does not mention copies. But §7.1 explains the speedup by
+//!   parallelism: the SM has "at most 32 operations per cycle", the fabric "108 units that can execute in parallel". A
+//!   graph of 15 nodes at a thread a cycle has 15.
+//! - D13. §4.1 has epochs at the entry of a unit: younger threads "will not be processed by a LDST unit before all threads
+//!   from previous epochs have left the node". §5.1 has them at the exit: "once all the tokens from the current epoch
+//!   have been sent, the epoch counter is advanced by one, and the tokens from the next epoch can be sent on". Figure 4's
+//!   explanation is §4.1's, which is the default; `epoch_gate=exit` is the other one.
 #![warn(missing_docs)]
 
 mod batch;
@@ -57,6 +72,7 @@ mod pass;
 mod pipeline;
 mod reservation;
 mod sequencer;
+mod shares;
 mod special;
 mod stalls;
 mod state;
@@ -65,7 +81,7 @@ mod token;
 mod units;
 mod wheel;
 
-pub use crate::config::{L1Write, SgmfConfig, Timing};
+pub use crate::config::{EpochGate, L1Write, SgmfConfig, Timing};
 pub use crate::core::Sgmf;
 pub use configuration::KernelError;
 pub use hardware::hardware;

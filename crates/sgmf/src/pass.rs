@@ -37,12 +37,6 @@ impl Pass {
         Self { region, count, run, tids, ..Self::default() }
     }
 
-    /// Threads that pass copy `copy` of `copies`.
-    #[inline]
-    pub const fn of_copy(&self, copy: u32, copies: u32) -> u32 {
-        (self.count + copies - 1 - copy) / copies
-    }
-
     /// The TID of the thread with number `tag`.
     #[inline]
     pub fn tid(&self, tag: u32) -> u32 {

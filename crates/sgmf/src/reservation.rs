@@ -1,9 +1,11 @@
 //! Reservation buffers and epochs (§4.1): LDST and special units hold the threads of operations in flight, finish
 //! them in any order, and process a thread only after all threads of older epochs have left.
 
+use crate::config::EpochGate;
 use crate::configuration::{Configuration, Unit};
 use crate::fabric::Fabric;
 use crate::observer::Observer;
+use crate::state::UnitState;
 use crate::statistics::Reason;
 use crate::token::Token;
 use std::cmp::Reverse;
@@ -12,14 +14,34 @@ impl<O: Observer> Fabric<O> {
     /// The epoch of thread `tag`: its number among the threads of its copy by the entries.
     #[inline]
     fn epoch(&self, tag: u32) -> u32 {
-        tag / self.configuration.copies / self.config.entries
+        self.configuration.shares.number(tag) / self.config.entries
     }
 
-    /// Whether unit `u` may process thread `tag`: all threads of older epochs have left it.
+    /// Whether all threads of older epochs than that of `tag` are among the first `count` of their copy: those that have
+    /// left a unit, or entered it, have done so epoch by epoch.
+    #[inline]
+    fn is_after(&self, tag: u32, count: u32) -> bool {
+        !self.config.epochs || count >= self.epoch(tag) * self.config.entries
+    }
+
+    /// Whether unit `u` may process thread `tag`: all threads of older epochs have left it. With the gate at the exit
+    /// all of them have entered, so that none waits for an entry of the reservation buffer that younger ones hold.
     #[inline]
     pub(crate) fn is_epoch(&self, u: u32, tag: u32) -> bool {
-        let epoch = self.epoch(tag);
-        !self.config.epochs || self.units[u as usize].left >= epoch * self.config.entries
+        let state = &self.units[u as usize];
+        let is_entry = self.config.epoch_gate == EpochGate::Entry;
+        self.is_after(tag, if is_entry { state.left } else { state.fired })
+    }
+
+    /// Which of the results of unit `u` that are done may be sent: the oldest one, or with the gate at the exit the
+    /// oldest one of the current epoch.
+    #[inline]
+    fn sendable(&self, u: u32) -> Option<usize> {
+        let UnitState { done, left, .. } = &self.units[u as usize];
+        if self.config.epoch_gate == EpochGate::Entry {
+            return (!done.is_empty()).then_some(0);
+        }
+        (0..done.len()).find(|&i| done.get(i).is_some_and(|token| self.is_after(token.tag, *left)))
     }
 
     /// Thread `tag` enters the reservation buffer of unit `u`.
@@ -28,8 +50,11 @@ impl<O: Observer> Fabric<O> {
         let epoch = self.epoch(tag);
         let state = &mut self.units[u as usize];
         debug_assert!(
-            !self.config.epochs || state.reserved == 0 || state.epoch == epoch,
-            "a reservation buffer holds two epochs"
+            !self.config.epochs
+                || state.reserved == 0
+                || epoch - state.epoch <= u32::from(self.config.epoch_gate == EpochGate::Exit),
+            "a reservation buffer holds epochs {} and {epoch}",
+            state.epoch
         );
         if state.fired == 0 || state.epoch != epoch {
             state.epoch = epoch;
@@ -51,9 +76,11 @@ impl<O: Observer> Fabric<O> {
     /// Why unit `u` with a full reservation buffer does not fire.
     pub(crate) fn is_full(&self, u: u32) -> Option<Reason> {
         let state = &self.units[u as usize];
-        let blocked = !state.done.is_empty();
-        let reason = if blocked { Reason::OutputBlocked } else { Reason::ReservationFull };
-        (state.reserved >= self.config.entries).then_some(reason)
+        (state.reserved >= self.config.entries).then(|| match self.sendable(u) {
+            Some(_) => Reason::OutputBlocked,
+            None if state.done.is_empty() => Reason::ReservationFull,
+            None => Reason::Epoch,
+        })
     }
 
     /// Operations of unit `u` that are done by cycle `at` may leave, one a cycle in the order in which they were done.
@@ -69,10 +96,11 @@ impl<O: Observer> Fabric<O> {
             state.done.push_back(Token { value, tag, place });
             changed = true;
         }
-        if let Some(&token) = state.done.front()
+        if let Some(i) = self.sendable(u)
+            && let Some(&token) = self.units[u as usize].done.get(i)
             && self.send(configuration, unit.element, &unit.targets, token, at)
         {
-            self.units[u as usize].done.pop_front();
+            self.units[u as usize].done.remove(i);
             self.reserve(u, at, -1);
             self.counts.fabric.reserved_bits_read += u64::from(unit.moves.result);
             self.complete(unit, u, token.tag, at);

@@ -16,9 +16,9 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
-    /// A source of copy `copy`.
-    pub const fn new(copy: u32) -> Self {
-        Self { next: copy, from: 0 }
+    /// A source that begins with thread `first`.
+    pub const fn new(first: u32) -> Self {
+        Self { next: first, from: 0 }
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct UnitState {
     /// For each divider or root in use, the cycle in which it is free.
     pub blocks: Vec<u64>,
     /// Done, but not sent.
-    pub done: Ring<Token>,
+    pub done: VecDeque<Token>,
     /// Entries of the reservation buffer in use.
     pub reserved: u32,
     pub reserved_since: u64,
@@ -79,7 +79,7 @@ impl UnitState {
             pipeline: Ring::new(),
             timed: BinaryHeap::new(),
             blocks: Vec::new(),
-            done: Ring::new(),
+            done: VecDeque::new(),
             reserved: 0,
             reserved_since: since,
             left: 0,

@@ -30,7 +30,7 @@ impl<O: Observer> Fabric<O> {
     /// Why unit `u`, for which no thread is ready, does not fire.
     #[inline]
     pub(crate) fn waiting(&self, unit: &Unit, u: u32) -> Reason {
-        if self.units[u as usize].fired == self.pass.of_copy(unit.copy, self.configuration.copies) {
+        if self.units[u as usize].fired == self.configuration.shares.of_copy(unit.copy, self.pass.count) {
             Reason::NoThread
         } else if unit.ports.clone().all(|port| self.buffers.is_empty(port)) {
             Reason::NoToken

@@ -4,6 +4,7 @@ use crate::support::{Bench, Graph, PARAM, YES, config, mapped, number};
 use dataflow::graph::{Input, NodeOp, ThreadValue};
 use dataflow::mapping::Mapped;
 use exec::int::Int2;
+use sgmf::EpochGate;
 
 /// Words of the arrays: 32 lines.
 const WORDS: usize = 1024;
@@ -85,8 +86,8 @@ mul   . . . . 0 . 2 . . 1
 
 /// Figure 4: a chain of two loads and a constant meet at an addition. Thread *t* of the first load finds the address
 /// for the second one; threads 0 and 1 miss, 2 and 3 hit in both.
-fn figure_4(epochs: bool) -> (Result<(), Vec<String>>, Bench) {
-    let mut bench = Bench::new(sgmf::SgmfConfig { epochs, ..config(2) });
+fn figure_4(epochs: bool, epoch_gate: EpochGate) -> (Result<(), Vec<String>>, Bench) {
+    let mut bench = Bench::new(sgmf::SgmfConfig { epochs, epoch_gate, ..config(2) });
     let mut words = [0_u32; WORDS];
     for t in 0..4 {
         // The line of thread t of the second load: 16 + t.
@@ -109,7 +110,7 @@ fn figure_4(epochs: bool) -> (Result<(), Vec<String>>, Bench) {
 
 #[test]
 fn figure_4_a_deadlock_without_epochs_is_named() {
-    let (ended, _) = figure_4(false);
+    let (ended, _) = figure_4(false, EpochGate::Entry);
     let lines = ended.expect_err("the tokens of threads 0 and 1 cannot meet").join("\n");
     assert!(lines.contains("port 1 holds TID 0, 1"), "{lines}");
     assert!(lines.contains("node 5 (int_add): port 0 holds TID 2, 3"), "{lines}");
@@ -118,9 +119,11 @@ fn figure_4_a_deadlock_without_epochs_is_named() {
 
 #[test]
 fn figure_4_epochs_prevent_the_deadlock() {
-    let (ended, bench) = figure_4(true);
-    ended.expect("it ends");
-    assert_eq!(bench.fired(0, 5).len(), 8);
+    for gate in [EpochGate::Entry, EpochGate::Exit] {
+        let (ended, bench) = figure_4(true, gate);
+        ended.expect("it ends");
+        assert_eq!(bench.fired(0, 5).len(), 8);
+    }
 }
 
 /// Figure 5: two loads, a store, two loads of the same array.

@@ -11,7 +11,7 @@ use exec::{DeviceState, GpuFacts, Kernel, Launch};
 use isa::Dim3;
 use lower::LowerOptions;
 use proptest::prelude::*;
-use sgmf::{SgmfConfig, SgmfKernel};
+use sgmf::{EpochGate, L1Write, SgmfConfig, SgmfKernel};
 use std::sync::Arc;
 
 /// Number of cases: `cases`, or what the environment asks for.
@@ -54,27 +54,34 @@ struct Setting {
     shape: [u32; 2],
     skip_masked: bool,
     through: bool,
+    exit: bool,
+    copy_block: u32,
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
     let shape = (1_u32..=3, 1_u32..=THREADS);
-    (1_u32..=64, any::<u64>(), 1_u32..=9, shape, any::<bool>(), any::<bool>()).prop_map(
-        |(entries, seed, latency, (ctas, threads), skip_masked, through)| Setting {
+    let options = (any::<bool>(), any::<bool>(), any::<bool>(), 1_u32..=20);
+    (1_u32..=64, any::<u64>(), 1_u32..=9, shape, options).prop_map(
+        |(entries, seed, latency, (ctas, threads), (skip_masked, through, exit, copy_block))| Setting {
             entries,
             seed,
             latency,
             shape: [ctas, threads],
             skip_masked,
             through,
+            exit,
+            copy_block,
         },
     )
 }
 
 /// Runs `mapped` and compares the memory; a deadlock is a failure.
 fn check(text: &str, kernel: &Arc<Kernel>, mapped: &Mapped, setting: Setting) -> Result<(), TestCaseError> {
-    let Setting { entries, seed, latency, shape: [ctas, threads], skip_masked, through } = setting;
-    let write = if through { sgmf::L1Write::Through } else { sgmf::L1Write::Back };
-    let mut bench = Bench::new(SgmfConfig { write, skip_masked, l1_kib: 2, mshrs: 4, ..config(entries) });
+    let Setting { entries, seed, latency, shape: [ctas, threads], skip_masked, through, exit, copy_block } = setting;
+    let write = if through { L1Write::Through } else { L1Write::Back };
+    let epoch_gate = if exit { EpochGate::Exit } else { EpochGate::Entry };
+    let options = SgmfConfig { write, skip_masked, epoch_gate, copy_block, ..config(entries) };
+    let mut bench = Bench::new(SgmfConfig { l1_kib: 2, mshrs: 4, ..options });
     bench.timing.classes = [latency; isa::OpClass::COUNT];
     bench.delay = Box::new(move |_, n| 1 + (seed.wrapping_mul(2 * n + 1) >> 13) % 150);
     let words: Vec<u32> = (0..ALL as u32).map(|i| i.wrapping_mul(seed as u32 | 1).rotate_left(i % 32)).collect();
@@ -177,7 +184,8 @@ fn operations_with_constants_keep_their_values() {
     let mapped = Mapped { dataflow: graphs, mappings };
     for seed in 1..4 {
         let (latency, shape) = (2, [1, 8]);
-        let setting = Setting { entries: 16, seed, latency, shape, skip_masked: false, through: false };
+        let (skip_masked, through, exit, copy_block) = (false, false, false, 1);
+        let setting = Setting { entries: 16, seed, latency, shape, skip_masked, through, exit, copy_block };
         check(&text, &kernel, &mapped, setting).unwrap();
     }
 }

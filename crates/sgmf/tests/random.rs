@@ -7,7 +7,7 @@ use dataflow::mapping::Mapping;
 use exec::function::Evaluator;
 use exec::int::Int2;
 use proptest::prelude::*;
-use sgmf::{L1Write, SgmfConfig};
+use sgmf::{EpochGate, L1Write, SgmfConfig};
 
 /// Words of a thread.
 const WORDS: u32 = 4;
@@ -97,11 +97,13 @@ proptest! {
         steps in prop::collection::vec(any::<(u8, u8, u8, u8)>(), 1..24),
         (entries, hop_cycles, seed) in (1_u32..=64, 1_u32..=3, any::<u32>()),
         (through, l1_kib, mshrs, skip_masked) in (any::<bool>(), 1_u32..=4, 1_u32..=8, any::<bool>()),
-        (latency, ratio, threads, copies) in (1_u32..=9, 1_u32..=3, 1_u32..=40, 1_u32..=3),
+        (latency, ratio, threads) in (1_u32..=9, 1_u32..=3, 1_u32..=40),
+        (copies, copy_block, exit) in (1_u32..=3, 1_u32..=20, any::<bool>()),
     ) {
         let write = if through { L1Write::Through } else { L1Write::Back };
+        let epoch_gate = if exit { EpochGate::Exit } else { EpochGate::Entry };
         let config = SgmfConfig {
-            hop_cycles, write, l1_kib, mshrs, skip_masked, clock_ratio: ratio, ..config(entries)
+            hop_cycles, write, l1_kib, mshrs, skip_masked, copy_block, epoch_gate, clock_ratio: ratio, ..config(entries)
         };
         let mut bench = Bench::new(config);
         bench.timing.classes = [latency; isa::OpClass::COUNT];

@@ -5,7 +5,7 @@ use dataflow::graph::{Input, NodeOp, ThreadValue};
 use dataflow::mapping::Mapping;
 use exec::int::Int2;
 use isa::OpClass;
-use sgmf::{L1Write, Note, SgmfConfig};
+use sgmf::{EpochGate, L1Write, Note, SgmfConfig, Timing};
 
 /// Cycles between the firings of `node`.
 fn gaps(bench: &Bench, node: Input) -> Vec<u64> {
@@ -51,6 +51,24 @@ fn copies_of_a_graph_complete_a_thread_each_every_cycle() {
     }
 }
 
+/// Blocks of threads go to the copies in turn, and each copy takes a thread a cycle.
+#[test]
+fn copies_of_a_graph_take_blocks_of_threads() {
+    let mut bench = Bench::new(SgmfConfig { copy_block: 4, ..config(2) });
+    let mut graph = Graph::default();
+    let (tid, cta) = (graph.tid(), graph.inject(ThreadValue::Ctaid(0)));
+    let sum = graph.add(tid, cta);
+    let nodes = graph.0.nodes.len() as u32;
+    let mut made = mapped(vec![], 0);
+    made.mappings = vec![Mapping { copies: 2, ..mapping(graph.0.side_by_side(2), |_, _| 1) }];
+    bench.launch(&made, 1, 22, 0).expect("it ends");
+    let tids = |copy: u32| bench.fired(0, number(sum) + copy * nodes).iter().map(|f| f.1).collect::<Vec<_>>();
+    assert_eq!(tids(0), [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19]);
+    assert_eq!(tids(1), [4, 5, 6, 7, 12, 13, 14, 15, 20, 21]);
+    let fired = bench.fired(0, number(sum));
+    assert!(fired.windows(2).all(|w| w[1].0 == w[0].0 + 1), "every cycle: {fired:?}");
+}
+
 #[test]
 fn a_unit_of_n_dividers_has_n_times_their_rate() {
     let mut bench = Bench::new(SgmfConfig { dividers: 4, ..config(64) });
@@ -82,8 +100,34 @@ fn a_pipelined_divider_is_free_before_its_operation_is_done() {
     assert!(fired.iter().zip(&sent).all(|(a, b)| b.0 - a.0 == 30), "each takes 30 cycles: {sent:?}");
 }
 
+/// §4.2: a division "in (practically) every cycle". The threads of an epoch begin one a cycle, and the next epoch begins
+/// once the last of them has left; the GPU's latency takes most of the time of an epoch.
 #[test]
-fn double_precision_takes_a_compute_unit_for_sixteen_cycles() {
+fn special_units_begin_an_epoch_in_its_entries_and_the_latency() {
+    let gpu = ::config::load("papers/sgmf").expect("bundled");
+    let own = 2 * ::config::OpTable::of_ptx(&gpu.sm).expect("complete").of(OpClass::FpDiv).latency_cycles;
+    for (special_latency, latency) in [(8, 8), (3, 3), (0, own)] {
+        let config = SgmfConfig { special_latency, clock_ratio: 2, ..SgmfConfig::default() };
+        let timing = Timing::of(&gpu, &config).expect("complete");
+        let mut bench = Bench::new(SgmfConfig { clock_ratio: 1, ..config });
+        for class in dataflow::resources::SPECIAL_CLASSES {
+            bench.timing.classes[class as usize] = timing.classes[class as usize];
+            bench.timing.blocks[class as usize] = timing.blocks[class as usize];
+        }
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+        let after = graph.add(quotient, YES);
+        bench.launch(&mapped(vec![graph], 0), 1, 64, 0).expect("it ends");
+        let (fired, sent) = (bench.fired(0, number(quotient)), bench.fired(0, number(after)));
+        assert_eq!(fired[15].0 - fired[0].0, 15, "one a cycle: {fired:?}");
+        assert_eq!(fired[48].0 - fired[32].0, 16 + u64::from(latency) - 1, "of latency {latency}: {fired:?}");
+        assert!(fired.iter().zip(&sent).all(|(a, b)| b.0 - a.0 == u64::from(latency)), "{sent:?}");
+    }
+}
+
+#[test]
+fn double_precision_takes_a_compute_unit_for_as_long_as_the_parameter_says() {
     let add = exec::op::Op::Float2(
         exec::float::Float2::AddF64,
         exec::float::Modifiers::default(),
@@ -91,13 +135,15 @@ fn double_precision_takes_a_compute_unit_for_sixteen_cycles() {
         [exec::lanes::Reg(2), exec::lanes::Reg(4)],
     );
     let add = exec::function::Function::of(&add).expect("pure").0[0].1;
-    let mut bench = Bench::new(config(16));
-    let mut graph = Graph::default();
-    let tid = graph.tid();
-    let sum = graph.node(NodeOp::Apply(add), &[tid, Input::Immediate(0)]);
-    bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
-    assert_eq!(gaps(&bench, sum), [16; 19]);
-    assert_eq!(bench.counters().compute.interval, 19 * 15);
+    for (config, cycles) in [(config(16), 1), (SgmfConfig { double_interval: 16, ..config(16) }, 16)] {
+        let mut bench = Bench::new(config);
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let sum = graph.node(NodeOp::Apply(add), &[tid, Input::Immediate(0)]);
+        bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
+        assert_eq!(gaps(&bench, sum), [cycles; 19]);
+        assert_eq!(bench.counters().compute.interval, 19 * (cycles - 1));
+    }
 }
 
 #[test]
@@ -128,6 +174,31 @@ fn younger_threads_pass_within_an_epoch_only() {
     assert_ne!(orders[1], orders[0]);
     orders[1].sort_unstable();
     assert_eq!(orders[1], (0..12).collect::<Vec<_>>());
+}
+
+/// With the gate at the exit (§5.1) a unit takes threads of the next epoch while older ones are under way, up to the
+/// entries of its reservation buffer, and sends their results after those.
+#[test]
+fn with_the_gate_at_the_exit_the_next_epoch_is_processed_and_waits_to_be_sent() {
+    let mut ends = Vec::new();
+    for epoch_gate in [EpochGate::Entry, EpochGate::Exit] {
+        let mut bench = Bench::new(SgmfConfig { epoch_gate, ..config(4) });
+        bench.core.vary_latency(|_, tag| if tag % 4 == 0 { 9 } else { 2 });
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+        let after = graph.add(quotient, YES);
+        bench.launch(&mapped(vec![graph], 0), 1, 12, 0).expect("it ends");
+        let sent: Vec<u32> = bench.fired(0, number(after)).iter().map(|f| f.1).collect();
+        assert_eq!(sent, [1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8], "{epoch_gate:?}");
+        let fired = bench.fired(0, number(quotient));
+        ends.push(fired[11].0 - fired[0].0);
+        let sent = bench.fired(0, number(after));
+        let first_of_next = fired[4].0;
+        let last_of_first = sent.iter().find(|f| f.1 == 0).expect("sent").0;
+        assert_eq!(first_of_next < last_of_first, epoch_gate == EpochGate::Exit);
+    }
+    assert!(ends[1] < ends[0], "{ends:?}");
 }
 
 /// Figure 3's graph with 16 entries: a critical path of 3, 48 threads (§2.2).

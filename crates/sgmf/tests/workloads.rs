@@ -105,6 +105,17 @@ fn workloads_are_right_on_fabrics() {
     assert!(ran.len() >= CHECKED.len(), "{ran:?}");
 }
 
+/// The dispatcher gives a core a CTA a cycle: CTAs of 16 threads that come one after the other are one batch.
+#[test]
+fn a_core_s_ctas_of_a_launch_are_one_batch() {
+    let gaussian = suite::ALL.iter().find(|workload| workload.name == "gaussian").expect("bundled");
+    let mut device = Host::from(Fabrics::new(wide(16)));
+    assert_eq!(conformance::check_one(gaussian, &mut device, Form::Ptx, &[], 1), "");
+    let fabric = device.machine.counters().core.fabric;
+    // For each of 31 columns a CTA of `multipliers` and 64 of `eliminate`, on three cores.
+    assert_eq!((fabric.ctas, fabric.batches), (31 * (1 + 64), 31 * (1 + 3)));
+}
+
 /// Graphs are made of PTX with allocated registers too: as many as there are, and so few that some are spilled.
 #[test]
 fn results_do_not_depend_on_the_registers() {

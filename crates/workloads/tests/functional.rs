@@ -173,7 +173,8 @@ workloads_run_right! {
     cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)],
         [("cells", 500), ("kernels", 3)];
     particlefilter: [("particles", 1), ("width", 1), ("height", 1), ("frames", 2)],
-        [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
+        [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)],
+        [("particles", 600), ("real_words", 2)];
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
     spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
