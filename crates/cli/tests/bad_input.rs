@@ -477,7 +477,7 @@ fn fabrics() {
         fails(2, &with("sgmf:columns=10,control_columns=9"), &["`control_columns` is at most 8, not 9"]);
         fails(2, &with("sgmf:colums=3"), &["sgmf", "`colums`", "columns"]);
         fails(2, &with("sgmf:"), &["sgmf"]);
-        fails(2, &with("sgmf+scalar"), &["sgmf", "no SM"]);
+        fails(2, &with("sgmf+scalar"), &["sgmf", "not an SM"]);
     }
     fails(2, &["inspect", "nn", "--core", "inorder"], &["`inorder` has no fabric", "sgmf"]);
     let few = "sgmf:columns=3,rows=3,int_dividers=0,fp_dividers=1,roots=1";

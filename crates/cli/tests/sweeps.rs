@@ -140,6 +140,8 @@ fn what_a_sweep_cannot_do_is_said() {
     cannot(&["lud", "--stock"], "--stock is for experiments of papers");
     cannot(&["ghost-fig16", "--show", "ipc"], "said by an experiment's parts");
     cannot(&["nothing"], "nothing");
+    let all = run(&["reproduce", "all", "--json"]);
+    assert!(all.status == 2 && all.stderr.contains("--out FOLDER writes each figure's"), "{}", all.stderr);
     let points = root().join("README.md");
     let ran = run(&["sweep", "lud:n=16", "--points", points.to_str().unwrap()]);
     assert!(ran.status == 0 && ran.stderr.contains("a run cannot be kept"), "{}", ran.stderr);

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod areas;
 pub(crate) mod compare;
 mod completions;
 mod docs;
@@ -11,6 +12,7 @@ mod list;
 mod man;
 mod microbench;
 mod new_design;
+mod on_slurm;
 mod profile;
 mod reproduce;
 mod resume;

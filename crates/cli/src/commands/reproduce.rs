@@ -13,11 +13,12 @@ use request::command::{Given, Sweep};
   warpwright reproduce war-fig5
   warpwright reproduce ghost-fig13 --stock
   warpwright reproduce ghost-fig16 --repeat 3 --dry-run
+  warpwright reproduce all --size small --out figures
   warpwright reproduce sgmf-fig12 --size large
   warpwright reproduce socgpu-fig1 --json=socgpu-fig1.json
   warpwright reproduce ghost-fig13 --out ghost-fig13")]
 pub struct Args {
-    /// Experiment (`warpwright list figures`)
+    /// Experiment (`warpwright list figures`), or `all`
     #[arg(value_name = "FIGURE")]
     figure: String,
     #[command(flatten)]

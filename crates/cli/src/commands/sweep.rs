@@ -1,30 +1,29 @@
 //! `warpwright sweep`: comparisons whose runs are kept, and experiments as files.
 
+use super::areas::areas;
 use super::compare::{self, Shows};
-use super::list;
+use super::on_slurm::by_slurm;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::user_cache;
 use crate::options::{Page, Results};
 use crate::progress::Board;
 use crate::render::comparison::Shown;
+use crate::render::page as parts;
 use crate::render::style::{FAINT, HEADING, styled};
-use crate::render::{lists, page as parts};
 use crate::{interrupt, output, version};
 use ::render::number;
 use ::render::page::{self, Section, html};
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 use experiment::file::{self, Experiment, Machines, Part};
 use experiment::plan::{Estimate, Plan, Runs};
 use experiment::runs;
-use experiment::slurm;
 use experiment::store::{Key, Point, Store};
 use kit::output::MadeFolders;
 use request::command::{Given, Sweep};
-use request::comparison::{Cell as Outcomes, Column, Comparison, Document};
+use request::comparison::{Cell, Column, Comparison, Document};
 use request::options::Texts;
 use request::{Group, Options, tables};
 use serde::Serialize;
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -70,10 +69,10 @@ pub struct Keeping {
     engine: Engine,
     /// Number of Slurm's tasks [default: one for about ten minutes of one thread, 1000 at most]
     #[arg(long, value_name = "NUMBER")]
-    tasks: Option<NonZeroUsize>,
+    pub tasks: Option<NonZeroUsize>,
     /// An option for sbatch, such as --sbatch=--mem=4G; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    sbatch: Vec<String>,
+    pub sbatch: Vec<String>,
     /// Of an experiment, run everything also on the stock GPU that the paper's machine is made from, and compare the mean speedups
     #[arg(long)]
     stock: bool,
@@ -202,10 +201,10 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
         let failed: Vec<String> = failed.map(|(point, why)| format!("{}: {why}", line(point).trim_end())).collect();
         return if failed.is_empty() { Ok(None) } else { Err(Failure::failed(failed.join("\n"))) };
     }
-    let ran: HashMap<&Key, Outcomes> = left.iter().map(|point| point.key()).zip(cells).collect();
+    let ran: HashMap<&Key, Cell> = left.iter().map(|point| point.key()).zip(cells).collect();
     let cell = |point: &Point| ran.get(point.key()).cloned();
     let complete = |plan: &Plan| {
-        let mut cells: Vec<Option<Outcomes>> = plan.points.iter().map(cell).collect();
+        let mut cells: Vec<Option<Cell>> = plan.points.iter().map(cell).collect();
         // Those that were kept; what turns out to be unreadable runs now.
         let kept: Vec<usize> = (0..cells.len()).filter(|&at| cells[at].is_none()).collect();
         let points: Vec<&Point> = kept.iter().map(|&at| &plan.points[at]).collect();
@@ -213,96 +212,15 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
         for (at, cell) in kept.into_iter().zip(runs::run_all(&points, threads, Some(&store), &board)) {
             cells[at] = Some(cell);
         }
-        let cells: Vec<Outcomes> = cells.into_iter().flatten().collect();
+        let cells: Vec<Cell> = cells.into_iter().flatten().collect();
         compare::check_time(&cells)?;
         Ok(plan.compared(cells))
     };
     plans.iter().map(complete).collect::<Result<Vec<_>, Failure>>().map(Some)
 }
 
-/// Has Slurm make the runs that are left.
-fn by_slurm(runs: &Runs<'_>, store: &Store, options: &Options, keeping: &Keeping) -> Result<(), Failure> {
-    let tasks = keeping.tasks.map_or_else(|| tasks_for(&runs.estimate(1)), NonZeroUsize::get);
-    let cannot = |e: std::io::Error| Failure::failed(format!("cannot find out how this command was called: {e}"));
-    let program = std::env::current_exe().map_err(cannot)?.to_string_lossy().into_owned();
-    let folder = std::path::absolute(store.folder()).map_err(cannot)?;
-    let words = without_engine(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let own = ["--points".to_owned(), folder.to_string_lossy().into_owned(), "--quiet".to_owned()];
-    let array = slurm::Array {
-        name: slurm::name_of(runs.keys(), &folder),
-        tasks,
-        command: std::iter::once(program).chain(words).chain(own).collect(),
-        options: keeping.sbatch.clone(),
-        folder: folder.join("slurm"),
-    };
-    let missing = || {
-        let (shares, count) = runs.missing(store, tasks);
-        (shares.into_iter().map(|share| share + 1).collect(), count)
-    };
-    let told = Cell::new(None);
-    let tell = |stand: slurm::Stand| {
-        if !options.quiet && told.replace(Some(stand)) != Some(stand) {
-            let slurm::Stand { tasks, missing } = stand;
-            output::remark(&format!(
-                "Slurm job {}: {tasks} tasks wait or run, {missing} runs are missing\n",
-                array.name
-            ));
-        }
-    };
-    array.run(&missing, &tell).map_err(Failure::failed)?;
-    let (_, left) = missing();
-    if interrupt::requested() {
-        let (name, left) = (&array.name, number::counted(left as u64, "run"));
-        let how = format!("the same command gathers it, `scancel --name={name}` ends it");
-        return Err(Failure::failed(format!("{left} missing; the job {name} goes on: {how}")));
-    }
-    if left > 0 {
-        let lines: String = runs.left.iter().filter(|point| !store.has(point)).take(5).map(|p| line(p)).collect();
-        let (left, folder) = (number::counted(left as u64, "run"), array.folder.display());
-        return Err(Failure::failed(format!(
-            "{left} missing although their tasks have ended three times:\n{lines}  hint: their output is in `{folder}`"
-        )));
-    }
-    Ok(())
-}
-
-/// Tasks that take about ten minutes each.
-fn tasks_for(estimate: &Estimate) -> usize {
-    (estimate.time.as_secs_f64() / 600.0).ceil().clamp(1.0, 1000.0) as usize
-}
-
-/// The words of a command without those that say who makes the runs and where results go.
-fn without_engine(words: impl Iterator<Item = String>) -> Vec<String> {
-    // Each with whether the next word is its value.
-    const OWN: [(&str, bool); 11] = [
-        ("-j", true),
-        ("--engine", true),
-        ("--tasks", true),
-        ("--sbatch", true),
-        ("--points", true),
-        ("--out", true),
-        ("--html", true),
-        ("--json", false),
-        ("--csv", false),
-        ("--quiet", false),
-        ("--threads", true),
-    ];
-    let mut kept = Vec::new();
-    let is_joined = |word: &str| word.strip_prefix("-j").is_some_and(|rest| rest.parse::<u32>().is_ok());
-    let mut words = words.filter(|word| word != "-q" && !is_joined(word));
-    while let Some(word) = words.next() {
-        let name = word.split_once('=').map_or(&*word, |(name, _)| name);
-        match OWN.iter().find(|(own, _)| *own == name) {
-            Some((_, true)) if !word.contains('=') => _ = words.next(),
-            Some(_) => {}
-            None => kept.push(word),
-        }
-    }
-    kept
-}
-
 /// A run in a line.
-fn line(point: &Point) -> String {
+pub fn line(point: &Point) -> String {
     let setup = &point.setup;
     let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
     let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
@@ -342,8 +260,33 @@ pub struct Asked<'a> {
     pub keeping: &'a Keeping,
 }
 
-/// The bundled experiment called `name`.
+/// Every bundled experiment, each with a folder of its own in the one that is asked for.
+fn of_all(asked: &Asked<'_>) -> Outcome {
+    let Options { json, csv, html, out, .. } = asked.options;
+    if json.is_some() || csv.is_some() || html.is_some() {
+        let why = "`all` has several results: --out FOLDER writes each figure's to a folder in it";
+        return Err(Failure::bad_input(why));
+    }
+    let mut all = Exit::Success;
+    for (at, (name, experiment)) in file::bundled().enumerate() {
+        if at > 0 && Results::of(asked.options).as_text() {
+            output::print("\n")?;
+        }
+        let options = Options { out: out.as_ref().map(|folder| folder.join(name)), ..asked.options.clone() };
+        let exit = of_experiment(name, &experiment, Path::new(""), &Asked { options: &options, ..*asked })?;
+        all = if all == Exit::Success { exit } else { all };
+        if interrupt::requested() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// The bundled experiment called `name`, or all of them.
 pub fn of_figure(name: &str, asked: &Asked<'_>) -> Outcome {
+    if name == request::values::EVERY {
+        return of_all(asked);
+    }
     let (_, experiment) = file::bundled().find(|(known, _)| *known == name).ok_or_else(|| {
         let known: Vec<&str> = file::BUNDLED.iter().map(|(name, _)| *name).collect();
         Failure::unknown("experiment", name, &known)
@@ -442,14 +385,14 @@ fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
 }
 
 /// Makes the folder of the results, if one is asked for; it goes again if nothing comes into it.
-fn made_folder(options: &Options) -> Result<MadeFolders, Failure> {
+pub fn made_folder(options: &Options) -> Result<MadeFolders, Failure> {
     let Some(folder) = &options.out else { return Ok(MadeFolders::default()) };
     MadeFolders::make(folder)
         .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
 }
 
 /// Writes the folder of the results, if one is asked for.
-fn write_folder<R: Serialize>(
+pub fn write_folder<R: Serialize>(
     options: &Options,
     text: &str,
     document: &impl Serialize,
@@ -489,18 +432,18 @@ fn page_of(
     page::comparison(title(experiment, name), &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
 }
 
-fn title<'a>(experiment: &'a Experiment, name: &'a str) -> &'a str {
+pub fn title<'a>(experiment: &'a Experiment, name: &'a str) -> &'a str {
     if experiment.title.is_empty() { name } else { &experiment.title }
 }
 
 /// What an experiment is about, and what the paper finds.
-fn about(experiment: &Experiment) -> Vec<String> {
+pub fn about(experiment: &Experiment) -> Vec<String> {
     let published = format!("published: {}", experiment.published);
     let about = [experiment.about.clone(), if experiment.published.is_empty() { String::new() } else { published }];
     about.into_iter().filter(|text| !text.is_empty()).collect()
 }
 
-fn heading(experiment: &Experiment, name: &str) -> String {
+pub fn heading(experiment: &Experiment, name: &str) -> String {
     let about: String = about(experiment).iter().map(|line| format!("  {line}\n")).collect();
     format!("{}\n{about}", styled(HEADING, title(experiment, name)))
 }
@@ -548,45 +491,8 @@ fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
     columns.filter(|(at, column)| column.baseline != *at).filter_map(headline).collect()
 }
 
-/// Shows published areas beside ours.
-fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome {
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        list: list::Args,
-    }
-    let results = Results::of(options);
-    let page = Page::of(options);
-    output::check(results.formats.files()?.into_iter().chain(page.html.as_deref()), &[])?;
-    let text = results.as_text();
-    if text {
-        output::print(&heading(experiment, name))?;
-    }
-    let (mut all, mut sections) = (Vec::new(), Vec::new());
-    for part in &experiment.areas() {
-        let line =
-            Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
-        let cores = list::lists(&line.list)?.cores.unwrap_or_default();
-        let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
-        if text {
-            let command = styled(FAINT, format!("$ warpwright list {part}"));
-            output::print(&format!("\n{command}\n{areas}"))?;
-        }
-        let plain = anstream::adapter::strip_str(&areas).to_string();
-        let body = format!("<pre>$ warpwright list {}\n{}</pre>\n", html::escaped(part), html::escaped(&plain));
-        sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
-        all.extend(cores);
-    }
-    page.save(|| page::comparison(title(experiment, name), &about(experiment), &[], sections, version::TEXT))?;
-    let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
-    let (paper, published) = (experiment.title.as_str(), experiment.published.as_str());
-    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
-    results.formats.give(&areas, || lists::tables::parts(&all))?;
-    Ok(Exit::Success)
-}
-
 /// Version of [`Reproduced`].
-const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 1;
 
 /// An experiment as JSON; `docs/cli.md` describes it.
 #[derive(Serialize)]
@@ -602,57 +508,13 @@ struct Reproduced<'a> {
     headlines: &'a [Headline],
 }
 
-/// Published areas as JSON.
-#[derive(Serialize)]
-struct Areas<'a> {
-    schema: u32,
-    figure: &'a str,
-    paper: &'a str,
-    published: &'a str,
-    parts: Vec<&'a lists::Area>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tasks_have_the_command_without_what_is_of_the_whole() {
-        let words = [
-            "sweep",
-            "x.toml",
-            "--engine",
-            "slurm",
-            "--tasks=4",
-            "--sbatch=--mem=4G",
-            "--repeat",
-            "3",
-            "--json",
-            "-q",
-            "--out",
-            "o",
-            "--cores=inorder,ghost",
-            "--points",
-            "p",
-            "--csv=a",
-        ];
-        let kept = without_engine(words.into_iter().map(str::to_owned));
-        assert_eq!(kept, ["sweep", "x.toml", "--repeat", "3", "--cores=inorder,ghost"]);
-    }
-
-    #[test]
     fn shares_are_from_one() {
         assert_eq!("2/16".parse(), Ok(Share { number: 1, of: 16 }));
         assert!(["0/4", "5/4", "1", "1/0", "a/b", "-1/4"].iter().all(|wrong| wrong.parse::<Share>().is_err()));
-    }
-
-    #[test]
-    fn a_task_is_for_ten_minutes() {
-        let of = |seconds| Estimate {
-            time: std::time::Duration::from_secs(seconds),
-            at_most: std::time::Duration::MAX,
-            unknown: 0,
-        };
-        assert_eq!([0, 600, 601, 10_000_000].map(|seconds| tasks_for(&of(seconds))), [1, 1, 2, 1000]);
     }
 }

@@ -63,18 +63,21 @@ fn design(of: &Comparison, at: usize) -> Design {
         label: label.clone(),
         machine: parts.collect::<Vec<_>>().join(", "),
         baseline: *baseline,
-        mean: mean.speedup.map(|speedup| (speedup, mean.workloads)),
+        mean: mean.repeats.map(|spread| spread.mean).or(mean.speedup).map(|speedup| (speedup, mean.workloads)),
+        half: mean.repeats.map(|spread| spread.half),
         published,
     }
 }
 
 fn outcome(of: &Comparison, row: usize, column: usize) -> Outcome<'_> {
     let cell = of.cell(row, column);
+    let spread = of.spread(Comparison::speedup, row, column);
     Outcome {
         report: cell.any_report(),
         complete: cell.complete().is_some(),
         reason: cell.reason(),
-        speedup: of.speedup(row, column),
+        speedup: spread.map(|spread| spread.mean).or(of.speedup(row, column)),
+        half: spread.map(|spread| spread.half),
         published: of.published(row, column).and_then(|published| published.speedup),
     }
 }

@@ -31,6 +31,8 @@ pub struct Design {
     pub baseline: usize,
     /// Geometric mean of its speedups, and over how many workloads.
     pub mean: Option<(f64, usize)>,
+    /// Half of the width of the confidence interval around it, where runs were repeated.
+    pub half: Option<f64>,
     /// A paper's figure for it.
     pub published: Option<PublishedMeans>,
 }
@@ -57,6 +59,8 @@ pub struct Outcome<'a> {
     pub reason: Option<&'a str>,
     /// Speedup over the design's baseline.
     pub speedup: Option<f64>,
+    /// Half of the width of the confidence interval around it, where runs were repeated.
+    pub half: Option<f64>,
     /// The speedup that a paper reports.
     pub published: Option<f64>,
 }
@@ -195,8 +199,11 @@ impl Scale {
     }
 }
 
-/// A bar from 1 to the speedup, and a mark at the published one.
-fn speedup_bar(label: &str, colour: &str, ours: Option<f64>, published: Option<f64>, scale: Scale) -> String {
+/// A speedup, and half of the width of the confidence interval around it.
+type Ours = (Option<f64>, Option<f64>);
+
+/// A bar from 1 to the speedup with its interval, and a mark at the published one.
+fn speedup_bar(label: &str, colour: &str, (ours, half): Ours, published: Option<f64>, scale: Scale) -> String {
     let label = escaped(label);
     let one = scale.at(1.0);
     let mut out = format!(
@@ -209,6 +216,10 @@ fn speedup_bar(label: &str, colour: &str, ours: Option<f64>, published: Option<f
             "<g class=\"mark\"><rect x=\"{from:.2}%\" width=\"{:.2}%\" y=\"2\" height=\"14\" fill=\"{colour}\"/><title>{label}: {ours:.3}</title></g>",
             (to - from).max(0.15)
         );
+        if let Some(half) = half {
+            let (low, high) = (scale.at(ours - half), scale.at(ours + half));
+            let _ = write!(out, "<line x1=\"{low:.2}%\" x2=\"{high:.2}%\" y1=\"9\" y2=\"9\" class=\"one\"/>");
+        }
     }
     let _ = write!(out, "<line x1=\"{one:.2}%\" x2=\"{one:.2}%\" y1=\"0\" y2=\"18\" class=\"one\"/>");
     if let Some(published) = published {
@@ -218,7 +229,8 @@ fn speedup_bar(label: &str, colour: &str, ours: Option<f64>, published: Option<f
             "<g class=\"mark\"><line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"18\" class=\"paper\"/><title>{label}, published: {published:.3}</title></g>"
         );
     }
-    let ours = ours.map_or_else(|| ABSENT.to_owned(), |x| format!("{x:.3}"));
+    let interval = half.map_or_else(String::new, |half| format!(" ±{half:.3}"));
+    let ours = ours.map_or_else(|| ABSENT.to_owned(), |x| format!("{x:.3}{interval}"));
     let paper = published.map(|x| format!(" <i>paper {x:.3}</i>")).unwrap_or_default();
     let _ = writeln!(out, "</svg><div class=\"figure\"><b>{ours}</b>{paper}</div></div>");
     out
@@ -245,7 +257,7 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
     let mut bars = String::new();
     // The label of a bar is the workload's if only one design has bars.
     let single = columns.len() == 1;
-    let mut group = |title: &str, of_column: &dyn Fn(usize) -> (Option<f64>, Option<f64>)| {
+    let mut group = |title: &str, of_column: &dyn Fn(usize) -> (Ours, Option<f64>)| {
         if !single {
             let _ = writeln!(bars, "<h3>{}</h3>", escaped(title));
         }
@@ -260,15 +272,17 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
     for (row, workload) in of.workloads.iter().enumerate().take(rows) {
         group(workload, &|column| {
             let outcome = of.outcome(row, column);
-            (outcome.speedup, outcome.published)
+            ((outcome.speedup, outcome.half), outcome.published)
         });
     }
     if of.workloads.len() > 1 {
-        group("Geometric mean", &|column| (of.designs[column].mean.map(|(mean, _)| mean), None));
+        group("Geometric mean", &|column| {
+            ((of.designs[column].mean.map(|(mean, _)| mean), of.designs[column].half), None)
+        });
         let in_common = |column: usize| of.designs[column].published.as_ref().and_then(|p| p.in_common);
         if columns.iter().any(|&column| in_common(column).is_some()) {
             group("Geometric mean, workloads in common with the paper", &|column| {
-                (in_common(column).map(|(_, ours, _)| ours), in_common(column).map(|(.., theirs)| theirs))
+                ((in_common(column).map(|(_, ours, _)| ours), None), in_common(column).map(|(.., theirs)| theirs))
             });
         }
     }
@@ -440,10 +454,15 @@ mod tests {
     #[test]
     fn a_bar_goes_from_one_to_the_speedup() {
         let scale = Scale { low: 0.5, high: 1.5 };
-        let bar = speedup_bar("a & b", "#000000", Some(1.25), Some(1.4), scale);
+        let bar = speedup_bar("a & b", "#000000", (Some(1.25), None), Some(1.4), scale);
         assert!(bar.contains("x=\"50.00%\" width=\"25.00%\"") && bar.contains("x1=\"90.00%\""), "{bar}");
         assert!(bar.contains("a &amp; b") && bar.contains("<b>1.250</b> <i>paper 1.400</i>"), "{bar}");
-        let slower = speedup_bar("a", "#000000", Some(0.75), None, scale);
+        let repeated = speedup_bar("a", "#000000", (Some(1.25), Some(0.1)), None, scale);
+        assert!(
+            repeated.contains("x1=\"65.00%\" x2=\"85.00%\"") && repeated.contains("<b>1.250 ±0.100</b>"),
+            "{repeated}"
+        );
+        let slower = speedup_bar("a", "#000000", (Some(0.75), None), None, scale);
         assert!(slower.contains("x=\"25.00%\" width=\"25.00%\"") && !slower.contains("paper"), "{slower}");
     }
 }

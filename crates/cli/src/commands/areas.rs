@@ -1,0 +1,64 @@
+//! Experiments about areas of cores.
+
+use super::list;
+use super::sweep::{SCHEMA, about, heading, made_folder, title, write_folder};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::options::{Page, Results};
+use crate::render::lists;
+use crate::render::style::{FAINT, styled};
+use crate::{output, version};
+use ::render::page::{self, Section, html};
+use clap::Parser;
+use experiment::file::Experiment;
+use request::Options;
+use serde::Serialize;
+
+/// Shows published areas beside ours.
+pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome {
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        list: list::Args,
+    }
+    let results = Results::of(options);
+    let page = Page::of(options);
+    output::check(results.formats.files()?.into_iter().chain(page.html.as_deref()), &[])?;
+    let folder = made_folder(options)?;
+    let mut text = heading(experiment, name);
+    let (mut all, mut sections) = (Vec::new(), Vec::new());
+    for part in &experiment.areas() {
+        let line =
+            Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
+        let cores = list::lists(&line.list)?.cores.unwrap_or_default();
+        let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
+        let command = styled(FAINT, format!("$ warpwright list {part}"));
+        text += &format!("\n{command}\n{areas}");
+        let plain = anstream::adapter::strip_str(&areas).to_string();
+        let body = format!("<pre>$ warpwright list {}\n{}</pre>\n", html::escaped(part), html::escaped(&plain));
+        sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
+        all.extend(cores);
+    }
+    if results.as_text() {
+        output::print(&text)?;
+    }
+    let whole = || page::comparison(title(experiment, name), &about(experiment), &[], sections.clone(), version::TEXT);
+    page.save(whole)?;
+    let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
+    let (paper, published) = (experiment.title.as_str(), experiment.published.as_str());
+    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
+    let rows = || lists::tables::parts(&all).into_iter().collect::<Vec<_>>();
+    results.formats.give(&areas, rows)?;
+    write_folder(options, &text, &areas, rows, whole, &[])?;
+    folder.keep();
+    Ok(Exit::Success)
+}
+
+/// Published areas as JSON.
+#[derive(Serialize)]
+struct Areas<'a> {
+    schema: u32,
+    figure: &'a str,
+    paper: &'a str,
+    published: &'a str,
+    parts: Vec<&'a lists::Area>,
+}
