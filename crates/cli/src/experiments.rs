@@ -100,30 +100,61 @@ macro_rules! war {
 }
 
 /// Kernels of the SGMF paper's table 2 (CFD-1, CFD-2, NN, PF, BFS, GE-1, GE-2, BP) and their workloads; the largest size
-/// has Rodinia's inputs. BP also with constants of single precision. The host does the work of the two kernels that take
-/// most of the time and are not in the table. On GTX 480s with PTX, further arguments following.
+/// has Rodinia's inputs. The host does the work of the two kernels that take most of the time and are not in the table.
+/// On GTX 480s with PTX, further arguments following.
 macro_rules! sgmf {
     ($($rest:literal),*) => {
         concat!(
-            "cfd:cells=2880,kernels=3|cfd:kernels=3|cfd:kernels=3 nn:places=7680|nn:places=42764|nn:places=42764 particlefilter ",
-            "bfs:nodes=15360,kernels=1|bfs:kernels=1|bfs:nodes=1000000,kernels=1 gaussian backprop|backprop|backprop:inputs=65536 ",
-            "backprop:constant_words=1|backprop:constant_words=1|backprop:inputs=65536,constant_words=1 ",
-            "--kernels compute_step_factor,time_step,distances,normalize_weights,bfs_commit,multipliers,eliminate,adjust_weights,adjust_weights_single ",
+            "cfd:cells=2880,kernels=3|cfd:kernels=3|cfd:kernels=3 nn:places=7680|nn:places=42764|nn:places=42764 ",
+            "particlefilter:real_words=2 bfs:nodes=15360,kernels=1|bfs:kernels=1|bfs:nodes=1000000,kernels=1 gaussian ",
+            "backprop|backprop|backprop:inputs=65536 ",
+            "--kernels compute_step_factor,time_step,distances,normalize_weights_double,bfs_commit,multipliers,eliminate,adjust_weights ",
             "--gpus papers/sgmf --code ptx ",
             $($rest),*
         )
     };
 }
 
-/// The token buffers' entries of the SGMF paper's figures.
+/// The token buffers' entries of the SGMF paper's figures: with as many copies of a graph side by side as the fabric has
+/// room for, and with one graph.
 macro_rules! sgmf_entries {
-    ($($rest:literal),*) => { sgmf!("--cores inorder,sgmf --vary core.entries=2,4,8,16,32,64 ", $($rest),*) };
+    ($rest:literal) => {
+        sgmf!("--cores inorder,sgmf:copies=0,sgmf --vary core.entries=2,4,8,16,32,64 ", $rest)
+    };
 }
 
-/// The same with as many copies of a graph side by side as the fabric has room for.
-macro_rules! sgmf_copies {
+/// 16 entries over an SM with 64 KB of L1.
+macro_rules! sgmf_wide_l1 {
     ($rest:literal) => {
-        sgmf!("--cores inorder,sgmf:copies=0 --vary core.entries=4,16,64 ", $rest)
+        sgmf!(
+            "--cores inorder,sgmf:copies=0,entries=16,sgmf:entries=16 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear ",
+            $rest
+        )
+    };
+}
+
+/// 16 entries with all clocks of the paper's table 1 on both sides: cores at 1400 MHz, and latencies of L2 and DRAM that
+/// count core cycles.
+macro_rules! sgmf_clocks {
+    ($rest:literal) => {
+        sgmf!(
+            "--cores inorder,sgmf:copies=0,entries=16,clock_ratio=1,sgmf:entries=16,clock_ratio=1 ",
+            "--set clocks.core_mhz=1400 --set l2.latency_cycles=60 --set dram.latency_cycles=66 ",
+            $rest
+        )
+    };
+}
+
+/// Two kernels of the table in other forms: PF in single precision with its running sum in a register, as a compiler
+/// makes it of the loop, and BP with constants of single precision.
+macro_rules! sgmf_forms {
+    ($rest:literal) => {
+        concat!(
+            "particlefilter backprop:constant_words=1|backprop:constant_words=1|backprop:inputs=65536,constant_words=1 ",
+            "--kernels normalize_weights,adjust_weights_single --gpus papers/sgmf --code ptx ",
+            "--cores inorder,sgmf:copies=0,entries=16,sgmf:entries=16,sgmf:copies=0,entries=64,sgmf:entries=64 ",
+            $rest
+        )
     };
 }
 
@@ -300,63 +331,59 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "sgmf-fig10",
         paper: "SGMF (ISCA 2014), figure 10",
-        about: "one SGMF core and one SM, each with the whole memory system: speedup of eight kernels by entries of the token buffers; with copies of graphs side by side; over an SM with 64 KB of L1",
+        about: "one SGMF core and one SM, each with the whole memory system: speedup of eight kernels by entries of the token buffers, with copies of graphs side by side and with one graph; over an SM with 64 KB of L1; with all clocks of table 1 on both sides; two kernels in other forms",
         published: "GTX 480, 16 entries: mean 1.77, PF 1.2 to GE-2 3.75, only CFD-1 (compute_step_factor) below 1; CFD-2 (time_step) falls with more entries up to 8, then rises",
         size: Size::Small,
         parts: &[
             sgmf_entries!("--set sm_count=1 --show time,speedup,configuration --published"),
-            sgmf_copies!("--set sm_count=1 --show speedup,configuration"),
-            sgmf!(
-                "--cores inorder,sgmf:entries=16 --set sm_count=1 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
-            ),
+            sgmf_wide_l1!("--set sm_count=1 --show speedup"),
+            sgmf_clocks!("--set sm_count=1 --show speedup"),
+            sgmf_forms!("--set sm_count=1 --show speedup"),
         ],
     },
     Experiment {
         name: "sgmf-fig11",
         paper: "SGMF (ISCA 2014), figure 11",
-        about: "energy efficiency of one SGMF core over that of one SM, static energy and the memory system included",
+        about: "energy efficiency of one SGMF core over that of one SM, static energy and the memory system included, and without the constant power of chip and board; energy of caches",
         published: "GTX 480, 16 entries: instructions per joule 1.2 to 5.7 times as many, mean 2.37",
         size: Size::Small,
-        parts: &[
-            sgmf_entries!("--set sm_count=1 --show efficiency,own-efficiency,management --published"),
-            sgmf_copies!("--set sm_count=1 --show efficiency,own-efficiency,management"),
-        ],
+        parts: &[sgmf_entries!(
+            "--set sm_count=1 --show efficiency,core-efficiency,own-efficiency,cache-energy,management --published"
+        )],
     },
     Experiment {
         name: "sgmf-fig12",
         paper: "SGMF (ISCA 2014), figure 12",
-        about: "15 SGMF cores and 15 SMs: speedup of eight kernels by entries of the token buffers; with copies of graphs side by side; over SMs with 64 KB of L1",
+        about: "15 SGMF cores and 15 SMs: speedup of eight kernels by entries of the token buffers, with copies of graphs side by side and with one graph; over SMs with 64 KB of L1; with all clocks of table 1 on both sides; two kernels in other forms",
         published: "GTX 480, 16 entries: 0.25 to 3.5, mean 1.35 (at the section's end about 2.1); GE-1, GE-2 and NN 2.6 to 3.5; BP, CFD-1 and CFD-2 do not depend on the entries",
         size: Size::Small,
         parts: &[
             sgmf_entries!("--show time,speedup,configuration --published"),
-            sgmf_copies!("--show speedup,configuration"),
-            sgmf!(
-                "--cores inorder,sgmf:entries=16 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
-            ),
+            sgmf_wide_l1!("--show speedup"),
+            sgmf_clocks!("--show speedup"),
+            sgmf_forms!("--show speedup"),
         ],
     },
     Experiment {
         name: "sgmf-fig13",
         paper: "SGMF (ISCA 2014), figure 13",
-        about: "energy efficiency of 15 SGMF cores over that of 15 SMs, static energy and the memory system included",
+        about: "energy efficiency of 15 SGMF cores over that of 15 SMs, static energy and the memory system included, and without the constant power of chip and board; energy of caches",
         published: "GTX 480, 16 entries: instructions per joule of GE-1 7.1, GE-2 10.1, CFD-2 about 0.3 times as many whatever the entries; at the section's end about 3.2",
         size: Size::Small,
-        parts: &[
-            sgmf_entries!("--show efficiency,own-efficiency,management --published"),
-            sgmf_copies!("--show efficiency,own-efficiency,management"),
-        ],
+        parts: &[sgmf_entries!("--show efficiency,core-efficiency,own-efficiency,cache-energy,management --published")],
     },
     Experiment {
         name: "sgmf-choices",
         paper: "SGMF (ISCA 2014), what its text leaves open",
-        about: "one SGMF core with 16 entries: each of its choices and limits changed by itself",
+        about: "one SGMF core with 16 entries and copies of graphs: each of its choices and limits changed by itself",
         published: "no values",
         size: Size::Small,
         parts: &[sgmf!(
-            "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:balance=threads,sgmf:perfect_l1=true,",
-            "sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,",
-            "sgmf:inject_together=true,sgmf:skip_masked=true,sgmf:configuration_bits=0 ",
+            "--cores inorder,sgmf:copies=0,sgmf,sgmf:copies=0,copy_block=16,sgmf:copies=0,copy_block=32,",
+            "sgmf:copies=0,special_latency=0,sgmf:copies=0,double_interval=16,sgmf:copies=0,epoch_gate=exit,",
+            "sgmf:copies=0,balance=threads,sgmf:copies=0,perfect_l1=true,sgmf:copies=0,l1_latency=2,",
+            "sgmf:copies=0,write=through,sgmf:copies=0,inject_interval=2,sgmf:copies=0,inject_together=true,",
+            "sgmf:copies=0,skip_masked=true,sgmf:copies=0,configuration_bits=0 ",
             "--set sm_count=1 --show speedup"
         )],
     },
@@ -375,7 +402,7 @@ pub const ALL: &[Experiment] = &[
         published: "GTX 480, one core and one SM: 67 % less energy",
         size: Size::Small,
         parts: &[sgmf!(
-            "--cores inorder,sgmf:entries=16 --set sm_count=1 --show management,relative-energy,speedup --published"
+            "--cores inorder,sgmf:copies=0,entries=16,sgmf:entries=16 --set sm_count=1 --show management,relative-energy,speedup --published"
         )],
     },
 ];
