@@ -68,6 +68,15 @@ fn a_fabric_has_its_management_beside_an_sm_s() {
     let of = |run: usize| total(run)["energy.management"].as_f64().unwrap();
     assert_eq!(runs[1]["relative_management"].as_f64(), Some(of(1) / of(0)));
     assert_eq!(total(1)["energy.register_file"].as_f64(), Some(0.0));
+
+    let joules = |run: usize, name: &str| total(run)[format!("energy.{name}")].as_f64().unwrap();
+    let without = |run| joules(run, "total") - joules(run, "constant");
+    let caches = |run| joules(run, "l1") + joules(run, "l2");
+    let expected = [without(0) / without(1), caches(1) / caches(0)].map(|ratio| format!("{ratio:.3}"));
+    let shown = [&["compare", "nn", "--show", "core-efficiency,cache-energy"], cores.as_slice()].concat();
+    let text = succeed(&shown);
+    let line = text.lines().find(|line| line.trim_start().starts_with("sgmf ")).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(line.split_whitespace().skip(1).collect::<Vec<_>>(), expected, "{text}");
 }
 
 /// The area by part, beside the published one.

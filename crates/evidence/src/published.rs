@@ -185,7 +185,8 @@ mod tests {
         assert_eq!((ghost.geometric_mean, ghost.speedup["lud"]), (Some(1.0687), 1.0832));
         assert_eq!(figure("ghost", "papers/ghost", &[]), Some(ghost));
         assert_eq!(figure("inorder", "rtx2060s", &[]), None);
-        let [one, all] = [&["sm_count=1".to_owned()][..], &[]].map(|s| figure("sgmf:entries=16", "gtx480", s).unwrap());
+        let [one, all] =
+            [&["sm_count=1".to_owned()][..], &[]].map(|s| figure("sgmf:copies=0,entries=16", "gtx480", s).unwrap());
         assert_eq!([one.mean, all.mean], [Some(1.77), Some(1.35)]);
         assert!(costs().len() >= 6, "{}", costs().len());
         for (i, cost) in costs().iter().enumerate() {

@@ -10,11 +10,17 @@ use lab::{Report, Stats};
 const PREFIX: &str = "energy.";
 /// Energy of all components.
 pub const TOTAL: &str = "energy.total";
-/// The same by thread instructions, in picojoules.
+/// Energy of L1.
+pub const L1: &str = "energy.l1";
+/// Energy of L2.
+pub const L2: &str = "energy.l2";
+/// Energy of the constant power of chip and board.
+pub const CONSTANT: &str = "energy.constant";
+/// Energy of all components, by thread instructions, in picojoules.
 pub const PER_THREAD_INSTRUCTION: &str = "energy.per_thread_instruction";
 /// The same by warp instructions, in picojoules.
 const PER_WARP_INSTRUCTION: &str = "energy.per_warp_instruction";
-/// The same by simulated time.
+/// Energy by simulated time.
 pub const POWER: &str = "power.mean";
 
 /// Energy of managing values and instructions, part of several components.

@@ -314,14 +314,25 @@ impl Comparison {
 
     /// Energy, relative to the baseline's column.
     pub fn relative_energy(&self, row: usize, column: usize) -> Option<f64> {
-        let joules = |column| self.cell(row, column).complete()?.total.get(energy::TOTAL)?.number();
-        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
+        self.relative_joules(row, column, |report| report.total.get(energy::TOTAL)?.number())
     }
 
     /// Energy of managing values and instructions, relative to the baseline's column.
     pub fn relative_management(&self, row: usize, column: usize) -> Option<f64> {
-        let joules = |column| self.cell(row, column).complete()?.total.get(energy::MANAGEMENT)?.number();
-        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
+        self.relative_joules(row, column, |report| report.total.get(energy::MANAGEMENT)?.number())
+    }
+
+    /// Energy of L1 and L2 over that of the baseline's column.
+    pub fn relative_caches(&self, row: usize, column: usize) -> Option<f64> {
+        self.relative_joules(row, column, |report| {
+            Some(report.total.get(energy::L1)?.number()? + report.total.get(energy::L2)?.number()?)
+        })
+    }
+
+    /// What `joules` says of a run over what it says of the baseline's.
+    fn relative_joules(&self, row: usize, column: usize, joules: fn(&Report) -> Option<f64>) -> Option<f64> {
+        let of = |column| joules(self.cell(row, column).complete()?);
+        Some(of(column)? / Some(of(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
     /// Instructions per joule, relative to the baseline's column; both execute the same program.
@@ -329,7 +340,15 @@ impl Comparison {
         Some(1.0 / Some(self.relative_energy(row, column)?).filter(|energy| *energy > 0.0)?)
     }
 
-    /// The same, by the instructions that each column's cores execute.
+    /// The same without the constant power, which the whole chip and its board have with any number of cores.
+    pub fn efficiency_of_cores(&self, row: usize, column: usize) -> Option<f64> {
+        let energy = self.relative_joules(row, column, |report| {
+            Some(report.total.get(energy::TOTAL)?.number()? - report.total.get(energy::CONSTANT)?.number()?)
+        });
+        Some(1.0 / energy.filter(|energy| *energy > 0.0)?)
+    }
+
+    /// [`Comparison::efficiency`] by the instructions that each column's cores execute.
     pub fn own_efficiency(&self, row: usize, column: usize) -> Option<f64> {
         let own = |column| self.cell(row, column).complete()?.total.get(summary::THREAD_INSTRUCTIONS)?.number();
         let baseline = Some(own(self.columns[column].baseline)?).filter(|n| *n > 0.0)?;

@@ -52,6 +52,10 @@ pub enum Shown {
     Efficiency,
     /// Instructions per joule relative to the baseline's column; each column counts its own instructions
     OwnEfficiency,
+    /// Instructions per joule, without the constant power of chip and board, relative to the baseline's column
+    CoreEfficiency,
+    /// Energy of L1 and L2 relative to the baseline's column
+    CacheEnergy,
     /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
     Scalar,
     /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
@@ -124,6 +128,8 @@ impl Shown {
             Shown::Management => "Energy of register file, pipeline and scheduler, or of what replaces them,",
             Shown::Efficiency => "Instructions per joule",
             Shown::OwnEfficiency => "Own instructions per joule",
+            Shown::CoreEfficiency => "Instructions per joule without constant power",
+            Shown::CacheEnergy => "Energy of L1 and L2",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
             Shown::Configuration => "Configuration, percent of time",
@@ -141,6 +147,8 @@ impl Shown {
             Shown::Speedup => Some(Comparison::speedup),
             Shown::Efficiency => Some(Comparison::efficiency),
             Shown::OwnEfficiency => Some(Comparison::own_efficiency),
+            Shown::CoreEfficiency => Some(Comparison::efficiency_of_cores),
+            Shown::CacheEnergy => Some(Comparison::relative_caches),
             Shown::Management => Some(Comparison::relative_management),
             _ => None,
         }
@@ -173,6 +181,8 @@ impl Shown {
             Shown::Management => ("management", Align::Right),
             Shown::Efficiency => ("insts/J", Align::Right),
             Shown::OwnEfficiency => ("own insts/J", Align::Right),
+            Shown::CoreEfficiency => ("core insts/J", Align::Right),
+            Shown::CacheEnergy => ("cache energy", Align::Right),
             Shown::Scalar => ("scalar", Align::Right),
             Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
             Shown::Configuration => ("configuration", Align::Right),
@@ -210,9 +220,12 @@ impl Shown {
         match self {
             Shown::Cycles => text(cell, |r| figure(&r.total, summary::CYCLES)),
             Shown::Time => text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
-            Shown::Speedup | Shown::Efficiency | Shown::OwnEfficiency => {
-                speedup(self.ratio().and_then(|ratio| ratio(comparison, row, column)))
-            }
+            Shown::Speedup
+            | Shown::Efficiency
+            | Shown::OwnEfficiency
+            | Shown::CoreEfficiency
+            | Shown::CacheEnergy
+            | Shown::Management => speedup(self.ratio().and_then(|ratio| ratio(comparison, row, column))),
             Shown::Stalls => percent(comparison.stall_reduction(row, column)),
             Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
             Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
@@ -224,7 +237,6 @@ impl Shown {
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
-            Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
             Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
             Shown::Dependences => {
