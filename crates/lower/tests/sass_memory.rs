@@ -398,6 +398,18 @@ fn loads_of_the_launch_bank() {
                     assert_eq!(plain.general[9][lane], expected[1]);
                 }
             }
+            // The assembler also loads words at addresses that are not multiples of four, the last beyond the parameters.
+            for at in [17, 18, 19, 61, 62, 63].into_iter().filter(|_| size.1 >= 4) {
+                let words = bench.run(sm, &[ldc(RZ, first + at).0]);
+                let bytes: Vec<u8> = parameter.iter().copied().chain([0; 16]).skip(at as usize).take(8).collect();
+                let known = if at > 60 { 64 - at as u32 } else { size.1 as u32 };
+                let expected = loaded(&bytes, size);
+                let mask = if known >= 4 { u32::MAX } else { (1 << (8 * known)) - 1 };
+                assert_eq!(words.general[8][0] & mask, expected[0] & mask, "sm_{sm} {at}");
+                if size.1 == 8 && at < 60 {
+                    assert_eq!(words.general[9][0], expected[1], "sm_{sm} {at}");
+                }
+            }
         }
         // Index and offset are added in 32 bits.
         bench.registers.general[2] = [0_u32.wrapping_sub(first as u32); 32];

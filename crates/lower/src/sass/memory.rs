@@ -161,6 +161,13 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     if index.is_some() && !matches!(inst.modifier(key::INDEX_MODE), None | Some(IndexMode::Plain)) {
         return Err("only plain indices into constant banks are executable".into());
     }
+    let within = offset.rem_euclid(4) as u32;
+    if let (Format { bytes: 4, .. }, columns) = format(inst)?
+        && index.is_none()
+        && within != 0
+    {
+        return load_unaligned(b, d, (bank, offset), within, columns);
+    }
     let index = index.map(|r| b.register(r, 1)).transpose()?;
     let (index, offset) = match index {
         None => (None, offset_in_bank(offset)),
@@ -194,6 +201,22 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     let (format, columns) = format(inst)?;
     let d = b.destination(d, columns)?;
     b.emit(Op::Load(Transfer { space, format, address, registers: consecutive(d) }));
+    Ok(())
+}
+
+/// `LDC` of words at an address that is `within` bytes after that of a word: the assembler loads the last parameter, of one
+/// or two bytes, as a word too, which then ends beyond the parameters. Words of a bank are operands, of which the
+/// parameters' end is no bound.
+fn load_unaligned(b: &mut Builder<'_>, d: SassOperand, from: (u8, i32), within: u32, columns: u16) -> Lowered<()> {
+    let (bank, offset) = from;
+    let words = b.bank(bank, offset - within as i32, columns + 1)?;
+    let d = b.destination(d, columns)?;
+    let shift = b.constant(8 * within);
+    let mut at = (d, words);
+    for _ in 0..columns {
+        b.emit(Op::Int3(Int3::ShfRightClamp, at.0, [at.1, at.1.next(), shift]));
+        at = (at.0.next(), at.1.next());
+    }
     Ok(())
 }
 
