@@ -16,6 +16,7 @@ mod int8mma;
 mod kmeans;
 mod lastblock;
 mod lavamd;
+mod lps;
 mod lud;
 mod matmul;
 mod nbody;
@@ -64,6 +65,7 @@ pub static ALL: &[Workload] = &[
     cfd::WORKLOAD,
     particlefilter::WORKLOAD,
     saxpy::WORKLOAD,
+    lps::WORKLOAD,
 ];
 
 /// The workload called `name`.
