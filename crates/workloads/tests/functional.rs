@@ -178,6 +178,7 @@ workloads_run_right! {
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
     spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
     lps: [("nx", 1), ("ny", 1), ("nz", 1)], [("nx", 35), ("ny", 7), ("nz", 5), ("sweeps", 3)];
+    cp: [("width", 128), ("height", 8), ("atoms", 1)], [("width", 128), ("height", 8), ("atoms", 4050)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

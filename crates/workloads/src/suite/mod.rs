@@ -7,6 +7,7 @@ mod bfs;
 mod bitonic;
 mod btree;
 mod cfd;
+mod cp;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -66,6 +67,7 @@ pub static ALL: &[Workload] = &[
     particlefilter::WORKLOAD,
     saxpy::WORKLOAD,
     lps::WORKLOAD,
+    cp::WORKLOAD,
 ];
 
 /// The workload called `name`.
