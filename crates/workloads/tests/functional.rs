@@ -179,6 +179,8 @@ workloads_run_right! {
     spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
     lps: [("nx", 1), ("ny", 1), ("nz", 1)], [("nx", 35), ("ny", 7), ("nz", 5), ("sweeps", 3)];
     cp: [("width", 128), ("height", 8), ("atoms", 1)], [("width", 128), ("height", 8), ("atoms", 4050)];
+    libor: [("paths", 1), ("maturities", 1), ("periods", 1)], [("paths", 70), ("maturities", 5), ("periods", 9), ("options", 40)],
+        [("paths", 1), ("maturities", 40), ("periods", 40)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

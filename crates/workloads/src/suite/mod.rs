@@ -17,6 +17,7 @@ mod int8mma;
 mod kmeans;
 mod lastblock;
 mod lavamd;
+mod libor;
 mod lps;
 mod lud;
 mod matmul;
@@ -68,6 +69,7 @@ pub static ALL: &[Workload] = &[
     saxpy::WORKLOAD,
     lps::WORKLOAD,
     cp::WORKLOAD,
+    libor::WORKLOAD,
 ];
 
 /// The workload called `name`.
