@@ -181,6 +181,7 @@ workloads_run_right! {
     cp: [("width", 128), ("height", 8), ("atoms", 1)], [("width", 128), ("height", 8), ("atoms", 4050)];
     libor: [("paths", 1), ("maturities", 1), ("periods", 1)], [("paths", 70), ("maturities", 5), ("periods", 9), ("options", 40)],
         [("paths", 1), ("maturities", 40), ("periods", 40)];
+    storegpu: [("hashes", 1), ("blocks", 1)], [("hashes", 300), ("blocks", 3), ("hash", 2)], [("hashes", 301), ("hash", 3)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -30,6 +30,7 @@ mod reduction;
 mod saxpy;
 mod spmv;
 mod stencil;
+mod storegpu;
 mod transpose;
 mod vectoradd;
 mod wmma;
@@ -70,6 +71,7 @@ pub static ALL: &[Workload] = &[
     lps::WORKLOAD,
     cp::WORKLOAD,
     libor::WORKLOAD,
+    storegpu::WORKLOAD,
 ];
 
 /// The workload called `name`.
