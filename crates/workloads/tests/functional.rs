@@ -182,6 +182,7 @@ workloads_run_right! {
     libor: [("paths", 1), ("maturities", 1), ("periods", 1)], [("paths", 70), ("maturities", 5), ("periods", 9), ("options", 40)],
         [("paths", 1), ("maturities", 40), ("periods", 40)];
     storegpu: [("hashes", 1), ("blocks", 1)], [("hashes", 300), ("blocks", 3), ("hash", 2)], [("hashes", 301), ("hash", 3)];
+    aes: [("blocks", 1)], [("blocks", 100)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -1,6 +1,7 @@
 //! The bundled workloads. To add one: its CUDA source in `kernels/`, its file and its two lines
 //! here, its sizes in `tests/functional.rs`, then `tools/rebuild-kernels`.
 
+mod aes;
 mod asynccopy;
 mod backprop;
 mod bfs;
@@ -72,6 +73,7 @@ pub static ALL: &[Workload] = &[
     cp::WORKLOAD,
     libor::WORKLOAD,
     storegpu::WORKLOAD,
+    aes::WORKLOAD,
 ];
 
 /// The workload called `name`.
