@@ -183,6 +183,7 @@ workloads_run_right! {
         [("paths", 1), ("maturities", 40), ("periods", 40)];
     storegpu: [("hashes", 1), ("blocks", 1)], [("hashes", 300), ("blocks", 3), ("hash", 2)], [("hashes", 301), ("hash", 3)];
     aes: [("blocks", 1)], [("blocks", 100)];
+    digits: [("digits", 1), ("maps", 1), ("hidden", 1)], [("digits", 3), ("maps", 5), ("hidden", 7)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

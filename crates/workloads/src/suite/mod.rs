@@ -9,6 +9,7 @@ mod bitonic;
 mod btree;
 mod cfd;
 mod cp;
+mod digits;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -74,6 +75,7 @@ pub static ALL: &[Workload] = &[
     libor::WORKLOAD,
     storegpu::WORKLOAD,
     aes::WORKLOAD,
+    digits::WORKLOAD,
 ];
 
 /// The workload called `name`.
