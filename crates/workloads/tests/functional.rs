@@ -184,6 +184,8 @@ workloads_run_right! {
     storegpu: [("hashes", 1), ("blocks", 1)], [("hashes", 300), ("blocks", 3), ("hash", 2)], [("hashes", 301), ("hash", 3)];
     aes: [("blocks", 1)], [("blocks", 100)];
     digits: [("digits", 1), ("maps", 1), ("hidden", 1)], [("digits", 3), ("maps", 5), ("hidden", 7)];
+    mummer: [("text", 1), ("queries", 1)], [("text", 999), ("queries", 70), ("length", 40), ("least", 1)],
+        [("text", 50), ("queries", 3), ("length", 9), ("least", 10)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -23,6 +23,7 @@ mod libor;
 mod lps;
 mod lud;
 mod matmul;
+mod mummer;
 mod nbody;
 mod nn;
 mod nw;
@@ -76,6 +77,7 @@ pub static ALL: &[Workload] = &[
     storegpu::WORKLOAD,
     aes::WORKLOAD,
     digits::WORKLOAD,
+    mummer::WORKLOAD,
 ];
 
 /// The workload called `name`.
