@@ -29,6 +29,7 @@ mod nn;
 mod nw;
 mod particlefilter;
 mod pathfinder;
+mod raytrace;
 mod reduction;
 mod saxpy;
 mod spmv;
@@ -78,6 +79,7 @@ pub static ALL: &[Workload] = &[
     aes::WORKLOAD,
     digits::WORKLOAD,
     mummer::WORKLOAD,
+    raytrace::WORKLOAD,
 ];
 
 /// The workload called `name`.
