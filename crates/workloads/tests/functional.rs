@@ -187,6 +187,7 @@ workloads_run_right! {
     mummer: [("text", 1), ("queries", 1)], [("text", 999), ("queries", 70), ("length", 40), ("least", 1)],
         [("text", 50), ("queries", 3), ("length", 9), ("least", 10)];
     raytrace: [("width", 1), ("height", 1), ("spheres", 1), ("depth", 0)], [("width", 45), ("height", 19), ("spheres", 32), ("depth", 10)];
+    binomial: [("options", 1), ("steps", 32)], [("options", 3), ("steps", 480)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

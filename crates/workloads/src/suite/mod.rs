@@ -5,6 +5,7 @@ mod aes;
 mod asynccopy;
 mod backprop;
 mod bfs;
+mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
@@ -80,6 +81,7 @@ pub static ALL: &[Workload] = &[
     digits::WORKLOAD,
     mummer::WORKLOAD,
     raytrace::WORKLOAD,
+    binomial::WORKLOAD,
 ];
 
 /// The workload called `name`.
