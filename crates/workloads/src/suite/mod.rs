@@ -24,6 +24,7 @@ mod libor;
 mod lps;
 mod lud;
 mod matmul;
+mod montecarlo;
 mod mummer;
 mod nbody;
 mod nn;
@@ -82,6 +83,7 @@ pub static ALL: &[Workload] = &[
     mummer::WORKLOAD,
     raytrace::WORKLOAD,
     binomial::WORKLOAD,
+    montecarlo::WORKLOAD,
 ];
 
 /// The workload called `name`.
