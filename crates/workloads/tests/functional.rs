@@ -189,6 +189,7 @@ workloads_run_right! {
     raytrace: [("width", 1), ("height", 1), ("spheres", 1), ("depth", 0)], [("width", 45), ("height", 19), ("spheres", 32), ("depth", 10)];
     binomial: [("options", 1), ("steps", 32)], [("options", 3), ("steps", 480)];
     montecarlo: [("options", 1), ("paths", 1)], [("options", 3), ("paths", 999)], [("options", 1), ("paths", 20_000)];
+    srad: [("rows", 4), ("cols", 4)], [("rows", 45), ("cols", 19), ("steps", 3)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

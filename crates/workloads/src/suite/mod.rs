@@ -35,6 +35,7 @@ mod raytrace;
 mod reduction;
 mod saxpy;
 mod spmv;
+mod srad;
 mod stencil;
 mod storegpu;
 mod transpose;
@@ -84,6 +85,7 @@ pub static ALL: &[Workload] = &[
     raytrace::WORKLOAD,
     binomial::WORKLOAD,
     montecarlo::WORKLOAD,
+    srad::WORKLOAD,
 ];
 
 /// The workload called `name`.
