@@ -190,6 +190,7 @@ workloads_run_right! {
     binomial: [("options", 1), ("steps", 32)], [("options", 3), ("steps", 480)];
     montecarlo: [("options", 1), ("paths", 1)], [("options", 3), ("paths", 999)], [("options", 1), ("paths", 20_000)];
     srad: [("rows", 4), ("cols", 4)], [("rows", 45), ("cols", 19), ("steps", 3)];
+    mandelbrot: [("pictures", 1), ("side", 1), ("most", 1)], [("pictures", 3), ("side", 19), ("block", 96)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

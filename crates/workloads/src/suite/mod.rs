@@ -23,6 +23,7 @@ mod lavamd;
 mod libor;
 mod lps;
 mod lud;
+mod mandelbrot;
 mod matmul;
 mod montecarlo;
 mod mummer;
@@ -86,6 +87,7 @@ pub static ALL: &[Workload] = &[
     binomial::WORKLOAD,
     montecarlo::WORKLOAD,
     srad::WORKLOAD,
+    mandelbrot::WORKLOAD,
 ];
 
 /// The workload called `name`.
