@@ -191,6 +191,7 @@ workloads_run_right! {
     montecarlo: [("options", 1), ("paths", 1)], [("options", 3), ("paths", 999)], [("options", 1), ("paths", 20_000)];
     srad: [("rows", 4), ("cols", 4)], [("rows", 45), ("cols", 19), ("steps", 3)];
     mandelbrot: [("pictures", 1), ("side", 1), ("most", 1)], [("pictures", 3), ("side", 19), ("block", 96)];
+    convolution: [("width", 1), ("height", 1)], [("pictures", 2), ("width", 150), ("height", 70)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

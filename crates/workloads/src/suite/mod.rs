@@ -9,6 +9,7 @@ mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
+mod convolution;
 mod cp;
 mod digits;
 mod gaussian;
@@ -88,6 +89,7 @@ pub static ALL: &[Workload] = &[
     montecarlo::WORKLOAD,
     srad::WORKLOAD,
     mandelbrot::WORKLOAD,
+    convolution::WORKLOAD,
 ];
 
 /// The workload called `name`.
