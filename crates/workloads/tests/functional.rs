@@ -192,6 +192,7 @@ workloads_run_right! {
     srad: [("rows", 4), ("cols", 4)], [("rows", 45), ("cols", 19), ("steps", 3)];
     mandelbrot: [("pictures", 1), ("side", 1), ("most", 1)], [("pictures", 3), ("side", 19), ("block", 96)];
     convolution: [("width", 1), ("height", 1)], [("pictures", 2), ("width", 150), ("height", 70)];
+    dct: [("width", 8), ("height", 8)], [("pictures", 2), ("width", 24), ("height", 40)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -11,6 +11,7 @@ mod btree;
 mod cfd;
 mod convolution;
 mod cp;
+mod dct;
 mod digits;
 mod gaussian;
 mod hashtable;
@@ -90,6 +91,7 @@ pub static ALL: &[Workload] = &[
     srad::WORKLOAD,
     mandelbrot::WORKLOAD,
     convolution::WORKLOAD,
+    dct::WORKLOAD,
 ];
 
 /// The workload called `name`.
