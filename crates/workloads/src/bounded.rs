@@ -73,11 +73,54 @@ impl<const P: u32> Bounded<P> {
         Self::rounded(root, error)
     }
 
+    /// The result of a function that is accurate to `ulps` units in the last place; `spread` is what the operands' errors
+    /// cost.
+    fn computed(value: f64, spread: f64, ulps: f64) -> Self {
+        Self { value, error: spread + (value.abs() + spread) * (2.0 * ulps) * Self::UNIT + Self::TINY }
+    }
+
     /// e to the power of this, by a function accurate to `ulps` units in the last place.
     pub fn exp(self, ulps: f64) -> Self {
         let value = self.value.exp();
-        let spread = value * self.error.exp_m1();
-        Self { value, error: spread + (value + spread) * (2.0 * ulps) * Self::UNIT + Self::TINY }
+        Self::computed(value, value * self.error.exp_m1(), ulps)
+    }
+
+    /// Natural logarithm, by a function accurate to `ulps` units in the last place.
+    pub fn ln(self, ulps: f64) -> Self {
+        let spread = if self.error < self.value { -(-self.error / self.value).ln_1p() } else { f64::INFINITY };
+        Self::computed(self.value.ln(), spread, ulps)
+    }
+
+    /// Hyperbolic tangent, by a function accurate to `ulps` units in the last place.
+    pub fn tanh(self, ulps: f64) -> Self {
+        // It is nowhere steeper than at 0.
+        Self::computed(self.value.tanh(), self.error, ulps)
+    }
+
+    /// Reciprocal square root, by a function accurate to `ulps` units in the last place.
+    pub fn rsqrt(self, ulps: f64) -> Self {
+        let (value, least) = (1.0 / self.value.sqrt(), self.value - self.error);
+        let spread = if least > 0.0 { 1.0 / least.sqrt() - value } else { f64::INFINITY };
+        Self::computed(value, spread, ulps)
+    }
+
+    /// The quotient by a division accurate to `ulps` units in the last place.
+    pub fn over(self, other: Self, ulps: f64) -> Self {
+        let (value, spread) = self.quotient(other);
+        Self::computed(value, spread, ulps)
+    }
+
+    /// The quotient before it is rounded, and what the operands' errors cost.
+    fn quotient(self, other: Self) -> (f64, f64) {
+        let quotient = self.value / other.value;
+        let least = other.value.abs() - other.error;
+        let error = if least > 0.0 { (self.error + quotient.abs() * other.error) / least } else { f64::INFINITY };
+        (quotient, error)
+    }
+
+    /// This, or 0 where it is negative.
+    pub fn or_zero(self) -> Self {
+        if self.value + self.error < 0.0 { Self::exact(0.0) } else { Self { value: self.value.max(0.0), ..self } }
     }
 
     /// Whether the device may have computed `got`.
@@ -124,9 +167,7 @@ impl<const P: u32> Mul for Bounded<P> {
 impl<const P: u32> Div for Bounded<P> {
     type Output = Self;
     fn div(self, other: Self) -> Self {
-        let quotient = self.value / other.value;
-        let least = other.value.abs() - other.error;
-        let error = if least > 0.0 { (self.error + quotient.abs() * other.error) / least } else { f64::INFINITY };
+        let (quotient, error) = self.quotient(other);
         Self::rounded(quotient, error)
     }
 }
@@ -175,10 +216,38 @@ mod tests {
         }
 
         #[test]
-        fn exponentials(a in -20.0f32..20.0) {
-            let x: F32 = a.into();
-            prop_assert!(x.exp(1.0).admits(a.exp().into()));
+        fn elementary_functions(a in -20.0f32..20.0, off in -1e-3f32..1e-3) {
+            // The device has `b`, as far from `a` as the bound says.
+            let b = a + off;
+            let x = F32::with_error(a.into(), (f64::from(b) - f64::from(a)).abs());
+            let of = |x: f64, function: fn(f64) -> f64| function(x) * (1.0 + 1.0 / f64::from(1 << 23));
+            let b = f64::from(b);
+            prop_assert!(x.exp(1.0).admits(of(b, f64::exp)));
+            prop_assert!(x.tanh(1.0).admits(of(b, f64::tanh)));
+            if a > 0.01 {
+                prop_assert!(x.ln(1.0).admits(of(b, f64::ln)));
+                prop_assert!(x.rsqrt(1.0).admits(of(b, |x| 1.0 / x.sqrt())));
+                prop_assert!(F32::exact(3.0).over(x, 1.0).admits(of(b, |x| 3.0 / x)));
+            }
+            prop_assert!(x.or_zero().admits(b.max(0.0)));
         }
+    }
+
+    #[test]
+    fn functions_are_bounded_tightly() {
+        // An ulp is at most 2^-23 of a number: four are detected where two are allowed.
+        let off = 1.0 + 4.1 / f64::from(1 << 23);
+        let two = F32::exact(2.0);
+        for (bound, value) in [
+            (two.exp(2.0), 2.0f64.exp()),
+            (two.ln(2.0), 2.0f64.ln()),
+            (two.tanh(2.0), 2.0f64.tanh()),
+            (two.rsqrt(2.0), 0.5f64.sqrt()),
+            (F32::exact(1.0).over(F32::exact(3.0), 2.0), 1.0 / 3.0),
+        ] {
+            assert!(bound.admits(value) && !bound.admits(value * off), "{bound:?} {value}");
+        }
+        assert_eq!(F32::with_error(-1.0, 0.5).or_zero(), F32::exact(0.0));
     }
 
     #[test]

@@ -178,6 +178,22 @@ workloads_run_right! {
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
     spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
+    lps: [("nx", 1), ("ny", 1), ("nz", 1)], [("nx", 35), ("ny", 7), ("nz", 5), ("sweeps", 3)];
+    cp: [("width", 128), ("height", 8), ("atoms", 1)], [("width", 128), ("height", 8), ("atoms", 4050)];
+    libor: [("paths", 1), ("maturities", 1), ("periods", 1)], [("paths", 70), ("maturities", 5), ("periods", 9), ("options", 40)],
+        [("paths", 1), ("maturities", 40), ("periods", 40)];
+    storegpu: [("hashes", 1), ("blocks", 1)], [("hashes", 300), ("blocks", 3), ("hash", 2)], [("hashes", 301), ("hash", 3)];
+    aes: [("blocks", 1)], [("blocks", 100)];
+    digits: [("digits", 1), ("maps", 1), ("hidden", 1)], [("digits", 3), ("maps", 5), ("hidden", 7)];
+    mummer: [("text", 1), ("queries", 1)], [("text", 999), ("queries", 70), ("length", 40), ("least", 1)],
+        [("text", 50), ("queries", 3), ("length", 9), ("least", 10)];
+    raytrace: [("width", 1), ("height", 1), ("spheres", 1), ("depth", 0)], [("width", 45), ("height", 19), ("spheres", 32), ("depth", 10)];
+    binomial: [("options", 1), ("steps", 32)], [("options", 3), ("steps", 480)];
+    montecarlo: [("options", 1), ("paths", 1)], [("options", 3), ("paths", 999)], [("options", 1), ("paths", 20_000)];
+    srad: [("rows", 4), ("cols", 4)], [("rows", 45), ("cols", 19), ("steps", 3)];
+    mandelbrot: [("pictures", 1), ("side", 1), ("most", 1)], [("pictures", 3), ("side", 19), ("block", 96)];
+    convolution: [("width", 1), ("height", 1)], [("pictures", 2), ("width", 150), ("height", 70)];
+    dct: [("width", 8), ("height", 8)], [("pictures", 2), ("width", 24), ("height", 40)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -1,12 +1,18 @@
 //! The bundled workloads. To add one: its CUDA source in `kernels/`, its file and its two lines
 //! here, its sizes in `tests/functional.rs`, then `tools/rebuild-kernels`.
 
+mod aes;
 mod asynccopy;
 mod backprop;
 mod bfs;
+mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
+mod convolution;
+mod cp;
+mod dct;
+mod digits;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -16,17 +22,25 @@ mod int8mma;
 mod kmeans;
 mod lastblock;
 mod lavamd;
+mod libor;
+mod lps;
 mod lud;
+mod mandelbrot;
 mod matmul;
+mod montecarlo;
+mod mummer;
 mod nbody;
 mod nn;
 mod nw;
 mod particlefilter;
 mod pathfinder;
+mod raytrace;
 mod reduction;
 mod saxpy;
 mod spmv;
+mod srad;
 mod stencil;
+mod storegpu;
 mod transpose;
 mod vectoradd;
 mod wmma;
@@ -64,6 +78,20 @@ pub static ALL: &[Workload] = &[
     cfd::WORKLOAD,
     particlefilter::WORKLOAD,
     saxpy::WORKLOAD,
+    lps::WORKLOAD,
+    cp::WORKLOAD,
+    libor::WORKLOAD,
+    storegpu::WORKLOAD,
+    aes::WORKLOAD,
+    digits::WORKLOAD,
+    mummer::WORKLOAD,
+    raytrace::WORKLOAD,
+    binomial::WORKLOAD,
+    montecarlo::WORKLOAD,
+    srad::WORKLOAD,
+    mandelbrot::WORKLOAD,
+    convolution::WORKLOAD,
+    dct::WORKLOAD,
 ];
 
 /// The workload called `name`.
