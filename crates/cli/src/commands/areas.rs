@@ -1,7 +1,7 @@
 //! Experiments about areas of cores.
 
 use super::list;
-use super::sweep::{SCHEMA, about, heading, made_folder, title, write_folder};
+use super::results_folder::{SCHEMA, about, heading, made_folder, title, write_folder};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Page, Results};
 use crate::render::lists;

@@ -1,6 +1,6 @@
 //! Runs of a sweep by Slurm: the command of a task, and what is told while it waits.
 
-use super::sweep::{Keeping, line};
+use super::keeping::{Keeping, line};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 use ::render::number;

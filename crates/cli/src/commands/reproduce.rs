@@ -1,6 +1,7 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
-use super::sweep::{self, Asked, Keeping};
+use super::keeping::Keeping;
+use super::sweep::{self, Asked};
 use crate::failure::Outcome;
 use request::command::{Given, Sweep};
 

@@ -2,7 +2,9 @@
 
 use super::areas::areas;
 use super::compare::{self, Shows};
+use super::keeping::{Engine, Keeping, line};
 use super::on_slurm::by_slurm;
+use super::results_folder::{SCHEMA, about, heading, in_folder, made_folder, title, write_folder};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::user_cache;
 use crate::options::{Page, Results};
@@ -18,16 +20,13 @@ use experiment::file::{self, Experiment, Machines, Part};
 use experiment::plan::{Estimate, Plan, Runs};
 use experiment::runs;
 use experiment::store::{Key, Point, Store};
-use kit::output::MadeFolders;
 use request::command::{Given, Sweep};
 use request::comparison::{Cell, Column, Comparison, Document};
 use request::options::Texts;
 use request::{Group, Options, tables};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// Run a comparison or an experiment of which every run is kept: it can be stopped, continued and changed, and only what is missing runs
 ///
@@ -49,63 +48,6 @@ pub struct Args {
     shows: Shows,
     #[command(flatten)]
     keeping: Keeping,
-}
-
-/// What is kept of runs, and which of them run.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Runs")]
-pub struct Keeping {
-    /// Folder in which runs are kept, which processes on several machines may share [default: `warpwright/points` in the user's cache folder]
-    #[arg(long, value_name = "FOLDER")]
-    points: Option<PathBuf>,
-    /// Say what would run and how long it would take, and run nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Run only this share of what is missing, such as 2/16 for the second of sixteen, and show nothing: for jobs on several machines that share the folder of runs
-    #[arg(long, value_name = "N/ALL")]
-    share: Option<Share>,
-    /// Where runs are made: here, or by Slurm as an array of jobs, whose results are gathered here when they have ended
-    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Here)]
-    engine: Engine,
-    /// Number of Slurm's tasks [default: one for about ten minutes of one thread, 1000 at most]
-    #[arg(long, value_name = "NUMBER")]
-    pub tasks: Option<NonZeroUsize>,
-    /// An option for sbatch, such as --sbatch=--mem=4G; may be repeated
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    pub sbatch: Vec<String>,
-    /// Of an experiment, run everything also on the stock GPU that the paper's machine is made from, and compare the mean speedups
-    #[arg(long)]
-    stock: bool,
-}
-
-/// What makes the runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Engine {
-    /// This process
-    #[default]
-    Here,
-    /// Slurm
-    Slurm,
-}
-
-/// One of several shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Share {
-    /// From 0.
-    number: usize,
-    of: usize,
-}
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number: number - 1, of }),
-            _ => Err("expected a share such as 2/16, from 1/16 to 16/16".to_owned()),
-        }
-    }
 }
 
 /// Runs what is asked for.
@@ -217,16 +159,6 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
         Ok(plan.compared(cells))
     };
     plans.iter().map(complete).collect::<Result<Vec<_>, Failure>>().map(Some)
-}
-
-/// A run in a line.
-pub fn line(point: &Point) -> String {
-    let setup = &point.setup;
-    let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
-    let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
-    let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
-    let repeat = if point.repeat == 0 { String::new() } else { format!(", repeat {}", point.repeat) };
-    format!("{}, {} on {}{repeat}\n", point.job.named(), setup.code.name(), machine.join(", "))
 }
 
 /// How much there is to do.
@@ -377,42 +309,6 @@ fn shows_of(part: &Part) -> Result<Shows, Failure> {
     Ok(shows)
 }
 
-/// The files in the folder of the results, of `parts` comparisons.
-fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
-    let names = ["report.csv", "report.html"].map(str::to_owned).into_iter();
-    let names: Vec<String> = names.chain((1..=parts).map(|part| format!("report-{part}.svg"))).collect();
-    options.out.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
-}
-
-/// Makes the folder of the results, if one is asked for; it goes again if nothing comes into it.
-pub fn made_folder(options: &Options) -> Result<MadeFolders, Failure> {
-    let Some(folder) = &options.out else { return Ok(MadeFolders::default()) };
-    MadeFolders::make(folder)
-        .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
-}
-
-/// Writes the folder of the results, if one is asked for.
-pub fn write_folder<R: Serialize>(
-    options: &Options,
-    text: &str,
-    document: &impl Serialize,
-    rows: impl FnOnce() -> Vec<R>,
-    page: impl FnOnce() -> String,
-    comparisons: &[Comparison],
-) -> Result<(), Failure> {
-    let Some(folder) = &options.out else { return Ok(()) };
-    let plain = anstream::adapter::strip_str(text).to_string();
-    output::save(&folder.join("report.txt"), plain.as_bytes())?;
-    output::save_as(&folder.join("report.json"), |out| output::json(document, out))?;
-    output::save_as(&folder.join("report.csv"), |out| output::csv(rows(), out))?;
-    output::save(&folder.join("report.html"), page().as_bytes())?;
-    for (at, comparison) in comparisons.iter().enumerate() {
-        let picture = ::render::bars::svg(&parts::bars(comparison));
-        output::save(&folder.join(format!("report-{}.svg", at + 1)), picture.as_bytes())?;
-    }
-    Ok(())
-}
-
 /// The comparisons as a page, each with its command.
 fn page_of(
     experiment: &Experiment,
@@ -430,22 +326,6 @@ fn page_of(
     });
     let further = means.into_iter().collect();
     page::comparison(title(experiment, name), &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
-}
-
-pub fn title<'a>(experiment: &'a Experiment, name: &'a str) -> &'a str {
-    if experiment.title.is_empty() { name } else { &experiment.title }
-}
-
-/// What an experiment is about, and what the paper finds.
-pub fn about(experiment: &Experiment) -> Vec<String> {
-    let published = format!("published: {}", experiment.published);
-    let about = [experiment.about.clone(), if experiment.published.is_empty() { String::new() } else { published }];
-    about.into_iter().filter(|text| !text.is_empty()).collect()
-}
-
-pub fn heading(experiment: &Experiment, name: &str) -> String {
-    let about: String = about(experiment).iter().map(|line| format!("  {line}\n")).collect();
-    format!("{}\n{about}", styled(HEADING, title(experiment, name)))
 }
 
 /// The mean speedup of a column on the paper's machine and on the stock GPU.
@@ -491,9 +371,6 @@ fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
     columns.filter(|(at, column)| column.baseline != *at).filter_map(headline).collect()
 }
 
-/// Version of [`Reproduced`].
-pub const SCHEMA: u32 = 1;
-
 /// An experiment as JSON; `docs/cli.md` describes it.
 #[derive(Serialize)]
 struct Reproduced<'a> {
@@ -506,15 +383,4 @@ struct Reproduced<'a> {
     /// The same parts on the stock GPU, with `--stock`.
     stock: Vec<Document<'a>>,
     headlines: &'a [Headline],
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_from_one() {
-        assert_eq!("2/16".parse(), Ok(Share { number: 1, of: 16 }));
-        assert!(["0/4", "5/4", "1", "1/0", "a/b", "-1/4"].iter().all(|wrong| wrong.parse::<Share>().is_err()));
-    }
 }

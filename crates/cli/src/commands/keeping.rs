@@ -1,0 +1,86 @@
+//! Options of a sweep that say what is kept and what runs where, and a run in a line.
+
+use clap::ValueEnum;
+use experiment::store::Point;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What is kept of runs, and which of them run.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Runs")]
+pub struct Keeping {
+    /// Folder in which runs are kept, which processes on several machines may share [default: `warpwright/points` in the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub points: Option<PathBuf>,
+    /// Say what would run and how long it would take, and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run only this share of what is missing, such as 2/16 for the second of sixteen, and show nothing: for jobs on several machines that share the folder of runs
+    #[arg(long, value_name = "N/ALL")]
+    pub share: Option<Share>,
+    /// Where runs are made: here, or by Slurm as an array of jobs, whose results are gathered here when they have ended
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Here)]
+    pub engine: Engine,
+    /// Number of Slurm's tasks [default: one for about ten minutes of one thread, 1000 at most]
+    #[arg(long, value_name = "NUMBER")]
+    pub tasks: Option<NonZeroUsize>,
+    /// An option for sbatch, such as --sbatch=--mem=4G; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+    /// Of an experiment, run everything also on the stock GPU that the paper's machine is made from, and compare the mean speedups
+    #[arg(long)]
+    pub stock: bool,
+}
+
+/// What makes the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// This process
+    #[default]
+    Here,
+    /// Slurm
+    Slurm,
+}
+
+/// One of several shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// From 0.
+    pub number: usize,
+    /// Their number.
+    pub of: usize,
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number: number - 1, of }),
+            _ => Err("expected a share such as 2/16, from 1/16 to 16/16".to_owned()),
+        }
+    }
+}
+
+/// A run in a line.
+pub fn line(point: &Point) -> String {
+    let setup = &point.setup;
+    let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
+    let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
+    let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
+    let repeat = if point.repeat == 0 { String::new() } else { format!(", repeat {}", point.repeat) };
+    format!("{}, {} on {}{repeat}\n", point.job.named(), setup.code.name(), machine.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_from_one() {
+        assert_eq!("2/16".parse(), Ok(Share { number: 1, of: 16 }));
+        assert!(["0/4", "5/4", "1", "1/0", "a/b", "-1/4"].iter().all(|wrong| wrong.parse::<Share>().is_err()));
+    }
+}
