@@ -197,5 +197,5 @@ fn a_core_that_is_no_sm_has_no_profile() {
     let setup = Setup { core: "sgmf".into(), profile: true, ..Setup::new(config::load("gtx480").unwrap()) };
     let job = Job::Workload { name: "nn".into(), size: Size::Small, params: BTreeMap::new(), seed: 1 };
     let error = lab::run(&setup, &job, &mut Unattended).unwrap_err();
-    assert!(error.to_string().contains("no SM: it has no issue slots"), "{error}");
+    assert!(error.to_string().contains("not an SM and has no issue slots"), "{error}");
 }
