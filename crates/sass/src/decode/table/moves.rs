@@ -64,8 +64,15 @@ pub(super) const ROWS: &[Row] = &[
         &[shown(What::Reg(16), Show::Unless(bits(16, 8), 255)), P81, P87],
         "d = ballot of r; p = all, any or equal",
     ),
-    row(SassOp::VoteU, 0x86, &[4], &[VOTE_MODE], &[UDST, slot(What::UPred(81, 0)), P87], "VOTE into uniform registers")
-        .sm(75, 90),
+    row(
+        SassOp::VoteU,
+        0x86,
+        &[4],
+        &[VOTE_MODE],
+        &[shown(What::UReg(16), Show::Unless(bits(16, 6), 63)), slot(What::UPred(81, 0)), P87],
+        "VOTE into uniform registers",
+    )
+    .sm(75, 90),
     row(
         SassOp::Match,
         0x1a1,
