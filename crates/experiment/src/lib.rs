@@ -2,7 +2,7 @@
 //!
 //! | module | role |
 //! | --- | --- |
-//! | [`file`] | an experiment as a file: parts, each with what runs on which machines |
+//! | [`mod@file`] | an experiment as a file: parts, each with what runs on which machines |
 //! | [`plan`] | the runs of a comparison, each once, and what is known of them |
 //! | [`store`] | runs that are kept, each under a digest of all that its results depend on |
 //! | [`costs`] | how long runs take |
