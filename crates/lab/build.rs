@@ -1,10 +1,10 @@
-//! Digests the sources that simulated figures come from: what is kept of a run is used again only by the same model.
+//! Digests the sources that determine simulated figures: a stored run is valid only for the same model.
 
 use std::fs;
 use std::path::Path;
 
-/// The crates of the workspace by whose code a run has the figures that it has; where a crate is built by itself, its
-/// version stands for the others.
+/// Crates of the workspace whose code determines simulated figures. A crate that is built outside the workspace is
+/// identified by its version only.
 const CRATES: [&str; 21] = [
     "config",
     "dataflow",

@@ -29,6 +29,13 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// That of two parts of a command: the first one that is not a success.
+    pub fn and(self, next: Self) -> Self {
+        if self == Self::Success { next } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         exit.status().into()

@@ -47,7 +47,7 @@ pub fn check<'a>(outputs: impl IntoIterator<Item = &'a Path>, inputs: &[PathBuf]
 
 /// A value as a shell reads it.
 pub fn quoted(value: &OsStr) -> String {
-    format!("'{}'", value.to_string_lossy().replace('\'', "'\\''"))
+    kit::text::shell_word(&value.to_string_lossy())
 }
 
 /// Text for a terminal: what is invisible in names becomes U+FFFD; colours stay.

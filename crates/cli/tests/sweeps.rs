@@ -59,7 +59,7 @@ fn a_sweep_killed_at_any_moment_and_continued_has_the_same_files() {
     for (name, bytes) in &expected {
         assert!(got.get(name) == Some(bytes), "{name} differs");
     }
-    // What a killed process was about to write has names of its own.
+    // A killed process leaves temporary files under other names.
     assert!(got.keys().filter(|name| name.starts_with("report")).count() == expected.len());
 }
 
@@ -135,21 +135,22 @@ fn what_a_sweep_cannot_do_is_said() {
         let ran = run(&[&["sweep"], words].concat());
         assert!(ran.status == 2 && ran.stderr.contains(message), "{words:?}: {}", ran.stderr);
     };
-    cannot(&["lud", "--audit"], "what it finds is not kept with the run");
+    cannot(&["lud", "--audit"], "findings are not stored with a run");
     cannot(&["lud", "--share", "0/4"], "expected a share such as 2/16");
     cannot(&["lud", "--stock"], "--stock is for experiments of papers");
-    cannot(&["ghost-fig16", "--show", "ipc"], "said by an experiment's parts");
+    cannot(&["ghost-fig16", "--show", "ipc"], "an experiment's parts set --show");
     cannot(&["nothing"], "nothing");
     let all = run(&["reproduce", "all", "--json"]);
     assert!(all.status == 2 && all.stderr.contains("--out FOLDER writes each figure's"), "{}", all.stderr);
+    cannot(&["lud", "--repeat", "4000000000"], "--repeat 4000000000 of 1 run: a comparison has 65536 runs at most");
     let points = root().join("README.md");
     let ran = run(&["sweep", "lud:n=16", "--points", points.to_str().unwrap()]);
     assert!(ran.status == 0 && ran.stderr.contains("a run cannot be kept"), "{}", ran.stderr);
-    // No Slurm where there is none.
+    // Without Slurm's commands.
     let folder = tempfile::tempdir().unwrap();
     let mut alone = command(&["sweep", "lud:n=16", "--engine", "slurm", "--points"]);
     let ran = from(alone.arg(folder.path().join("points")).env("PATH", folder.path()).output().unwrap());
-    assert!(ran.status == 1 && ran.stderr.contains("there is no `squeue` here"), "{}", ran.stderr);
+    assert!(ran.status == 1 && ran.stderr.contains("`squeue` was not found"), "{}", ran.stderr);
 }
 
 /// Repeats of what is bound by memory differ, and say by how much.

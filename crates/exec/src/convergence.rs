@@ -33,8 +33,9 @@
 //! It leaves `BREAK` out where the exit of a loop leads to a `WARPSYNC`, and only there.
 //!
 //! # Deviations and choices
-//! 1. Groups change only at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`. Uniform registers are those of
-//!    a group: ptxas keeps values in them across backward jumps in divergent code, where groups may change here.
+//! 1. Groups change only at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`. Each group
+//!    has its own uniform registers: ptxas keeps values in them across backward jumps in divergent code, where groups may
+//!    change here.
 //! 2. Which group hardware executes first, and for how long, is not published: the rule on turns is a choice.
 //! 3. Inferred: that lanes at `WARPSYNC` do not hold those at `BSYNC` (from where ptxas omits `BREAK`), and
 //!    the rule on deadlock (from the guarantee of progress for each thread).

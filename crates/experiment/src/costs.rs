@@ -1,4 +1,4 @@
-//! How long runs take: what those that are kept have taken, and what can be said of others.
+//! Run times: measured for stored runs, estimated for others.
 
 use crate::store::{Point, Store};
 use lab::Job;
@@ -8,47 +8,41 @@ use std::io::{self, Write};
 use std::time::Duration;
 use workloads::Size;
 
-/// Name of the file in the folder of a store: a line for each run that has ended, with job, GPU, core and seconds,
-/// between tabs. It only grows; lines that are no such lines are passed over.
+/// Name of the file in a store's folder: a line for each run that has ended, with job, GPU, core and seconds separated by
+/// tabs. The file only grows; malformed lines are ignored.
 const FILE: &str = "times.tsv";
 
-/// Seconds of a workload of which nothing is known, by size: of a thousandth, a million and ten
-/// million warp instructions, by `docs/speed.md`.
+/// Seconds of a workload without a measurement, by size: up to a tenth of a million, a million and ten million warp
+/// instructions at the speed of `docs/speed.md`.
 const GUESS: [(Size, f64); 3] = [(Size::Small, 0.3), (Size::Medium, 4.0), (Size::Large, 40.0)];
-/// How many times as long as the guess a run may take, by the slowest core over the fastest.
+/// Ratio of the upper bound to an estimate: the slowest core relative to the fastest.
 const UNCERTAIN: f64 = 5.0;
 
-/// What runs have taken.
+/// Measured run times.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
     /// By job, GPU and core.
     exact: HashMap<String, f64>,
-    /// By job: the longest.
+    /// The longest, by job.
     of_job: HashMap<String, f64>,
 }
 
-/// How long a run takes.
+/// Time of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Estimate.
     pub seconds: f64,
-    /// Seconds that it hardly exceeds.
+    /// Upper bound.
     pub at_most: f64,
 }
 
 fn place(point: &Point) -> [String; 3] {
-    let job = match &point.job {
-        Job::Workload { name, size, params, .. } => {
-            let params: String = params.iter().map(|(name, value)| format!(",{name}={value}")).collect();
-            format!("{name}:{}{params}", size.name())
-        }
-        Job::LaunchFile { path, .. } | Job::Trace { path, .. } => path.display().to_string(),
-    };
-    [job, point.setup.gpu.name.clone(), point.setup.core.clone()].map(|part| part.replace(['\t', '\n'], " "))
+    [point.job.named(), point.setup.gpu.name.clone(), point.setup.core.clone()]
+        .map(|part| part.replace(['\t', '\n'], " "))
 }
 
 impl Costs {
-    /// Those that `store` has noted.
+    /// The times recorded in `store`.
     pub fn of(store: &Store) -> Self {
         let mut costs = Self::default();
         let text = fs::read_to_string(store.folder().join(FILE)).unwrap_or_default();
@@ -63,7 +57,7 @@ impl Costs {
         costs
     }
 
-    /// Notes that a run has taken so long.
+    /// Records the time of a run.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -73,8 +67,8 @@ impl Costs {
         file.write_all(line.as_bytes())
     }
 
-    /// How long a run takes: as long as the same one has taken; or as the longest of the same job elsewhere; or by its
-    /// size. `None` of a launch file or a trace that has not been run.
+    /// Time of a run: the same run's last time, else the longest time of the same job on another machine, else an estimate
+    /// by size. `None` for a launch file or a trace that has never run.
     pub fn cost(&self, point: &Point) -> Option<Cost> {
         let place = place(point);
         if let Some(&seconds) = self.exact.get(&place.join("\t")) {

@@ -36,18 +36,18 @@ use workloads::Size;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Paper, and figure or table in it; or what the user calls it.
+    /// Title: paper and figure, or the user's own.
     #[serde(default)]
     pub title: String,
-    /// What it is about, in a line.
+    /// Subject, in a line.
     #[serde(default)]
     pub about: String,
-    /// What a paper finds, and on what.
+    /// Findings of the paper, and its set-up.
     #[serde(default)]
     pub published: String,
-    /// Size of bundled workloads if the user names none; that of the parts' options if it is absent.
+    /// Size of bundled workloads unless the user names one; the parts' options decide if it is absent.
     size: Option<String>,
-    /// What all parts have unless they have something else.
+    /// Defaults of all parts.
     #[serde(default)]
     all: Table,
     /// Comparisons.
@@ -67,6 +67,11 @@ pub const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/bundled
 /// A bundled file is not an experiment, which tests exclude.
 pub fn bundled() -> impl Iterator<Item = (&'static str, Experiment)> {
     BUNDLED.iter().map(|(name, text)| (*name, Experiment::read(text).unwrap_or_else(|e| panic!("{name}: {e}"))))
+}
+
+/// The text of the bundled experiment `name`.
+pub fn find(name: &str) -> Option<&'static str> {
+    BUNDLED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// A part as the file has it.
@@ -106,7 +111,7 @@ impl OneOrMore {
 /// Machines that an experiment runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machines {
-    /// Those that its file names.
+    /// The machines that its file names.
     Named,
     /// The stock GPUs in their place (`stock`), under the same scheduler.
     Stock,
@@ -115,9 +120,9 @@ pub enum Machines {
 /// A comparison of an experiment.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What runs.
+    /// Workloads.
     pub workloads: Vec<PathBuf>,
-    /// On which machines, and how.
+    /// Machines and all other options.
     pub options: Options,
     /// Names of the figures to show; the usual ones if there are none.
     pub show: Vec<String>,
@@ -149,7 +154,8 @@ impl Experiment {
         self.areas.all()
     }
 
-    /// Whether a file with this text is meant to be one: a launch file is not. What is not TOML may have been meant to be.
+    /// Whether a file with this text is an experiment, not a launch file. A text that is not TOML counts as one, so that the
+    /// error is reported.
     pub fn is_meant_by(text: &str) -> bool {
         let is_one = |table: Table| ["part", "all", "areas"].iter().any(|key| table.contains_key(*key));
         toml::from_str(text).map_or(true, is_one)
@@ -296,15 +302,7 @@ fn placed(name: &Path, folder: &Path) -> PathBuf {
 fn command(workloads: &[String], texts: &Texts, show: &[String], published: bool) -> String {
     let mut command = format!("warpwright compare {}", workloads.join(" "));
     for (row, values) in texts.iter().filter(|(row, _)| row.reason(Way::Compare).is_none()) {
-        let name = row.called(Way::Compare);
-        let values: Vec<_> = values.iter().map(|value| value.to_string_lossy()).collect();
-        match row.shape {
-            Shape::Flag if values == ["0"] => {}
-            Shape::Flag => _ = write!(command, " {name}"),
-            Shape::Repeated => values.iter().for_each(|value| _ = write!(command, " {name} {value}")),
-            Shape::Optional => _ = write!(command, " {name}={}", values.join(",")),
-            Shape::One | Shape::Pair | Shape::List => _ = write!(command, " {name} {}", values.join(",")),
-        }
+        row.words(Way::Compare, values).iter().for_each(|word| _ = write!(command, " {}", word.display()));
     }
     if !show.is_empty() {
         let _ = write!(command, " --show {}", show.join(","));

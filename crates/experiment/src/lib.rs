@@ -1,16 +1,16 @@
-//! Comparisons that can be stopped and continued: experiments as files, and runs that are kept by their content.
+//! Comparisons that can be stopped and continued: experiments as files, and a store of completed runs by content.
 //!
 //! | module | role |
 //! | --- | --- |
-//! | [`mod@file`] | an experiment as a file: parts, each with what runs on which machines |
-//! | [`plan`] | the runs of a comparison, each once, and what is known of them |
-//! | [`store`] | runs that are kept, each under a digest of all that its results depend on |
-//! | [`costs`] | how long runs take |
+//! | [`mod@file`] | an experiment as a file: parts, each with workloads and machines |
+//! | [`plan`] | the runs of a comparison, without duplicates, and the runs that are missing |
+//! | [`store`] | completed runs, each named by a digest of everything that its results depend on |
+//! | [`costs`] | measured and estimated run times |
 //! | [`runs`] | runs them on a few threads |
 //! | [`slurm`] | runs them on the machines of a cluster |
 //!
-//! A run is kept when it has ended with a right result. Whatever ends the process, what is kept stays, and the same
-//! comparison later runs the rest.
+//! A run is stored when it ends with a correct result. Stored runs survive the end of the process; the same comparison
+//! later runs only the missing ones.
 
 #![warn(missing_docs)]
 

@@ -6,7 +6,7 @@ use lab::{Job, Setup};
 use request::comparison::{Cell, Comparison};
 use request::sweep::Sweep;
 use request::{BadRequest, Options, name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Plan {
     /// Its machines and workloads.
     pub sweep: Sweep,
-    /// What each workload is.
+    /// The jobs of the workloads.
     pub jobs: Vec<Job>,
     /// The comparison without its runs.
     empty: Comparison,
@@ -54,7 +54,7 @@ impl Plan {
         self.sweep.setups.first().map_or(1, |setup| setup.threads.total())
     }
 
-    /// The comparison, with what has come of the runs, in the order of [`Plan::points`].
+    /// The comparison with the outcomes of the runs, in the order of [`Plan::points`].
     pub fn compared(&self, cells: Vec<Cell>) -> Comparison {
         let mut cells = cells.into_iter();
         let of_one = self.empty.workloads.len() * self.empty.columns.len();
@@ -68,29 +68,29 @@ impl Plan {
     }
 }
 
-/// The runs of several comparisons, each once.
+/// The runs of several comparisons, without duplicates.
 #[derive(Clone, Debug)]
 pub struct Runs<'a> {
-    /// All of them, by name.
+    /// All runs, by name.
     all: BTreeMap<&'a Key, &'a Point>,
-    /// Those that are not kept, those that take longest first.
+    /// Runs that are not stored, the longest first.
     pub left: Vec<&'a Point>,
     costs: Costs,
 }
 
-/// How long runs take together.
+/// Time of several runs together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Most likely.
+    /// Expected time.
     pub time: Duration,
-    /// Hardly more.
+    /// Upper bound.
     pub at_most: Duration,
-    /// Number of runs of which nothing is known, which are not in it.
+    /// Number of runs without an estimate, which are not included.
     pub unknown: usize,
 }
 
 impl<'a> Runs<'a> {
-    /// The runs of `plans`, of which those in `store` are kept.
+    /// The runs of `plans`, less the runs in `store`.
     pub fn of(plans: impl IntoIterator<Item = &'a Plan>, store: &Store) -> Self {
         let all: BTreeMap<&Key, &Point> =
             plans.into_iter().flat_map(|plan| &plan.points).map(|point| (point.key(), point)).collect();
@@ -106,27 +106,25 @@ impl<'a> Runs<'a> {
         self.all.len()
     }
 
-    /// Their names, in order.
+    /// The names of all runs, in order.
     pub fn keys(&self) -> impl Iterator<Item = &'a Key> + '_ {
         self.all.keys().copied()
     }
 
-    /// The shares of `tasks`, from 0, that have runs which `store` has not, and how many runs those are.
-    pub fn missing(&self, store: &Store, tasks: usize) -> (Vec<usize>, usize) {
-        let missing = |(_, point): &(usize, &&Point)| !store.has(point);
-        let missing: Vec<usize> = self.all.values().enumerate().filter(missing).map(|(at, _)| at % tasks).collect();
-        let shares = (0..tasks).filter(|share| missing.contains(share)).collect();
-        (shares, missing.len())
+    /// The missing runs that can be stored, each with its share of `tasks`, from 0. Shares follow the order of all names,
+    /// which does not depend on the store: each task finds its share without the others.
+    pub fn dealt(&self, tasks: usize) -> Vec<(usize, &'a Point)> {
+        let places: HashMap<&Key, usize> = self.keys().enumerate().map(|(place, key)| (key, place)).collect();
+        let left = self.left.iter().copied().filter(|point| point.can_be_kept());
+        left.map(|point| (places[point.key()] % tasks, point)).collect()
     }
 
-    /// The share of what is left that the `task`th of `tasks` has: dealt out in the order of the names, which does not
-    /// depend on what is kept, so that each task knows its share without the others.
+    /// The runs of share `task` of `tasks`.
     pub fn share(&self, task: usize, tasks: usize) -> Vec<&'a Point> {
-        let mine = |key: &Key| self.all.keys().position(|known| *known == key).is_some_and(|at| at % tasks == task);
-        self.left.iter().copied().filter(|point| mine(point.key())).collect()
+        self.dealt(tasks).into_iter().filter(|(share, _)| *share == task).map(|(_, point)| point).collect()
     }
 
-    /// How long what is left takes on `threads` threads.
+    /// Time of the missing runs on `threads` threads.
     pub fn estimate(&self, threads: usize) -> Estimate {
         let costs: Vec<Option<Cost>> = self.left.iter().map(|point| self.costs.cost(point)).collect();
         let known = || costs.iter().flatten();

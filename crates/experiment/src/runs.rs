@@ -9,18 +9,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What is told while runs are under way.
+/// Reports progress of runs.
 pub trait Watch: Sync {
-    /// A run begins: what is told of it.
+    /// A run begins: its monitor.
     fn begin(&self) -> Box<dyn Monitor + '_>;
 
-    /// A run that has ended cannot be kept: why. It counts all the same.
+    /// A completed run cannot be stored, with the reason. Its result is used nevertheless.
     fn cannot_keep(&self, why: &str);
 }
 
-/// Runs `points` on up to `threads` threads at the same time, the first ones first; what has come of each, in their order.
-/// With a store, those that are kept are not run, and those that end well are kept. One that fails with a store is run
-/// once more: of many runs on many machines some fail for reasons that are not theirs.
+/// Runs `points` on up to `threads` threads, in order, and returns the outcome of each. With a store, stored runs are read
+/// instead and correct ones are added. A failed run is then retried once: among many runs on many machines some fail for
+/// external reasons.
 pub fn run_all(points: &[&Point], threads: usize, store: Option<&Store>, watch: &dyn Watch) -> Vec<Cell> {
     let next = AtomicUsize::new(0);
     let cells: Vec<Mutex<Option<Cell>>> = points.iter().map(|_| Mutex::new(None)).collect();
@@ -51,12 +51,12 @@ fn kept_or_run(point: &Point, store: Option<&Store>, watch: &dyn Watch) -> Cell 
     }
     let Cell::Complete(report) = &mut cell else { return cell };
     match store.keep(point, report) {
-        // Whether it has just run or was kept is not to be seen.
+        // The result must not show whether the run was stored.
         Ok(Some(again)) => **report = again,
         Ok(None) => {}
         Err(e) => watch.cannot_keep(&format!("a run cannot be kept in `{}`: {e}", store.folder().display())),
     }
-    // An estimate is worth no error.
+    // A missing estimate is not an error.
     let _ = Costs::note(store, point, begin.elapsed());
     cell
 }

@@ -1,9 +1,13 @@
-//! Runs on the machines of a cluster by Slurm: an array of tasks, each of which runs its share of what is missing.
+//! Runs on a cluster by Slurm: an array of tasks, each of which makes its share of the missing runs.
 //!
-//! Slurm's own commands do everything (`sbatch`, `squeue`), so that what the site has set up holds. The tasks share the
-//! folder of runs with this process, and nothing else: one that is killed, requeued or lost costs the run that it was in.
-//! The job's name is made from the runs, so that the same command finds a job that it submitted before.
+//! Only Slurm's own commands are used (`sbatch`, `squeue`), so the site's configuration applies. The tasks share only the
+//! folder of runs with this process: a killed, requeued or lost task costs the run that it was in. The job's name follows
+//! from the runs, so the same command finds a job that it submitted before.
 
+use crate::store::digest;
+use kit::text::shell_word;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,12 +16,12 @@ use std::time::Duration;
 
 /// Time between two looks at the queue.
 const LOOK: Duration = Duration::from_secs(2);
-/// Looks at a controller that does not answer before it is given up: it may be restarted meanwhile.
+/// Failed queries before the controller is given up: it may be restarting.
 const PATIENCE: u32 = 150;
-/// Times that what is missing is submitted without any run having been added.
+/// Submissions without a new run before the job is given up.
 const ATTEMPTS: u32 = 3;
 
-/// A job for a share of the runs.
+/// A job array, one task for each share of the runs.
 #[derive(Clone, Debug)]
 pub struct Array {
     /// Name of the job.
@@ -32,25 +36,20 @@ pub struct Array {
     pub folder: PathBuf,
 }
 
-/// How things stand, told at each look.
+/// Progress of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stand {
+pub struct Progress {
     /// Tasks that wait or run.
     pub tasks: usize,
     /// Runs that are missing.
     pub missing: usize,
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 impl Array {
     /// The script of the shares `shares`, from 1.
     pub fn script(&self, shares: &[usize]) -> String {
         let list: Vec<String> = shares.iter().map(usize::to_string).collect();
-        let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+        let command: Vec<String> = self.command.iter().map(|word| shell_word(word)).collect();
         let output = self.folder.join(format!("{}-%a.out", self.name));
         format!(
             "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --array={}\n#SBATCH --output={}\n#SBATCH --open-mode=append\n\
@@ -63,34 +62,31 @@ impl Array {
         )
     }
 
-    /// Runs everything: `missing` says which shares, from 1, have runs that are missing, and how many runs that are;
-    /// `tell` is told how things stand. Returns when nothing is missing or no task adds anything any more.
+    /// Makes all runs. `missing` returns the share, from 1, of each missing run; `report` gets the progress. Returns when no
+    /// run is missing, when three submissions have added no run, or when a stop is requested.
     ///
     /// # Errors
-    /// Slurm cannot be asked, or refuses the job: what it says. Nothing is taken back.
-    pub fn run(&self, missing: &dyn Fn() -> (Vec<usize>, usize), tell: &dyn Fn(Stand)) -> Result<(), String> {
+    /// Slurm's commands fail: their message. Submitted tasks remain.
+    pub fn run(&self, missing: &mut dyn FnMut() -> Vec<usize>, report: &dyn Fn(Progress)) -> Result<(), String> {
         let mut idle = 0;
-        loop {
-            let (shares, before) = missing();
-            if before == 0 {
-                return Ok(());
-            }
+        let mut left = missing();
+        while !left.is_empty() && idle < ATTEMPTS && !kit::stop::requested() {
             if self.tasks_in_queue()? == 0 {
-                self.submit(&shares)?;
+                self.submit(&left)?;
             }
-            self.wait(&|| missing().1, tell)?;
-            idle = if missing().1 < before { 0 } else { idle + 1 };
-            if idle == ATTEMPTS || kit::stop::requested() {
-                return Ok(());
-            }
+            self.wait(missing, report)?;
+            let before = std::mem::replace(&mut left, missing());
+            idle = if left.len() < before.len() { 0 } else { idle + 1 };
         }
+        Ok(())
     }
 
-    /// Submits the job.
-    fn submit(&self, shares: &[usize]) -> Result<(), String> {
+    /// Submits the job with the shares that are `left`.
+    fn submit(&self, left: &[usize]) -> Result<(), String> {
+        let shares: Vec<usize> = BTreeSet::from_iter(left.iter().copied()).into_iter().collect();
         let file = self.folder.join(format!("{}.sh", self.name));
         let written =
-            fs::create_dir_all(&self.folder).and_then(|()| kit::output::write(&file, self.script(shares).as_bytes()));
+            fs::create_dir_all(&self.folder).and_then(|()| kit::output::write(&file, self.script(&shares).as_bytes()));
         written.map_err(|e| format!("cannot write `{}`: {e}", file.display()))?;
         let mut command = Command::new("sbatch");
         asked(command.arg("--parsable").args(&self.options).arg(&file)).map(drop)
@@ -98,21 +94,21 @@ impl Array {
 
     /// Tasks of the job that wait or run.
     fn tasks_in_queue(&self) -> Result<usize, String> {
-        // A task that waits with others has a line with all of them, without this.
+        // Without this, waiting tasks share a line.
         let mut command = Command::new("squeue");
         let told = asked(command.args(["--noheader", "--array", "--me", "--format=%T", "--name"]).arg(&self.name))?;
         Ok(told.lines().filter(|line| !line.trim().is_empty()).count())
     }
 
     /// Waits until no task is in the queue.
-    fn wait(&self, missing: &dyn Fn() -> usize, tell: &dyn Fn(Stand)) -> Result<(), String> {
+    fn wait(&self, missing: &mut dyn FnMut() -> Vec<usize>, report: &dyn Fn(Progress)) -> Result<(), String> {
         let mut unanswered = 0;
         loop {
             std::thread::sleep(LOOK);
             match self.tasks_in_queue() {
                 Ok(tasks) => {
                     unanswered = 0;
-                    tell(Stand { tasks, missing: missing() });
+                    report(Progress { tasks, missing: missing().len() });
                     if tasks == 0 || kit::stop::requested() {
                         return Ok(());
                     }
@@ -125,12 +121,12 @@ impl Array {
     }
 }
 
-/// What a command of Slurm prints.
+/// Standard output of a Slurm command.
 fn asked(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => {
-            format!("there is no `{name}` here: Slurm's commands are needed where jobs are submitted")
+            format!("`{name}` was not found: submitting jobs needs Slurm's commands")
         }
         _ => format!("cannot run `{name}`: {e}"),
     })?;
@@ -140,15 +136,10 @@ fn asked(command: &mut Command) -> Result<String, String> {
     Err(format!("`{name}` says: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// The name of a job for these runs.
-pub fn name_of(keys: impl Iterator<Item = impl AsRef<str>>, folder: &Path) -> String {
-    let mut digest: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut add = |text: &str| {
-        digest = text.bytes().fold(digest, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    };
-    keys.for_each(|key| add(key.as_ref()));
-    add(&folder.to_string_lossy());
-    format!("warpwright-{:08x}", digest as u32)
+/// The name of a job for the runs with these names in this folder.
+pub fn name_of<'a>(keys: impl Iterator<Item = &'a str>, folder: &'a Path) -> String {
+    let parts = keys.map(Cow::Borrowed).chain([folder.to_string_lossy()]);
+    format!("warpwright-{}", &digest(parts)[..8])
 }
 
 #[cfg(test)]
@@ -174,7 +165,7 @@ mod tests {
 
     #[test]
     fn names_are_of_runs_and_folder() {
-        let name = |keys: &[&str], folder: &str| name_of(keys.iter(), Path::new(folder));
+        let name = |keys: &[&str], folder: &str| name_of(keys.iter().copied(), Path::new(folder));
         assert_eq!(name(&["a", "b"], "/x"), name(&["a", "b"], "/x"));
         assert_ne!(name(&["a", "b"], "/x"), name(&["a", "c"], "/x"));
         assert_ne!(name(&["a", "b"], "/x"), name(&["a", "b"], "/y"));

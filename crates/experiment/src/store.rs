@@ -1,7 +1,7 @@
-//! Runs that are kept: a file for each, `NN/DIGEST.json.gz`, whose name is a digest of the run's identity.
+//! Completed runs: one file each, `NN/DIGEST.json.gz`, named by a digest of the run's identity.
 //!
-//! A file appears whole or not at all, so that processes on several machines may share a folder, and one that is killed
-//! leaves nothing that is wrong. What cannot be read, or is of another identity, is not there.
+//! A file appears complete or not at all: processes on several machines may share a folder, and a killed process leaves no
+//! partial run. A file that is damaged or has another identity counts as missing.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -16,23 +16,29 @@ use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Name of a kept run.
+/// Name of a stored run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(String);
 
 impl Key {
-    /// That of a run with this identity ([`lab::identity_of`]).
+    /// The name of a run with this identity ([`lab::identity_of`]).
     fn of(identity: &[(String, String)]) -> Self {
-        let mut digest = Sha256::new();
-        for part in identity.iter().flat_map(|(name, value)| [name, value]) {
-            digest.update((part.len() as u64).to_le_bytes());
-            digest.update(part);
-        }
-        Self(digest.finalize().iter().take(16).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }))
+        Self(digest(identity.iter().flat_map(|(name, value)| [&**name, &**value])))
     }
+}
+
+/// A digest of texts, of 32 hexadecimal digits.
+pub(crate) fn digest(parts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        let part = part.as_ref();
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().take(16).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 impl AsRef<str> for Key {
@@ -46,11 +52,11 @@ impl AsRef<str> for Key {
 pub struct Point {
     /// The machine.
     pub setup: Setup,
-    /// What runs.
+    /// The job.
     pub job: Job,
-    /// Number of the repeat, from 0: what was changed by chance.
+    /// Number of the repeat, from 0, which seeds its random changes.
     pub repeat: u64,
-    /// What the results depend on, and its name; known when it is asked for, since inputs are read.
+    /// Identity and name, computed on first use because that reads the inputs.
     known: OnceLock<(Vec<(String, String)>, Key)>,
 }
 
@@ -69,12 +75,12 @@ impl Point {
         })
     }
 
-    /// Its name.
+    /// The name under which it is stored.
     pub fn key(&self) -> &Key {
         &self.known().1
     }
 
-    /// Whether it can be kept: a launch file that writes files must run to write them.
+    /// Whether it can be stored: a launch file that writes files must run to write them.
     pub fn can_be_kept(&self) -> bool {
         self.job.outputs().is_empty()
     }
@@ -87,12 +93,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// The runs in `folder`, which is made when the first one is kept.
+    /// The runs in `folder`, which is created with the first run.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Where they are.
+    /// The folder of the runs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -101,22 +107,22 @@ impl Store {
         self.folder.join(&name[..2]).join(format!("{name}.json.gz"))
     }
 
-    /// Whether there is a file of a run; it may turn out that it cannot be read.
+    /// Whether a run has a file, which may still be damaged.
     pub fn has(&self, point: &Point) -> bool {
         self.file(point.key()).is_file()
     }
 
-    /// The report of a run, if it is kept.
+    /// The report of a run, if it is stored.
     pub fn get(&self, point: &Point) -> Option<Report> {
         let (identity, key) = point.known();
         let file = BufReader::new(File::open(self.file(key)).ok()?);
         let kept: KeptReport = serde_json::from_reader(BufReader::new(GzDecoder::new(file))).ok()?;
-        // A value may have been set in other words.
+        // The same value may have been set by another option.
         let settings = point.setup.settings.clone();
         (kept.identity == *identity).then(|| Report { settings, ..kept.into_report() })
     }
 
-    /// Keeps the report of a run. Returns it as it will be read again; `None` if it has parts that are not kept.
+    /// Stores the report of a run. Returns the report as it will be read back; `None` if it has parts that are not stored.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -165,6 +165,11 @@ pub fn with_section(page: &str, name: &str, body: &str) -> Result<String, String
     }
 }
 
+/// A word as a shell reads it, whatever is in it.
+pub fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

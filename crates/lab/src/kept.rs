@@ -1,4 +1,4 @@
-//! What is kept of a run, to be read again in place of running it again.
+//! Stored form of a report, which is read instead of running again.
 
 use crate::checkpoint::{Work, identity};
 use crate::report::{HostFigures, KernelTotal, Report};
@@ -6,10 +6,10 @@ use crate::run::Job;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 
-/// A report as it is kept.
+/// A stored report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptReport {
-    /// What the run was ([`identity_of`]).
+    /// Identity of the run ([`identity_of`]).
     pub identity: Vec<(String, String)>,
     report: Report,
     by_kernel: Vec<KernelTotal>,
@@ -17,8 +17,8 @@ pub struct KeptReport {
 }
 
 impl KeptReport {
-    /// Keeps `report`, of a run with this identity. `None` if it has parts that are not kept: what hazard auditors or
-    /// checks of memory accesses have found, profiles, timelines, and figures over time. What the host took is left out.
+    /// Stores `report` of a run with this identity, without the host's figures. `None` if it has parts that are not stored:
+    /// findings of hazard auditors or memory checks, profiles, timelines, and figures over time.
     pub fn of(identity: Vec<(String, String)>, report: &Report) -> Option<Self> {
         let Report { audit, profile, memory_checks, power, samples, timelines, .. } = report;
         let none = audit.is_none() && profile.is_none() && memory_checks.is_none();
@@ -27,7 +27,7 @@ impl KeptReport {
         }
         let unmatched = report.sampling.as_ref().map_or_else(Vec::new, |sampling| sampling.unmatched.clone());
         let by_kernel = report.by_kernel.clone();
-        // What the host took is another figure each time.
+        // The host's figures differ from run to run.
         let report = Report { overview: None, host: HostFigures::default(), ..report.clone() };
         Some(Self { identity, report, by_kernel, unmatched })
     }
@@ -46,8 +46,8 @@ impl KeptReport {
     }
 }
 
-/// What distinguishes a run from all others whose results may differ: names and values, the model's version and digests
-/// of what is read among them.
+/// Identity of a run: names and values of everything that its results depend on, with the model's version and digests of
+/// its inputs.
 pub fn identity_of(setup: &Setup, job: &Job) -> Vec<(String, String)> {
     let (name, is_trace) = (job.named(), matches!(job, Job::Trace { .. }));
     // The GPU's own scheduler is the same one, named or not.

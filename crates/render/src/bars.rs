@@ -11,14 +11,14 @@ pub struct Bar {
     pub value: Option<f64>,
     /// Half of the width of the confidence interval around it.
     pub half: Option<f64>,
-    /// What a paper has.
+    /// Published value.
     pub published: Option<f64>,
 }
 
 /// Groups of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// What the values are.
+    /// Caption.
     pub title: String,
     /// Name of each bar of a group.
     pub series: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Bars {
     pub groups: Vec<(String, Vec<Bar>)>,
 }
 
-/// Colours of the bars of a group, in turn: those of Okabe and Ito, which people with any colour vision tell apart.
+/// Colours of the bars of a group, in turn: Okabe and Ito's palette, which is distinguishable with any colour vision.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -43,7 +43,7 @@ const WIDTHS: (u32, u32) = (640, 8000);
 /// Characters of a group's name that there is room for.
 const LABEL: usize = 18;
 
-/// The bars as a picture in SVG; an empty picture says that there is nothing to show.
+/// The bars as an SVG picture.
 pub fn svg(bars: &Bars) -> String {
     let mut out = String::new();
     let each = (bars.series.len() as u32 + 1) * BAR;

@@ -1,9 +1,8 @@
-//! How much of a figure is chance: the same run again, with what should not matter changed, and the interval in which
-//! the mean of such runs lies.
+//! Share of chance in a figure: repeats of a run with irrelevant changes, and the confidence interval of their mean.
 //!
-//! What is changed is known to move the cycles of kernels that memory bounds by 1 to 5 % although no design is better or
-//! worse for it: which cluster of SMs gets the first CTA, where in memory the data are (distribution over L2 slices and
-//! DRAM banks), and two cycles of L2 latency in either direction.
+//! These changes move the cycles of memory-bound kernels by 1 to 5 %, but should not favour a design: the cluster of SMs
+//! that gets the first CTA, the addresses of the data (distribution over L2 slices and DRAM banks), and up to two cycles of
+//! L2 latency in either direction.
 
 use lab::Setup;
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +16,7 @@ const MOST_PLACES: u32 = 4096;
 /// L2 cycles by which L2 is slower or faster.
 const LATENCY: i64 = 2;
 
-/// `setup` for the `repeat`th run: the first one, 0, is that of `setup` itself. The same number means the same changes.
+/// `setup` for repeat `repeat`, which seeds the changes; repeat 0 is `setup` itself.
 pub fn repeated(setup: &Setup, repeat: u64) -> Setup {
     let mut setup = setup.clone();
     if repeat == 0 {
@@ -61,7 +60,7 @@ impl Spread {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution with `freedom` degrees of freedom; beyond 30 to 0.001.
+/// The 97.5 % quantile of Student's t distribution with `freedom` degrees of freedom; above 30 within 0.001.
 fn quantile(freedom: usize) -> f64 {
     const T: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,

@@ -322,7 +322,7 @@ impl Comparison {
         self.relative_joules(row, column, |report| report.total.get(energy::MANAGEMENT)?.number())
     }
 
-    /// Energy of L1 and L2 over that of the baseline's column.
+    /// Energy of L1 and L2, relative to the baseline's column.
     pub fn relative_caches(&self, row: usize, column: usize) -> Option<f64> {
         self.relative_joules(row, column, |report| {
             Some(report.total.get(energy::L1)?.number()? + report.total.get(energy::L2)?.number()?)

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
 
 /// A way in which a run is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +228,25 @@ impl OptionRow {
         self.python.unwrap_or(self.name)
     }
 
+    /// The words of a command line of `way` that give these values; none for a flag that is not set.
+    pub fn words(&self, way: Way, values: &[OsString]) -> Vec<OsString> {
+        let option = OsString::from(self.called(way));
+        let joined = || values.join(OsStr::new(","));
+        match self.shape {
+            Shape::Flag if values == ["0"] => Vec::new(),
+            Shape::Flag => vec![option],
+            Shape::Optional => {
+                let mut word = option;
+                word.push("=");
+                word.push(joined());
+                vec![word]
+            }
+            Shape::Pair => std::iter::once(option).chain(values.iter().flat_map(|value| split(value))).collect(),
+            Shape::Repeated => values.iter().flat_map(|value| [option.clone(), value.clone()]).collect(),
+            Shape::One | Shape::List => vec![option, joined()],
+        }
+    }
+
     /// Name in messages to one who asks by `way`; `exec` is asked by its command.
     pub fn called(&self, way: Way) -> String {
         match self.aliases {
@@ -235,6 +255,12 @@ impl OptionRow {
             _ => format!("--{}", self.option()),
         }
     }
+}
+
+/// The two words of a pair.
+fn split(pair: &OsStr) -> Vec<OsString> {
+    let parts = pair.as_bytes().splitn(2, |byte| *byte == b',');
+    parts.map(|part| OsStr::from_bytes(part).to_owned()).collect()
 }
 
 /// A value of an option.

@@ -7,6 +7,7 @@ use crate::machine;
 use crate::options::{Options, row};
 use crate::values::{Core, EVERY, NameOrFile, Scheduler, Vary, distinct};
 use crate::{Way, code, gpu, name};
+use kit::text::counted;
 use lab::Setup;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -148,6 +149,15 @@ impl Sweep {
             left_out = without.iter().map(|w| w.name).collect();
         }
         check_size(workloads.len() as u64, columns.len() as u64)?;
+        let repeats = options.repeat.map_or(1, |repeat| u64::from(repeat.get()));
+        let runs = (workloads.len() * columns.len()) as u64;
+        if runs.saturating_mul(repeats) > MOST_RUNS {
+            let repeat = options.called("repeat");
+            return Err(BadRequest::new(format!(
+                "{repeat} {repeats} of {}: a comparison has {MOST_RUNS} runs at most",
+                counted(runs, "run")
+            )));
+        }
         Ok(Self { workloads, left_out, columns, setups })
     }
 

@@ -2,20 +2,14 @@
 
 use clap::{Args as _, FromArgMatches as _};
 use request::command::{Asks, Compare, Exec, Given, Run, Sweep, Trace};
-use request::option::{OptionRow, Shape, Way};
+use request::option::{OptionRow, Way};
 use request::options::{ROWS, Texts, row};
 use request::{Options, environment};
 use std::ffi::OsString;
 
 /// The words of a command line that give `row` its example.
 fn words(row: &OptionRow) -> Vec<OsString> {
-    let option = format!("--{}", row.option());
-    match row.shape {
-        Shape::Flag => vec![option.into()],
-        Shape::Optional => vec![format!("{option}={}", row.example).into()],
-        Shape::Pair => std::iter::once(option.into()).chain(row.example.split(',').map(OsString::from)).collect(),
-        Shape::One | Shape::List | Shape::Repeated => vec![option.into(), row.example.into()],
-    }
+    row.words(Way::Run, &[row.example.into()])
 }
 
 fn by_command<C: Asks>(words: &[OsString]) -> Result<Options, String> {

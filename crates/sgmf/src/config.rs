@@ -109,7 +109,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Those of `gpu`: its operations' for PTX and its L1's; of special units those of
+    /// Latencies of `gpu`'s operations for PTX and of its L1; special units have
     /// [`SgmfConfig::special_latency`]. If that is 0, an operation occupies a block for its initiation interval: the SM's
     /// lanes with the same logic start another one after it.
     ///

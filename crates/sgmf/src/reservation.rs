@@ -17,8 +17,8 @@ impl<O: Observer> Fabric<O> {
         self.configuration.shares.number(tag) / self.config.entries
     }
 
-    /// Whether all threads of older epochs than that of `tag` are among the first `count` of their copy: those that have
-    /// left a unit, or entered it, have done so epoch by epoch.
+    /// Whether all threads of epochs older than `tag`'s are among the first `count` of their copy: threads enter and leave
+    /// a unit epoch by epoch.
     #[inline]
     fn is_after(&self, tag: u32, count: u32) -> bool {
         !self.config.epochs || count >= self.epoch(tag) * self.config.entries

@@ -45,7 +45,7 @@ pub struct Args {
     shows: Shows,
 }
 
-/// What is shown of a comparison.
+/// Figures of a comparison that are shown.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Shows {
     /// Figures to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]

@@ -1,25 +1,27 @@
-//! Options of a sweep that say what is kept and what runs where, and a run in a line.
+//! Options of a sweep beside a comparison's: where runs are stored and made.
 
 use clap::ValueEnum;
 use experiment::store::Point;
+use request::options::Texts;
+use request::{Group, OptionRow, Options};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What is kept of runs, and which of them run.
+/// Where runs are stored, and which are made where.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Runs")]
 pub struct Keeping {
-    /// Folder in which runs are kept, which processes on several machines may share [default: `warpwright/points` in the user's cache folder]
+    /// Folder of stored runs, which processes on several machines may share [default: `warpwright/points` in the user's cache folder]
     #[arg(long, value_name = "FOLDER")]
     pub points: Option<PathBuf>,
-    /// Say what would run and how long it would take, and run nothing
+    /// List the missing runs and their estimated time, and run nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Run only this share of what is missing, such as 2/16 for the second of sixteen, and show nothing: for jobs on several machines that share the folder of runs
+    /// Make only this share of the missing runs, such as 2/16 for the second of sixteen, and show nothing: for jobs on several machines that share the folder of runs
     #[arg(long, value_name = "N/ALL")]
     pub share: Option<Share>,
-    /// Where runs are made: here, or by Slurm as an array of jobs, whose results are gathered here when they have ended
+    /// Where runs are made: here, or by Slurm as a job array, whose results are shown here when it has ended
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Here)]
     pub engine: Engine,
     /// Number of Slurm's tasks [default: one for about ten minutes of one thread, 1000 at most]
@@ -28,12 +30,32 @@ pub struct Keeping {
     /// An option for sbatch, such as --sbatch=--mem=4G; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
-    /// Of an experiment, run everything also on the stock GPU that the paper's machine is made from, and compare the mean speedups
+    /// Run an experiment also on the stock GPU of the paper's machine, and compare the mean speedups
     #[arg(long)]
     pub stock: bool,
 }
 
-/// What makes the runs.
+/// A request for a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Names of the experiment or the workloads.
+    pub what: &'a [PathBuf],
+    /// The options as they were given.
+    pub texts: &'a Texts,
+    /// The same with their values.
+    pub options: &'a Options,
+    pub keeping: &'a Keeping,
+}
+
+impl Asked<'_> {
+    /// The options that are about the runs: results go to one place, for all parts of an experiment.
+    pub fn of_runs(&self) -> Texts {
+        let is_of_runs = |row: &OptionRow| row.group != Group::Output || ["kernels", "threads"].contains(&row.name);
+        self.texts.iter().filter(|(row, _)| is_of_runs(row)).cloned().collect()
+    }
+}
+
+/// Where runs are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// This process
@@ -64,7 +86,7 @@ impl FromStr for Share {
     }
 }
 
-/// A run in a line.
+/// One line that describes a run.
 pub fn line(point: &Point) -> String {
     let setup = &point.setup;
     let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));

@@ -1,57 +1,59 @@
-//! Runs of a sweep by Slurm: the command of a task, and what is told while it waits.
+//! Runs of a sweep by Slurm: the command of a task, and progress.
 
-use super::keeping::{Keeping, line};
+use super::keeping::{Asked, line};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 use ::render::number;
 use experiment::plan::{Estimate, Runs};
 use experiment::slurm;
 use experiment::store::Store;
-use request::Options;
+use request::Way;
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
-/// Has Slurm make the runs that are left.
-pub fn by_slurm(runs: &Runs<'_>, store: &Store, options: &Options, keeping: &Keeping) -> Result<(), Failure> {
+/// Makes the missing runs by Slurm.
+pub fn by_slurm(runs: &Runs<'_>, store: &Store, asked: &Asked<'_>) -> Result<(), Failure> {
+    let Asked { options, keeping, .. } = *asked;
     let tasks = keeping.tasks.map_or_else(|| tasks_for(&runs.estimate(1)), NonZeroUsize::get);
     let cannot = |e: std::io::Error| Failure::failed(format!("cannot find out how this command was called: {e}"));
-    let program = std::env::current_exe().map_err(cannot)?.to_string_lossy().into_owned();
+    let program = std::env::current_exe().map_err(cannot)?;
     let folder = std::path::absolute(store.folder()).map_err(cannot)?;
-    let words = without_engine(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let own = ["--points".to_owned(), folder.to_string_lossy().into_owned(), "--quiet".to_owned()];
     let array = slurm::Array {
-        name: slurm::name_of(runs.keys(), &folder),
+        name: slurm::name_of(runs.keys().map(AsRef::as_ref), &folder),
         tasks,
-        command: std::iter::once(program).chain(words).chain(own).collect(),
+        command: task(&program, asked, &folder),
         options: keeping.sbatch.clone(),
         folder: folder.join("slurm"),
     };
-    let missing = || {
-        let (shares, count) = runs.missing(store, tasks);
-        (shares.into_iter().map(|share| share + 1).collect(), count)
+    let mut left = runs.dealt(tasks);
+    let mut missing = || {
+        left.retain(|(_, point)| !store.has(point));
+        left.iter().map(|(share, _)| share + 1).collect::<Vec<usize>>()
     };
-    let told = Cell::new(None);
-    let tell = |stand: slurm::Stand| {
-        if !options.quiet && told.replace(Some(stand)) != Some(stand) {
-            let slurm::Stand { tasks, missing } = stand;
+    let reported = Cell::new(None);
+    let report = |progress: slurm::Progress| {
+        if !options.quiet && reported.replace(Some(progress)) != Some(progress) {
+            let slurm::Progress { tasks, missing } = progress;
             output::remark(&format!(
                 "Slurm job {}: {tasks} tasks wait or run, {missing} runs are missing\n",
                 array.name
             ));
         }
     };
-    array.run(&missing, &tell).map_err(Failure::failed)?;
-    let (_, left) = missing();
+    array.run(&mut missing, &report).map_err(Failure::failed)?;
+    let missing = number::counted(missing().len() as u64, "run");
     if interrupt::requested() {
-        let (name, left) = (&array.name, number::counted(left as u64, "run"));
+        let name = &array.name;
         let how = format!("the same command gathers it, `scancel --name={name}` ends it");
-        return Err(Failure::failed(format!("{left} missing; the job {name} goes on: {how}")));
+        return Err(Failure::failed(format!("{missing} missing; the job {name} continues: {how}")));
     }
-    if left > 0 {
-        let lines: String = runs.left.iter().filter(|point| !store.has(point)).take(5).map(|p| line(p)).collect();
-        let (left, folder) = (number::counted(left as u64, "run"), array.folder.display());
+    if !left.is_empty() {
+        let lines: String = left.iter().take(5).map(|(_, point)| line(point)).collect();
+        let folder = array.folder.display();
         return Err(Failure::failed(format!(
-            "{left} missing although their tasks have ended three times:\n{lines}  hint: their output is in `{folder}`"
+            "{missing} missing although their tasks have ended three times:\n{lines}  hint: their output is in `{folder}`"
         )));
     }
     Ok(())
@@ -62,62 +64,48 @@ fn tasks_for(estimate: &Estimate) -> usize {
     (estimate.time.as_secs_f64() / 600.0).ceil().clamp(1.0, 1000.0) as usize
 }
 
-/// The words of a command without those that say who makes the runs and where results go.
-fn without_engine(words: impl Iterator<Item = String>) -> Vec<String> {
-    // Each with whether the next word is its value.
-    const OWN: [(&str, bool); 11] = [
-        ("-j", true),
-        ("--engine", true),
-        ("--tasks", true),
-        ("--sbatch", true),
-        ("--points", true),
-        ("--out", true),
-        ("--html", true),
-        ("--json", false),
-        ("--csv", false),
-        ("--quiet", false),
-        ("--threads", true),
-    ];
-    let mut kept = Vec::new();
-    let is_joined = |word: &str| word.strip_prefix("-j").is_some_and(|rest| rest.parse::<u32>().is_ok());
-    let mut words = words.filter(|word| word != "-q" && !is_joined(word));
-    while let Some(word) = words.next() {
-        let name = word.split_once('=').map_or(&*word, |(name, _)| name);
-        match OWN.iter().find(|(own, _)| *own == name) {
-            Some((_, true)) if !word.contains('=') => _ = words.next(),
-            Some(_) => {}
-            None => kept.push(word),
-        }
-    }
-    kept
+/// The words of a task's command, but for its share.
+fn task(program: &Path, asked: &Asked<'_>, points: &Path) -> Vec<String> {
+    let what = asked.what.iter().map(|what| what.clone().into_os_string());
+    // The job says how many processors a task has.
+    let of_runs = asked.of_runs().into_iter().filter(|(row, _)| row.name != "threads");
+    let of_runs = of_runs.flat_map(|(row, values)| row.words(Way::Sweep, &values));
+    let own = asked.keeping.stock.then(|| "--stock".into()).into_iter();
+    let own = own.chain(["--points".into(), points.into(), "--quiet".into()]);
+    let words = [program.into(), "sweep".into()].into_iter().chain(what).chain(of_runs).chain(own);
+    words.map(|word: OsString| word.to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::keeping::{Engine, Keeping};
     use super::*;
+    use request::Options;
+    use request::options::{Texts, row};
 
     #[test]
     fn tasks_have_the_command_without_what_is_of_the_whole() {
-        let words = [
-            "sweep",
-            "x.toml",
-            "--engine",
-            "slurm",
-            "--tasks=4",
-            "--sbatch=--mem=4G",
-            "--repeat",
-            "3",
-            "--json",
-            "-q",
-            "--out",
-            "o",
-            "--cores=inorder,ghost",
-            "--points",
-            "p",
-            "--csv=a",
+        let given = [
+            ("repeat", "3"),
+            ("core", "inorder,ghost"),
+            ("json", "-"),
+            ("csv", "a"),
+            ("quiet", "1"),
+            ("out", "o"),
+            ("threads", "4"),
+            ("set", "l2.latency_cycles=9"),
+            ("any_architecture", "1"),
         ];
-        let kept = without_engine(words.into_iter().map(str::to_owned));
-        assert_eq!(kept, ["sweep", "x.toml", "--repeat", "3", "--cores=inorder,ghost"]);
+        let texts: Texts = given.iter().map(|(name, value)| (row(name).unwrap(), vec![value.into()])).collect();
+        let options = Options::read(Way::Sweep, &texts, &|row| row.name.to_owned()).unwrap();
+        let keeping = Keeping { engine: Engine::Slurm, sbatch: vec!["--mem=4G".into()], ..Keeping::default() };
+        let asked = Asked { what: &["x.toml".into()], texts: &texts, options: &options, keeping: &keeping };
+        let words = task(Path::new("/bin/warpwright"), &asked, Path::new("/points"));
+        let expected = "/bin/warpwright sweep x.toml --repeat 3 --cores inorder,ghost --set l2.latency_cycles=9 \
+                        --any-architecture --points /points --quiet";
+        assert_eq!(words.join(" "), expected);
+        let stock = Keeping { stock: true, ..keeping.clone() };
+        assert!(task(Path::new("w"), &Asked { keeping: &stock, ..asked }, Path::new("p")).contains(&"--stock".into()));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
-use super::keeping::Keeping;
-use super::sweep::{self, Asked};
+use super::keeping::{Asked, Keeping};
+use super::sweep;
 use crate::failure::Outcome;
 use request::command::{Given, Sweep};
 
 /// Run an experiment of a paper and show the results beside the paper's
 ///
-/// Each experiment is one or more comparisons on the machine of the paper; the command of each is printed, for changes. Its runs are kept, as those of `warpwright sweep`, and its file is a model for experiments of your own. Options replace those of the file in every part.
+/// Each experiment is one or more comparisons on the machine of the paper; the command of each is printed, for changes. Its runs are stored as `warpwright sweep` stores them, and its file is a model for experiments of your own. Options replace the file's in every part.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list figures
@@ -31,6 +31,7 @@ pub struct Args {
 /// Runs the experiment's comparisons and shows them.
 pub fn run(args: &Args) -> Outcome {
     let options = args.given.options()?;
-    let asked = Asked { texts: args.given.texts(), options: &options, keeping: &args.keeping };
+    let what = [args.figure.clone().into()];
+    let asked = Asked { what: &what, texts: args.given.texts(), options: &options, keeping: &args.keeping };
     sweep::of_figure(&args.figure, &asked)
 }

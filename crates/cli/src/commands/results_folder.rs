@@ -1,4 +1,4 @@
-//! The results of an experiment: its heading, and the folder that they are written to.
+//! The results of an experiment: heading and folder.
 
 use crate::failure::Failure;
 use crate::output;
@@ -21,14 +21,14 @@ pub fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
     options.out.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }
 
-/// Makes the folder of the results, if one is asked for; it goes again if nothing comes into it.
+/// Creates the folder of the results, if one is requested; it is removed again if it stays empty.
 pub fn made_folder(options: &Options) -> Result<MadeFolders, Failure> {
     let Some(folder) = &options.out else { return Ok(MadeFolders::default()) };
     MadeFolders::make(folder)
         .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
 }
 
-/// Writes the folder of the results, if one is asked for.
+/// Writes the folder of the results, if one is requested.
 pub fn write_folder<R: Serialize>(
     options: &Options,
     text: &str,
@@ -54,7 +54,7 @@ pub fn title<'a>(experiment: &'a Experiment, name: &'a str) -> &'a str {
     if experiment.title.is_empty() { name } else { &experiment.title }
 }
 
-/// What an experiment is about, and what the paper finds.
+/// Subject of an experiment, and the paper's findings.
 pub fn about(experiment: &Experiment) -> Vec<String> {
     let published = format!("published: {}", experiment.published);
     let about = [experiment.about.clone(), if experiment.published.is_empty() { String::new() } else { published }];

@@ -2,7 +2,7 @@
 
 use super::areas::areas;
 use super::compare::{self, Shows};
-use super::keeping::{Engine, Keeping, line};
+use super::keeping::{Asked, Engine, Keeping, line};
 use super::on_slurm::by_slurm;
 use super::results_folder::{SCHEMA, about, heading, in_folder, made_folder, title, write_folder};
 use crate::failure::{Exit, Failure, Outcome};
@@ -22,15 +22,14 @@ use experiment::runs;
 use experiment::store::{Key, Point, Store};
 use request::command::{Given, Sweep};
 use request::comparison::{Cell, Column, Comparison, Document};
-use request::options::Texts;
-use request::{Group, Options, tables};
+use request::{Options, tables};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Run a comparison or an experiment of which every run is kept: it can be stopped, continued and changed, and only what is missing runs
+/// Run a comparison or an experiment and store each run: it can be stopped, continued and changed, and only missing runs are made
 ///
-/// A run is kept by all that its results depend on: program, inputs, GPU description, core, options, and the simulator's model. The same run in another comparison is not run again.
+/// A stored run is identified by everything that its results depend on: program, inputs, GPU description, core, options, and the simulator's model. Another comparison with the same run reads it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright sweep lud nn bfs --cores inorder,ghost --vary core.issue_buffer=4,8,16 --repeat 5
@@ -50,18 +49,18 @@ pub struct Args {
     keeping: Keeping,
 }
 
-/// Runs what is asked for.
+/// Runs the comparison or the experiment.
 pub fn run(args: &Args) -> Outcome {
     args.shows.check()?;
     let options = args.given.options()?;
+    let asked = Asked { what: &args.what, texts: args.given.texts(), options: &options, keeping: &args.keeping };
     if let [what] = &args.what[..]
         && let Some((name, experiment, folder)) = named(what)?
     {
         if !args.shows.show.is_empty() || args.shows.published {
-            return Err(Failure::bad_input("--show and --published are said by an experiment's parts"));
+            return Err(Failure::bad_input("an experiment's parts set --show and --published"));
         }
-        let given = Asked { texts: args.given.texts(), options: &options, keeping: &args.keeping };
-        return of_experiment(&name, &experiment, &folder, &given);
+        return of_experiment(&name, &experiment, &folder, &asked);
     }
     if args.keeping.stock {
         return Err(Failure::bad_input("--stock is for experiments of papers (`warpwright list figures`)"));
@@ -71,7 +70,7 @@ pub fn run(args: &Args) -> Outcome {
     compare::say_what_is_left_out(&plan, &options);
     compare::check_files(&options, &plan, &in_folder(&options, 1))?;
     let plans = [plan];
-    let Some(mut all) = made(&plans, &options, &args.keeping)? else { return Ok(ended()) };
+    let Some(mut all) = made(&plans, &asked)? else { return Ok(ended()) };
     let comparison = all.pop().unwrap_or_default();
     compare::show(&args.shows, &options, &comparison)?;
     let text = compare::text(&args.shows, &options, &comparison);
@@ -83,15 +82,16 @@ pub fn run(args: &Args) -> Outcome {
     Ok(compare::exit(&comparison))
 }
 
-/// How a share, or a run that only says what it would do, ends.
+/// Exit status of a share or a dry run.
 fn ended() -> Exit {
     if interrupt::requested() { Exit::Interrupted } else { Exit::Success }
 }
 
-/// The experiment that `what` means, with its name and the folder of its file; `None` if it means none.
+/// The experiment called `what`, with its name and the folder of its file; `None` if `what` is a workload.
 fn named(what: &Path) -> Result<Option<(String, Experiment, PathBuf)>, Failure> {
-    if let Some((name, experiment)) = file::bundled().find(|(name, _)| Path::new(name) == what) {
-        return Ok(Some((name.to_owned(), experiment, PathBuf::new())));
+    let name = what.to_string_lossy();
+    if let Some(text) = file::find(&name) {
+        return Ok(Some((name.into(), Experiment::read(text)?, PathBuf::new())));
     }
     if what.extension().is_none_or(|extension| extension != "toml") {
         return Ok(None);
@@ -111,13 +111,14 @@ fn named(what: &Path) -> Result<Option<(String, Experiment, PathBuf)>, Failure> 
 fn store(keeping: &Keeping) -> Result<Store, Failure> {
     let usual = || user_cache(|name| std::env::var_os(name)).map(|cache| cache.join("warpwright/points"));
     let folder = keeping.points.clone().or_else(usual).ok_or_else(|| {
-        Failure::bad_input("there is no folder for caches (XDG_CACHE_HOME, HOME): name one for the runs, with --points")
+        Failure::bad_input("XDG_CACHE_HOME and HOME name no cache folder; give a folder for the runs with --points")
     })?;
     Ok(Store::new(folder))
 }
 
-/// Makes the comparisons of `plans`. `None` if nothing is to be shown.
-fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<Vec<Comparison>>, Failure> {
+/// Makes the comparisons of `plans`. `None` for a dry run or a share.
+fn made(plans: &[Plan], asked: &Asked<'_>) -> Result<Option<Vec<Comparison>>, Failure> {
+    let Asked { options, keeping, .. } = *asked;
     let store = store(keeping)?;
     let runs = Runs::of(plans, &store);
     let threads = plans.first().map_or(1, Plan::threads);
@@ -130,11 +131,14 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
         return Ok(None);
     }
     interrupt::install()?;
-    if keeping.engine == Engine::Slurm && !runs.left.is_empty() {
-        by_slurm(&runs, &store, options, keeping)?;
-    }
-    let runs = if keeping.engine == Engine::Slurm { Runs::of(plans, &store) } else { runs };
-    let left = keeping.share.map_or_else(|| runs.left.clone(), |share| runs.share(share.number, share.of));
+    let left = match (keeping.engine, keeping.share) {
+        (Engine::Slurm, _) => {
+            by_slurm(&runs, &store, asked)?;
+            runs.left.iter().copied().filter(|point| !point.can_be_kept()).collect()
+        }
+        (Engine::Here, Some(share)) => runs.share(share.number, share.of),
+        (Engine::Here, None) => runs.left.clone(),
+    };
     let board = Board::new(options.quiet, left.len());
     let cells = runs::run_all(&left, threads, Some(&store), &board);
     drop(board);
@@ -147,7 +151,7 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
     let cell = |point: &Point| ran.get(point.key()).cloned();
     let complete = |plan: &Plan| {
         let mut cells: Vec<Option<Cell>> = plan.points.iter().map(cell).collect();
-        // Those that were kept; what turns out to be unreadable runs now.
+        // Stored runs are read; a damaged one runs now.
         let kept: Vec<usize> = (0..cells.len()).filter(|&at| cells[at].is_none()).collect();
         let points: Vec<&Point> = kept.iter().map(|&at| &plan.points[at]).collect();
         let board = Board::new(true, points.len());
@@ -161,7 +165,7 @@ fn made(plans: &[Plan], options: &Options, keeping: &Keeping) -> Result<Option<V
     plans.iter().map(complete).collect::<Result<Vec<_>, Failure>>().map(Some)
 }
 
-/// How much there is to do.
+/// Number of runs, and the time of the missing ones.
 fn plan_text(runs: &Runs<'_>, estimate: &Estimate, threads: usize) -> String {
     let (all, left) = (runs.count(), runs.left.len());
     let mut text = match all - left {
@@ -184,15 +188,7 @@ fn plan_text(runs: &Runs<'_>, estimate: &Estimate, threads: usize) -> String {
     text + "\n"
 }
 
-/// What is asked of an experiment.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    pub texts: &'a Texts,
-    pub options: &'a Options,
-    pub keeping: &'a Keeping,
-}
-
-/// Every bundled experiment, each with a folder of its own in the one that is asked for.
+/// Runs every bundled experiment, each with its own folder in the requested one.
 fn of_all(asked: &Asked<'_>) -> Outcome {
     let Options { json, csv, html, out, .. } = asked.options;
     if json.is_some() || csv.is_some() || html.is_some() {
@@ -205,8 +201,13 @@ fn of_all(asked: &Asked<'_>) -> Outcome {
             output::print("\n")?;
         }
         let options = Options { out: out.as_ref().map(|folder| folder.join(name)), ..asked.options.clone() };
-        let exit = of_experiment(name, &experiment, Path::new(""), &Asked { options: &options, ..*asked })?;
-        all = if all == Exit::Success { exit } else { all };
+        let exit = of_experiment(
+            name,
+            &experiment,
+            Path::new(""),
+            &Asked { what: &[name.into()], options: &options, ..*asked },
+        )?;
+        all = all.and(exit);
         if interrupt::requested() {
             break;
         }
@@ -219,11 +220,11 @@ pub fn of_figure(name: &str, asked: &Asked<'_>) -> Outcome {
     if name == request::values::EVERY {
         return of_all(asked);
     }
-    let (_, experiment) = file::bundled().find(|(known, _)| *known == name).ok_or_else(|| {
+    let text = file::find(name).ok_or_else(|| {
         let known: Vec<&str> = file::BUNDLED.iter().map(|(name, _)| *name).collect();
         Failure::unknown("experiment", name, &known)
     })?;
-    of_experiment(name, &experiment, Path::new(""), asked)
+    of_experiment(name, &Experiment::read(text)?, Path::new(""), asked)
 }
 
 /// Runs the parts of an experiment and shows them.
@@ -234,10 +235,7 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
     if !experiment.areas().is_empty() {
         return areas(name, experiment, options);
     }
-    // Where results go is said once, for all parts.
-    let is_of_parts =
-        |row: &request::OptionRow| row.group != Group::Output || ["kernels", "threads"].contains(&row.name);
-    let given: Texts = asked.texts.iter().filter(|(row, _)| is_of_parts(row)).cloned().collect();
+    let given = asked.of_runs();
     let mut all = experiment.parts(folder, &given, Machines::Named)?;
     let named = all.len();
     if keeping.stock {
@@ -250,7 +248,7 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
     for plan in &plans {
         compare::check_files(options, plan, &in_folder(options, plans.len()))?;
     }
-    let Some(comparisons) = made(&plans, options, keeping)? else { return Ok(ended()) };
+    let Some(comparisons) = made(&plans, asked)? else { return Ok(ended()) };
     let (papers, stock) = comparisons.split_at(named);
     let headlines: Vec<Headline> =
         papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
@@ -290,11 +288,10 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
     results.formats.give(&document, rows)?;
     write_folder(options, &text, &document, rows, page, &comparisons)?;
     folder_of_results.keep();
-    let ends = comparisons.iter().map(compare::exit);
-    Ok(ends.reduce(|exit, next| if exit == Exit::Success { next } else { exit }).unwrap_or(Exit::Success))
+    Ok(comparisons.iter().map(compare::exit).fold(Exit::Success, Exit::and))
 }
 
-/// What a part shows.
+/// Figures that a part shows.
 fn shows_of(part: &Part) -> Result<Shows, Failure> {
     let known = || Shown::value_variants().iter().filter_map(ValueEnum::to_possible_value);
     let shown = |name: &String| {

@@ -554,7 +554,7 @@ fn spread_of_ratio(spread: Spread, is_baseline: bool) -> String {
     format!("{:.3} ±{:.3}{mark}", spread.mean, spread.half)
 }
 
-/// What the marks of repeats mean.
+/// Legend of repeats.
 fn about_repeats(comparison: &Comparison) -> String {
     if comparison.again.is_empty() {
         return String::new();

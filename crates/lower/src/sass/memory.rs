@@ -204,9 +204,8 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     Ok(())
 }
 
-/// `LDC` of words at an address that is `within` bytes after that of a word: the assembler loads the last parameter, of one
-/// or two bytes, as a word too, which then ends beyond the parameters. Words of a bank are operands, of which the
-/// parameters' end is no bound.
+/// `LDC` of words at an address `within` bytes after a word's: the assembler loads the last parameter of one or two bytes as
+/// a word, which extends beyond the parameters. Operands from a constant bank may.
 fn load_unaligned(b: &mut Builder<'_>, d: SassOperand, from: (u8, i32), within: u32, columns: u16) -> Lowered<()> {
     let (bank, offset) = from;
     let words = b.bank(bank, offset - within as i32, columns + 1)?;
