@@ -37,7 +37,7 @@ pub struct Cost {
 }
 
 fn place(point: &Point) -> [String; 3] {
-    [point.job.named(), point.setup.gpu.name.clone(), point.setup.core.clone()]
+    [point.job().named(), point.setup.gpu.name.clone(), point.setup.core.clone()]
         .map(|part| part.replace(['\t', '\n'], " "))
 }
 
@@ -77,7 +77,7 @@ impl Costs {
         if let Some(&seconds) = self.of_job.get(&place[0]) {
             return Some(Cost { seconds, at_most: seconds * UNCERTAIN });
         }
-        let Job::Workload { size, .. } = &point.job else { return None };
+        let Job::Workload { size, .. } = point.job() else { return None };
         let (_, seconds) = GUESS.iter().find(|(of, _)| of == size)?;
         Some(Cost { seconds: *seconds, at_most: seconds * UNCERTAIN })
     }

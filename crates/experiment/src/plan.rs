@@ -1,13 +1,14 @@
 //! The runs of a comparison.
 
 use crate::costs::{Cost, Costs};
-use crate::store::{Key, Point, Store};
+use crate::store::{Key, Point, Store, StoredJob};
 use lab::{Job, Setup};
 use request::comparison::{Cell, Comparison};
 use request::sweep::Sweep;
 use request::{BadRequest, Options, name};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A comparison that is to be made.
@@ -34,7 +35,8 @@ impl Plan {
         let jobs = sweep.workloads.iter().map(|w| name::job(w, options)).collect::<Result<Vec<_>, _>>()?;
         let (codes, remarks): (Vec<_>, Vec<_>) = sweep.codes(options).into_iter().unzip();
         let repeats = options.repeat.map_or(1, |repeat| u64::from(repeat.get()));
-        let rows = || jobs.iter().zip(&codes);
+        let stored: Vec<Arc<StoredJob>> = jobs.iter().map(|job| Arc::new(StoredJob::new(job.clone()))).collect();
+        let rows = || stored.iter().zip(&codes);
         let of_repeat = |repeat: u64| {
             let setups = &sweep.setups;
             rows().flat_map(move |(job, &code)| {

@@ -67,7 +67,7 @@ fn run(point: &Point, monitor: &mut dyn Monitor) -> Cell {
         return Cell::Interrupted(None);
     }
     // A defect of the simulator that one run meets must not take the other runs' results along.
-    match catch_unwind(AssertUnwindSafe(|| lab::run(&point.setup, &point.job, monitor))) {
+    match catch_unwind(AssertUnwindSafe(|| lab::run(&point.setup, point.job(), monitor))) {
         Ok(Ok(report)) if report.interrupted && kit::stop::requested() => Cell::Interrupted(Some(Box::new(report))),
         Ok(Ok(report)) => match wrong_result(&report) {
             Some(why) => Cell::Failed(why, Some(Box::new(report))),

@@ -7,14 +7,14 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use kit::output;
-use lab::{Job, KeptReport, Report, Setup};
+use lab::{Job, JobIdentity, KeptReport, Report, Setup};
 use request::chance;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Name of a stored run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,28 +47,50 @@ impl AsRef<str> for Key {
     }
 }
 
+/// A job, with what the store needs to know of it; computed on first use, because that reads its files.
+#[derive(Clone, Debug)]
+pub struct StoredJob {
+    /// The job.
+    pub job: Job,
+    identity: OnceLock<JobIdentity>,
+    writes: OnceLock<bool>,
+}
+
+impl StoredJob {
+    /// A job.
+    pub fn new(job: Job) -> Self {
+        Self { job, identity: OnceLock::new(), writes: OnceLock::new() }
+    }
+}
+
 /// A run: a job on a machine.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The machine.
     pub setup: Setup,
-    /// The job.
-    pub job: Job,
     /// Number of the repeat, from 0, which seeds its random changes.
     pub repeat: u64,
-    /// Identity and name, computed on first use because that reads the inputs.
+    /// The job, which all runs of it share.
+    stored: Arc<StoredJob>,
+    /// Identity and name.
     known: OnceLock<(Vec<(String, String)>, Key)>,
 }
 
 impl Point {
     /// The `repeat`th run of a job on a machine ([`chance::repeated`]).
-    pub fn new(setup: &Setup, job: Job, repeat: u64) -> Self {
-        Self { setup: chance::repeated(setup, repeat), job, repeat, known: OnceLock::new() }
+    pub fn new(setup: &Setup, job: Arc<StoredJob>, repeat: u64) -> Self {
+        Self { setup: chance::repeated(setup, repeat), repeat, stored: job, known: OnceLock::new() }
+    }
+
+    /// The job.
+    pub fn job(&self) -> &Job {
+        &self.stored.job
     }
 
     fn known(&self) -> &(Vec<(String, String)>, Key) {
         self.known.get_or_init(|| {
-            let mut identity = lab::identity_of(&self.setup, &self.job);
+            let job = self.stored.identity.get_or_init(|| self.job().identity());
+            let mut identity = lab::identity_of(&self.setup, job);
             identity.push(("cycles at most".to_owned(), format!("{:?}", self.setup.max_cycles)));
             let key = Key::of(&identity);
             (identity, key)
@@ -82,7 +104,7 @@ impl Point {
 
     /// Whether it can be stored: a launch file that writes files must run to write them.
     pub fn can_be_kept(&self) -> bool {
-        self.job.outputs().is_empty()
+        !self.stored.writes.get_or_init(|| !self.job().outputs().is_empty())
     }
 }
 

@@ -1,8 +1,7 @@
 //! Stored form of a report, which is read instead of running again.
 
-use crate::checkpoint::{Work, identity};
+use crate::checkpoint::{JobIdentity, identity};
 use crate::report::{HostFigures, KernelTotal, Report};
-use crate::run::Job;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 
@@ -48,10 +47,9 @@ impl KeptReport {
 
 /// Identity of a run: names and values of everything that its results depend on, with the model's version and digests of
 /// its inputs.
-pub fn identity_of(setup: &Setup, job: &Job) -> Vec<(String, String)> {
-    let (name, is_trace) = (job.named(), matches!(job, Job::Trace { .. }));
+pub fn identity_of(setup: &Setup, job: &JobIdentity) -> Vec<(String, String)> {
     // The GPU's own scheduler is the same one, named or not.
     let scheduler = setup.scheduler.clone().or_else(|| Some(setup.gpu.sm.issue.scheduler.to_string()));
     let setup = Setup { scheduler, ..setup.clone() };
-    identity(&setup, &Work { name, inputs: &job.inputs(), is_trace })
+    identity(&setup, job)
 }

@@ -62,7 +62,7 @@ pub mod timeline;
 mod traces;
 
 pub use ::trace::Compression;
-pub use checkpoint::{CheckpointPlan, Checkpoints, MODEL, SavedRun};
+pub use checkpoint::{CheckpointPlan, Checkpoints, JobIdentity, MODEL, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
 pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;

@@ -1,6 +1,6 @@
 //! Runs a job on a set-up GPU.
 
-use crate::checkpoint::{Checkpoints, Keeper, Work};
+use crate::checkpoint::{Checkpoints, JobIdentity, Keeper};
 use crate::designs::CORES;
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
@@ -70,6 +70,11 @@ impl Job {
                 format!("{}{streams}", path.display())
             }
         }
+    }
+
+    /// Its part of a run's identity. Reads its inputs.
+    pub fn identity(&self) -> JobIdentity {
+        JobIdentity::new(self.named(), &self.inputs(), matches!(self, Job::Trace { .. }))
     }
 
     /// Where the sources of its kernels are found.
@@ -167,8 +172,7 @@ fn keeper(setup: &Setup, job: &Job, checkpoints: Checkpoints) -> Result<Option<K
     if checkpoints.are_none() {
         return Ok(None);
     }
-    let (name, is_trace) = (job.named(), matches!(job, Job::Trace { .. }));
-    Keeper::of(checkpoints, setup, &Work { name, inputs: &job.inputs(), is_trace }).map(Some)
+    Keeper::of(checkpoints, setup, &job.identity()).map(Some)
 }
 
 /// As [`run`], with each instruction checked against the program order of its warp.

@@ -93,7 +93,7 @@ pub fn line(point: &Point) -> String {
     let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
     let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
     let repeat = if point.repeat == 0 { String::new() } else { format!(", repeat {}", point.repeat) };
-    format!("{}, {} on {}{repeat}\n", point.job.named(), setup.code.name(), machine.join(", "))
+    format!("{}, {} on {}{repeat}\n", point.job().named(), setup.code.name(), machine.join(", "))
 }
 
 #[cfg(test)]

@@ -15,19 +15,26 @@ const COMPARED_BYTES: u64 = 64 << 20;
 /// The same for the files of traces, of which there may be thousands.
 const COMPARED_TRACE_BYTES: u64 = 1 << 20;
 
-/// The workload.
-#[derive(Clone, Debug)]
-pub(crate) struct Work<'a> {
-    /// With all that chooses its inputs.
-    pub name: String,
-    /// The files that it reads.
-    pub inputs: &'a [PathBuf],
-    /// They belong to a trace.
-    pub is_trace: bool,
+/// The part of a run's identity that its job determines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobIdentity {
+    /// The job with all that chooses its inputs.
+    name: String,
+    /// A digest of the files that it reads.
+    inputs: String,
+}
+
+impl JobIdentity {
+    /// The identity of the job called `name`. Reads `inputs`, which are of a trace or not.
+    pub(crate) fn new(name: String, inputs: &[PathBuf], is_trace: bool) -> Self {
+        let most = if is_trace { COMPARED_TRACE_BYTES } else { COMPARED_BYTES };
+        let inputs = inputs.iter().fold(Digest::new(), |digest, path| of_file(digest, path, most)).text();
+        Self { name, inputs }
+    }
 }
 
 /// Names and values: equal ones mean that the results are the same.
-pub(crate) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
+pub(crate) fn of(setup: &Setup, job: &JobIdentity) -> Vec<(String, String)> {
     let Setup {
         gpu,
         core,
@@ -57,8 +64,8 @@ pub(crate) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
     let intervals = (power_interval, sample_interval, overview, livelock_cycles);
     [
         ("version of the program", format!("{}, model {MODEL}", env!("CARGO_PKG_VERSION"))),
-        ("job", work.name.clone()),
-        ("inputs", inputs(work)),
+        ("job", job.name.clone()),
+        ("inputs", job.inputs.clone()),
         ("GPU", gpu.name.clone()),
         ("GPU description", digest(format!("{gpu:?}"))),
         ("core design", core.clone()),
@@ -70,12 +77,6 @@ pub(crate) fn of(setup: &Setup, work: &Work<'_>) -> Vec<(String, String)> {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()
-}
-
-/// A digest of what is read.
-fn inputs(work: &Work<'_>) -> String {
-    let most = if work.is_trace { COMPARED_TRACE_BYTES } else { COMPARED_BYTES };
-    work.inputs.iter().fold(Digest::new(), |digest, path| of_file(digest, path, most)).text()
 }
 
 fn of_file(digest: Digest, path: &Path, most: u64) -> Digest {

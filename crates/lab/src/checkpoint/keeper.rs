@@ -1,7 +1,7 @@
 //! When checkpoints are taken, and the way back to one.
 
 use super::file::{self, Bytes, Contents};
-use super::identity::{self, Work};
+use super::identity::{self, JobIdentity};
 use super::journal::{Answer, Journal};
 use super::kernels::Kernels;
 use super::plan::{CheckpointPlan, Checkpoints, SavedRun};
@@ -55,11 +55,11 @@ struct Replay {
 }
 
 impl Keeper {
-    /// Keeps the checkpoints of a run of `work` on `setup`.
+    /// Keeps the checkpoints of a run of `job` on `setup`.
     ///
     /// # Errors
     /// The run is not the one to be continued, or what it observes cannot be kept.
-    pub fn of(checkpoints: Checkpoints, setup: &Setup, work: &Work<'_>) -> Result<Self, String> {
+    pub fn of(checkpoints: Checkpoints, setup: &Setup, job: &JobIdentity) -> Result<Self, String> {
         let Checkpoints { plan, resume } = checkpoints;
         let observers = [
             (setup.timeline.is_some(), "--timeline"),
@@ -72,7 +72,7 @@ impl Keeper {
                 "checkpoints do not keep what {option} collects; leave out {option}, or --checkpoint and --resume"
             ));
         }
-        Self::new(plan, resume, identity::of(setup, work))
+        Self::new(plan, resume, identity::of(setup, job))
     }
 
     fn new(

@@ -21,8 +21,8 @@ mod keeper;
 mod kernels;
 mod plan;
 
-pub use identity::MODEL;
-pub(crate) use identity::{Work, of as identity};
+pub(crate) use identity::of as identity;
+pub use identity::{JobIdentity, MODEL};
 pub(crate) use journal::{Answer, Known};
 pub(crate) use keeper::Keeper;
 pub use plan::{CheckpointPlan, Checkpoints, SavedRun};
