@@ -87,7 +87,7 @@ def test_a_read_only_array_is_only_read(scale):
     "args, says",
     [
         ((1, 2, 3), "4 parameters"),
-        ((None, None, 1.0, 2.5), "no whole number"),
+        ((None, None, 1.0, 2.5), "not a whole number"),
         ((None, None, 1.0, 1 << 40), "does not fit"),
         ((None, None, b"ab", 1), "has 2 bytes"),
         ((None, None, "x", 1), "does not fit"),
