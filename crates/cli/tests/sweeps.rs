@@ -129,6 +129,60 @@ fn an_experiment_of_ones_own_is_a_file() {
     }
 }
 
+/// Each verdict from figures that the document has beside it.
+#[test]
+fn claims_stand_beside_what_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("claims.toml");
+    let claim = |text: &str, keys: &str| format!("[[claim]]\nclaim = '{text}'\ncolumn = 'ghost'\n{keys}\n");
+    let claims = [
+        claim("mean", "published = 5.0\nwhy = 'it is invented'"),
+        claim("least", "take = 'least'\nat_least = 0.5"),
+        claim("row", "row = 'nn:places=2048'\nat_most = 0.1"),
+        claim("share", "take = 'share_below_1'\nat_most = 1.0"),
+        claim("energy", "figure = 'relative-energy'\ntake = 'arithmetic_mean'\npublished = 1e9"),
+        claim("correlation", "take = 'correlation'\nwith = 'cycles'\nat_least = -1.0"),
+        claim("elsewhere", "published = 1.0").replace("ghost", "loog"),
+        "[[claim]]\nclaim = 'area'\ncost = 'a core at 40 nm'\n".to_owned(),
+    ];
+    let part = "title = 'A paper, figure 1'\n[[part]]\nworkloads = ['lud:n=64', 'nn:places=2048', 'bfs:nodes=512']\n\
+                cores = ['inorder', 'ghost']\nshow = 'speedup'\n";
+    fs::write(&file, part.to_owned() + &claims.concat()).unwrap();
+    let points = folder.path().join("points");
+    let words = ["sweep", file.to_str().unwrap(), "--points", points.to_str().unwrap()];
+    let document: Value = serde_json::from_str(&succeed(&[&words[..], &["--json"]].concat())).unwrap();
+    let runs = document["parts"][0]["runs"].as_array().unwrap();
+    let speedups: Vec<f64> =
+        runs.iter().filter(|run| run["column"] == 1).map(|run| run["speedup"].as_f64().unwrap()).collect();
+    let found = |claim: &str| {
+        let all = document["claims"].as_array().unwrap();
+        let one = all.iter().find(|one| one["claim"] == claim).unwrap();
+        (one["ours"].as_f64().unwrap_or(f64::NAN), one["verdict"].as_str().unwrap(), one["rows"].as_u64().unwrap())
+    };
+    let mean = (speedups.iter().map(|speedup| speedup.ln()).sum::<f64>() / 3.0).exp();
+    let (ours, verdict, rows) = found("mean");
+    assert!((ours - mean).abs() < 1e-12 && rows == 3, "{ours} {mean}");
+    assert_eq!(verdict, if mean > 1.0 { "same_sign" } else { "not" });
+    let least = speedups.iter().copied().fold(f64::MAX, f64::min);
+    assert_eq!(found("least"), (least, "holds", 3));
+    assert_eq!(found("row"), (speedups[1], "not", 1));
+    let slower = speedups.iter().filter(|speedup| **speedup < 1.0).count() as f64 / 3.0;
+    assert_eq!(found("share"), (slower, "holds", 3));
+    let energies = runs.iter().filter(|run| run["column"] == 1).map(|run| run["relative_energy"].as_f64().unwrap());
+    let energy = energies.sum::<f64>() / 3.0;
+    let (ours, verdict, _) = found("energy");
+    assert!((ours - energy).abs() < 1e-12, "{ours} {energy}");
+    assert_eq!(verdict, if energy > 1.0 { "same_sign" } else { "not" });
+    assert_eq!(found("correlation").1, "holds");
+    assert_eq!((found("elsewhere").1, found("elsewhere").2), ("unknown", 0));
+    assert_eq!(found("area").1, "not");
+    let text = succeed(&words);
+    let table = text.split("Claims of the paper").nth(1).unwrap();
+    assert!(table.contains("mean: it is invented") && table.contains("at least 0.500"), "{table}");
+    let row = table.lines().find(|line| line.contains("elsewhere")).unwrap();
+    assert!(row.ends_with("not run"), "{row}");
+}
+
 #[test]
 fn what_a_sweep_cannot_do_is_said() {
     let cannot = |words: &[&str], message: &str| {
@@ -142,6 +196,8 @@ fn what_a_sweep_cannot_do_is_said() {
     cannot(&["nothing"], "nothing");
     let all = run(&["reproduce", "all", "--json"]);
     assert!(all.status == 2 && all.stderr.contains("--out FOLDER writes each figure's"), "{}", all.stderr);
+    let quick = run(&["reproduce", "ghost-fig16", "--quick", "--size", "medium"]);
+    assert!(quick.status == 2 && quick.stderr.contains("--quick is --size small"), "{}", quick.stderr);
     cannot(&["lud", "--repeat", "4000000000"], "--repeat 4000000000 of 1 run: a comparison has 65536 runs at most");
     let points = root().join("README.md");
     let ran = run(&["sweep", "lud:n=16", "--points", points.to_str().unwrap()]);

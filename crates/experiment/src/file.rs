@@ -22,6 +22,8 @@
 //! these as the value; what takes `KEY=VALUE` may have a table. Any value may be a table by size
 //! (`{ small = …, medium = …, large = … }`). `docs/experiments.md` describes it for users.
 
+use crate::claim::{Claim, Judged};
+use request::comparison::Comparison;
 use request::option::{OptionRow, Shape, Way};
 use request::options::{ROWS, Texts, row};
 use request::{BadRequest, Options};
@@ -56,6 +58,9 @@ pub struct Experiment {
     /// Areas of cores: arguments of `warpwright list`.
     #[serde(default)]
     areas: OneOrMore,
+    /// What the paper claims.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
 }
 
 /// Name and text of each bundled experiment.
@@ -138,15 +143,26 @@ impl Experiment {
     /// # Errors
     /// It is not one: where, and why.
     pub fn read(text: &str) -> Result<Self, BadRequest> {
-        let experiment: Self = toml::from_str(text).map_err(|e| BadRequest::new(e.to_string().trim_end()))?;
+        let mut experiment: Self = toml::from_str(text).map_err(|e| BadRequest::new(e.to_string().trim_end()))?;
         if !experiment.all.is_empty() && experiment.parts.is_empty() {
             // One part needs no second heading.
-            return Ok(Self { parts: vec![Table::new()], ..experiment });
+            experiment.parts.push(Table::new());
         }
         if experiment.parts.is_empty() && experiment.areas.all().is_empty() {
             return Err(BadRequest::new("it has no part: `[[part]]` begins one (`warpwright docs experiments`)"));
         }
+        experiment.claims.iter().try_for_each(|claim| claim.check(experiment.parts.len()))?;
         Ok(experiment)
+    }
+
+    /// The paper: the title up to its last comma.
+    pub fn paper(&self) -> &str {
+        self.title.rsplit_once(", ").map_or(&*self.title, |(paper, _)| paper)
+    }
+
+    /// The claims beside `comparisons`, which are of its parts.
+    pub fn judged(&self, comparisons: &[Comparison]) -> Vec<Judged> {
+        self.claims.iter().map(|claim| claim.judged(comparisons)).collect()
     }
 
     /// Areas of cores that it shows: arguments of `warpwright list`.

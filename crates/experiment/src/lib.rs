@@ -3,6 +3,7 @@
 //! | module | role |
 //! | --- | --- |
 //! | [`mod@file`] | an experiment as a file: parts, each with workloads and machines |
+//! | [`claim`] | what a paper claims, beside what was simulated |
 //! | [`plan`] | the runs of a comparison, without duplicates, and the runs that are missing |
 //! | [`store`] | completed runs, each named by a digest of everything that its results depend on |
 //! | [`costs`] | measured and estimated run times |
@@ -14,6 +15,7 @@
 
 #![warn(missing_docs)]
 
+pub mod claim;
 pub mod costs;
 pub mod file;
 pub mod plan;

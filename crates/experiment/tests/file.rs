@@ -98,6 +98,18 @@ fn mistakes_are_named_with_their_place() {
     }
 }
 
+fn claims_name_what_there_is(name: &str, experiment: &Experiment, parts: &[experiment::file::Part]) {
+    for (part, column, row) in experiment.claims.iter().filter_map(|claim| claim.place()) {
+        let part = &parts[part - 1];
+        let plan = Plan::new(&part.options, &part.workloads).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let labels: Vec<&str> = plan.sweep.columns.iter().map(|column| column.label.as_str()).collect();
+        assert!(labels.contains(&column), "{name}: {column}: {labels:?}");
+        let rows = plan.sweep.workloads.iter().map(|path| path.to_str().unwrap());
+        let mut rows = rows.chain(part.options.kernels.iter().map(String::as_str));
+        assert!(row.is_none_or(|row| rows.any(|known| known == row)), "{name}: {row:?}");
+    }
+}
+
 #[test]
 fn every_bundled_experiment_can_be_made_at_every_size_on_both_machines() {
     let mut count = 0;
@@ -108,6 +120,9 @@ fn every_bundled_experiment_can_be_made_at_every_size_on_both_machines() {
             for machines in [Machines::Named, Machines::Stock] {
                 let parts = experiment.parts(Path::new(""), &given, machines);
                 let parts = parts.unwrap_or_else(|e| panic!("{name}: {e}"));
+                if machines == Machines::Named {
+                    claims_name_what_there_is(name, &experiment, &parts);
+                }
                 for part in parts {
                     let on_papers = part.command.contains(" papers/");
                     assert_eq!(on_papers, machines == Machines::Named, "{name}: {}", part.command);

@@ -36,8 +36,11 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(213, 94, 0),
     RGBColor(120, 120, 120),
 ];
-/// Pixels of the height, of a bar, and of a picture's least and greatest width.
-const HEIGHT: u32 = 480;
+/// Pixels of the height without keys, of what lies under and over the bars, of a key, of a bar, and of a picture's least
+/// and greatest width.
+const HEIGHT: u32 = 430;
+const AROUND: u32 = 160;
+const KEY: u32 = 15;
 const BAR: u32 = 14;
 const WIDTHS: (u32, u32) = (640, 8000);
 /// Characters of a group's name that there is room for.
@@ -48,7 +51,7 @@ pub fn svg(bars: &Bars) -> String {
     let mut out = String::new();
     let each = (bars.series.len() as u32 + 1) * BAR;
     let width = (120 + bars.groups.len() as u32 * each).clamp(WIDTHS.0, WIDTHS.1);
-    match draw(bars, SVGBackend::with_string(&mut out, (width, HEIGHT))) {
+    match draw(bars, SVGBackend::with_string(&mut out, (width, HEIGHT + keys(bars)))) {
         Ok(()) => out,
         Err(e) => {
             format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><!-- {} --></svg>", e.to_string().replace('-', " "))
@@ -56,14 +59,30 @@ pub fn svg(bars: &Bars) -> String {
     }
 }
 
+/// Pixels that the keys take, over the bars.
+fn keys(bars: &Bars) -> u32 {
+    if bars.series.len() > 1 { KEY * (bars.series.len() as u32 + 2) } else { 0 }
+}
+
 fn visible(text: &str) -> String {
     text.replace(kit::text::is_invisible, "\u{fffd}")
 }
 
-/// A name as far as there is room.
+/// A name as far as there is room, without its middle: names that differ at their ends stay different.
 fn short(name: &str) -> String {
-    let name = visible(name);
-    if name.chars().count() <= LABEL { name } else { name.chars().take(LABEL - 1).chain(['…']).collect() }
+    kit::text::middle_cut(&visible(name), LABEL).into_owned()
+}
+
+/// Colour of bar `at` of a group of `all`: of the palette, or, where that is too short, as far apart as hues allow.
+fn colour(at: usize, all: usize) -> RGBColor {
+    match COLOURS.get(at) {
+        Some(colour) if all <= COLOURS.len() => *colour,
+        _ => {
+            let (r, g, b) =
+                HSLColor(at as f64 / all as f64, 0.65, if at.is_multiple_of(2) { 0.38 } else { 0.62 }).rgb();
+            RGBColor(r, g, b)
+        }
+    }
 }
 
 fn draw<Backend: DrawingBackend>(
@@ -81,12 +100,15 @@ fn draw<Backend: DrawingBackend>(
         .margin(10)
         .x_label_area_size(110)
         .y_label_area_size(50)
-        .build_cartesian_2d(0.0..groups, 0.0..most * if bars.series.len() > 1 { 1.4 } else { 1.1 })?;
+        .build_cartesian_2d(
+            0.0..groups,
+            0.0..most * 1.1 * (1.0 + f64::from(keys(bars)) / f64::from(HEIGHT - AROUND)),
+        )?;
     chart.configure_mesh().disable_x_mesh().x_labels(0).y_desc("over the baseline").light_line_style(WHITE).draw()?;
     let width = 1.0 / (bars.series.len() as f64 + 1.0);
     let left = |group: usize, series: usize| group as f64 + width * (series as f64 + 0.5);
     for (series, name) in bars.series.iter().enumerate() {
-        let colour = COLOURS[series % COLOURS.len()];
+        let colour = colour(series, bars.series.len());
         let values = bars.groups.iter().enumerate().filter_map(|(group, (_, bars))| Some((group, bars.get(series)?)));
         let filled = values.clone().filter_map(|(group, bar)| {
             let (from, value) = (left(group, series), bar.value?);
@@ -114,7 +136,7 @@ fn draw<Backend: DrawingBackend>(
     // Read from below, ending at the axis.
     let upwards = ("sans-serif", 12).into_font().transform(FontTransform::Rotate270);
     let style = upwards.color(&BLACK).pos(Pos::new(HPos::Right, VPos::Center));
-    let (plot, bottom) = (chart.plotting_area(), (HEIGHT - 114) as i32);
+    let (plot, bottom) = (chart.plotting_area(), (HEIGHT + keys(bars) - 114) as i32);
     for (group, (name, _)) in bars.groups.iter().enumerate() {
         let (x, _) = plot.map_coordinate(&(group as f64 + 0.5, 0.0));
         area.draw_text(&short(name), &style, (x, bottom))?;
@@ -148,12 +170,14 @@ mod tests {
         let picture = svg(&bars);
         let document = roxmltree::Document::parse(&picture).unwrap();
         let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
-        for text in ["Speedup over inorder", "ghost", "l<o>og", "lud", "a name that is fa…"] {
+        for text in ["Speedup over inorder", "ghost", "l<o>og", "lud", "a nam…or its place"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
         let count = |colour: &str| picture.matches(&format!("fill=\"{colour}\"")).count();
         // A bar and a key each.
         assert_eq!([count("#0072B2"), count("#E69F00")], [2, 2], "{picture}");
         assert!(svg(&Bars::default()).starts_with("<svg"));
+        let many: Vec<RGBColor> = (0..24).map(|at| colour(at, 24)).collect();
+        assert!(many.iter().enumerate().all(|(at, one)| !many[..at].contains(one)), "{many:?}");
     }
 }

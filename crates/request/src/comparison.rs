@@ -183,6 +183,23 @@ pub struct Comparison {
 /// A figure of a row in a column.
 pub type Figure = fn(&Comparison, usize, usize) -> Option<f64>;
 
+/// The figures that are ratios to the baseline's, by the names that `--show` has for them.
+pub const RATIOS: &[(&str, Figure)] = &[
+    ("speedup", Comparison::speedup),
+    ("relative-energy", Comparison::relative_energy),
+    ("relative-power", Comparison::relative_power),
+    ("management", Comparison::relative_management),
+    ("efficiency", Comparison::efficiency),
+    ("own-efficiency", Comparison::own_efficiency),
+    ("core-efficiency", Comparison::efficiency_of_cores),
+    ("cache-energy", Comparison::relative_caches),
+];
+
+/// The ratio called `name`.
+pub fn ratio(name: &str) -> Option<Figure> {
+    RATIOS.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
+}
+
 /// A mean over workloads.
 pub type MeanOf = fn(&[f64]) -> Option<f64>;
 
@@ -241,8 +258,8 @@ impl Comparison {
         out
     }
 
-    /// A statistic of a run.
-    fn statistic(&self, name: &str, row: usize, column: usize) -> Option<f64> {
+    /// A statistic of a complete run.
+    pub fn statistic(&self, name: &str, row: usize, column: usize) -> Option<f64> {
         self.cell(row, column).complete()?.total.get(name)?.number()
     }
 
@@ -271,7 +288,8 @@ impl Comparison {
         self.over_repeats(|one| mean(&one.all(figure, column)))
     }
 
-    fn over_repeats(&self, of: impl Fn(&Self) -> Option<f64>) -> Option<Spread> {
+    /// A figure of the whole comparison over its repeats; `None` without repeats, or where one of them has no such figure.
+    pub fn over_repeats(&self, of: impl Fn(&Self) -> Option<f64>) -> Option<Spread> {
         let values: Option<Vec<f64>> = std::iter::once(self).chain(&self.again).map(of).collect();
         Spread::of(&values?)
     }
@@ -315,6 +333,11 @@ impl Comparison {
     /// Energy, relative to the baseline's column.
     pub fn relative_energy(&self, row: usize, column: usize) -> Option<f64> {
         self.relative_joules(row, column, |report| report.total.get(energy::TOTAL)?.number())
+    }
+
+    /// Mean power, relative to the baseline's column.
+    pub fn relative_power(&self, row: usize, column: usize) -> Option<f64> {
+        Some(self.relative_energy(row, column)? * self.speedup(row, column)?)
     }
 
     /// Energy of managing values and instructions, relative to the baseline's column.

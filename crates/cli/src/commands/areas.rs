@@ -2,19 +2,20 @@
 
 use super::list;
 use super::results_folder::{SCHEMA, about, heading, made_folder, title, write_folder};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure};
 use crate::options::{Page, Results};
-use crate::render::lists;
 use crate::render::style::{FAINT, styled};
+use crate::render::{claims, lists};
 use crate::{output, version};
 use ::render::page::{self, Section, html};
 use clap::Parser;
+use experiment::claim::Judged;
 use experiment::file::Experiment;
 use request::Options;
 use serde::Serialize;
 
 /// Shows published areas beside ours.
-pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome {
+pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Result<(Exit, Vec<Judged>), Failure> {
     #[derive(Debug, Parser)]
     struct Line {
         #[command(flatten)]
@@ -38,6 +39,9 @@ pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome 
         sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
         all.extend(cores);
     }
+    let judged = experiment.judged(&[]);
+    text += &claims::text(&judged);
+    sections.extend(claims::section(&judged));
     if results.as_text() {
         output::print(&text)?;
     }
@@ -45,12 +49,12 @@ pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Outcome 
     page.save(whole)?;
     let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
     let (paper, published) = (experiment.title.as_str(), experiment.published.as_str());
-    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts };
+    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts, claims: &judged };
     let rows = || lists::tables::parts(&all).into_iter().collect::<Vec<_>>();
     results.formats.give(&areas, rows)?;
     write_folder(options, &text, &areas, rows, whole, &[])?;
     folder.keep();
-    Ok(Exit::Success)
+    Ok((Exit::Success, judged))
 }
 
 /// Published areas as JSON.
@@ -61,4 +65,5 @@ struct Areas<'a> {
     paper: &'a str,
     published: &'a str,
     parts: Vec<&'a lists::Area>,
+    claims: &'a [Judged],
 }

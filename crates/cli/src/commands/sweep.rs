@@ -9,6 +9,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::user_cache;
 use crate::options::{Page, Results};
 use crate::progress::Board;
+use crate::render::claims;
 use crate::render::comparison::Shown;
 use crate::render::page as parts;
 use crate::render::style::{FAINT, HEADING, styled};
@@ -16,6 +17,7 @@ use crate::{interrupt, output, version};
 use ::render::number;
 use ::render::page::{self, Section, html};
 use clap::ValueEnum;
+use experiment::claim::Judged;
 use experiment::file::{self, Experiment, Machines, Part};
 use experiment::plan::{Estimate, Plan, Runs};
 use experiment::runs;
@@ -60,7 +62,7 @@ pub fn run(args: &Args) -> Outcome {
         if !args.shows.show.is_empty() || args.shows.published {
             return Err(Failure::bad_input("an experiment's parts set --show and --published"));
         }
-        return of_experiment(&name, &experiment, &folder, &asked);
+        return Ok(of_experiment(&name, &experiment, &folder, &asked)?.0);
     }
     if args.keeping.stock {
         return Err(Failure::bad_input("--stock is for experiments of papers (`warpwright list figures`)"));
@@ -188,30 +190,49 @@ fn plan_text(runs: &Runs<'_>, estimate: &Estimate, threads: usize) -> String {
     text + "\n"
 }
 
-/// Runs every bundled experiment, each with its own folder in the requested one.
+/// Runs every bundled experiment, each with its own folder in the requested one, and shows the claims of all papers.
 fn of_all(asked: &Asked<'_>) -> Outcome {
     let Options { json, csv, html, out, .. } = asked.options;
     if json.is_some() || csv.is_some() || html.is_some() {
         let why = "`all` has several results: --out FOLDER writes each figure's to a folder in it";
         return Err(Failure::bad_input(why));
     }
-    let mut all = Exit::Success;
-    for (at, (name, experiment)) in file::bundled().enumerate() {
-        if at > 0 && Results::of(asked.options).as_text() {
-            output::print("\n")?;
-        }
+    let folder = made_folder(asked.options)?;
+    let as_text = Results::of(asked.options).as_text();
+    let (mut all, mut figures) = (Exit::Success, Vec::new());
+    for (name, experiment) in file::bundled() {
         let options = Options { out: out.as_ref().map(|folder| folder.join(name)), ..asked.options.clone() };
-        let exit = of_experiment(
-            name,
-            &experiment,
-            Path::new(""),
-            &Asked { what: &[name.into()], options: &options, ..*asked },
-        )?;
+        let of_one = Asked { what: &[name.into()], options: &options, ..*asked };
+        let (exit, claims) = of_experiment(name, &experiment, Path::new(""), &of_one)?;
+        figures.push(claims::Figure { name: name.to_owned(), paper: experiment.paper().to_owned(), claims });
         all = all.and(exit);
         if interrupt::requested() {
-            break;
+            return Ok(all);
+        }
+        if as_text {
+            output::print("\n")?;
         }
     }
+    if asked.keeping.dry_run || asked.keeping.share.is_some() {
+        return Ok(all);
+    }
+    let mut text = String::new();
+    for (paper, figures) in claims::by_paper(&figures) {
+        let claims: Vec<_> = figures.iter().flat_map(|figure| figure.claims.clone()).collect();
+        if !claims.is_empty() {
+            text += &format!("{}\n{}\n", styled(HEADING, paper), claims::table_text(&claims));
+        }
+    }
+    if as_text {
+        output::print(&text)?;
+    }
+    if let Some(out) = out {
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        output::save(&out.join("claims.txt"), plain.as_bytes())?;
+        output::save(&out.join("index.html"), claims::page(&figures).as_bytes())?;
+        output::save(&out.join("claims.md"), claims::markdown(&figures).as_bytes())?;
+    }
+    folder.keep();
     Ok(all)
 }
 
@@ -224,11 +245,16 @@ pub fn of_figure(name: &str, asked: &Asked<'_>) -> Outcome {
         let known: Vec<&str> = file::BUNDLED.iter().map(|(name, _)| *name).collect();
         Failure::unknown("experiment", name, &known)
     })?;
-    of_experiment(name, &Experiment::read(text)?, Path::new(""), asked)
+    Ok(of_experiment(name, &Experiment::read(text)?, Path::new(""), asked)?.0)
 }
 
-/// Runs the parts of an experiment and shows them.
-fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Asked<'_>) -> Outcome {
+/// Runs the parts of an experiment and shows them, with the paper's claims, if it has any.
+fn of_experiment(
+    name: &str,
+    experiment: &Experiment,
+    folder: &Path,
+    asked: &Asked<'_>,
+) -> Result<(Exit, Vec<Judged>), Failure> {
     let Asked { options, keeping, .. } = *asked;
     let results = Results::of(options);
     results.formats.files()?;
@@ -248,7 +274,7 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
     for plan in &plans {
         compare::check_files(options, plan, &in_folder(options, plans.len()))?;
     }
-    let Some(comparisons) = made(&plans, asked)? else { return Ok(ended()) };
+    let Some(comparisons) = made(&plans, asked)? else { return Ok((ended(), Vec::new())) };
     let (papers, stock) = comparisons.split_at(named);
     let headlines: Vec<Headline> =
         papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
@@ -262,10 +288,12 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
         let title = styled(HEADING, "Geometric means of speedups on both machines");
         text += &format!("\n{title}\n{}\n", rows.join("\n"));
     }
+    let judged = experiment.judged(papers);
+    text += &claims::text(&judged);
     if results.as_text() {
         output::print(&text)?;
     }
-    let page = || page_of(experiment, name, &comparisons, &all, &headlines);
+    let page = || page_of(experiment, name, &comparisons, &all, &headlines, &judged);
     Page::of(options).save(page)?;
     let document = Reproduced {
         schema: SCHEMA,
@@ -276,6 +304,7 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
         parts: papers.iter().map(Comparison::document).collect(),
         stock: stock.iter().map(Comparison::document).collect(),
         headlines: &headlines,
+        claims: &judged,
     };
     let rows = || {
         let papers = papers.iter().enumerate().map(|part| ("paper", part));
@@ -288,7 +317,7 @@ fn of_experiment(name: &str, experiment: &Experiment, folder: &Path, asked: &Ask
     results.formats.give(&document, rows)?;
     write_folder(options, &text, &document, rows, page, &comparisons)?;
     folder_of_results.keep();
-    Ok(comparisons.iter().map(compare::exit).fold(Exit::Success, Exit::and))
+    Ok((comparisons.iter().map(compare::exit).fold(Exit::Success, Exit::and), judged))
 }
 
 /// Figures that a part shows.
@@ -313,6 +342,7 @@ fn page_of(
     comparisons: &[Comparison],
     all: &[Part],
     headlines: &[Headline],
+    judged: &[Judged],
 ) -> String {
     let parts = comparisons.iter().zip(all).map(|(one, part)| parts::part(one, Some(part.command.clone())));
     let rows: String = headlines.iter().map(|headline| html::note(headline.text().trim())).collect();
@@ -321,7 +351,7 @@ fn page_of(
         title: "Geometric means of speedups on both machines".into(),
         body: rows,
     });
-    let further = means.into_iter().collect();
+    let further = means.into_iter().chain(claims::section(judged)).collect();
     page::comparison(title(experiment, name), &about(experiment), &parts.collect::<Vec<_>>(), further, version::TEXT)
 }
 
@@ -380,4 +410,5 @@ struct Reproduced<'a> {
     /// The same parts on the stock GPU, with `--stock`.
     stock: Vec<Document<'a>>,
     headlines: &'a [Headline],
+    claims: &'a [Judged],
 }

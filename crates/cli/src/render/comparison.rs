@@ -12,6 +12,7 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
+use clap::ValueEnum;
 use evidence::published;
 use grid::Grid;
 use kit::text::bounded;
@@ -143,15 +144,8 @@ impl Shown {
 
     /// The figure of a row in a column, if it is a ratio of which means are shown.
     fn ratio(self) -> Option<comparison::Figure> {
-        match self {
-            Shown::Speedup => Some(Comparison::speedup),
-            Shown::Efficiency => Some(Comparison::efficiency),
-            Shown::OwnEfficiency => Some(Comparison::own_efficiency),
-            Shown::CoreEfficiency => Some(Comparison::efficiency_of_cores),
-            Shown::CacheEnergy => Some(Comparison::relative_caches),
-            Shown::Management => Some(Comparison::relative_management),
-            _ => None,
-        }
+        let name = self.to_possible_value()?;
+        comparison::ratio(name.get_name()).filter(|_| self != Shown::RelativeEnergy)
     }
 
     /// The mean that a paper gives without its kind.

@@ -1,6 +1,7 @@
 //! Output of the commands: values in, text out. Nothing here prints or reads anything. Reports are of the crate
 //! [`::render`].
 
+pub mod claims;
 pub mod comparison;
 pub mod import;
 pub mod inspection;

@@ -561,6 +561,18 @@ pub fn reproduce() -> Value {
             ("published_in_common", nullable(number("The paper's mean over the programs that ran here.", "ratio"))),
         ],
     );
+    let claim = object(
+        "A claim of the paper.",
+        [
+            ("claim", text("In words.")),
+            ("published", text("The published value or bound.")),
+            ("ours", nullable(number("Ours; null if no run shows it.", ""))),
+            ("half", nullable(number("Half of the 95 % confidence interval, of repeated runs.", ""))),
+            ("rows", count("Rows that ours is over.", "")),
+            ("verdict", word("How they stand to each other.", &["holds", "same_sign", "not", "unknown"])),
+            ("why", text("What is known about the difference.")),
+        ],
+    );
     let comparisons = object(
         "An experiment of comparisons.",
         [
@@ -572,6 +584,7 @@ pub fn reproduce() -> Value {
             ("parts", list("Comparisons on the paper's machine.", &reference("comparison"))),
             ("stock", list("The same on the stock GPU, with --stock.", &reference("comparison"))),
             ("headlines", list("Mean speedups on both, with --stock.", &headline)),
+            ("claims", list("Claims of the paper.", &claim)),
         ],
     );
     let areas = object(
@@ -582,6 +595,7 @@ pub fn reproduce() -> Value {
             ("paper", text("The paper and its figure.")),
             ("published", text("Findings of the paper.")),
             ("parts", list("Cores.", &area())),
+            ("claims", list("Claims of the paper.", &claim)),
         ],
     );
     json!({ "anyOf": [comparisons, areas] })

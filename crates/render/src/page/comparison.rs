@@ -17,6 +17,10 @@ use std::fmt::Write as _;
 
 /// Maximum number of bars in a chart; further workloads are in the tables.
 const MOST_BARS: usize = 600;
+/// Maximum number of designs whose speedups are bars; those of more are a table with colours.
+const MOST_BARS_OF_A_WORKLOAD: usize = 4;
+/// Maximum number of rows of a table that is open.
+const MOST_OPEN_ROWS: usize = 120;
 /// Maximum number of pairs of a workload and a design whose difference is told in words.
 const MOST_CHANGES: usize = 24;
 
@@ -119,17 +123,21 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
 
 /// The compared designs, the failed runs.
 fn designs(of: &Comparison<'_>) -> String {
-    let mut table = Table::new([
+    let has_published = of.designs.iter().any(|design| design.published.is_some());
+    let published = [
+        ("published", Align::Right),
+        ("in common: workloads", Align::Right),
+        ("here", Align::Right),
+        ("published", Align::Right),
+    ];
+    let first = [
         ("design", Align::Name),
         ("machine", Align::Left),
         ("speedup over", Align::Left),
         ("geometric mean", Align::Right),
         ("workloads", Align::Right),
-        ("published", Align::Right),
-        ("in common: workloads", Align::Right),
-        ("here", Align::Right),
-        ("published", Align::Right),
-    ]);
+    ];
+    let mut table = Table::new(first.into_iter().chain(published.into_iter().filter(|_| has_published)));
     let real = |x: Option<f64>| Cell::number(x.map_or_else(|| ABSENT.to_owned(), |x| format!("{x:.3}")), x);
     for (column, design) in of.designs.iter().enumerate() {
         let own = design.baseline != column;
@@ -137,17 +145,20 @@ fn designs(of: &Comparison<'_>) -> String {
         let published = design.published.as_ref().filter(|_| own);
         let in_common = published.and_then(|p| p.in_common);
         let count = |n: Option<usize>| n.map_or_else(|| ABSENT.to_owned(), |n| n.to_string());
-        table.row([
+        let published = [
+            real(published.and_then(|p| p.mean)),
+            count(in_common.map(|(n, ..)| n)).into(),
+            real(in_common.map(|(_, ours, _)| ours)),
+            real(in_common.map(|(.., theirs)| theirs)),
+        ];
+        let first = [
             design.label.clone().into(),
             design.machine.clone().into(),
             over.into(),
             real(design.mean.filter(|_| own).map(|(mean, _)| mean)),
             count(design.mean.filter(|_| own).map(|(_, n)| n)).into(),
-            real(published.and_then(|p| p.mean)),
-            count(in_common.map(|(n, ..)| n)).into(),
-            real(in_common.map(|(_, ours, _)| ours)),
-            real(in_common.map(|(.., theirs)| theirs)),
-        ]);
+        ];
+        table.row(first.into_iter().chain(published.into_iter().filter(|_| has_published)));
     }
     let mut out = of.command.as_ref().map(|c| format!("<pre>$ {}</pre>\n", escaped(c))).unwrap_or_default();
     out += &table.render();
@@ -241,6 +252,9 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
     if columns.is_empty() {
         return None;
     }
+    if columns.len() > MOST_BARS_OF_A_WORKLOAD {
+        return Some(speedup_table(of, &columns));
+    }
     let rows = of.rows_in_charts(columns.len());
     let of_run = |row: usize, column: usize| {
         let Outcome { speedup, published, .. } = *of.outcome(row, column);
@@ -286,17 +300,53 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
             });
         }
     }
-    let over: Vec<&str> =
-        columns.iter().map(|&column| of.designs[of.designs[column].baseline].label.as_str()).collect();
-    let over = if over.iter().all(|label| *label == over[0]) { over[0] } else { "the design's baseline" };
     let about = format!(
-        "Time of kernels on {over} over their time on the design. Bars start at 1.0, the line: to the right is faster. Scale from {:.2} to {:.2}; a dark mark is the published value.{}",
+        "Time of kernels on {} over their time on the design. Bars start at 1.0, the line: to the right is faster. Scale from {:.2} to {:.2}; a dark mark is the published value.{}",
+        baseline_of(of, &columns),
         scale.low,
         scale.high,
         not_drawn(of.workloads.len() - rows)
     );
     let keys = columns.iter().enumerate().map(|(i, &column)| (of.designs[column].label.as_str(), colour(i)));
     Some(note(&about) + &figure("Speedups", &(stack::keys(keys) + &bars)))
+}
+
+/// Name of what all of these columns' speedups are over.
+fn baseline_of<'a>(of: &'a Comparison<'_>, columns: &[usize]) -> &'a str {
+    let mut over = columns.iter().map(|&column| of.designs[of.designs[column].baseline].label.as_str());
+    let first = over.next().unwrap_or_default();
+    if over.all(|label| label == first) { first } else { "the design's baseline" }
+}
+
+/// The speedups of many designs: a row for each workload, a column for each design, colours by value.
+fn speedup_table(of: &Comparison<'_>, columns: &[usize]) -> String {
+    let ours = |row: usize| columns.iter().map(move |&column| of.outcome(row, column));
+    let means = || columns.iter().map(|&column| of.designs[column].mean.map(|(mean, _)| mean));
+    let logs = (0..of.workloads.len()).flat_map(ours).filter_map(|outcome| outcome.speedup).chain(means().flatten());
+    // Of what is off by two percent or less the colour is not worth looking at.
+    let most = logs.map(|speedup| speedup.ln().abs()).filter(|log| log.is_finite()).fold(0.02, f64::max);
+    let cell = |speedup: Option<f64>, half: Option<f64>, published: Option<f64>| {
+        let Some(value) = speedup else { return Cell::from(ABSENT) };
+        let half = half.map(|half| format!(" ±{half:.3}")).unwrap_or_default();
+        let paper = published.map(|paper| format!(" ({paper:.3})")).unwrap_or_default();
+        Cell::number(format!("{value:.3}{half}{paper}"), speedup).shaded((value.ln() / most).clamp(-1.0, 1.0))
+    };
+    let labels = columns.iter().map(|&column| (of.designs[column].label.as_str(), Align::Right));
+    let mut table = Table::new([("workload", Align::Name)].into_iter().chain(labels)).matrix();
+    if of.workloads.len() > 1 {
+        let of_mean = |(&column, mean): (&usize, Option<f64>)| cell(mean, of.designs[column].half, None);
+        table.row([Cell::from("geometric mean")].into_iter().chain(columns.iter().zip(means()).map(of_mean)));
+    }
+    for (row, workload) in of.workloads.iter().enumerate() {
+        let cells = ours(row).map(|outcome| cell(outcome.speedup, outcome.half, outcome.published));
+        table.row([Cell::from(workload.as_str())].into_iter().chain(cells));
+    }
+    let about = format!(
+        "Time of kernels on {} over their time on the design. Blue is faster, orange slower, the full colour {:.2} times; a value in brackets is the published one.",
+        baseline_of(of, columns),
+        most.exp()
+    );
+    note(&about) + &table.render()
 }
 
 /// A sentence on workloads without bars.
@@ -369,7 +419,8 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         not_drawn(of.workloads.len() - rows)
     );
     let figures = details("Figures: slots by reason", &slots_table(of));
-    Some(note(&about) + &figure("Use of issue slots by design", &stack::groups(&groups)) + &figures)
+    let open = of.designs.len() <= MOST_BARS_OF_A_WORKLOAD + 1;
+    Some(note(&about) + &figure("Use of issue slots by design", &stack::groups(&groups, open)) + &figures)
 }
 
 fn slots_table(of: &Comparison<'_>) -> String {
@@ -435,7 +486,8 @@ fn runs(of: &Comparison<'_>) -> String {
             table.row(cells);
         }
     }
-    table.render()
+    let rows = of.workloads.len() * of.designs.len();
+    if rows > MOST_OPEN_ROWS { details(&number::counted(rows as u64, "run"), &table.render()) } else { table.render() }
 }
 
 #[cfg(test)]

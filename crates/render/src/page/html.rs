@@ -64,18 +64,25 @@ pub struct Cell {
     text: String,
     /// Sort key of the column, if not the text.
     value: Option<f64>,
+    /// Strength of its ground, from -1 (the colour of slower) to 1 (the colour of faster).
+    shade: Option<f64>,
 }
 
 impl Cell {
     /// A cell that is sorted by `value`.
     pub fn number(text: impl Into<String>, value: Option<f64>) -> Self {
-        Self { text: text.into(), value }
+        Self { text: text.into(), value, shade: None }
+    }
+
+    /// The same on a coloured ground.
+    pub fn shaded(self, shade: f64) -> Self {
+        Self { shade: Some(shade), ..self }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), value: None }
+        Self { text: text.into(), value: None, shade: None }
     }
 }
 
@@ -84,12 +91,18 @@ impl<T: Into<String>> From<T> for Cell {
 pub struct Table {
     headings: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
+    is_matrix: bool,
 }
 
 impl Table {
     /// An empty table of columns.
     pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Align)>) -> Self {
-        Self { headings: columns.into_iter().map(|(h, align)| (h.into(), align)).collect(), rows: Vec::new() }
+        Self { headings: columns.into_iter().map(|(h, align)| (h.into(), align)).collect(), ..Self::default() }
+    }
+
+    /// The same for many narrow columns: headings take several lines, and the first column stays in sight.
+    pub fn matrix(self) -> Self {
+        Self { is_matrix: true, ..self }
     }
 
     /// Adds a row, which has a cell for each column.
@@ -106,21 +119,28 @@ impl Table {
 
     /// The table as HTML; wide ones scroll.
     pub fn render(&self) -> String {
-        let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
-        let class = |align: Align| match align {
-            Align::Left => "",
-            Align::Name => " class=\"name\"",
-            Align::Right => " class=\"num\"",
+        let kind = if self.is_matrix { " class=\"matrix\"" } else { "" };
+        let mut out = format!("<div class=\"scroll\"><table{kind}>\n<thead><tr>");
+        let name = |align: Align| match align {
+            Align::Left => None,
+            Align::Name => Some("name"),
+            Align::Right => Some("num"),
+        };
+        let class = |align: Align, shade: Option<f64>| {
+            let ground = shade.map(|shade| if shade < 0.0 { "slower" } else { "faster" });
+            let classes: Vec<&str> = name(align).into_iter().chain(ground).collect();
+            if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) }
         };
         for (heading, align) in &self.headings {
-            let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(*align), escaped(heading));
+            let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(*align, None), escaped(heading));
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
             out.push_str("<tr>");
-            for (Cell { text, value }, (_, align)) in row.iter().zip(&self.headings) {
+            for (Cell { text, value, shade }, (_, align)) in row.iter().zip(&self.headings) {
                 let sorted_by = value.map(|value| format!(" data-v=\"{value}\"")).unwrap_or_default();
-                let _ = write!(out, "<td{}{sorted_by}>{}</td>", class(*align), escaped(text));
+                let ground = shade.map(|shade| format!(" style=\"--shade:{:.2}\"", shade.abs())).unwrap_or_default();
+                let _ = write!(out, "<td{}{sorted_by}{ground}>{}</td>", class(*align, *shade), escaped(text));
             }
             out.push_str("</tr>\n");
         }

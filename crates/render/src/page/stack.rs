@@ -1,6 +1,6 @@
 //! Stacked bars: SVG whose lengths are percentages, so that text keeps its size at any width.
 
-use super::html::escaped;
+use super::html::{details, escaped};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -56,10 +56,12 @@ pub fn render(bars: &[Bar<'_>]) -> String {
     legend(bars) + &plain(bars)
 }
 
-/// Bars in groups under headings, and one legend of all pieces.
-pub fn groups(groups: &[(String, Vec<Bar<'_>>)]) -> String {
+/// Bars in groups under headings, and one legend of all pieces. Groups that are not `open` are behind their headings.
+pub fn groups(groups: &[(String, Vec<Bar<'_>>)], open: bool) -> String {
     let all: Vec<Bar<'_>> = groups.iter().flat_map(|(_, bars)| bars.iter().cloned()).collect();
-    let group = |(heading, bars): &(String, Vec<Bar<'_>>)| format!("<h3>{}</h3>\n{}", escaped(heading), plain(bars));
+    let group = |(heading, bars): &(String, Vec<Bar<'_>>)| {
+        if open { format!("<h3>{}</h3>\n{}", escaped(heading), plain(bars)) } else { details(heading, &plain(bars)) }
+    };
     legend(&all) + &groups.iter().map(group).collect::<String>()
 }
 

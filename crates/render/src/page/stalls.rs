@@ -104,7 +104,7 @@ pub fn section(report: &Report) -> Option<Section> {
     };
     let busy: Vec<Bar<'_>> = rows.iter().map(busy).filter(|bar| !bar.pieces.is_empty()).collect();
     let groups = [("All slots".to_owned(), bars), ("Slots of SMs with warps: without idle".to_owned(), busy)];
-    let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::groups(&groups));
+    let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::groups(&groups, true));
     body += &details("Figures: slots by reason", &table(&rows));
     body += &details("What the reasons mean", &meanings(&report.total));
     Some(Section { id: "stalls".into(), title: "Issue slots and stall reasons".into(), body })

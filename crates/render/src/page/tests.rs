@@ -388,6 +388,33 @@ fn large_comparisons_stay_bounded() {
 }
 
 #[test]
+fn many_designs_are_a_table_with_colours() {
+    let reports = [sample::report(), sample::report()];
+    let workloads: Vec<String> = (0..30).map(|i| format!("workload-{i}")).collect();
+    compared(&reports, &workloads, |of| {
+        let (faster, outcomes) = (of.designs[1].clone(), &of.outcomes);
+        let designs = (0..12).map(|i| match i {
+            0 => of.designs[0].clone(),
+            i => comparison::Design { label: format!("v100 ghost core.issue_buffer={i}"), ..faster.clone() },
+        });
+        let row = |row: usize| (0..12).map(move |i| outcomes[2 * row + usize::from(i > 0)]);
+        let of = Comparison { designs: designs.collect(), outcomes: (0..30).flat_map(row).collect(), ..of.clone() };
+        let page = comparison("many", &[], &[of], Vec::new(), "");
+        let document = checked(&page);
+        let section = |id: &str| document.descendants().find(|node| node.attribute("id") == Some(id)).unwrap();
+        let speedups = section("speedup");
+        let is = |node: &Node<'_, '_>, name: &str| node.tag_name().name() == name;
+        // A line for each workload and the means: no bars, which would be twelve times as high.
+        assert_eq!(speedups.descendants().filter(|node| is(node, "tr")).count(), 32);
+        assert_eq!(speedups.descendants().filter(|node| is(node, "svg")).count(), 0);
+        assert_eq!(speedups.descendants().filter(|node| has_class(node, "faster")).count(), 31 * 11 - 11);
+        // What is higher than a screen is opened by the reader.
+        let closed = |id: &str| section(id).descendants().filter(|node| is(node, "details")).count();
+        assert_eq!((closed("stalls"), closed("figures")), (31, 1));
+    });
+}
+
+#[test]
 fn slots_by_reason_in_the_table() {
     let report = sample::report();
     let page = page_of(&report);
