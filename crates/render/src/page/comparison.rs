@@ -17,8 +17,9 @@ use std::fmt::Write as _;
 
 /// Maximum number of bars in a chart; further workloads are in the tables.
 const MOST_BARS: usize = 600;
-/// Maximum number of designs whose speedups are bars; those of more are a table with colours.
+/// Maximum number of designs whose speedups are bars, and of bars in groups; those of more are a table with colours.
 const MOST_BARS_OF_A_WORKLOAD: usize = 4;
+const MOST_BARS_IN_GROUPS: usize = 80;
 /// Maximum number of rows of a table that is open.
 const MOST_OPEN_ROWS: usize = 120;
 /// Maximum number of pairs of a workload and a design whose difference is told in words.
@@ -252,7 +253,8 @@ fn speedups(of: &Comparison<'_>) -> Option<String> {
     if columns.is_empty() {
         return None;
     }
-    if columns.len() > MOST_BARS_OF_A_WORKLOAD {
+    let bars = columns.len() * of.workloads.len();
+    if columns.len() > MOST_BARS_OF_A_WORKLOAD || (columns.len() > 1 && bars > MOST_BARS_IN_GROUPS) {
         return Some(speedup_table(of, &columns));
     }
     let rows = of.rows_in_charts(columns.len());
@@ -419,7 +421,8 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         not_drawn(of.workloads.len() - rows)
     );
     let figures = details("Figures: slots by reason", &slots_table(of));
-    let open = of.designs.len() <= MOST_BARS_OF_A_WORKLOAD + 1;
+    let bars = of.designs.len() * of.workloads.len();
+    let open = of.designs.len() <= MOST_BARS_OF_A_WORKLOAD + 1 && bars <= MOST_BARS_IN_GROUPS;
     Some(note(&about) + &figure("Use of issue slots by design", &stack::groups(&groups, open)) + &figures)
 }
 
