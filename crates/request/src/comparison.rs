@@ -322,6 +322,33 @@ impl Comparison {
         speedup(self.cell(row, self.columns[column].baseline).complete()?, self.cell(row, column).complete()?)
     }
 
+    /// The columns that are compared with another, by the values in which they differ from it: such as
+    /// `two_level over lrr`, and the columns of each core design under `two_level`.
+    pub fn by_difference(&self) -> Vec<(String, Vec<usize>)> {
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for (at, column) in self.columns.iter().enumerate().filter(|(at, column)| column.baseline != *at) {
+            let pairs = column.axes.iter().zip(&self.baseline(at).axes).filter(|(of, over)| of.value != over.value);
+            let (of, over): (Vec<&str>, Vec<&str>) = pairs.map(|(of, over)| (&*of.value, &*over.value)).unzip();
+            let name = format!("{} over {}", of.join(" "), over.join(" "));
+            match groups.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, columns)) => columns.push(at),
+                None => groups.push((name, vec![at])),
+            }
+        }
+        groups
+    }
+
+    /// The largest speedup of a row in `columns` less the smallest; `None` if there are fewer than two.
+    pub fn variation(&self, row: usize, columns: &[usize]) -> Option<f64> {
+        let of = |column: usize| match self.spread(Self::speedup, row, column) {
+            Some(spread) => Some(spread.mean),
+            None => self.speedup(row, column),
+        };
+        let all = columns.iter().map(|&column| of(column)).collect::<Option<Vec<f64>>>().filter(|all| all.len() > 1)?;
+        let extreme = |pick: fn(f64, f64) -> f64| all.iter().copied().reduce(pick);
+        Some(extreme(f64::max)? - extreme(f64::min)?)
+    }
+
     /// By how much the issue slots lost to data and structural hazards are fewer than in the baseline's
     /// column, in percent.
     pub fn stall_reduction(&self, row: usize, column: usize) -> Option<f64> {

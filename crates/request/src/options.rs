@@ -7,7 +7,7 @@
 use crate::BadRequest;
 use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
-use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Scheduler, Setting, USUAL_GPU, Vary};
+use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Over, Scheduler, Setting, USUAL_GPU, Vary};
 use lab::{OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
 use std::ffi::OsString;
@@ -61,8 +61,8 @@ options! {
         scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, is_traced: true, usual: Some("the GPU description's") };
         /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
-        /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out
-        over: Option<Core>, "CORE", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
+        /// Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out
+        over: Option<Over>, "NAME", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
         /// Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval
         repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED, &[(Way::PythonCompare, "the commands `warpwright compare` and `warpwright sweep` have it")]], usual: Some("1") };
         /// Part of the run that is simulated in time: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative, representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends (`warpwright docs sampling`)

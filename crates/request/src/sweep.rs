@@ -5,7 +5,7 @@ use crate::BadRequest;
 use crate::comparison::{Axis, Column};
 use crate::machine;
 use crate::options::{Options, row};
-use crate::values::{Core, EVERY, NameOrFile, Scheduler, Vary, distinct};
+use crate::values::{Core, EVERY, NameOrFile, Over, Scheduler, Vary, distinct};
 use crate::{Way, code, gpu, name};
 use kit::text::counted;
 use lab::Setup;
@@ -273,14 +273,27 @@ fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Set
     distinct(&options.called("core"), &given)?;
     let mut cores = expanded(&given, &all, |core| core.as_ref(), |name| name.to_owned());
     cores = CORES.varied(options, &cores, &of_cores)?;
-    let over = options.over.as_ref().map(|Core(name)| name.clone());
-    if let Some(over) = over.as_ref().filter(|over| !cores.contains(over)) {
-        cores.insert(0, over.clone());
+    let with_over = |names: &mut Vec<String>, over: &String| {
+        if !names.contains(over) {
+            names.insert(0, over.clone());
+        }
+    };
+    if let Some(Over::Core(over)) = &options.over {
+        with_over(&mut cores, over);
     }
     let given: Vec<String> = options.scheduler.iter().map(|Scheduler(name)| name.clone()).collect();
     distinct(&options.called("scheduler"), &given)?;
     let schedulers = expanded(&given, &names(lab::schedulers()), |one| one.as_ref(), |name| name.to_owned());
-    let schedulers = SCHEDULERS.varied(options, &schedulers, &of_schedulers)?;
+    let mut schedulers = SCHEDULERS.varied(options, &schedulers, &of_schedulers)?;
+    if let Some(Over::Scheduler(over)) = &options.over {
+        if schedulers.is_empty() {
+            let (option, scheduler) = (options.called("over"), options.called("scheduler"));
+            return Err(BadRequest::new(format!(
+                "{option} {over}: {scheduler} names no scheduler that is compared with it"
+            )));
+        }
+        with_over(&mut schedulers, over);
+    }
     // Without a choice, the GPU description's own scheduler.
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
@@ -313,8 +326,8 @@ fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Set
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
         let axis = |name: &str, value: &str, is_setting| Axis { name: name.into(), value: value.into(), is_setting };
-        let one_design = options.core.len() == 1 && over.is_none();
-        let one_scheduler = options.scheduler.len() == 1;
+        let one_design = options.core.len() == 1 && !matches!(options.over, Some(Over::Core(_)));
+        let one_scheduler = options.scheduler.len() == 1 && !matches!(options.over, Some(Over::Scheduler(_)));
         let of_column = [
             (gpus.len() > 1).then(|| axis("gpu", &column.gpu, false)),
             (cores.len() > 1).then(|| axis("core", &column.core, one_design && of_cores.len() == 1)),
@@ -331,19 +344,24 @@ fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Set
         let flags = column.choice.varied.iter().map(|(name, value)| axis(name, value, true));
         column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).collect();
     }
-    let baselines: Vec<usize> = columns.iter().map(|column| baseline(&columns, column, over.as_deref())).collect();
+    let baselines: Vec<usize> =
+        columns.iter().map(|column| baseline(&columns, column, options.over.as_ref())).collect();
     columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);
     let host = machine::host(options);
     columns.into_iter().map(|column| machine::of_column(column, options, &host)).collect()
 }
 
-/// The column that `column` is compared with: the one that differs in nothing but the core, if speedups
-/// are over a core, else the first.
-fn baseline(columns: &[Column], column: &Column, over: Option<&str>) -> usize {
-    let Some(over) = over else { return 0 };
+/// The column that `column` is compared with: the one that differs in nothing but the core or the scheduler, if speedups
+/// are over one, else the first.
+fn baseline(columns: &[Column], column: &Column, over: Option<&Over>) -> usize {
+    let (core, scheduler) = match over {
+        None => return 0,
+        Some(Over::Core(core)) => (core, &column.scheduler),
+        Some(Over::Scheduler(scheduler)) => (&column.core, &Some(scheduler.clone())),
+    };
     let is_same = |c: &Column| {
-        let machine = (&c.gpu, &c.scheduler, &c.settings, &c.choice);
-        c.core == over && machine == (&column.gpu, &column.scheduler, &column.settings, &column.choice)
+        (&c.core, &c.scheduler, &c.gpu, &c.settings, &c.choice)
+            == (core, scheduler, &column.gpu, &column.settings, &column.choice)
     };
     columns.iter().position(is_same).unwrap_or(0)
 }
@@ -451,5 +469,24 @@ mod tests {
         let columns: Vec<(&str, usize)> = sweep.columns.iter().map(|c| (&*c.core, c.baseline)).collect();
         let expected = [("ghost", 0), ("inorder", 0), ("ghost:issue_buffer=4", 0), ("ghost:issue_buffer=8", 0)];
         assert_eq!(columns, expected);
+    }
+
+    #[test]
+    fn over_a_scheduler_each_core_has_a_baseline_of_its_own() {
+        let words = [("core", "inorder,ghost"), ("scheduler", "gto,two_level"), ("over", "lrr")];
+        let sweep = Sweep::new(&options(&words), &["vectoradd".into()]).unwrap();
+        let columns: Vec<(&str, usize)> = sweep.columns.iter().map(|c| (&*c.label, c.baseline)).collect();
+        let expected = [
+            ("inorder lrr", 0),
+            ("inorder gto", 0),
+            ("inorder two_level", 0),
+            ("ghost lrr", 3),
+            ("ghost gto", 3),
+            ("ghost two_level", 3),
+        ];
+        assert_eq!(columns, expected);
+        let words = [("core", "inorder,ghost"), ("over", "lrr")];
+        let error = Sweep::new(&options(&words), &["vectoradd".into()]).unwrap_err().message;
+        assert!(error.contains("--over lrr") && error.contains("--schedulers"), "{error}");
     }
 }

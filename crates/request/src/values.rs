@@ -207,6 +207,44 @@ parametric! {
     Scheduler, lab::check_scheduler;
 }
 
+/// What speedups are over: each column is compared with the one that has this instead of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// A core design with its parameters.
+    Core(String),
+    /// A warp scheduler with its parameters.
+    Scheduler(String),
+}
+
+impl Over {
+    /// The name, with its parameters.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Core(name) | Self::Scheduler(name) => name,
+        }
+    }
+}
+
+impl One for Over {
+    fn read(text: &OsStr) -> Result<Self, String> {
+        let name = utf8(text)?;
+        let [cores, schedulers] = [lab::cores(), lab::schedulers()].map(|list| list.iter().map(|(name, _)| *name));
+        let kind = name.split([':', '+']).next().unwrap_or_default();
+        if schedulers.clone().any(|known| known == kind) {
+            lab::check_scheduler(name).map(|()| Self::Scheduler(name.to_owned()))
+        } else if cores.clone().any(|known| known == kind) {
+            lab::check_core(name).map(|()| Self::Core(name.to_owned()))
+        } else {
+            let known: Vec<&str> = cores.chain(schedulers).collect();
+            Err(suggest::unknown("core design or warp scheduler", name, &known))
+        }
+    }
+
+    fn text(&self) -> OsString {
+        self.name().into()
+    }
+}
+
 /// Names of cores or schedulers whose parameters were split at their commas, put together again.
 fn whole_names<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut whole: Vec<String> = Vec::new();

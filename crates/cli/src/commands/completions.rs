@@ -44,11 +44,13 @@ fn named(command: Command) -> Command {
 
 /// The names that the argument `id` of a command takes.
 fn names(id: &str, command: &str) -> Vec<&'static str> {
-    let first = |list: &[(&'static str, &'static str)]| list.iter().map(|(name, _)| *name).collect();
+    let first =
+        |list: &[(&'static str, &'static str)]| -> Vec<&'static str> { list.iter().map(|(name, _)| *name).collect() };
     match id {
         // Of `exec` these are names, too; `validate hardware` has no choice of GPUs.
         "gpu" | "gpus" if command != "hardware" => config::builtin().iter().map(|gpu| gpu.name).collect(),
-        "core" | "cores" | "over" => first(lab::cores()),
+        "core" | "cores" => first(lab::cores()),
+        "over" => first(lab::cores()).into_iter().chain(first(lab::schedulers())).collect(),
         "scheduler" | "schedulers" => first(lab::schedulers()),
         "workload" | "workloads" => workloads::suite::ALL.iter().map(|workload| workload.name).collect(),
         "figure" => file::BUNDLED.iter().map(|(name, _)| *name).collect(),

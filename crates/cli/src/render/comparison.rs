@@ -19,7 +19,7 @@ use kit::text::bounded;
 use lab::profile::Profile;
 use lab::{Report, Violation};
 use request::chance::Spread;
-use request::comparison::{self, Cell, Comparison, Published};
+use request::comparison::{self, Axis, Cell, Comparison, Published};
 use workloads::Form;
 
 /// A figure that a comparison can show.
@@ -31,6 +31,8 @@ pub enum Shown {
     Time,
     /// Time of kernels in the baseline's column over that in this one, with the geometric mean
     Speedup,
+    /// How much speedups depend on all else: the largest less the smallest among the columns that differ in the same from their baselines, such as one scheduler over another under each core design
+    Variation,
     /// Issue slots lost to data and structural hazards, in percent less than in the baseline's column
     Stalls,
     /// Resident warps as a share of warp slots
@@ -118,6 +120,7 @@ impl Shown {
             Shown::Cycles => "Cycles of kernels",
             Shown::Time => "Time of kernels (us)",
             Shown::Speedup => "Speedup",
+            Shown::Variation => "Variation: largest speedup less the smallest",
             Shown::Stalls => "Slots lost to hazards, percent less",
             Shown::Occupancy => "Achieved occupancy (%)",
             Shown::Ipc => "Thread instructions per cycle",
@@ -164,6 +167,7 @@ impl Shown {
             Shown::Cycles => ("cycles", Align::Right),
             Shown::Time => ("time (us)", Align::Right),
             Shown::Speedup => ("speedup", Align::Right),
+            Shown::Variation => ("variation", Align::Right),
             Shown::Stalls => ("stalls less", Align::Right),
             Shown::Occupancy => ("occupancy", Align::Right),
             Shown::Ipc => ("IPC", Align::Right),
@@ -220,6 +224,10 @@ impl Shown {
             | Shown::CoreEfficiency
             | Shown::CacheEnergy
             | Shown::Management => speedup(self.ratio().and_then(|ratio| ratio(comparison, row, column))),
+            Shown::Variation => {
+                let of_column = comparison.by_difference().into_iter().find(|(_, columns)| columns.contains(&column));
+                speedup(of_column.and_then(|(_, columns)| comparison.variation(row, &columns)))
+            }
             Shown::Stalls => percent(comparison.stall_reduction(row, column)),
             Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
             Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
@@ -373,13 +381,29 @@ fn usual(comparison: &Comparison) -> Vec<Shown> {
 fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) -> Vec<String> {
     let usual = usual(comparison);
     let shown = if shown.is_empty() { &usual } else { shown };
-    let mut sections: Vec<String> = shown.iter().map(|&what| table(comparison, what, published)).collect();
+    let table = |&what: &Shown| match what {
+        Shown::Variation => variation(comparison),
+        _ => table(comparison, what, published),
+    };
+    let mut sections: Vec<String> = shown.iter().map(table).collect();
     if comparison.audited() {
         let cell = |row, column| vec![text_or(comparison.cell(row, column), ABSENT, violations)];
         let headings = |column: usize| vec![comparison.columns[column].label.clone()];
         sections.push(section("Violations (hazard audit)", comparison, headings, cell, &[]));
     }
     sections
+}
+
+/// The variation of each row's speedups, a column for each pair of values that are compared.
+fn variation(comparison: &Comparison) -> String {
+    let groups = comparison.by_difference();
+    let headings = groups.iter().map(|(name, _)| (name.as_str(), Align::Right));
+    let mut table = Table::new(std::iter::once(("", Align::Name)).chain(headings));
+    for (row, workload) in comparison.workloads.iter().enumerate() {
+        let cells = groups.iter().map(|(_, columns)| speedup(comparison.variation(row, columns)));
+        table.row(&std::iter::once(workload.clone()).chain(cells).collect::<Vec<_>>());
+    }
+    format!("{}\n{}", styled(HEADING, Shown::Variation.heading()), table.render_within(WIDTH))
 }
 
 /// One figure of all runs, with a column of published figures beside each column that has some.
@@ -432,8 +456,16 @@ fn heading(comparison: &Comparison, what: Shown) -> String {
         return what.heading().to_owned();
     }
     let columns = &comparison.columns;
-    let baseline =
-        if columns.iter().all(|c| c.baseline == 0) { &columns[0].label } else { &comparison.baseline(0).core };
+    let first = comparison.baseline(0);
+    let shared = || {
+        let is_shared = |(at, axis): &(usize, &Axis)| {
+            (0..columns.len()).all(|column| comparison.baseline(column).axes.get(*at) == Some(*axis))
+        };
+        let values = first.axes.iter().enumerate().filter(is_shared).map(|(_, axis)| axis.value.as_str());
+        Some(values.collect::<Vec<_>>().join(" ")).filter(|shared| !shared.is_empty())
+    };
+    let all_over_the_first = columns.iter().all(|c| c.baseline == 0);
+    let baseline = if all_over_the_first { first.label.clone() } else { shared().unwrap_or(first.core.clone()) };
     let joint = if what == Shown::Stalls { "than" } else { "over" };
     format!("{} {joint} {baseline}", what.heading())
 }
@@ -687,6 +719,33 @@ mod tests {
         over.columns[1].baseline = 1;
         over.columns[2].baseline = 1;
         assert_eq!([over.speedup(0, 0), over.speedup(0, 1), over.speedup(0, 2)], [Some(1.0), Some(1.0), Some(4.0)]);
+    }
+
+    #[test]
+    fn schedulers_over_one_another_under_each_core() {
+        let mut over = comparison();
+        let axis = |name: &str, value: &str| Axis { name: name.into(), value: value.into(), is_setting: false };
+        let machines = [("inorder", "lrr", 0), ("inorder", "gto", 0), ("ghost", "lrr", 2), ("ghost", "gto", 2)];
+        over.columns = machines
+            .map(|(core, scheduler, baseline)| Column {
+                label: format!("{core} {scheduler}"),
+                core: core.into(),
+                axes: vec![axis("core", core), axis("scheduler", scheduler)],
+                baseline,
+                ..column(scheduler)
+            })
+            .to_vec();
+        over.cells = [1000, 800, 1000, 1250, 900, 900, 900, 450].map(ran).to_vec();
+        let text = sample::plain(&render(&over, &[Shown::Speedup, Shown::Variation], false));
+        assert!(text.contains("Speedup over lrr\n"), "{text}");
+        let row = |name: &str| text.lines().rfind(|line| line.trim_start().starts_with(name)).unwrap();
+        assert!(
+            text.contains("gto over lrr\n") && row("matmul").ends_with("0.450") && row("bfs").ends_with("1.000"),
+            "{text}"
+        );
+        over.cells[3] = Cell::Interrupted(None);
+        let text = sample::plain(&render(&over, &[Shown::Variation], false));
+        assert!(!text.contains("0.450"), "{text}");
     }
 
     #[test]

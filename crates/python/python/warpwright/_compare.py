@@ -208,7 +208,7 @@ def compare(
         False: no line about how many runs have ended.
     options
         `CompareOptions` has the keywords and what each means: `gpus`, `cores`, `schedulers` and `vary` make columns, `over`
-        names the core that speedups are over, `kernels` makes a row of the launches of each kernel in place of whole
+        names the core or the scheduler that speedups are over, `kernels` makes a row of the launches of each kernel in place of whole
         workloads, the rest is as for `run`. They are the options of `warpwright compare`, with
         the same defaults, columns and baselines. All columns of a workload run the same code.
 

@@ -141,7 +141,7 @@ class CompareOptions(_Options, total=False):
     """Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid."""
 
     over: str | None
-    """Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out. Default: the first column."""
+    """Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out. Default: the first column."""
 
     isa: str | None
     """Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
