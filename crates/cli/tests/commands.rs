@@ -767,7 +767,7 @@ fn an_experiment_is_reproduced() {
     for (part, mean) in [(paper, "on_papers"), (stock, "on_stock")] {
         assert_eq!(part["geometric_means"][1]["speedup"], headline[mean]);
     }
-    let missing = run(&["reproduce", "war-fig6"]);
+    let missing = run(&["reproduce", "war-fig7"]);
     assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
 }
 

@@ -224,13 +224,33 @@ impl Experiment {
         }
         in_folder(&mut texts, folder);
         let options = Options::read(Way::Sweep, &texts, &|row| format!("`{}`", row.name))?;
-        let workloads = strings(of_size(&part.workloads, size))
-            .ok_or_else(|| BadRequest::new("`workloads` is a name or a list of names, or a table of these by size"))?;
+        let workloads = workloads(&part.workloads, size)?;
         let show = part.show.all();
         let command = command(&workloads, &texts, &show, part.published);
         let workloads = workloads.iter().map(|name| placed(name.as_ref(), folder)).collect();
         Ok(Part { workloads, options, show, published: part.published, command })
     }
+}
+
+/// The workloads for a size: those named, or those of the bundled experiment in `as_in`.
+fn workloads(value: &Value, size: Size) -> Result<Vec<String>, BadRequest> {
+    let value = of_size(value, size);
+    let other = match value {
+        Value::Table(table) if table.len() == 1 => table.get("as_in").and_then(Value::as_str),
+        _ => None,
+    };
+    let named = match other {
+        None => strings(value),
+        Some(name) => {
+            let known: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
+            let unknown = || BadRequest::new(kit::suggest::unknown("figure", name, &known));
+            let other = Experiment::read(find(name).ok_or_else(unknown)?)?;
+            other.all.get("workloads").and_then(|value| strings(of_size(value, size)))
+        }
+    };
+    named.ok_or_else(|| {
+        BadRequest::new("`workloads` is a name, a list of names, a table of these by size, or { as_in = FIGURE } where the figure's `[all]` has such a list")
+    })
 }
 
 /// The option that a file calls `key`.

@@ -54,6 +54,14 @@ fn a_part_is_a_comparison_and_what_all_share_is_said_once() {
 }
 
 #[test]
+fn a_part_may_have_the_workloads_of_another_experiment() {
+    let listed = experiment::file::find("war-fig6").unwrap();
+    let all = |text: &str| parts(text, &[], Machines::Named).unwrap()[0].workloads.clone();
+    let same = all("[all]\nworkloads = { as_in = 'war-fig6' }\ncores = ['inorder', 'ghost']");
+    assert!(same.len() == 11 && same == all(listed), "{same:?}");
+}
+
+#[test]
 fn what_the_user_gives_replaces_what_the_file_says() {
     let small = parts(TWO, &[("size", "small"), ("core", "socgpu"), ("repeat", "2")], Machines::Named).unwrap();
     for part in &small {
@@ -88,6 +96,8 @@ fn mistakes_are_named_with_their_place() {
         ("[all]\nworkloads = 'lud'\ncores = 'gost'", &["part 1", "`core`", "ghost"]),
         ("[all]\nworkloads = 'lud'\ncores = [['ghost']]", &["part 1", "`cores`", "a list"]),
         ("[all]\nworkloads = {a = 'lud'}", &["part 1", "`workloads`", "by size"]),
+        ("[all]\nworkloads = {as_in = 'ghost-fig31'}", &["part 1", "figure", "ghost-fig"]),
+        ("[all]\nworkloads = {as_in = 'ghost-fig16'}", &["part 1", "`workloads`", "as_in"]),
         ("size = 'huge'\n[all]\nworkloads = 'lud'", &["part 1", "huge", "medium"]),
         ("[all]\nworkloads = 'lud'\naudit = true", &["part 1", "`audit`", "`warpwright compare` has it"]),
         ("[all]\nworkloads = 'lud'\nshow = 3", &["part 1"]),
