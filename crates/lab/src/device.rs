@@ -243,6 +243,34 @@ impl<'m> SimulatedDevice<'m> {
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
+    /// The shape of a launch whose threads have `registers`, and where their number is from.
+    fn shape_of(&self, live: &exec::Launch, registers: ThreadRegisters) -> (isa::LaunchShape, RegisterSource) {
+        let (kernel, mut shape) = (&live.kernel, live.shape());
+        let most = self.setup().gpu.sm.max_registers_per_thread;
+        let registers = match registers {
+            // Code that was compiled for hardware has other registers than these.
+            ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
+                RegisterSource::Allocated
+            }
+            ThreadRegisters::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
+            ThreadRegisters::Estimated => RegisterSource::Compiled,
+            // The count of a newer architecture: the compiler of this one would stay below its limit, by spilling.
+            ThreadRegisters::Compiled(n) if n > most => {
+                shape.registers_per_thread = most;
+                RegisterSource::Estimated
+            }
+            ThreadRegisters::Compiled(n) => {
+                shape.registers_per_thread = n;
+                RegisterSource::Compiled
+            }
+            ThreadRegisters::Given(n) => {
+                shape.registers_per_thread = n;
+                RegisterSource::Given
+            }
+        };
+        (shape, registers)
+    }
+
     fn check_occupancy(&self, name: &str, shape: &isa::LaunchShape) -> Result<(), DeviceError> {
         let misfit = |problem| DeviceError::Shape { kernel: name.to_owned(), problem };
         check_fit(&self.setup().gpu, shape).map_err(misfit)
@@ -460,7 +488,7 @@ impl Device for SimulatedDevice<'_> {
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.problem() })?;
         // Also of launches that are executed without time.
-        let (shape, _) = shape_of(&live, launch.registers);
+        let (shape, _) = self.shape_of(&live, launch.registers);
         self.check_occupancy(live.kernel.name(), &shape)?;
         let number = self.number_launch();
         if self.may_execute(number, live.kernel.name()) {
@@ -482,28 +510,6 @@ impl Device for SimulatedDevice<'_> {
         }
         self.run_to(0)
     }
-}
-
-/// The shape of a launch whose threads have `registers`, and where their number is from.
-fn shape_of(live: &exec::Launch, registers: ThreadRegisters) -> (isa::LaunchShape, RegisterSource) {
-    let (kernel, mut shape) = (&live.kernel, live.shape());
-    let registers = match registers {
-        // Code that was compiled for hardware has other registers than these.
-        ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
-            RegisterSource::Allocated
-        }
-        ThreadRegisters::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
-        ThreadRegisters::Estimated => RegisterSource::Compiled,
-        ThreadRegisters::Compiled(n) => {
-            shape.registers_per_thread = n;
-            RegisterSource::Compiled
-        }
-        ThreadRegisters::Given(n) => {
-            shape.registers_per_thread = n;
-            RegisterSource::Given
-        }
-    };
-    (shape, registers)
 }
 
 /// Calls that the driver of programs needs beside [`Device`].
@@ -590,7 +596,7 @@ impl SimulatedDevice<'_> {
         stream: u32,
     ) -> Result<u32, DeviceError> {
         let kernel = live.kernel.clone();
-        let (shape, registers) = shape_of(&live, registers);
+        let (shape, registers) = self.shape_of(&live, registers);
         self.check_occupancy(kernel.name(), &shape)?;
         self.check_local_memory(&kernel, &shape)?;
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();

@@ -20,7 +20,8 @@ use workloads::Form;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegisterSource {
-    /// Estimated from the liveness of virtual registers.
+    /// Estimated from the liveness of virtual registers; or the maximum of the GPU, if the compiler allots more to the
+    /// kernel on newer ones. Spills are not simulated then (registers that are allocated here have theirs).
     Estimated,
     /// From the machine-code compiler's output for the kernel.
     Compiled,

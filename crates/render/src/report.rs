@@ -229,7 +229,7 @@ fn occupancy(report: &Report) -> String {
     }
     rows.iter().for_each(|row| table.row(row));
     let estimated = report.kernels.iter().any(|k| k.register_source == RegisterSource::Estimated);
-    let note = styled(FAINT, "  ~ registers per thread estimated from liveness\n");
+    let note = styled(FAINT, "  ~ registers per thread estimated from liveness, or the maximum of the GPU\n");
     format!("{}\n{}{}", styled(HEADING, "Occupancy"), table.render(), if estimated { note } else { String::new() })
 }
 
