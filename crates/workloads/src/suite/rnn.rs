@@ -112,10 +112,12 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
         cells: run.upload("cells", &cells)?,
         states: run.upload("states", &states)?,
     };
-    let forward =
-        if persistent { all_steps(run, &layer, &device, &input)? } else { step_by_step(run, &layer, &device, &input)? };
-    // The kernel of all steps is for inference: it leaves no gates.
-    if run.param("training") == 1 && !persistent { back(run, &layer, &device, &forward) } else { Ok(()) }
+    if persistent {
+        // For inference: it leaves no gates.
+        return all_steps(run, &layer, &device, &input);
+    }
+    let forward = step_by_step(run, &layer, &device, &input)?;
+    if run.param("training") == 1 { back(run, &layer, &device, &forward) } else { Ok(()) }
 }
 
 /// The layer's arrays on the device.
