@@ -50,6 +50,7 @@ pub enum Suite {
     Ispass,
     CudaSdk,
     Pagoda,
+    DeepBench,
 }
 
 impl Suite {
@@ -61,6 +62,7 @@ impl Suite {
             Suite::Ispass => "ISPASS",
             Suite::CudaSdk => "CUDA SDK",
             Suite::Pagoda => "Pagoda",
+            Suite::DeepBench => "DeepBench",
         }
     }
 }

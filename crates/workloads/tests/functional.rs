@@ -194,6 +194,15 @@ workloads_run_right! {
     mandelbrot: [("pictures", 1), ("side", 1), ("most", 1)], [("pictures", 3), ("side", 19), ("block", 96)];
     convolution: [("width", 1), ("height", 1)], [("pictures", 2), ("width", 150), ("height", 70)];
     dct: [("width", 8), ("height", 8)], [("pictures", 2), ("width", 24), ("height", 40)];
+    gemm: [("m", 1), ("n", 1), ("k", 1)], [("m", 131), ("n", 70), ("k", 19)], [("math", 2), ("m", 131), ("n", 70), ("k", 19)],
+        [("math", 3), ("m", 1), ("n", 1), ("k", 1)], [("math", 3), ("m", 131), ("n", 70), ("k", 39)];
+    convlayer: [("width", 1), ("height", 1), ("channels", 1), ("filters", 1), ("stride", 1)],
+        [("width", 9), ("height", 5), ("channels", 7), ("batch", 3), ("filters", 70), ("taps_across", 5), ("taps_down", 1),
+            ("pad", 2), ("stride", 1)],
+        [("width", 20), ("height", 7), ("filters", 3), ("taps_across", 4), ("pad", 0), ("stride", 3)];
+    rnn: [("hidden", 1), ("batch", 1), ("steps", 1)], [("cell", 2), ("hidden", 37), ("batch", 33), ("steps", 2)],
+        [("hidden", 70), ("batch", 3)], [("persistent", 1), ("hidden", 60), ("batch", 3), ("steps", 4)],
+        [("cell", 2), ("persistent", 1), ("hidden", 64), ("batch", 2), ("steps", 3)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

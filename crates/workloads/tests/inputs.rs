@@ -7,7 +7,7 @@ use workloads::Form;
 use workloads::suite::{ALL, find};
 use workloads::{
     Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Outcome, ParameterInfo, Size, ThreadRegisters,
-    Workload,
+    Workload, WorkloadError,
 };
 
 /// Keeps memory, digests all that is written and launched, and executes nothing.
@@ -169,7 +169,30 @@ fn sizes_keep_to_their_ranges_and_grow() {
                 assert!((p.min..=p.max).contains(&value) && value % p.multiple_of == 0, "{} {}", workload.name, p.name);
             }
         }
-        let volume = |size: usize| workload.parameters.iter().map(|p| p.sizes[size] as f64).product::<f64>();
+        let amounts = || workload.parameters.iter().filter(|p| !p.is_variant);
+        let volume = |size: usize| amounts().map(|p| p.sizes[size] as f64).product::<f64>();
         assert!(volume(0) < volume(1) && volume(1) < volume(2), "{}", workload.name);
+    }
+}
+
+#[test]
+fn values_that_do_not_fit_each_other_are_refused() {
+    type Values = &'static [(&'static str, u64)];
+    let cases: [(&str, Values, &str); 5] = [
+        ("gemm", &[("math", 2), ("k", 2049)], "k"),
+        ("convlayer", &[("taps_across", 15)], "taps_across"),
+        ("convlayer", &[("height", 2), ("taps_down", 5)], "taps_down"),
+        ("convlayer", &[("width", 1024), ("height", 1024), ("channels", 4096)], "batch"),
+        ("rnn", &[("persistent", 1), ("hidden", 65)], "hidden"),
+    ];
+    for (name, given, refused) in cases {
+        let workload = find(name).unwrap();
+        let given: Vec<(String, u64)> = given.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let params = workload.params(Size::Small, &given).unwrap();
+        let outcome = workload.run(&mut Recorder::default(), Form::Ptx, &params, 1);
+        assert!(
+            matches!(&outcome, Err(WorkloadError::BadParameter { name, .. }) if *name == refused),
+            "{name} {given:?}: {outcome:?}"
+        );
     }
 }

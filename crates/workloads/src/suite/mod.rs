@@ -9,11 +9,13 @@ mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
+mod convlayer;
 mod convolution;
 mod cp;
 mod dct;
 mod digits;
 mod gaussian;
+mod gemm;
 mod hashtable;
 mod histogram;
 mod hotspot;
@@ -36,6 +38,7 @@ mod particlefilter;
 mod pathfinder;
 mod raytrace;
 mod reduction;
+mod rnn;
 mod saxpy;
 mod spmv;
 mod srad;
@@ -92,6 +95,9 @@ pub static ALL: &[Workload] = &[
     mandelbrot::WORKLOAD,
     convolution::WORKLOAD,
     dct::WORKLOAD,
+    gemm::WORKLOAD,
+    convlayer::WORKLOAD,
+    rnn::WORKLOAD,
 ];
 
 /// The workload called `name`.

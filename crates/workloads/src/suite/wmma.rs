@@ -41,9 +41,10 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-fn halves(values: &[i8]) -> Vec<u16> {
-    let half = |&v: &i8| {
-        let bytes = ScalarType::F16.encode(Number::Int(v.into())).expect("fits");
+/// Whole numbers as half precision, which must have them.
+pub(super) fn halves<T: Copy + Into<i64>>(values: &[T]) -> Vec<u16> {
+    let half = |&v: &T| {
+        let bytes = ScalarType::F16.encode(Number::Int(v.into().into())).expect("fits");
         u16::from_le_bytes([bytes[0], bytes[1]])
     };
     values.iter().map(half).collect()
@@ -55,6 +56,6 @@ mod tests {
 
     #[test]
     fn half_precision_bits() {
-        assert_eq!(halves(&[1, -2]), [0x3c00, 0xc000]);
+        assert_eq!(halves(&[1i8, -2]), [0x3c00, 0xc000]);
     }
 }
