@@ -96,6 +96,22 @@ fn the_area_of_a_fabric_is_reproduced() {
     assert_eq!(list["cores"][0]["area"], *core);
 }
 
+/// The cost of an SM's structures, beside the published one.
+#[test]
+fn the_area_of_a_core_design_is_reproduced() {
+    let text = succeed(&["reproduce", "socgpu-area"]);
+    for part in ["$ warpwright list cores socgpu --gpu v100", "dependence matrix", "scoreboard", "2.40 %", "3.26 W"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let document: Value = serde_json::from_str(&succeed(&["reproduce", "socgpu-area", "--json"])).unwrap();
+    let list: Value = serde_json::from_str(&succeed(&["list", "cores", "socgpu", "--gpu", "v100", "--json"])).unwrap();
+    assert_eq!(document["sms"][0], list["cores"][0]);
+    assert_eq!(
+        (document["sms"].as_array().map(Vec::len), document["parts"].as_array().map(Vec::len)),
+        (Some(2), Some(0))
+    );
+}
+
 #[test]
 fn validate_accelwattch_needs_no_reference() {
     let document: Value = serde_json::from_str(&succeed(&["validate", "accelwattch", "--json"])).unwrap();

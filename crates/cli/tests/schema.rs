@@ -153,6 +153,7 @@ fn reports_follow_their_schema() {
 fn comparisons_follow_their_schema() {
     check("compare", &["compare", "vectoradd", "bfs", "--cores", "inorder,ghost"]);
     check("reproduce", &["reproduce", "sgmf-area"]);
+    check("reproduce", &["reproduce", "socgpu-area"]);
 }
 
 #[test]

@@ -177,7 +177,8 @@ fn sizes_keep_to_their_ranges_and_grow() {
 
 #[test]
 fn values_that_do_not_fit_each_other_are_refused() {
-    let cases: [(&str, &[(&str, u64)], &str); 5] = [
+    type Values = &'static [(&'static str, u64)];
+    let cases: [(&str, Values, &str); 5] = [
         ("gemm", &[("math", 2), ("k", 2049)], "k"),
         ("convlayer", &[("taps_across", 15)], "taps_across"),
         ("convlayer", &[("height", 2), ("taps_down", 5)], "taps_down"),

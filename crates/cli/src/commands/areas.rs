@@ -31,7 +31,7 @@ pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Result<(
         let line =
             Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
         let cores = list::lists(&line.list)?.cores.unwrap_or_default();
-        let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
+        let areas: String = cores.iter().map(lists::structures).collect();
         let command = styled(FAINT, format!("$ warpwright list {part}"));
         text += &format!("\n{command}\n{areas}");
         let plain = anstream::adapter::strip_str(&areas).to_string();
@@ -48,8 +48,9 @@ pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Result<(
     let whole = || page::comparison(title(experiment, name), &about(experiment), &[], sections.clone(), version::TEXT);
     page.save(whole)?;
     let parts = all.iter().filter_map(|core| core.area.as_ref()).collect();
+    let sms = all.iter().filter(|core| core.area.is_none()).collect();
     let (paper, published) = (experiment.title.as_str(), experiment.published.as_str());
-    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts, claims: &judged };
+    let areas = Areas { schema: SCHEMA, figure: name, paper, published, parts, sms, claims: &judged };
     let rows = || lists::tables::parts(&all).into_iter().collect::<Vec<_>>();
     results.formats.give(&areas, rows)?;
     write_folder(options, &text, &areas, rows, whole, &[])?;
@@ -65,5 +66,6 @@ struct Areas<'a> {
     paper: &'a str,
     published: &'a str,
     parts: Vec<&'a lists::Area>,
+    sms: Vec<&'a lists::Core>,
     claims: &'a [Judged],
 }

@@ -434,14 +434,19 @@ fn core_parameters(list: &[CoreParameter]) -> String {
 
 fn core(core: &Core) -> String {
     let Named { name, description } = &core.named;
-    let list = core.structures.as_deref().unwrap_or_default();
-    let head =
-        wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    ") + &parameters(name, &core.parameters);
+    wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    ")
+        + &parameters(name, &core.parameters)
+        + &structures(core)
+}
+
+/// The hardware of a core: its structures in an SM, or its parts, with their areas and costs.
+pub fn structures(core: &Core) -> String {
     if let Some(area) = &core.area {
-        return head + &hardware(area);
+        return hardware(area);
     }
+    let list = core.structures.as_deref().unwrap_or_default();
     if list.is_empty() {
-        return head + "  no SM: no structures of one\n";
+        return "  no SM: no structures of one\n".to_owned();
     }
     let columns = ["instances", "entries", "bits", "reads", "writes", "compares", "total bits"];
     let of_cost = ["um2", "leakage uW", "read pJ", "write pJ", "search pJ"];
@@ -459,11 +464,11 @@ fn core(core: &Core) -> String {
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
-    format!("{head}{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(WIDTH))
+    format!("{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(WIDTH))
 }
 
 /// The parts of a core that is not an SM, with their areas, and the areas by component.
-pub fn hardware(area: &Area) -> String {
+fn hardware(area: &Area) -> String {
     let mm2 = |um2: f64| format!("{:.4}", um2 * 1e-6);
     let share = |mm2: f64| format!("{:.1} %", 100.0 * mm2 / area.area_mm2);
     let columns = ["instances", "bits", "mm2", "share"].map(|title| (title, Align::Right));

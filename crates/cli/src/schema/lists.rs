@@ -62,7 +62,7 @@ pub fn area() -> Value {
     )
 }
 
-fn core() -> Value {
+pub(super) fn core() -> Value {
     let structure = object(
         "A hardware structure in an SM.",
         [

@@ -1,6 +1,6 @@
 //! Reports of runs, comparisons, experiments.
 
-use super::lists::area;
+use super::lists::{area, core};
 use super::terms::{count, dimensions, flag, list, map, nullable, number, object, reference, text, version, word};
 use ::energy::Component;
 use lab::profile::Level;
@@ -594,7 +594,8 @@ pub fn reproduce() -> Value {
             ("figure", text("Name of the experiment.")),
             ("paper", text("The paper and its figure.")),
             ("published", text("Findings of the paper.")),
-            ("parts", list("Cores.", &area())),
+            ("parts", list("Cores that are not SMs.", &area())),
+            ("sms", list("Cores that are SMs, with their structures.", &core())),
             ("claims", list("Claims of the paper.", &claim)),
         ],
     );

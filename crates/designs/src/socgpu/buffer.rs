@@ -105,6 +105,7 @@ pub(super) struct Buffer<M: WarpMask> {
     per_fetch: usize,
     stops_end: Until,
     accesses_end: Until,
+    reads_end: Until,
     ids: Box<[InstId]>,
     entries: Box<[Entry]>,
     registers: Box<[Registers]>,
@@ -116,13 +117,14 @@ pub(super) struct Buffer<M: WarpMask> {
 impl<M: WarpMask> Buffer<M> {
     /// Empty, with sizes as in `config`, for `warps` warps, filled `per_fetch` at a time.
     pub fn new(config: &SocgpuConfig, warps: usize, per_fetch: usize) -> Self {
-        let SocgpuConfig { buffer: entries, stops_end, accesses_end } = *config;
+        let SocgpuConfig { buffer: entries, stops_end, accesses_end, reads_end } = *config;
         let size = entries as usize;
         Self {
             size,
             per_fetch,
             stops_end,
             accesses_end,
+            reads_end,
             ids: vec![InstId(0); warps * size].into(),
             entries: vec![Entry::default(); warps * size].into(),
             registers: vec![Registers::default(); warps * size].into(),
@@ -185,8 +187,8 @@ impl<M: WarpMask> Buffer<M> {
         };
         let stop = if kind.steers { older } else { places.steers };
         let in_order = if kind.syncs { (places.loads | places.stores | places.syncs) & unissued } else { 0 };
-        let (mut row, mut behind) = (raw | waw | war, in_order);
-        for (older, until) in [(stop, self.stops_end), (ordered, self.accesses_end)] {
+        let (mut row, mut behind) = (raw | waw, in_order);
+        for (older, until) in [(stop, self.stops_end), (ordered, self.accesses_end), (war, self.reads_end)] {
             match until {
                 Until::WriteBack => row |= older,
                 Until::Issue => behind |= older & unissued,
@@ -274,14 +276,14 @@ impl<M: WarpMask> Buffer<M> {
 
     /// Why the oldest instruction that has not issued may not.
     fn stall(places: &Places, oldest: &Entry) -> Stall {
-        let Entry { row, raw, waw, war, .. } = *oldest;
+        let Entry { row, behind, raw, waw, war, .. } = *oldest;
         if row & raw & (places.loads | places.stores) != 0 {
             Stall::RawMemory
         } else if row & raw != 0 {
             Stall::Raw
         } else if row & waw != 0 {
             Stall::Waw
-        } else if row & war != 0 {
+        } else if (row | behind) & war != 0 {
             Stall::War
         } else if row & !places.steers == 0 || places.steers >> places.oldest & 1 != 0 {
             // Behind a branch, or one itself, or at a re-convergence point.
@@ -459,5 +461,23 @@ mod tests {
         assert_eq!(candidate(&buffer), Some(0), "though it is younger than those at 2 and 3");
         buffer.issue(WARP, 0);
         assert_eq!(candidate(&buffer), Some(2));
+    }
+
+    #[test]
+    fn a_war_dependence_ends_when_it_should() {
+        // The second writes what the first reads.
+        let script = Script::new(&[(&[1], &[2]), (&[2], &[50])]);
+        let (window, ids) = (script.window(), &script.ids);
+        for (reads_end, ends_at_issue) in [(Until::WriteBack, false), (Until::Issue, true)] {
+            let mut buffer = Buffer::<u64>::new(&SocgpuConfig { reads_end, ..SocgpuConfig::default() }, 4, 2);
+            ids.iter().for_each(|&id| assert!(buffer.insert(window, id).waw_war <= 1));
+            assert_eq!(buffer.offer(WARP), Offer::Candidate(0, window.inst(ids[0]).pipe));
+            buffer.issue(WARP, 0);
+            let candidate = Offer::Candidate(1, window.inst(ids[1]).pipe);
+            let expected = if ends_at_issue { candidate } else { Offer::Stalled(Stall::War) };
+            assert_eq!(buffer.offer(WARP), expected, "{reads_end:?}");
+            buffer.write_back(window, ids[0]);
+            assert_eq!(buffer.offer(WARP), candidate);
+        }
     }
 }

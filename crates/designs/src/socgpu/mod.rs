@@ -46,6 +46,8 @@
 //!   *write-back*. The matrix decides; [`Until::Issue`] is the other reading, in which the oldest of
 //!   a3 is the oldest that has not issued. For the order of accesses to memory, too, issue would do:
 //!   the rest of the pipeline keeps it.
+//! - D7: no text of the paper ends a WAR dependence before write-back. `reads_end=issue` does, for experiments; the
+//!   operand collectors then let no write pass an older read ([`CollectorRules::guards_reads`]).
 //!
 //! **Structures** of a warp with 8 entries: instruction buffer (8 x (valid, instruction and lanes as in
 //! the baseline, PC and next PC, issued, 3 bits of seniority), and for each entry comparators of 56 bits
@@ -74,7 +76,7 @@ use sm::PerWarp;
 use sm::Units;
 use sm::WakeUp;
 use sm::WarpMask;
-use sm::operands::{CollectorRules, Collectors};
+use sm::operands::{CollectorRules, Collectors, read_guard};
 use sm::policy::DEPENDENCE_BITS;
 use sm::{Candidates, Each, IssuePolicy, Structure};
 use sm::{CoreSpec, PipeSet};
@@ -102,6 +104,8 @@ pub struct Socgpu<M: WarpMask = u64> {
     config: SocgpuConfig,
     warps: usize,
     per_fetch: usize,
+    /// What D7 adds.
+    read_guard: Option<Structure>,
 }
 
 impl<M: WarpMask> Socgpu<M> {
@@ -128,8 +132,9 @@ impl<M: WarpMask> CoreDesign for Socgpu<M> {
     type Execution = Units;
     type Memory = LoadStoreUnit;
 
-    fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
-        Collectors::new(spec, CollectorRules::default())
+    fn operands(config: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
+        let guards_reads = config.reads_end == Until::Issue;
+        Collectors::new(spec, CollectorRules { guards_reads, ..CollectorRules::default() })
     }
 }
 
@@ -148,6 +153,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
             config,
             warps,
             per_fetch,
+            read_guard: (config.reads_end == Until::Issue).then(|| read_guard::structure(spec)),
         }
     }
 
@@ -159,7 +165,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
         let once = Each::Instruction.times(1);
         // Decoded instructions are compared with all entries; their next PCs with the re-convergence PC.
         let compared = entries * (self.per_fetch * DEPENDENCE_BITS + 32);
-        vec![
+        let mut all = vec![
             Structure::new("instruction buffer", instances, entries, entry)
                 .ports(1, self.per_fetch)
                 .compares(compared)
@@ -172,7 +178,9 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
                 .matrix()
                 .written(once)
                 .searched(Each::Instruction.times(2)),
-        ]
+        ];
+        all.extend(self.read_guard.clone());
+        all
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {

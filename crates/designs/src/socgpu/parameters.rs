@@ -19,5 +19,7 @@ kit::parameters! {
         pub stops_end: Until = (Until::WriteBack),
         /// When the dependence of an access to memory on an older access or barrier ends.
         pub accesses_end: Until = (Until::WriteBack),
+        /// When a WAR dependence ends; with `issue` the operand collectors keep writes after older reads.
+        pub reads_end: Until = (Until::WriteBack),
     }
 }
