@@ -24,6 +24,7 @@ pub const COMMANDS: &[Command] = &[
     Command { name: "run", schema: reports::run },
     Command { name: "exec", schema: reports::exec },
     Command { name: "compare", schema: reports::compare },
+    Command { name: "sweep", schema: reports::sweep },
     Command { name: "reproduce", schema: reports::reproduce },
     Command { name: "list", schema: lists::lists },
     Command { name: "inspect", schema: files::inspect },

@@ -154,6 +154,8 @@ fn comparisons_follow_their_schema() {
     check("compare", &["compare", "vectoradd", "bfs", "--cores", "inorder,ghost"]);
     check("reproduce", &["reproduce", "sgmf-area"]);
     check("reproduce", &["reproduce", "socgpu-area"]);
+    check("sweep", &["sweep", "vectoradd", "--cores", "inorder,ghost", "--repeat", "2"]);
+    check("sweep", &["sweep", "sgmf-area"]);
 }
 
 #[test]

@@ -79,6 +79,40 @@ pub fn find(name: &str) -> Option<&'static str> {
     BUNDLED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// An experiment with its name.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Name of the figure, or of the file without its extension.
+    pub name: String,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Folder of its file, from which paths in it start.
+    pub folder: PathBuf,
+}
+
+impl Named {
+    /// The experiment called `what`: a bundled one, or a file. `None` if `what` is a workload, a launch file among them.
+    ///
+    /// # Errors
+    /// The file is not an experiment: where, and why.
+    pub fn find(what: &Path) -> Result<Option<Self>, BadRequest> {
+        let name = what.to_string_lossy();
+        if let Some(text) = find(&name) {
+            return Ok(Some(Self { name: name.into(), experiment: Experiment::read(text)?, folder: PathBuf::new() }));
+        }
+        if what.extension().is_none_or(|extension| extension != "toml") {
+            return Ok(None);
+        }
+        let Ok(Ok(text)) = kit::files::read_data(what).map(kit::files::text) else { return Ok(None) };
+        if !Experiment::is_meant_by(&text) {
+            return Ok(None);
+        }
+        let experiment = Experiment::read(&text).map_err(|e| BadRequest::new(format!("`{}`: {e}", what.display())))?;
+        let name = what.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Some(Self { name, experiment, folder: what.parent().unwrap_or(Path::new("")).to_owned() }))
+    }
+}
+
 /// A part as the file has it.
 #[derive(Clone, Debug, Deserialize)]
 struct PartText {

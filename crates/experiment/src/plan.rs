@@ -51,6 +51,13 @@ impl Plan {
         Ok(Self { sweep, jobs, empty, points, kernels: options.kernels.clone() })
     }
 
+    /// The same runs with the names of rows and columns of `other`, which has the same files by other paths.
+    pub fn named_as(mut self, other: &Self) -> Self {
+        self.empty.workloads.clone_from(&other.empty.workloads);
+        self.empty.columns.clone_from(&other.empty.columns);
+        self
+    }
+
     /// Runs at the same time.
     pub fn threads(&self) -> usize {
         self.sweep.setups.first().map_or(1, |setup| setup.threads.total())

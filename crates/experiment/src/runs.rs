@@ -1,9 +1,13 @@
 //! Runs many points on a few threads.
 
 use crate::costs::Costs;
-use crate::store::{Point, Store};
-use lab::{Monitor, Report};
+use crate::plan::Plan;
+use crate::store::{Key, Point, Store};
+use lab::{Monitor, Progress, Report};
 use request::comparison::Cell;
+use std::collections::HashMap;
+use std::io;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +23,7 @@ pub trait Watch: Sync {
 }
 
 /// Runs `points` on up to `threads` threads, in order, and returns the outcome of each. With a store, stored runs are read
-/// instead and correct ones are added. A failed run is then retried once: among many runs on many machines some fail for
-/// external reasons.
+/// instead, correct ones are added, and a failed run is retried once.
 pub fn run_all(points: &[&Point], threads: usize, store: Option<&Store>, watch: &dyn Watch) -> Vec<Cell> {
     let next = AtomicUsize::new(0);
     let cells: Vec<Mutex<Option<Cell>>> = points.iter().map(|_| Mutex::new(None)).collect();
@@ -39,36 +42,79 @@ pub fn run_all(points: &[&Point], threads: usize, store: Option<&Store>, watch: 
     cells.into_iter().map(|cell| cell.into_inner().ok().flatten().unwrap_or(Cell::Interrupted(None))).collect()
 }
 
+/// The outcome of each run of `plan`: of those that `ran`, and of stored ones; a damaged one runs now.
+pub fn outcomes(plan: &Plan, ran: &HashMap<&Key, Cell>, store: &Store, watch: &dyn Watch) -> Vec<Cell> {
+    let missing: Vec<&Point> = plan.points.iter().filter(|point| !ran.contains_key(point.key())).collect();
+    let mut read = run_all(&missing, plan.threads(), Some(store), watch).into_iter();
+    let cells = plan.points.iter().map(|point| ran.get(point.key()).cloned().or_else(|| read.next()));
+    cells.flatten().collect()
+}
+
 fn kept_or_run(point: &Point, store: Option<&Store>, watch: &dyn Watch) -> Cell {
-    let Some(store) = store.filter(|_| point.can_be_kept()) else { return run(point, &mut *watch.begin()) };
+    let Some(store) = store.filter(|_| point.can_be_kept()) else { return run(point, watch) };
     if let Some(report) = store.get(point) {
         return Cell::Complete(Box::new(report));
     }
     let begin = Instant::now();
-    let mut cell = run(point, &mut *watch.begin());
-    if matches!(cell, Cell::Failed(..)) {
-        cell = run(point, &mut *watch.begin());
+    let cell = run_to_keep(point, watch);
+    let Cell::Complete(report) = &cell else { return cell };
+    match kept(point, report, store) {
+        Ok(again) => {
+            // A missing estimate is not an error.
+            let _ = Costs::note(store, point, begin.elapsed());
+            again.map_or(cell, |again| Cell::Complete(Box::new(again)))
+        }
+        Err(why) => {
+            watch.cannot_keep(&why);
+            cell
+        }
     }
-    let Cell::Complete(report) = &mut cell else { return cell };
-    match store.keep(point, report) {
-        // The result must not show whether the run was stored.
-        Ok(Some(again)) => **report = again,
-        Ok(None) => {}
-        Err(e) => watch.cannot_keep(&format!("a run cannot be kept in `{}`: {e}", store.folder().display())),
+}
+
+/// Stores a report, and returns it as it will be read back: the result must not show whether the run was stored. `None` if
+/// it has parts that are not stored.
+fn kept(point: &Point, report: &Report, store: &Store) -> Result<Option<Report>, String> {
+    let cannot = |e: io::Error| format!("a run cannot be kept in `{}`: {e}", store.folder().display());
+    let Some(packed) = point.pack(report).map_err(cannot)? else { return Ok(None) };
+    store.put(point, &packed).map_err(cannot)?;
+    Ok(point.unpack(&packed[..]))
+}
+
+/// Runs one that is to be stored: again if it fails. Among many runs on many machines some fail for external reasons.
+pub fn run_to_keep(point: &Point, watch: &dyn Watch) -> Cell {
+    let cell = run(point, watch);
+    if matches!(cell, Cell::Failed(..)) { run(point, watch) } else { cell }
+}
+
+/// A monitor that remembers whether it has ended the run.
+struct Ending<'a> {
+    monitor: Box<dyn Monitor + 'a>,
+    ended: bool,
+}
+
+impl Monitor for Ending<'_> {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let flow = self.monitor.progress(progress);
+        self.ended |= flow.is_break();
+        flow
     }
-    // A missing estimate is not an error.
-    let _ = Costs::note(store, point, begin.elapsed());
-    cell
+
+    fn wants_details(&self) -> bool {
+        self.monitor.wants_details()
+    }
 }
 
 /// Runs one.
-fn run(point: &Point, monitor: &mut dyn Monitor) -> Cell {
+pub fn run(point: &Point, watch: &dyn Watch) -> Cell {
     if kit::stop::requested() {
         return Cell::Interrupted(None);
     }
+    let mut monitor = Ending { monitor: watch.begin(), ended: false };
     // A defect of the simulator that one run meets must not take the other runs' results along.
-    match catch_unwind(AssertUnwindSafe(|| lab::run(&point.setup, point.job(), monitor))) {
-        Ok(Ok(report)) if report.interrupted && kit::stop::requested() => Cell::Interrupted(Some(Box::new(report))),
+    let ran = catch_unwind(AssertUnwindSafe(|| lab::run(&point.setup, point.job(), &mut monitor)));
+    let stopped = monitor.ended || kit::stop::requested();
+    match ran {
+        Ok(Ok(report)) if report.interrupted && stopped => Cell::Interrupted(Some(Box::new(report))),
         Ok(Ok(report)) => match wrong_result(&report) {
             Some(why) => Cell::Failed(why, Some(Box::new(report))),
             None => Cell::Complete(Box::new(report)),

@@ -6,13 +6,14 @@
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use kit::files::user_cache;
 use kit::output;
 use lab::{Job, JobIdentity, KeptReport, Report, Setup};
 use request::chance;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -87,6 +88,16 @@ impl Point {
         &self.stored.job
     }
 
+    /// Job and machine, in a line.
+    pub fn described(&self) -> String {
+        let setup = &self.setup;
+        let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
+        let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
+        let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
+        let repeat = if self.repeat == 0 { String::new() } else { format!(", repeat {}", self.repeat) };
+        format!("{}, {} on {}{repeat}", self.job().named(), setup.code.name(), machine.join(", "))
+    }
+
     fn known(&self) -> &(Vec<(String, String)>, Key) {
         self.known.get_or_init(|| {
             let job = self.stored.identity.get_or_init(|| self.job().identity());
@@ -106,6 +117,25 @@ impl Point {
     pub fn can_be_kept(&self) -> bool {
         !self.stored.writes.get_or_init(|| !self.job().outputs().is_empty())
     }
+
+    /// The report of this run as it is stored; `None` if it has parts that are not stored.
+    ///
+    /// # Errors
+    /// The report cannot be written as JSON.
+    pub fn pack(&self, report: &Report) -> io::Result<Option<Vec<u8>>> {
+        let Some(kept) = KeptReport::of(self.known().0.clone(), report) else { return Ok(None) };
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        serde_json::to_writer(&mut packed, &kept)?;
+        packed.finish().map(Some)
+    }
+
+    /// The report that `packed` has; `None` if it is damaged or of another run.
+    pub fn unpack(&self, packed: impl BufRead) -> Option<Report> {
+        let kept: KeptReport = serde_json::from_reader(BufReader::new(GzDecoder::new(packed))).ok()?;
+        // The same value may have been set by another option.
+        let settings = self.setup.settings.clone();
+        (kept.identity == self.known().0).then(|| Report { settings, ..kept.into_report() })
+    }
 }
 
 /// A folder of runs.
@@ -115,6 +145,11 @@ pub struct Store {
 }
 
 impl Store {
+    /// The folder of the user's runs, in the user's cache folder; `None` if no variable of the environment names one.
+    pub fn usual_folder() -> Option<PathBuf> {
+        user_cache(|name| std::env::var_os(name)).map(|cache| cache.join("warpwright/points"))
+    }
+
     /// The runs in `folder`, which is created with the first run.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
@@ -136,28 +171,16 @@ impl Store {
 
     /// The report of a run, if it is stored.
     pub fn get(&self, point: &Point) -> Option<Report> {
-        let (identity, key) = point.known();
-        let file = BufReader::new(File::open(self.file(key)).ok()?);
-        let kept: KeptReport = serde_json::from_reader(BufReader::new(GzDecoder::new(file))).ok()?;
-        // The same value may have been set by another option.
-        let settings = point.setup.settings.clone();
-        (kept.identity == *identity).then(|| Report { settings, ..kept.into_report() })
+        point.unpack(BufReader::new(File::open(self.file(point.key())).ok()?))
     }
 
-    /// Stores the report of a run. Returns the report as it will be read back; `None` if it has parts that are not stored.
+    /// Stores a run that [`Point::pack`] has packed.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(&self, point: &Point, report: &Report) -> io::Result<Option<Report>> {
-        let (identity, key) = point.known();
-        let Some(kept) = KeptReport::of(identity.clone(), report) else { return Ok(None) };
-        let file = self.file(key);
+    pub fn put(&self, point: &Point, packed: &[u8]) -> io::Result<()> {
+        let file = self.file(point.key());
         output::MadeFolders::make(file.parent().unwrap_or(&self.folder))?.keep();
-        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-        let text = serde_json::to_vec(&kept)?;
-        packed.write_all(&text)?;
-        output::write(&file, &packed.finish()?)?;
-        let again: KeptReport = serde_json::from_slice(&text)?;
-        Ok(Some(again.into_report()))
+        output::write(&file, packed)
     }
 }

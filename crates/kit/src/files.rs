@@ -1,8 +1,9 @@
 //! Reading files that users name.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of a description or any other text written by hand.
 pub const MOST_TEXT_BYTES: u64 = 16 << 20;
@@ -18,6 +19,13 @@ const MOST_ENDLESS_BYTES: u64 = 1 << 30;
 
 /// Bytes read between two checks for Ctrl-C.
 const AT_A_TIME: u64 = 4 << 20;
+
+/// The user's folder for caches, from `XDG_CACHE_HOME` and `HOME` as `variable` has them. Code in it is run, so it must not
+/// depend on the current folder: relative paths are ignored.
+pub fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+}
 
 /// Reads a file, device or pipe of at most `most` bytes.
 ///
@@ -89,6 +97,18 @@ pub fn text(bytes: Vec<u8>) -> std::result::Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cache_has_an_absolute_path() {
+        let cache = |xdg: Option<&str>, home: Option<&str>| {
+            user_cache(|name| if name == "HOME" { home } else { xdg }.map(OsString::from))
+        };
+        assert_eq!(cache(Some("/x"), Some("/home/u")), Some("/x".into()));
+        for relative in [None, Some(""), Some("cache"), Some("./cache")] {
+            assert_eq!(cache(relative, Some("/home/u")), Some("/home/u/.cache".into()), "{relative:?}");
+            assert_eq!(cache(relative, relative), None, "{relative:?}");
+        }
+    }
 
     #[test]
     fn what_does_not_end_is_refused() {

@@ -8,14 +8,11 @@ use kit::suggest;
 use lab::{Job, Report, Setup};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use request::comparison::{Cell, Comparison};
 use request::documents::by_keyword;
 use request::options::Texts;
-use request::sweep::Sweep as Machines;
 use request::{Group, Options, Way, gpu, name, outputs, sweep};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use workloads::Form;
 
 /// Keywords, each with the texts of its values.
 pub type Keywords = Vec<(String, Vec<OsString>)>;
@@ -25,6 +22,22 @@ pub type Keywords = Vec<(String, Vec<OsString>)>;
 /// # Errors
 /// There is no such keyword (`TypeError`), or no such value (`InputError`).
 pub fn options(way: Way, keywords: Keywords) -> PyResult<Options> {
+    read(way, &texts(way, keywords)?)
+}
+
+/// The options that texts give.
+///
+/// # Errors
+/// There is no such value.
+pub fn read(way: Way, texts: &Texts) -> PyResult<Options> {
+    Options::read(way, texts, &|row| row.called(way)).map_err(bad_input)
+}
+
+/// The texts of the options that keywords give.
+///
+/// # Errors
+/// There is no such keyword.
+pub fn texts(way: Way, keywords: Keywords) -> PyResult<Texts> {
     let mut texts = Texts::new();
     for (keyword, values) in keywords {
         let Some(row) = by_keyword(&keyword) else {
@@ -39,7 +52,7 @@ pub fn options(way: Way, keywords: Keywords) -> PyResult<Options> {
         }
         texts.push((row, values));
     }
-    Options::read(way, &texts, &|row| row.called(way)).map_err(bad_input)
+    Ok(texts)
 }
 
 /// Checks that no keyword says what runs: a device is told by calls.
@@ -95,94 +108,4 @@ fn run_on(
             Err(outcome::raised(py, error, &setup.gpu))
         }
     }
-}
-
-/// The runs of a comparison.
-#[pyclass(frozen, module = "warpwright._native")]
-pub struct Sweep {
-    machines: Machines,
-    codes: Vec<Form>,
-    jobs: Vec<Job>,
-    kernels: Vec<String>,
-}
-
-/// A run as Python has it, and why it failed.
-type Ran<T> = (Option<T>, Option<String>);
-
-/// A column as Python has it: label, GPU, core, scheduler, settings, index of the column that speedups are over.
-type Column = (String, String, String, Option<String>, Vec<String>, usize);
-
-#[pymethods]
-impl Sweep {
-    #[new]
-    #[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
-    fn new(workloads: Vec<PathBuf>, keywords: Keywords) -> PyResult<Self> {
-        let options = options(Way::PythonCompare, keywords)?;
-        let machines = Machines::new(&options, &workloads).map_err(bad_input)?;
-        let codes = machines.codes(&options).into_iter().map(|(code, _)| code).collect();
-        let job = |workload: &PathBuf| name::job(workload, &options).map_err(bad_input);
-        let jobs = machines.workloads.iter().map(job).collect::<PyResult<Vec<_>>>()?;
-        Ok(Self { machines, codes, jobs, kernels: options.kernels })
-    }
-
-    /// The rows.
-    fn workloads(&self) -> Vec<String> {
-        self.machines.workloads.iter().map(|workload| workload.display().to_string()).collect()
-    }
-
-    /// The columns.
-    fn columns(&self) -> Vec<Column> {
-        let columns = self.machines.columns.iter().cloned();
-        columns.map(|c| (c.label, c.gpu, c.core, c.scheduler, c.settings, c.baseline)).collect()
-    }
-
-    /// Runs at the same time: as many as there are host threads.
-    fn threads(&self) -> usize {
-        self.machines.setups.first().map_or(1, |setup| setup.threads.total())
-    }
-
-    /// Runs a workload on a machine. Other Python threads run meanwhile.
-    fn run(&self, py: Python<'_>, row: usize, column: usize, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
-        let setup = Setup { code: self.codes[row], ..self.machines.setups[column].clone() };
-        run_on(py, &setup, &self.jobs[row], progress, |_| Ok(()))
-    }
-
-    /// Whether rows are of kernels in place of whole workloads.
-    fn is_by_kernel(&self) -> bool {
-        !self.kernels.is_empty()
-    }
-
-    /// The rows by kernel of the runs of all workloads in order, on each machine: the label of a row, and its runs.
-    fn by_kernel(&self, runs: Vec<Ran<Py<Outcome>>>) -> Vec<(String, Vec<Ran<Outcome>>)> {
-        let workloads = self.workloads();
-        let remarks = vec![None; workloads.len()];
-        let cells = runs.into_iter().map(cell).collect();
-        let columns = self.machines.columns.clone();
-        let all = Comparison { workloads, codes: self.codes.clone(), remarks, columns, cells, again: Vec::new() }
-            .by_kernel(&self.kernels);
-        let ran = |(cell, setup): (&Cell, &Setup)| {
-            let report = cell.any_report().map(|report| Outcome::new(report.clone(), setup.gpu.clone()));
-            (report, cell.reason().map(str::to_owned))
-        };
-        let rows =
-            all.cells.chunks(all.columns.len()).map(|row| row.iter().zip(&self.machines.setups).map(ran).collect());
-        all.workloads.into_iter().zip(rows).collect()
-    }
-}
-
-/// A run as comparisons have it.
-fn cell((outcome, why): Ran<Py<Outcome>>) -> Cell {
-    let report = outcome.map(|outcome| Box::new(outcome.get().report().clone()));
-    match (why, report) {
-        (Some(why), report) => Cell::Failed(why, report),
-        (None, Some(report)) if !report.interrupted => Cell::Complete(report),
-        (None, report) => Cell::Interrupted(report),
-    }
-}
-
-/// The geometric mean; None of nothing.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
-pub fn geometric_mean(ratios: Vec<f64>) -> Option<f64> {
-    request::comparison::geometric_mean(&ratios)
 }

@@ -9,6 +9,7 @@ mod job;
 mod lists;
 mod monitor;
 mod outcome;
+mod sweep;
 
 use pyo3::prelude::*;
 
@@ -19,11 +20,13 @@ mod _native {
     #[pymodule_export]
     use crate::failure::{Error, InputError};
     #[pymodule_export]
-    use crate::job::{Sweep, geometric_mean, run};
+    use crate::job::run;
     #[pymodule_export]
     use crate::lists::{cores, gpus, schedulers, statistics, workloads};
     #[pymodule_export]
     use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::sweep::{Comparison, Sweep};
     #[allow(non_upper_case_globals)]
     #[pymodule_export]
     const __version__: &str = env!("CARGO_PKG_VERSION");

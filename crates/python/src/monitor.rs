@@ -1,5 +1,6 @@
 //! Progress to a Python function; Ctrl-C and exceptions of it to the simulation.
 
+use experiment::runs;
 use lab::{Monitor, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,10 +53,8 @@ impl Watch {
         let answer = callback.bind(py).call1((of,))?;
         Ok(answer.is_none() || answer.is_truthy()?)
     }
-}
 
-impl Monitor for Watch {
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+    fn told(&self, progress: &Progress) -> ControlFlow<()> {
         Python::attach(|py| match self.call(py, progress) {
             Ok(true) => ControlFlow::Continue(()),
             Ok(false) => ControlFlow::Break(()),
@@ -64,5 +63,29 @@ impl Monitor for Watch {
                 ControlFlow::Break(())
             }
         })
+    }
+}
+
+impl runs::Watch for Watch {
+    fn begin(&self) -> Box<dyn Monitor + '_> {
+        Box::new(Shared(self))
+    }
+
+    /// Runs are stored after they have ended, where an error is raised.
+    fn cannot_keep(&self, _: &str) {}
+}
+
+/// One of several runs at the same time, or one after the other, that a function watches.
+struct Shared<'a>(&'a Watch);
+
+impl Monitor for Shared<'_> {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.0.told(progress)
+    }
+}
+
+impl Monitor for Watch {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.told(progress)
     }
 }

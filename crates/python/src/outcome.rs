@@ -20,11 +20,6 @@ impl Outcome {
     pub fn new(report: Report, gpu: GpuConfig) -> Self {
         Self { report, gpu }
     }
-
-    /// The report.
-    pub const fn report(&self) -> &Report {
-        &self.report
-    }
 }
 
 /// The exception for a run on `gpu` that failed, with what is known of it.
@@ -47,11 +42,6 @@ impl Outcome {
     /// The report as `warpwright run --json` has it.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.report).map_err(failure::failed)
-    }
-
-    /// Time of kernels in `baseline` over the time here, without launch latency; None where either has no model of time.
-    fn speedup_over(&self, baseline: &Self) -> Option<f64> {
-        request::comparison::speedup(&baseline.report, &self.report)
     }
 
     /// The report as `warpwright run` prints it.

@@ -93,7 +93,9 @@ pub fn python() -> String {
          PathLike = Union[str, \"os.PathLike[str]\"]\n",
     );
     let has = |row: &OptionRow, way| row.reason(way).is_none();
-    let both = |row: &OptionRow| has(row, Way::Python) && has(row, Way::PythonCompare);
+    let runs = |row: &OptionRow| has(row, Way::Python);
+    let compares = |row: &OptionRow| has(row, Way::PythonCompare);
+    let sweeps = |row: &OptionRow| has(row, Way::PythonSweep);
     let mut class = |heading: &str, rows: &dyn Fn(&OptionRow) -> bool, aliases: &dyn Fn(&OptionRow) -> bool| {
         let _ = writeln!(text, "\n\nclass {heading}");
         for row in ROWS {
@@ -104,16 +106,30 @@ pub fn python() -> String {
             }
         }
     };
-    class("_Options(TypedDict, total=False):\n    \"\"\"Keywords of runs and comparisons.\"\"\"", &both, &|_| false);
     class(
-        "RunOptions(_Options, total=False):\n    \"\"\"Keywords of `run` and `Device`.\"\"\"",
-        &|row| has(row, Way::Python) && !both(row),
+        "_Options(TypedDict, total=False):\n    \"\"\"Keywords of runs, comparisons and sweeps.\"\"\"",
+        &|row| runs(row) && sweeps(row),
         &|_| false,
     );
     class(
-        "CompareOptions(_Options, total=False):\n    \"\"\"Keywords of `compare`; lists of GPUs, cores, schedulers and changes make columns.\"\"\"",
-        &|row| has(row, Way::PythonCompare) && !both(row),
-        &|row| has(row, Way::PythonCompare),
+        "_Findings(_Options, total=False):\n    \"\"\"Keywords of runs and comparisons.\"\"\"",
+        &|row| runs(row) && compares(row) && !sweeps(row),
+        &|_| false,
+    );
+    class(
+        "RunOptions(_Findings, total=False):\n    \"\"\"Keywords of `run` and `Device`.\"\"\"",
+        &|row| runs(row) && !compares(row),
+        &|_| false,
+    );
+    class(
+        "SweepOptions(_Options, total=False):\n    \"\"\"Keywords of `sweep`; lists of GPUs, cores, schedulers and changes make columns.\"\"\"",
+        &|row| sweeps(row) && !runs(row),
+        &sweeps,
+    );
+    class(
+        "CompareOptions(SweepOptions, _Findings, total=False):\n    \"\"\"Keywords of `compare`: those of `sweep`, and findings.\"\"\"",
+        &|row| compares(row) && !runs(row) && !sweeps(row),
+        &|row| compares(row) && !sweeps(row),
     );
     text
 }

@@ -57,7 +57,9 @@ pub(crate) fn of_column(
         energy,
         power_interval,
         sample_interval,
-        overview: options.way.is_python() || options.html.is_some() || is_for_perfetto(options),
+        // Stored runs have no figures over time.
+        overview: !options.way.stores()
+            && (options.way.is_python() || options.html.is_some() || is_for_perfetto(options)),
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),

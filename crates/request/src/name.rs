@@ -8,7 +8,7 @@ use crate::values::{Assignment, Code, USUAL_GPU, assignment};
 use kit::suggest;
 use lab::Job;
 use launchfile::{LaunchFile, Overrides};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use workloads::{Workload, WorkloadError, suite};
 
@@ -118,6 +118,15 @@ pub(crate) fn bundled(name: &str) -> Result<(&'static Workload, &str), WorkloadE
     Ok((suite::find(name)?, params))
 }
 
+/// `named` as another process in another folder finds it: files by absolute paths, bundled workloads by their names.
+///
+/// # Errors
+/// The current folder is not known.
+pub fn absolute(named: &Path) -> io::Result<PathBuf> {
+    let is_file = named.exists() && bundled(&named.to_string_lossy()).is_err();
+    if is_file { std::path::absolute(named) } else { Ok(named.to_owned()) }
+}
+
 /// The job that `name` means: a bundled workload, a launch file or a trace.
 pub fn job(named: &Path, options: &Options) -> Result<Job, BadRequest> {
     for (i, Assignment(param, _)) in options.param.iter().enumerate() {
@@ -217,7 +226,7 @@ fn is_tracer_output(path: &Path) -> bool {
     }
     let Ok(file) = std::fs::File::open(path) else { return false };
     let mut head = Vec::new();
-    let _ = std::io::Read::read_to_end(&mut std::io::Read::take(file, 4096), &mut head);
+    let _ = io::Read::read_to_end(&mut io::Read::take(file, 4096), &mut head);
     let head = String::from_utf8_lossy(&head);
     let mut lines = head.lines().filter(|line| !line.trim().is_empty());
     let raw = |line: &str| line.starts_with("MemcpyHtoD,") || line.trim_end().ends_with(".trace");

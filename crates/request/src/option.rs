@@ -22,12 +22,22 @@ pub enum Way {
     Python,
     /// `compare` in Python.
     PythonCompare,
+    /// `sweep` in Python.
+    PythonSweep,
 }
 
 impl Way {
     /// Every way.
-    pub const ALL: [Self; 7] =
-        [Self::Run, Self::Compare, Self::Sweep, Self::Exec, Self::Trace, Self::Python, Self::PythonCompare];
+    pub const ALL: [Self; 8] = [
+        Self::Run,
+        Self::Compare,
+        Self::Sweep,
+        Self::Exec,
+        Self::Trace,
+        Self::Python,
+        Self::PythonCompare,
+        Self::PythonSweep,
+    ];
 
     /// Its name in messages.
     pub const fn name(self) -> &'static str {
@@ -39,12 +49,13 @@ impl Way {
             Self::Trace => "`warpwright trace`",
             Self::Python => "`warpwright.run`",
             Self::PythonCompare => "`warpwright.compare`",
+            Self::PythonSweep => "`warpwright.sweep`",
         }
     }
 
     /// Whether options are keywords of Python.
     pub const fn is_python(self) -> bool {
-        matches!(self, Self::Python | Self::PythonCompare)
+        matches!(self, Self::Python | Self::PythonCompare | Self::PythonSweep)
     }
 
     /// Whether options with several values are known by their plurals first.
@@ -54,7 +65,12 @@ impl Way {
 
     /// Whether machines are compared.
     pub const fn compares(self) -> bool {
-        matches!(self, Self::Compare | Self::Sweep | Self::PythonCompare)
+        matches!(self, Self::Compare | Self::Sweep | Self::PythonCompare | Self::PythonSweep)
+    }
+
+    /// Whether runs are stored.
+    pub const fn stores(self) -> bool {
+        matches!(self, Self::Sweep | Self::PythonSweep)
     }
 }
 
@@ -199,6 +215,7 @@ impl OptionRow {
         match way {
             // A sweep is a comparison whose runs are kept.
             Way::Sweep => of(way).or_else(|| of(Way::Compare).filter(|_| !self.is_of_sweeps)),
+            Way::PythonSweep => of(way).or_else(|| of(Way::PythonCompare)),
             _ => of(way),
         }
     }

@@ -39,7 +39,10 @@ const WHOLE_RUN: Reasons = &[
     (Way::Python, "a checkpoint has the command that continues it: use `warpwright run`"),
     (Way::PythonCompare, "a comparison is not resumed"),
 ];
-const NOT_KEPT: Reasons = &[(Way::Sweep, "findings are not stored with a run: `warpwright compare` has it")];
+const NOT_KEPT: Reasons = &[
+    (Way::Sweep, "findings are not stored with a run: `warpwright compare` has it"),
+    (Way::PythonSweep, "findings are not stored with a run: `warpwright.compare` has it"),
+];
 const SHOWN_BY_COMPARISONS: Reasons = &[
     (Way::Compare, "`--show` and `--kernels` choose what is shown"),
     (Way::PythonCompare, "a row has every statistic"),
@@ -64,7 +67,7 @@ options! {
         /// Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out
         over: Option<Over>, "NAME", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
         /// Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval
-        repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED, &[(Way::PythonCompare, "the commands `warpwright compare` and `warpwright sweep` have it")]], usual: Some("1") };
+        repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED], usual: Some("1") };
         /// Part of the run that is simulated in time: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative, representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends (`warpwright docs sampling`)
         time: Always<Time>, "CHOICE", "ctas=0..3", { default: Some("all") };
         /// End each run soon after this number of simulated core cycles, launch latency included, and report the part that was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA calls of a program fail

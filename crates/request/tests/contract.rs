@@ -44,7 +44,7 @@ fn every_option_means_the_same_by_every_way() {
                 Way::Sweep => by_command::<Sweep>(&line),
                 Way::Exec => by_command::<Exec>(&line),
                 Way::Trace => by_command::<Trace>(&line),
-                Way::Python | Way::PythonCompare => given.clone(),
+                Way::Python | Way::PythonCompare | Way::PythonSweep => given.clone(),
             };
             match (given, command) {
                 (Ok(given), Ok(command)) => {

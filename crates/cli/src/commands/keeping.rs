@@ -1,7 +1,6 @@
 //! Options of a sweep beside a comparison's: where runs are stored and made.
 
 use clap::ValueEnum;
-use experiment::store::Point;
 use request::options::Texts;
 use request::{Group, OptionRow, Options};
 use std::num::NonZeroUsize;
@@ -84,16 +83,6 @@ impl FromStr for Share {
             _ => Err("expected a share such as 2/16, from 1/16 to 16/16".to_owned()),
         }
     }
-}
-
-/// One line that describes a run.
-pub fn line(point: &Point) -> String {
-    let setup = &point.setup;
-    let scheduler = setup.scheduler.iter().map(|scheduler| format!("scheduler {scheduler}"));
-    let machine = [setup.gpu.name.clone(), format!("core {}", setup.core)].into_iter().chain(scheduler);
-    let machine: Vec<String> = machine.chain(setup.settings.iter().cloned()).collect();
-    let repeat = if point.repeat == 0 { String::new() } else { format!(", repeat {}", point.repeat) };
-    format!("{}, {} on {}{repeat}\n", point.job().named(), setup.code.name(), machine.join(", "))
 }
 
 #[cfg(test)]

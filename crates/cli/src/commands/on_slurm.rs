@@ -1,6 +1,6 @@
 //! Runs of a sweep by Slurm: the command of a task, and progress.
 
-use super::keeping::{Asked, line};
+use super::keeping::Asked;
 use crate::failure::Failure;
 use crate::{interrupt, output};
 use ::render::number;
@@ -50,7 +50,7 @@ pub fn by_slurm(runs: &Runs<'_>, store: &Store, asked: &Asked<'_>) -> Result<(),
         return Err(Failure::failed(format!("{missing} missing; the job {name} continues: {how}")));
     }
     if !left.is_empty() {
-        let lines: String = left.iter().take(5).map(|(_, point)| line(point)).collect();
+        let lines: String = left.iter().take(5).map(|(_, point)| point.described() + "\n").collect();
         let folder = array.folder.display();
         return Err(Failure::failed(format!(
             "{missing} missing although their tasks have ended three times:\n{lines}  hint: their output is in `{folder}`"

@@ -13,7 +13,7 @@ use crate::{output, schema};
   warpwright schema validate-hardware
   warpwright schema")]
 pub struct Args {
-    /// Command whose JSON is meant: run, exec, compare, reproduce, list, inspect, microbench, validate-accelsim, validate-accelwattch, validate-hardware [default: any of them]
+    /// Command whose JSON is meant: run, exec, compare, sweep, reproduce, list, inspect, microbench, validate-accelsim, validate-accelwattch, validate-hardware [default: any of them]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

@@ -2,11 +2,10 @@
 
 use super::areas::areas;
 use super::compare::{self, Shows};
-use super::keeping::{Asked, Engine, Keeping, line};
+use super::keeping::{Asked, Engine, Keeping};
 use super::on_slurm::by_slurm;
 use super::results_folder::{SCHEMA, about, heading, in_folder, made_folder, title, write_folder};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::libraries::user_cache;
 use crate::options::{Page, Results};
 use crate::progress::Board;
 use crate::render::claims;
@@ -18,10 +17,10 @@ use ::render::number;
 use ::render::page::{self, Section, html};
 use clap::ValueEnum;
 use experiment::claim::Judged;
-use experiment::file::{self, Experiment, Machines, Part};
+use experiment::file::{self, Experiment, Machines, Named, Part};
 use experiment::plan::{Estimate, Plan, Runs};
 use experiment::runs;
-use experiment::store::{Key, Point, Store};
+use experiment::store::{Key, Store};
 use request::command::{Given, Sweep};
 use request::comparison::{Cell, Column, Comparison, Document};
 use request::{Options, tables};
@@ -57,7 +56,7 @@ pub fn run(args: &Args) -> Outcome {
     let options = args.given.options()?;
     let asked = Asked { what: &args.what, texts: args.given.texts(), options: &options, keeping: &args.keeping };
     if let [what] = &args.what[..]
-        && let Some((name, experiment, folder)) = named(what)?
+        && let Some(Named { name, experiment, folder }) = Named::find(what)?
     {
         if !args.shows.show.is_empty() || args.shows.published {
             return Err(Failure::bad_input("an experiment's parts set --show and --published"));
@@ -89,30 +88,9 @@ fn ended() -> Exit {
     if interrupt::requested() { Exit::Interrupted } else { Exit::Success }
 }
 
-/// The experiment called `what`, with its name and the folder of its file; `None` if `what` is a workload.
-fn named(what: &Path) -> Result<Option<(String, Experiment, PathBuf)>, Failure> {
-    let name = what.to_string_lossy();
-    if let Some(text) = file::find(&name) {
-        return Ok(Some((name.into(), Experiment::read(text)?, PathBuf::new())));
-    }
-    if what.extension().is_none_or(|extension| extension != "toml") {
-        return Ok(None);
-    }
-    let shown = what.display();
-    let Ok(Ok(text)) = kit::files::read_data(what).map(kit::files::text) else { return Ok(None) };
-    // A launch file is a workload.
-    if !Experiment::is_meant_by(&text) {
-        return Ok(None);
-    }
-    let experiment = Experiment::read(&text).map_err(|e| Failure::bad_input(format!("`{shown}`: {e}")))?;
-    let name = what.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Some((name, experiment, what.parent().unwrap_or(Path::new("")).to_owned())))
-}
-
 /// The folder of the runs.
 fn store(keeping: &Keeping) -> Result<Store, Failure> {
-    let usual = || user_cache(|name| std::env::var_os(name)).map(|cache| cache.join("warpwright/points"));
-    let folder = keeping.points.clone().or_else(usual).ok_or_else(|| {
+    let folder = keeping.points.clone().or_else(Store::usual_folder).ok_or_else(|| {
         Failure::bad_input("XDG_CACHE_HOME and HOME name no cache folder; give a folder for the runs with --points")
     })?;
     Ok(Store::new(folder))
@@ -128,7 +106,7 @@ fn made(plans: &[Plan], asked: &Asked<'_>) -> Result<Option<Vec<Comparison>>, Fa
         output::remark(&plan_text(&runs, &runs.estimate(threads), threads));
     }
     if keeping.dry_run {
-        let lines: String = runs.left.iter().map(|point| line(point)).collect();
+        let lines: String = runs.left.iter().map(|point| point.described() + "\n").collect();
         output::print(&lines)?;
         return Ok(None);
     }
@@ -146,21 +124,13 @@ fn made(plans: &[Plan], asked: &Asked<'_>) -> Result<Option<Vec<Comparison>>, Fa
     drop(board);
     if keeping.share.is_some() {
         let failed = cells.iter().zip(&left).filter_map(|(cell, point)| Some((point, cell.reason()?)));
-        let failed: Vec<String> = failed.map(|(point, why)| format!("{}: {why}", line(point).trim_end())).collect();
+        let failed: Vec<String> = failed.map(|(point, why)| format!("{}: {why}", point.described())).collect();
         return if failed.is_empty() { Ok(None) } else { Err(Failure::failed(failed.join("\n"))) };
     }
     let ran: HashMap<&Key, Cell> = left.iter().map(|point| point.key()).zip(cells).collect();
-    let cell = |point: &Point| ran.get(point.key()).cloned();
+    let board = Board::new(true, 0);
     let complete = |plan: &Plan| {
-        let mut cells: Vec<Option<Cell>> = plan.points.iter().map(cell).collect();
-        // Stored runs are read; a damaged one runs now.
-        let kept: Vec<usize> = (0..cells.len()).filter(|&at| cells[at].is_none()).collect();
-        let points: Vec<&Point> = kept.iter().map(|&at| &plan.points[at]).collect();
-        let board = Board::new(true, points.len());
-        for (at, cell) in kept.into_iter().zip(runs::run_all(&points, threads, Some(&store), &board)) {
-            cells[at] = Some(cell);
-        }
-        let cells: Vec<Cell> = cells.into_iter().flatten().collect();
+        let cells = runs::outcomes(plan, &ran, &store, &board);
         compare::check_time(&cells)?;
         Ok(plan.compared(cells))
     };

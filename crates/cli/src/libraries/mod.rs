@@ -9,7 +9,7 @@ mod temporary;
 use crate::failure::Failure;
 use crate::output;
 use folder::{Content, Entry, Trust};
-use std::ffi::OsString;
+use kit::files::user_cache;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -176,12 +176,6 @@ impl Libraries {
     }
 }
 
-/// The user's folder for caches. The code in it is run, so that it must not depend on the current folder.
-pub fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
-}
-
 /// The message that libraries are missing in the folder of the program, and how to get them.
 fn missing(beside: &Path) -> String {
     let mut files: Vec<&str> =
@@ -216,18 +210,6 @@ mod tests {
         assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
         fs::write(bin.join("libcuda.so"), "").unwrap();
         assert!(missing(&bin).contains("no libcudart11.so,"));
-    }
-
-    #[test]
-    fn the_cache_has_an_absolute_path() {
-        let cache = |xdg: Option<&str>, home: Option<&str>| {
-            user_cache(|name| if name == "HOME" { home } else { xdg }.map(OsString::from))
-        };
-        assert_eq!(cache(Some("/x"), Some("/home/u")), Some("/x".into()));
-        for relative in [None, Some(""), Some("cache"), Some("./cache")] {
-            assert_eq!(cache(relative, Some("/home/u")), Some("/home/u/.cache".into()), "{relative:?}");
-            assert_eq!(cache(relative, relative), None, "{relative:?}");
-        }
     }
 
     const LIBRARIES: [(&str, &[u8]); 2] = [("libcuda.so", b"one"), ("libcudart12.so", b"other")];

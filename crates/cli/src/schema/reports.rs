@@ -601,3 +601,12 @@ pub fn reproduce() -> Value {
     );
     json!({ "anyOf": [comparisons, areas] })
 }
+
+/// JSON of `sweep`: a comparison of workloads, or an experiment.
+pub fn sweep() -> Value {
+    let mut schema = reproduce();
+    if let Some(any) = schema["anyOf"].as_array_mut() {
+        any.insert(0, comparison());
+    }
+    schema
+}

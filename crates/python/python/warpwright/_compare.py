@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
 from ._keywords import texts
 from ._options import CompareOptions, PathLike
 from ._progress import Display
-from ._result import Run, _axes, number, raised
+from ._result import Run, _axes, number
 
 if TYPE_CHECKING:
     import pandas
@@ -38,11 +40,18 @@ class Entry:
     settings: dict[str, str]
     run: Optional[Run] = field(repr=False)
     error: Optional[str] = None
+    complete: bool = False
+    """Whether the run came to its end, or to `max_cycles`, with a result that is not wrong."""
 
-    @property
-    def complete(self) -> bool:
-        """Whether the run came to its end with a result that is not wrong."""
-        return self.run is not None and self.error is None and not self.run.interrupted and self.run.passed is not False
+
+@dataclass(frozen=True)
+class Repeats:
+    """Mean of a speedup over repeats."""
+
+    runs: int
+    mean: float
+    half_width: float
+    """Half of the width of the 95 % confidence interval of the mean."""
 
 
 class Comparison:
@@ -58,43 +67,79 @@ class Comparison:
     4
     """
 
-    def __init__(self, entries: Sequence[Entry], baselines: Mapping[str, str]) -> None:
-        self.entries = list(entries)
-        self._baselines = dict(baselines)
+    def __init__(self, compared: _native.Comparison) -> None:
+        self._compared = compared
+        self._workloads = compared.workloads()
+        self._machines = compared.columns()
+        self.entries = [
+            self._entry(row, column) for row in range(len(self._workloads)) for column in range(len(self._machines))
+        ]
+
+    def _entry(self, row: int, column: int) -> Entry:
+        label, gpu, core, scheduler, settings, _ = self._machines[column]
+        status, error, outcome = self._compared.entry(row, column)
+        run = None if outcome is None else Run(outcome)
+        given = dict(setting.split("=", 1) for setting in settings)
+        gpu = gpu if run is None else run.gpu
+        return Entry(self._workloads[row], label, gpu, core, scheduler, given, run, error, status == "complete")
 
     @property
     def workloads(self) -> list[str]:
         """The workloads, in order."""
-        return list(dict.fromkeys(entry.workload for entry in self.entries))
+        return list(self._workloads)
 
     @property
     def columns(self) -> list[str]:
         """Labels of the machines, in order: what distinguishes them."""
-        return list(dict.fromkeys(entry.column for entry in self.entries))
+        return [label for label, *_ in self._machines]
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Everything, as `warpwright compare --json` has it (`warpwright schema compare`)."""
+        return json.loads(self._compared.json())
+
+    def _at(self, workload: str, column: str) -> tuple[int, int]:
+        try:
+            return self.workloads.index(workload), self.columns.index(column)
+        except ValueError:
+            raise KeyError(f"no {workload!r} on {column!r}: {self.workloads} on {self.columns}") from None
+
+    def _column(self, column: str) -> int:
+        try:
+            return self.columns.index(column)
+        except ValueError:
+            raise KeyError(f"no {column!r}: {self.columns}") from None
 
     def entry(self, workload: str, column: str) -> Entry:
         """A workload on a machine."""
-        found = (entry for entry in self.entries if (entry.workload, entry.column) == (workload, column))
-        try:
-            return next(found)
-        except StopIteration:
-            raise KeyError(f"no {workload!r} on {column!r}: {self.workloads} on {self.columns}") from None
+        row, at = self._at(workload, column)
+        return self.entries[row * len(self._machines) + at]
 
     def speedup(self, workload: str, column: str) -> Optional[float]:
         """Time of kernels, without launch latency, in the baseline's column over that in this one."""
-        one, other = self.entry(workload, self._baselines[column]), self.entry(workload, column)
-        if not (one.complete and other.complete and one.run and other.run):
-            return None
-        return other.run._outcome.speedup_over(one.run._outcome)
+        return self._compared.speedup(*self._at(workload, column))
+
+    def repeats(self, workload: str, column: str) -> Optional[Repeats]:
+        """The speedup over the repeats; None without `repeat`."""
+        return _repeats(self._compared.repeats(*self._at(workload, column)))
+
+    def published(self, workload: str, column: str) -> Optional[float]:
+        """The speedup that a paper reports for the core design and a program of the workload's name, over the same
+        baseline; None where there is none."""
+        return self._compared.published(*self._at(workload, column))
 
     def mean(self, column: str) -> Optional[float]:
         """Geometric mean of the speedups of a column."""
-        found = [of for of in (self.speedup(workload, column) for workload in self.workloads) if of]
-        return _native.geometric_mean(found)
+        return self._compared.mean(self._column(column))[0]
+
+    def repeats_of_mean(self, column: str) -> Optional[Repeats]:
+        """The geometric mean of the speedups over the repeats; None without `repeat`."""
+        return _repeats(self._compared.mean(self._column(column))[1])
 
     def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
-        """A row for each run: the machine with a column for each setting, the speedup, and statistics (all of them,
-        or those named)."""
+        """A row for each workload on each machine: the machine with a column for each setting, the speedup, and
+        statistics (all of them, or those named). With `repeat` the speedup is followed by its mean over the repeats and
+        half of the width of its confidence interval; statistics are of the first run."""
         keys = list(dict.fromkeys(key for entry in self.entries for key in entry.settings))
         every = dict.fromkeys(key for entry in self.entries if entry.run for key in entry.run.statistics)
         chosen = list(every) if statistics is None else list(statistics)
@@ -111,10 +156,21 @@ class Comparison:
                 "complete": entry.complete,
                 "error": entry.error,
                 "speedup": self.speedup(entry.workload, entry.column),
+                **self._repeated(entry),
                 **{name: figures.get(name) for name in chosen},
             }
 
         return [row(entry) for entry in self.entries]
+
+    def _repeated(self, entry: Entry) -> dict[str, Any]:
+        if not self._is_repeated:
+            return {}
+        of = self.repeats(entry.workload, entry.column)
+        return {"speedup.mean": of and of.mean, "speedup.half_width": of and of.half_width}
+
+    @cached_property
+    def _is_repeated(self) -> bool:
+        return any(self.repeats(entry.workload, entry.column) for entry in self.entries)
 
     def to_pandas(self, statistics: Optional[Iterable[str]] = None) -> "pandas.DataFrame":
         """The rows as a table of pandas."""
@@ -129,7 +185,8 @@ class Comparison:
         return polars.DataFrame(self.rows(statistics), infer_schema_length=None)
 
     def plot(self, statistic: str = "speedup", ax: Any = None) -> Any:
-        """Draws bars of a statistic, or of the speedup, with Matplotlib; returns the axes."""
+        """Draws bars of a statistic, or of the speedup, with Matplotlib; returns the axes. Speedups have error bars where
+        runs were repeated, and marks where a paper has published them."""
         ax = _axes(ax)
         workloads, columns = self.workloads, self.columns
         width = 0.8 / len(columns)
@@ -137,17 +194,29 @@ class Comparison:
             figures = [self._figure(workload, column, statistic) for workload in workloads]
             places = [place + (at - (len(columns) - 1) / 2) * width for place in range(len(workloads))]
             ax.bar(places, [math.nan if of is None else of for of in figures], width, label=column)
+            if statistic == "speedup":
+                self._mark(ax, places, column)
         ax.set_xticks(range(len(workloads)), workloads)
         unit = dict((name, unit) for name, unit, _ in _native.statistics()).get(statistic)
-        ax.set_ylabel(f"{statistic} ({unit})" if unit else f"speedup over {self._baselines[columns[0]]}")
+        ax.set_ylabel(f"{statistic} ({unit})" if unit else f"speedup over {columns[self._machines[0][5]]}")
         if statistic == "speedup":
             ax.axhline(1, color="grey", linewidth=0.8)
         ax.legend()
         return ax
 
+    def _mark(self, ax: Any, places: list[float], column: str) -> None:
+        """Draws the confidence intervals and the published values of a column."""
+        for place, workload in zip(places, self.workloads):
+            repeats, published = self.repeats(workload, column), self.published(workload, column)
+            if repeats:
+                ax.errorbar(place, repeats.mean, repeats.half_width, color="black", capsize=2, linewidth=0.8)
+            if published:
+                ax.plot(place, published, marker="_", color="black", markersize=8)
+
     def _figure(self, workload: str, column: str, statistic: str) -> Optional[float]:
         if statistic == "speedup":
-            return self.speedup(workload, column)
+            of = self.repeats(workload, column)
+            return of.mean if of else self.speedup(workload, column)
         run = self.entry(workload, column).run
         return None if run is None else run[statistic]
 
@@ -157,12 +226,12 @@ class Comparison:
         for entry in self.entries:
             figures = entry.run.statistics if entry.run else {}
             speedup = self.speedup(entry.workload, entry.column)
-            ratio = "–" if speedup is None else f"{speedup:.3f}"
+            ratio = _ratio(speedup, self.repeats(entry.workload, entry.column))
             rows.append([entry.workload, entry.column, ratio, *(number(figures.get(name)) for name in _FIRST)])
         if len(self.workloads) > 1:
             for column in self.columns:
-                mean = self.mean(column)
-                rows.append(["geometric mean", column, "–" if mean is None else f"{mean:.3f}", *[""] * len(_FIRST)])
+                mean = _ratio(self.mean(column), self.repeats_of_mean(column))
+                rows.append(["geometric mean", column, mean, *[""] * len(_FIRST)])
         return head, rows
 
     def __str__(self) -> str:
@@ -190,6 +259,16 @@ class Comparison:
         failed = [f"{entry.workload} on {entry.column}: {entry.error}" for entry in self.entries if entry.error]
         failures = "".join(f"<pre>{html.escape(text)}</pre>" for text in failed)
         return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{failures}"
+
+
+def _repeats(of: Optional[tuple[int, float, float]]) -> Optional[Repeats]:
+    return None if of is None else Repeats(*of)
+
+
+def _ratio(once: Optional[float], repeats: Optional[Repeats]) -> str:
+    if repeats:
+        return f"{repeats.mean:.3f} ± {repeats.half_width:.3f}"
+    return "–" if once is None else f"{once:.3f}"
 
 
 def compare(
@@ -221,61 +300,32 @@ def compare(
     >>> [row["sm.issue.schedulers"] for row in sweep.rows()]
     ['1', '2', '4']
     """
-    names = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
-    sweep = _native.Sweep([os.fspath(name) for name in names], texts(options))
-    columns = sweep.columns()
-    entries = _all(sweep, progress)
-    if sweep.is_by_kernel():
-        entries = _by_kernel(sweep, entries)
-    return Comparison(entries, {column[0]: columns[column[5]][0] for column in columns})
+    sweep = _native.Sweep.compared(names(workloads), texts(options))
+    _run_all(sweep, progress)
+    return Comparison(sweep.comparisons(None)[0])
 
 
-def _all(sweep: _native.Sweep, progress: Optional[bool]) -> list[Entry]:
+def names(workloads: Union[PathLike, Sequence[PathLike]]) -> list[str]:
+    """The texts of one or several names."""
+    several = [workloads] if isinstance(workloads, (str, os.PathLike)) else list(workloads)
+    return [os.fspath(name) for name in several]
+
+
+def _run_all(sweep: _native.Sweep, progress: Optional[bool]) -> None:
     """Runs everything on several threads. Ctrl-C ends all."""
     stop = threading.Event()
-    rows, columns = sweep.workloads(), sweep.columns()
-    places = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
-
-    def one(row: int, column: int) -> Run:
-        with raised():
-            return Run(sweep.run(row, column, lambda _: not stop.is_set()))
+    runs = sweep.left()
 
     with Display() as display, ThreadPoolExecutor(sweep.threads()) as pool:
-        futures = [pool.submit(one, *place) for place in places]
+        waiting = {pool.submit(sweep.run, part, run, lambda _: not stop.is_set()) for part, run, _ in runs}
         try:
-            waiting = set(futures)
             while waiting:
-                _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                ended, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
                 if progress is not False:
-                    display.text(lambda: f"{len(places) - len(waiting)} of {len(places)} runs have ended")
+                    display.text(lambda: f"{len(runs) - len(waiting)} of {len(runs)} runs have ended")
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return [_entry(rows[row], columns[column], future) for (row, column), future in zip(places, futures)]
-
-
-def _entry(workload: str, column: Any, future: Any) -> Entry:
-    try:
-        done = future.result()
-        wrong = done.report["check"]["details"] if done.passed is False else None
-        return _of(workload, column, done, wrong and f"the result is wrong: {wrong}")
-    except _native.Error as error:
-        return _of(workload, column, error.partial, str(error))
-
-
-def _by_kernel(sweep: _native.Sweep, entries: Sequence[Entry]) -> list[Entry]:
-    """A row for the launches of each chosen kernel, in place of whole workloads."""
-    columns = sweep.columns()
-    runs = [(None if entry.run is None else entry.run._outcome, entry.error) for entry in entries]
-    return [
-        _of(label, column, None if outcome is None else Run(outcome), error)
-        for label, row in sweep.by_kernel(runs)
-        for column, (outcome, error) in zip(columns, row)
-    ]
-
-
-def _of(workload: str, column: Any, run: Optional[Run], error: Optional[str]) -> Entry:
-    label, gpu, core, scheduler, settings, _ = column
-    given = dict(setting.split("=", 1) for setting in settings)
-    return Entry(workload, label, gpu if run is None else run.gpu, core, scheduler, given, run, error)

@@ -13,7 +13,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class _Options(TypedDict, total=False):
-    """Keywords of runs and comparisons."""
+    """Keywords of runs, comparisons and sweeps."""
 
     gpu: PathLike | Sequence[PathLike] | None
     """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s, for programs rtx2060s."""
@@ -32,15 +32,6 @@ class _Options(TypedDict, total=False):
 
     livelock_cycles: int | None
     """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
-
-    audit: bool | None
-    """Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long."""
-
-    check_memory: bool | None
-    """Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long."""
-
-    profile: bool | None
-    """Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer."""
 
     settings: Mapping[str, Any] | Sequence[str] | None
     """A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them."""
@@ -100,7 +91,20 @@ class _Options(TypedDict, total=False):
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
 
 
-class RunOptions(_Options, total=False):
+class _Findings(_Options, total=False):
+    """Keywords of runs and comparisons."""
+
+    audit: bool | None
+    """Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long."""
+
+    check_memory: bool | None
+    """Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long."""
+
+    profile: bool | None
+    """Count issue slots, latencies and accesses by instruction, and list those that took most slots; a comparison shows which instructions each machine helps or hurts. Takes about a quarter longer."""
+
+
+class RunOptions(_Findings, total=False):
     """Keywords of `run` and `Device`."""
 
     sample: int | None
@@ -125,8 +129,8 @@ class RunOptions(_Options, total=False):
     """Kernels that the timeline or a profile shows: those with NAME in their names. Default: all."""
 
 
-class CompareOptions(_Options, total=False):
-    """Keywords of `compare`; lists of GPUs, cores, schedulers and changes make columns."""
+class SweepOptions(_Options, total=False):
+    """Keywords of `sweep`; lists of GPUs, cores, schedulers and changes make columns."""
 
     gpus: PathLike | Sequence[PathLike] | None
     """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s, for programs rtx2060s."""
@@ -143,6 +147,9 @@ class CompareOptions(_Options, total=False):
     over: str | None
     """Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out. Default: the first column."""
 
+    repeat: int | None
+    """Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval. Default: 1."""
+
     isa: str | None
     """Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto."""
 
@@ -151,3 +158,7 @@ class CompareOptions(_Options, total=False):
 
     jobs: int | None
     """Host threads, which runs at the same time share; results do not depend on them. Default: one per processor."""
+
+
+class CompareOptions(SweepOptions, _Findings, total=False):
+    """Keywords of `compare`: those of `sweep`, and findings."""

@@ -1,0 +1,323 @@
+"""Comparisons whose runs are stored, and made by any executor."""
+
+from __future__ import annotations
+
+import html
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
+from uuid import uuid4
+
+from . import _native
+from ._compare import Comparison, Entry, Repeats, names
+from ._keywords import texts
+from ._options import PathLike, SweepOptions
+from ._progress import Display
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: Seconds between two looks at jobs that cannot be waited for.
+_LOOK = 0.1
+#: Times that a job is submitted.
+_ATTEMPTS = 2
+#: A missing run: part, place in its plan, and whether it can be stored.
+_Left = tuple[int, int, bool]
+#: Sweeps of this process whose runs are to end.
+_stopped: set[str] = set()
+
+
+class Executor(Protocol):
+    """Calls functions elsewhere: a `concurrent.futures.Executor`, or what has `submit` as that does and returns jobs with
+    `done` and `result`."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Begins a call."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Runs for one call of the executor: a few texts, from which another process makes the plan again."""
+
+    sweep: str
+    workloads: tuple[str, ...]
+    keywords: tuple[tuple[str, tuple[str, ...]], ...]
+    #: Place in the plan, and name, of each run.
+    runs: tuple[tuple[int, str], ...]
+
+    def __call__(self) -> list[tuple[_native._Packed, float]]:
+        """Makes the runs: their outcomes and seconds."""
+        plan = _plan(self.workloads, self.keywords)
+        return [self._run(plan, *run) for run in self.runs]
+
+    def _run(self, plan: _native.Sweep, run: int, key: str) -> tuple[_native._Packed, float]:
+        if plan.key(0, run) != key:
+            why = "another version of warpwright, or other input files, where the job ran"
+            return ("failed", why, None), 0.0
+        return plan.packed(0, run, lambda _: self.sweep not in _stopped)
+
+
+@lru_cache(maxsize=4)
+def _plan(workloads: tuple[str, ...], keywords: tuple[tuple[str, tuple[str, ...]], ...]) -> _native.Sweep:
+    # Nothing is stored by it.
+    return _native.Sweep.stored(list(workloads), [(name, list(values)) for name, values in keywords], os.devnull)
+
+
+class Sweep(Comparison):
+    """A comparison whose runs are stored, or the comparisons of an experiment.
+
+    What `Comparison` has is of all parts; a workload and a column that several parts have are asked of the part.
+
+    >>> import tempfile
+    >>> import warpwright as ww
+    >>> with tempfile.TemporaryDirectory() as points:
+    ...     first = ww.sweep("vectoradd", gpu="v100", cores=["inorder", "ghost"], points=points, progress=False)
+    ...     again = ww.sweep("vectoradd", gpu="v100", cores=["inorder", "ghost"], points=points, progress=False)
+    >>> first.runs, first.made, again.made
+    (2, 2, 0)
+    """
+
+    def __init__(self, sweep: _native.Sweep, made: int) -> None:
+        compared = sweep.comparisons(None)
+        super().__init__(compared[0])
+        self.title, self.about, self.findings = sweep.about()
+        """Title, subject, and the paper's findings, of an experiment; else empty."""
+        self.commands: list[str] = sweep.commands()
+        """Each part as a command, of an experiment."""
+        self.parts = [Comparison(one) for one in compared]
+        """The comparisons: one, or the parts of an experiment."""
+        self.runs = sweep.count()
+        """Number of runs, without duplicates."""
+        self.made = made
+        """Number of runs that were not stored before."""
+        self.points = Path(sweep.folder() or "")
+        """Folder of the stored runs."""
+        self.entries = [entry for part in self.parts for entry in part.entries]
+
+    def _only(self, parts: list[Comparison], what: str) -> Comparison:
+        if len(parts) == 1:
+            return parts[0]
+        having = [str(at + 1) for at, part in enumerate(self.parts) if part in parts]
+        raise KeyError(f"{what} in parts {', '.join(having)}: ask one of `parts`" if parts else f"no {what}")
+
+    def _of(self, workload: str, column: str) -> Comparison:
+        parts = [part for part in self.parts if workload in part.workloads and column in part.columns]
+        return self._only(parts, f"{workload!r} on {column!r}")
+
+    def _with(self, column: str) -> Comparison:
+        return self._only([part for part in self.parts if column in part.columns], repr(column))
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads, in order."""
+        return list(dict.fromkeys(name for part in self.parts for name in part.workloads))
+
+    @property
+    def columns(self) -> list[str]:
+        """Labels of the machines, in order."""
+        return list(dict.fromkeys(name for part in self.parts for name in part.columns))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Everything: of workloads as `warpwright compare --json` has it, of an experiment its `parts` so."""
+        reports = [part.report for part in self.parts]
+        if not self.title:
+            return reports[0]
+        return {"title": self.title, "about": self.about, "published": self.findings, "parts": reports}
+
+    def entry(self, workload: str, column: str) -> Entry:
+        return self._of(workload, column).entry(workload, column)
+
+    def speedup(self, workload: str, column: str) -> Optional[float]:
+        return self._of(workload, column).speedup(workload, column)
+
+    def repeats(self, workload: str, column: str) -> Optional[Repeats]:
+        return self._of(workload, column).repeats(workload, column)
+
+    def published(self, workload: str, column: str) -> Optional[float]:
+        return self._of(workload, column).published(workload, column)
+
+    def mean(self, column: str) -> Optional[float]:
+        return self._with(column).mean(column)
+
+    def repeats_of_mean(self, column: str) -> Optional[Repeats]:
+        return self._with(column).repeats_of_mean(column)
+
+    def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
+        """The rows of all parts; of several, with the number of the part first."""
+        chosen = None if statistics is None else list(statistics)
+        if len(self.parts) == 1:
+            return self.parts[0].rows(chosen)
+        return [{"part": at + 1, **row} for at, part in enumerate(self.parts) for row in part.rows(chosen)]
+
+    def plot(self, statistic: str = "speedup", ax: Any = None) -> Any:
+        """As a comparison's; of several parts, each has its own."""
+        return self._only(self.parts, "bars").plot(statistic, ax)
+
+    def __str__(self) -> str:
+        texts = [f"$ {command}\n{part}" if command else str(part) for command, part in zip(self.commands, self.parts)]
+        return "\n\n".join([text for text in (self.title, self.about, self.findings) if text] + texts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        heads = [f"<h3>{html.escape(self.title)}</h3>"] if self.title else []
+        about = [f"<p>{html.escape(text)}</p>" for text in (self.about, self.findings) if text]
+        tables = [
+            (f"<pre>{html.escape(command)}</pre>" if command else "") + part._repr_html_()
+            for command, part in zip(self.commands, self.parts)
+        ]
+        return "".join(heads + about + tables)
+
+
+def sweep(
+    what: Union[PathLike, Sequence[PathLike]],
+    *,
+    points: Optional[PathLike] = None,
+    executor: Optional[Executor] = None,
+    chunksize: int = 1,
+    progress: Optional[bool] = None,
+    **options: Unpack[SweepOptions],
+) -> Sweep:
+    """Makes a comparison or an experiment, and stores each run: it can be stopped, continued and changed, and only missing
+    runs are made.
+
+    Parameters
+    ----------
+    what
+        Workloads as for `compare`; or the path of an experiment's file, or the name of a paper's figure
+        (`warpwright list figures`).
+    points
+        Folder of the stored runs, which the command shares. Default: `warpwright/points` in the user's cache folder.
+    executor
+        Makes the runs: any `concurrent.futures.Executor`, such as those of Dask, Ray, mpi4py and loky, or submitit's. Each
+        call is a few texts; the outcome comes back as bytes and is stored here, so that its machines need not share
+        `points`. They need the same version of this package, and the files that the workloads name, by the same absolute
+        paths. Default: threads of this process.
+    chunksize
+        Runs of a call of the executor: more for executors whose jobs take long to start.
+    progress
+        False: no line about how many runs have ended.
+    options
+        `SweepOptions` has the keywords and what each means: those of `compare`, less findings, which are not stored. Of an
+        experiment they replace the file's in every part. With an executor, `threads` are those that the runs of a process
+        share, by default 1.
+
+    A failed run is made once more; so is one whose job is lost with its machine. If it fails again, its entry says why, and
+    the other runs continue. Launch files that write files run in this process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import warpwright as ww
+    >>> with tempfile.TemporaryDirectory() as points, ThreadPoolExecutor(2) as pool:
+    ...     swept = ww.sweep("nn", gpu="v100", cores=["inorder", "ghost"], repeat=3, points=points, executor=pool)
+    >>> swept.repeats("nn", "ghost").runs
+    3
+    """
+    if chunksize < 1:
+        raise _native.InputError(f"chunksize={chunksize}: a call has 1 run at least")
+    if executor is not None and options.get("threads") is None and options.get("jobs") is None:
+        options["threads"] = 1
+    plan = _native.Sweep.stored(names(what), texts(options), None if points is None else os.fspath(points))
+    left = plan.left()
+    with Display() as display:
+
+        def told(ended: int) -> None:
+            if progress is not False:
+                display.text(lambda: f"{ended} of {len(left)} missing runs have ended")
+
+        if executor is None:
+            with ThreadPoolExecutor(plan.threads()) as pool:
+                _made(plan, left, pool, 1, told)
+        else:
+            elsewhere = [of for of in left if of[2]]
+            here = [of for of in left if not of[2]]
+            _made(plan, elsewhere, executor, chunksize, told)
+            if here:
+                with ThreadPoolExecutor(1) as pool:
+                    _made(plan, here, pool, 1, told)
+    return Sweep(plan, len(left))
+
+
+def _jobs(plan: _native.Sweep, name: str, left: list[_Left], chunksize: int) -> Iterator[tuple[_Job, int]]:
+    """Calls for the missing runs, and the part of each: the runs of a call are of one part."""
+    by_part: dict[int, list[int]] = {}
+    for part, run, _ in left:
+        chunk = by_part.setdefault(part, [])
+        chunk.append(run)
+        if len(chunk) == chunksize:
+            yield _job(plan, name, part, by_part.pop(part)), part
+    for part, rest in by_part.items():
+        yield _job(plan, name, part, rest), part
+
+
+def _job(plan: _native.Sweep, name: str, part: int, runs: list[int]) -> _Job:
+    workloads, keywords = plan.task(part)
+    texts = tuple((keyword, tuple(values)) for keyword, values in keywords)
+    keys = tuple((run, plan.key(part, run)) for run in runs)
+    return _Job(name, tuple(map(os.fspath, workloads)), texts, keys)
+
+
+def _made(
+    plan: _native.Sweep, left: list[_Left], executor: Executor, chunksize: int, told: Callable[[int], None]
+) -> None:
+    """Makes the runs by `executor`, and stores each when its call has ended. Ctrl-C and errors of this process end all."""
+    name = uuid4().hex
+    waiting: dict[Any, tuple[_Job, int, int]] = {}
+    ended = 0
+
+    def submit(job: _Job, part: int, attempt: int) -> None:
+        nonlocal ended
+        try:
+            waiting[executor.submit(job)] = (job, part, attempt)
+        except Exception as error:  # whatever an executor raises that has ended
+            _lost(plan, job, part, error)
+            ended += len(job.runs)
+
+    try:
+        for job, part in _jobs(plan, name, left, chunksize):
+            submit(job, part, 1)
+        while waiting:
+            for future in _ended(waiting):
+                job, part, attempt = waiting.pop(future)
+                try:
+                    outcomes = future.result()
+                except Exception as error:  # of the executor: the machine or the process is gone
+                    if attempt < _ATTEMPTS:
+                        submit(job, part, attempt + 1)
+                        continue
+                    _lost(plan, job, part, error)
+                else:
+                    for (run, _), (outcome, seconds) in zip(job.runs, outcomes):
+                        plan.put(part, run, outcome, seconds)
+                ended += len(job.runs)
+            told(ended)
+    except BaseException:
+        _stopped.add(name)
+        for future in waiting:
+            getattr(future, "cancel", bool)()
+        raise
+
+
+def _ended(waiting: Iterable[Any]) -> list[Any]:
+    """The jobs that have ended, after a while if there are none."""
+    futures = [job for job in waiting if isinstance(job, Future)]
+    if futures:
+        wait(futures, timeout=_LOOK, return_when=FIRST_COMPLETED)
+    ended = [job for job in waiting if job.done()]
+    if not (ended or futures):
+        time.sleep(_LOOK)
+    return ended
+
+
+def _lost(plan: _native.Sweep, job: _Job, part: int, error: Exception) -> None:
+    why = f"its job failed twice: {type(error).__name__}: {error}"
+    for run, _ in job.runs:
+        plan.put(part, run, ("failed", why, None), 0.0)
