@@ -55,7 +55,7 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&["compare", "RUN", "--cores", "inorder,"], &["--cores <A,B>': a name is missing at a comma"]),
     (&["compare", "RUN", "--cores", ""], &["--cores <A,B>': no name is given"]),
     (&["compare", "RUN", "--cores", "zz"], &["there is no core design `zz`"]),
-    (&["compare", "RUN", "--over", "zz"], &["there is no core design `zz`"]),
+    (&["compare", "RUN", "--over", "zz"], &["there is no core design or warp scheduler `zz`"]),
     (&["compare", "RUN", "--schedulers", "gto,gto"], &["--schedulers: `gto` is given twice"]),
     (&["compare", "RUN", "--schedulers", ""], &["--schedulers <A,B>': no name is given"]),
     (&["compare", "RUN", "--schedulers", "zz"], &["there is no warp scheduler `zz`"]),

@@ -480,6 +480,7 @@ pub fn comparison() -> Value {
         "Geometric mean of a column's speedups.",
         [
             ("speedup", nullable(number("The mean; null of nothing.", "ratio"))),
+            ("repeats?", spread()),
             ("workloads", count("Workloads that it is over.", "workloads")),
         ],
     );
@@ -512,6 +513,17 @@ pub fn comparison() -> Value {
     )
 }
 
+fn spread() -> Value {
+    object(
+        "A figure over repeated runs.",
+        [
+            ("runs", count("Number of runs.", "runs")),
+            ("mean", number("Mean over them.", "ratio")),
+            ("half", number("Half of the width of the 95 % confidence interval around the mean.", "ratio")),
+        ],
+    )
+}
+
 fn compared_run() -> Value {
     let ratio = |description: &str| nullable(number(description, "ratio"));
     let percent = |description: &str| nullable(number(description, "%"));
@@ -535,6 +547,7 @@ fn compared_run() -> Value {
             ("status", word("How the run ended.", &["complete", "failed", "interrupted"])),
             ("reason", nullable(text("Why it failed."))),
             ("speedup", ratio("Time of kernels in the baseline's column over that in this one.")),
+            ("repeats?", spread()),
             ("stall_reduction_percent", percent("Slots lost to hazards, less than in the baseline's column.")),
             ("relative_energy", ratio("Energy, relative to the baseline's column.")),
             (
