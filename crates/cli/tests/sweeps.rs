@@ -131,7 +131,7 @@ fn an_experiment_of_ones_own_is_a_file() {
 
 /// Each verdict from figures that the document has beside it.
 #[test]
-fn claims_stand_beside_what_was_simulated() {
+fn claims_are_compared_with_the_simulated_values() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("claims.toml");
     let claim = |text: &str, keys: &str| format!("[[claim]]\nclaim = '{text}'\ncolumn = 'ghost'\n{keys}\n");

@@ -1,4 +1,4 @@
-//! What a paper claims, and whether its experiment shows it here.
+//! Claims of a paper, compared with the simulated values.
 //!
 //! ```toml
 //! [[claim]]
@@ -32,7 +32,7 @@ pub struct Claim {
     /// The figure: a ratio to the baseline, by the name that `--show` has for it.
     #[serde(default = "speedup")]
     figure: String,
-    /// What is taken of the figures of the rows.
+    /// Reduction of the rows' figures to one value.
     #[serde(default)]
     take: Take,
     /// The row, if it is about one.
@@ -58,7 +58,7 @@ fn speedup() -> String {
     "speedup".into()
 }
 
-/// What is taken of the figures of all rows.
+/// Reduction of the figures of all rows to one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Take {
@@ -74,11 +74,11 @@ enum Take {
     Correlation,
 }
 
-/// How a claim stands to what was simulated.
+/// Result of the comparison of a claim with the simulated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A bound is kept, or a value differs by at most a quarter of the effect, or lies in the confidence interval.
+    /// A bound is met, a value differs by at most a quarter of the effect, or a value is in the confidence interval.
     Holds,
     /// The effect has the published sign, and another size.
     SameSign,
@@ -100,7 +100,7 @@ impl Verdict {
     }
 }
 
-/// A claim beside what was simulated.
+/// A claim with the simulated value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// The claim in words.
@@ -113,7 +113,7 @@ pub struct Judged {
     pub half: Option<f64>,
     /// Rows that it is over.
     pub rows: usize,
-    /// How they stand to each other.
+    /// Result of their comparison.
     pub verdict: Verdict,
     /// What is known about the difference.
     pub why: String,
@@ -165,16 +165,11 @@ impl Claim {
         }
     }
 
-    /// The claim beside the comparisons of an experiment's parts.
+    /// Compares the claim with the results of an experiment's parts.
     pub fn judged(&self, parts: &[Comparison]) -> Judged {
         let found = if self.cost.is_some() { self.of_cost() } else { self.of_part(parts) };
-        let bound = match (self.published, self.at_least, self.at_most) {
-            (Some(value), ..) => Some(Bound::Value(value)),
-            (_, Some(value), _) => Some(Bound::AtLeast(value)),
-            (.., Some(value)) => Some(Bound::AtMost(value)),
-            _ => found.as_ref().and_then(|(published, _)| published.map(Bound::Value)),
-        };
-        let ours = found.map(|(_, ours)| ours);
+        let (published, ours) = found.map_or((None, None), |(published, ours)| (published, Some(ours)));
+        let bound = self.bound().or(published.map(Bound::Value));
         let verdict = match (bound, ours) {
             (Some(bound), Some((ours, half, _))) => verdict(bound, self.neutral(), ours, half.unwrap_or(0.0)),
             _ => Verdict::Unknown,
@@ -197,12 +192,12 @@ impl Claim {
         }
     }
 
-    /// Where it is to be found: number of the part, label of the column, row. `None` of a cost.
+    /// Number of the part, label of the column, and row that show it; `None` for a cost.
     pub fn place(&self) -> Option<(usize, &str, Option<&str>)> {
         self.cost.is_none().then_some((self.part, &self.column, self.row.as_deref()))
     }
 
-    /// The value that means no effect; areas, powers and shares have none.
+    /// The value without an effect; areas, powers and shares have no such value.
     fn neutral(&self) -> Option<f64> {
         match self.take {
             _ if self.cost.is_some() => None,
@@ -210,6 +205,12 @@ impl Claim {
             Take::Correlation => Some(0.0),
             Take::GeometricMean | Take::ArithmeticMean | Take::Least | Take::Most => Some(1.0),
         }
+    }
+
+    /// The claim's own value or bound.
+    fn bound(&self) -> Option<Bound> {
+        let value = self.published.map(Bound::Value);
+        value.or(self.at_least.map(Bound::AtLeast)).or(self.at_most.map(Bound::AtMost))
     }
 
     /// Published value and ours of an area or a power.
@@ -222,7 +223,7 @@ impl Claim {
     fn of_part(&self, parts: &[Comparison]) -> Option<(Option<f64>, Ours)> {
         let of = parts.get(self.part - 1)?;
         let column = of.columns.iter().position(|column| column.label == self.column)?;
-        if [self.published, self.at_least, self.at_most] == [None; 3] {
+        if self.bound().is_none() {
             let common = of.in_common(column)?;
             let spread = of.over_repeats(|one| Some(one.in_common(column)?.ours));
             return Some((Some(common.published), value(common.ours, spread, common.workloads)));
@@ -238,7 +239,7 @@ impl Claim {
         Some((None, value(first, spread, counted)))
     }
 
-    /// What is taken of the figures, and the number of rows that have one.
+    /// The reduced figure, and the number of rows that have one.
     fn taken(&self, of: &Comparison, figure: Figure, rows: &[usize], column: usize) -> Option<(f64, usize)> {
         let with = |row: usize| of.statistic(self.with.as_ref()?, row, column);
         let pairs: Vec<(f64, Option<f64>)> =

@@ -58,7 +58,7 @@ pub struct Experiment {
     /// Areas of cores: arguments of `warpwright list`.
     #[serde(default)]
     areas: OneOrMore,
-    /// What the paper claims.
+    /// Claims of the paper.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
 }
@@ -194,7 +194,7 @@ impl Experiment {
         self.title.rsplit_once(", ").map_or(&*self.title, |(paper, _)| paper)
     }
 
-    /// The claims beside `comparisons`, which are of its parts.
+    /// Compares the claims with `comparisons`, the results of its parts.
     pub fn judged(&self, comparisons: &[Comparison]) -> Vec<Judged> {
         self.claims.iter().map(|claim| claim.judged(comparisons)).collect()
     }
@@ -266,7 +266,7 @@ impl Experiment {
     }
 }
 
-/// The workloads for a size: those named, or those of the bundled experiment in `as_in`.
+/// The workloads for a size: the named workloads, or the list of the bundled experiment in `as_in`.
 fn workloads(value: &Value, size: Size) -> Result<Vec<String>, BadRequest> {
     let value = of_size(value, size);
     let other = match value {

@@ -3,7 +3,7 @@
 //! | module | role |
 //! | --- | --- |
 //! | [`mod@file`] | an experiment as a file: parts, each with workloads and machines |
-//! | [`claim`] | what a paper claims, beside what was simulated |
+//! | [`claim`] | claims of a paper, compared with the simulated values |
 //! | [`plan`] | the runs of a comparison, without duplicates, and the runs that are missing |
 //! | [`store`] | completed runs, each named by a digest of everything that its results depend on |
 //! | [`costs`] | measured and estimated run times |

@@ -42,7 +42,7 @@ pub fn run_all(points: &[&Point], threads: usize, store: Option<&Store>, watch: 
     cells.into_iter().map(|cell| cell.into_inner().ok().flatten().unwrap_or(Cell::Interrupted(None))).collect()
 }
 
-/// The outcome of each run of `plan`: of those that `ran`, and of stored ones; a damaged one runs now.
+/// The outcome of each run of `plan`: from `ran`, or else from the store. A run whose stored file is damaged is repeated.
 pub fn outcomes(plan: &Plan, ran: &HashMap<&Key, Cell>, store: &Store, watch: &dyn Watch) -> Vec<Cell> {
     let missing: Vec<&Point> = plan.points.iter().filter(|point| !ran.contains_key(point.key())).collect();
     let mut read = run_all(&missing, plan.threads(), Some(store), watch).into_iter();

@@ -28,7 +28,7 @@ pub fn options(way: Way, keywords: Keywords) -> PyResult<Options> {
 /// The options that texts give.
 ///
 /// # Errors
-/// There is no such value.
+/// A value is not valid.
 pub fn read(way: Way, texts: &Texts) -> PyResult<Options> {
     Options::read(way, texts, &|row| row.called(way)).map_err(bad_input)
 }
@@ -36,7 +36,7 @@ pub fn read(way: Way, texts: &Texts) -> PyResult<Options> {
 /// The texts of the options that keywords give.
 ///
 /// # Errors
-/// There is no such keyword.
+/// A keyword is unknown.
 pub fn texts(way: Way, keywords: Keywords) -> PyResult<Texts> {
     let mut texts = Texts::new();
     for (keyword, values) in keywords {

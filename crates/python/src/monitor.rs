@@ -68,23 +68,21 @@ impl Watch {
 
 impl runs::Watch for Watch {
     fn begin(&self) -> Box<dyn Monitor + '_> {
-        Box::new(Shared(self))
+        Box::new(self)
     }
 
     /// Runs are stored after they have ended, where an error is raised.
     fn cannot_keep(&self, _: &str) {}
 }
 
-/// One of several runs at the same time, or one after the other, that a function watches.
-struct Shared<'a>(&'a Watch);
-
-impl Monitor for Shared<'_> {
+impl Monitor for Watch {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.0.told(progress)
+        self.told(progress)
     }
 }
 
-impl Monitor for Watch {
+/// Of several runs, at the same time or one after the other.
+impl Monitor for &Watch {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
         self.told(progress)
     }

@@ -89,7 +89,7 @@ def test_processes_make_the_runs(tmp_path, compared, chunksize):
 
 
 class Jobs:
-    """An executor whose jobs are no futures of the standard library, and of which the first are lost."""
+    """An executor whose jobs are not futures of the standard library; the first jobs are lost."""
 
     def __init__(self, lost):
         self.lost, self.submitted = lost, 0
@@ -248,7 +248,7 @@ def test_dask_loses_a_worker(tmp_path, compared):
             killed = []
 
             def kill():
-                # Until it has a run of its own, there is nothing to lose.
+                # A worker without a run would lose nothing.
                 while not any(client.processing().values()):
                     time.sleep(0.01)
                 os.kill(pids[0], 9)

@@ -183,7 +183,7 @@ pub struct Comparison {
 /// A figure of a row in a column.
 pub type Figure = fn(&Comparison, usize, usize) -> Option<f64>;
 
-/// The figures that are ratios to the baseline's, by the names that `--show` has for them.
+/// Figures that are ratios to the baseline's, with their names: the names of `--show`, and `relative-power`.
 pub const RATIOS: &[(&str, Figure)] = &[
     ("speedup", Comparison::speedup),
     ("relative-energy", Comparison::relative_energy),

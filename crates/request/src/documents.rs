@@ -127,7 +127,7 @@ pub fn python() -> String {
         &sweeps,
     );
     class(
-        "CompareOptions(SweepOptions, _Findings, total=False):\n    \"\"\"Keywords of `compare`: those of `sweep`, and findings.\"\"\"",
+        "CompareOptions(SweepOptions, _Findings, total=False):\n    \"\"\"Keywords of `compare`: the keywords of `sweep`, and findings.\"\"\"",
         &|row| compares(row) && !runs(row) && !sweeps(row),
         &|row| compares(row) && !sweeps(row),
     );

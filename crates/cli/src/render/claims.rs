@@ -1,4 +1,4 @@
-//! Claims of papers beside what was simulated: as text, as Markdown and for a page.
+//! Claims of papers, compared with the simulated values: as text, as Markdown and for a page.
 
 use super::number::{self, ABSENT};
 use super::style::{HEADING, styled};
@@ -9,7 +9,7 @@ use ::render::page::Section;
 use ::render::page::html::{self, Cell, escaped};
 use experiment::claim::Judged;
 
-/// The claims that a figure's runs decide.
+/// Claims about a figure of a paper.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Name of the experiment.
@@ -19,7 +19,13 @@ pub struct Figure {
     pub claims: Vec<Judged>,
 }
 
-const HEADINGS: [&str; 5] = ["claim", "published", "ours", "rows", "verdict"];
+const COLUMNS: [(&str, Align); 5] = [
+    ("claim", Align::Name),
+    ("published", Align::Right),
+    ("ours", Align::Right),
+    ("rows", Align::Right),
+    ("verdict", Align::Left),
+];
 
 /// Title of the table.
 pub const TITLE: &str = "Claims of the paper";
@@ -33,15 +39,14 @@ fn cells(of: &Judged) -> [String; 5] {
     [of.claim.clone(), of.published.clone(), ours(of), of.rows.to_string(), of.verdict.name().to_owned()]
 }
 
-/// The claims under a heading; nothing if there are none.
+/// The claims under a heading; empty without claims.
 pub fn text(claims: &[Judged]) -> String {
     if claims.is_empty() { String::new() } else { format!("\n{}\n{}", styled(HEADING, TITLE), table_text(claims)) }
 }
 
 /// The claims as a table, and what is known about the differences.
 pub fn table_text(claims: &[Judged]) -> String {
-    let aligns = [Align::Name, Align::Right, Align::Right, Align::Right, Align::Left];
-    let mut table = Table::new(HEADINGS.into_iter().zip(aligns));
+    let mut table = Table::new(COLUMNS);
     claims.iter().for_each(|claim| table.row(&cells(claim)));
     let whys = claims.iter().filter(|claim| !claim.why.is_empty());
     let whys: String = whys.map(|claim| wrapped(&format!("{}: {}", claim.claim, claim.why), "  ", "    ")).collect();
@@ -58,8 +63,7 @@ pub fn section(claims: &[Judged]) -> Option<Section> {
 fn table<'a>(claims: impl IntoIterator<Item = (Option<&'a str>, &'a Judged)>) -> String {
     let mut claims = claims.into_iter().peekable();
     let figure = claims.peek().and_then(|(figure, _)| figure.map(|_| ("figure", Align::Left)));
-    let aligns = [Align::Name, Align::Right, Align::Right, Align::Right, Align::Left];
-    let headings = figure.into_iter().chain(HEADINGS.into_iter().zip(aligns)).chain([("remark", Align::Left)]);
+    let headings = figure.into_iter().chain(COLUMNS).chain([("remark", Align::Left)]);
     let mut table = html::Table::new(headings);
     for (figure, claim) in claims {
         let cells = figure.map(str::to_owned).into_iter().chain(cells(claim)).chain([claim.why.clone()]);
@@ -105,7 +109,7 @@ pub fn markdown(figures: &[Figure]) -> String {
     let mut out = format!("Warpwright {}\n", version::TEXT);
     for (paper, figures) in by_paper(figures) {
         out += &format!("\n## {paper}\n\n");
-        out += &line(&["figure", "claim", "published", "ours", "rows", "verdict"]);
+        out += &line(&[&["figure"][..], &COLUMNS.map(|(heading, _)| heading)].concat());
         out += "| --- | --- | ---: | ---: | ---: | --- |\n";
         for (figure, claim) in figures.iter().flat_map(|of| of.claims.iter().map(|claim| (&of.name, claim))) {
             let [text, published, ours, rows, verdict] = cells(claim);
@@ -122,7 +126,7 @@ mod tests {
     use experiment::claim::Verdict;
 
     #[test]
-    fn claims_of_a_paper_stand_together() {
+    fn claims_are_grouped_by_paper() {
         let claim = |claim: &str, ours, half| Judged {
             claim: claim.into(),
             published: "1.07".into(),

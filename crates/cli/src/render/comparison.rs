@@ -142,13 +142,17 @@ impl Shown {
 
     /// Whether it is relative to the baseline's column.
     fn is_relative(self) -> bool {
-        matches!(self, Shown::Stalls | Shown::RelativeEnergy) || self.ratio().is_some()
+        self == Shown::Stalls || self.relative().is_some()
     }
 
-    /// The figure of a row in a column, if it is a ratio of which means are shown.
+    /// The figure of a row in a column, if it is a ratio to the baseline's.
+    fn relative(self) -> Option<comparison::Figure> {
+        comparison::ratio(self.to_possible_value()?.get_name())
+    }
+
+    /// The same, if means of it are shown.
     fn ratio(self) -> Option<comparison::Figure> {
-        let name = self.to_possible_value()?;
-        comparison::ratio(name.get_name()).filter(|_| self != Shown::RelativeEnergy)
+        self.relative().filter(|_| self != Shown::RelativeEnergy)
     }
 
     /// The mean that a paper gives without its kind.
@@ -189,7 +193,7 @@ impl Shown {
 
     /// The figure of a run as text: of repeats, the mean with half of the width of its confidence interval.
     fn text(self, comparison: &Comparison, row: usize, column: usize) -> String {
-        let ratio = self.ratio().or((self == Shown::RelativeEnergy).then_some(Comparison::relative_energy));
+        let ratio = self.relative();
         let absolute: Option<comparison::Figure> = match self {
             Shown::Cycles => Some(Comparison::cycles),
             Shown::Time => Some(Comparison::time),
@@ -223,7 +227,8 @@ impl Shown {
             | Shown::OwnEfficiency
             | Shown::CoreEfficiency
             | Shown::CacheEnergy
-            | Shown::Management => speedup(self.ratio().and_then(|ratio| ratio(comparison, row, column))),
+            | Shown::RelativeEnergy
+            | Shown::Management => speedup(self.relative().and_then(|ratio| ratio(comparison, row, column))),
             Shown::Variation => {
                 let of_column = comparison.by_difference().into_iter().find(|(_, columns)| columns.contains(&column));
                 speedup(of_column.and_then(|(_, columns)| comparison.variation(row, &columns)))
@@ -238,7 +243,6 @@ impl Shown {
                 joules.map_or_else(|| ABSENT.to_owned(), |j| number::with_prefix(j, "J"))
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
-            Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
             Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
             Shown::Dependences => {

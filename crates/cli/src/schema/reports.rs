@@ -582,7 +582,7 @@ pub fn reproduce() -> Value {
             ("ours", nullable(number("Ours; null if no run shows it.", ""))),
             ("half", nullable(number("Half of the 95 % confidence interval, of repeated runs.", ""))),
             ("rows", count("Rows that ours is over.", "")),
-            ("verdict", word("How they stand to each other.", &["holds", "same_sign", "not", "unknown"])),
+            ("verdict", word("Result of the comparison.", &["holds", "same_sign", "not", "unknown"])),
             ("why", text("What is known about the difference.")),
         ],
     );

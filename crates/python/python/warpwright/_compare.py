@@ -125,7 +125,7 @@ class Comparison:
 
     def published(self, workload: str, column: str) -> Optional[float]:
         """The speedup that a paper reports for the core design and a program of the workload's name, over the same
-        baseline; None where there is none."""
+        baseline; None if no paper reports it."""
         return self._compared.published(*self._at(workload, column))
 
     def mean(self, column: str) -> Optional[float]:
@@ -138,7 +138,7 @@ class Comparison:
 
     def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
         """A row for each workload on each machine: the machine with a column for each setting, the speedup, and
-        statistics (all of them, or those named). With `repeat` the speedup is followed by its mean over the repeats and
+        statistics (all, or the named ones). With `repeat` the speedup is followed by its mean over the repeats and
         half of the width of its confidence interval; statistics are of the first run."""
         keys = list(dict.fromkeys(key for entry in self.entries for key in entry.settings))
         every = dict.fromkeys(key for entry in self.entries if entry.run for key in entry.run.statistics)
@@ -287,9 +287,9 @@ def compare(
         False: no line about how many runs have ended.
     options
         `CompareOptions` has the keywords and what each means: `gpus`, `cores`, `schedulers` and `vary` make columns, `over`
-        names the core or the scheduler that speedups are over, `kernels` makes a row of the launches of each kernel in place of whole
-        workloads, the rest is as for `run`. They are the options of `warpwright compare`, with
-        the same defaults, columns and baselines. All columns of a workload run the same code.
+        names the core or the scheduler that speedups are over, `kernels` makes a row of the launches of each kernel in
+        place of whole workloads, the rest is as for `run`. They are the options of `warpwright compare`, with the same
+        defaults, columns and baselines. All columns of a workload run the same code.
 
     A run that fails loses no other: its entry says why.
 

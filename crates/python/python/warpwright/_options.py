@@ -161,4 +161,4 @@ class SweepOptions(_Options, total=False):
 
 
 class CompareOptions(SweepOptions, _Findings, total=False):
-    """Keywords of `compare`: those of `sweep`, and findings."""
+    """Keywords of `compare`: the keywords of `sweep`, and findings."""

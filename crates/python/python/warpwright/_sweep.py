@@ -195,16 +195,16 @@ def sweep(
     points
         Folder of the stored runs, which the command shares. Default: `warpwright/points` in the user's cache folder.
     executor
-        Makes the runs: any `concurrent.futures.Executor`, such as those of Dask, Ray, mpi4py and loky, or submitit's. Each
-        call is a few texts; the outcome comes back as bytes and is stored here, so that its machines need not share
-        `points`. They need the same version of this package, and the files that the workloads name, by the same absolute
-        paths. Default: threads of this process.
+        Makes the runs: any `concurrent.futures.Executor`. Executors of threads, processes and Dask are tested. Each call is
+        a few texts; the outcome comes back as bytes and is stored here, so that its machines need not share `points`. They
+        need the same version of this package, and the files that the workloads name, by the same absolute paths. Default:
+        threads of this process.
     chunksize
         Runs of a call of the executor: more for executors whose jobs take long to start.
     progress
         False: no line about how many runs have ended.
     options
-        `SweepOptions` has the keywords and what each means: those of `compare`, less findings, which are not stored. Of an
+        `SweepOptions` has the keywords and their meanings: the keywords of `compare` without findings, which are not stored. Of an
         experiment they replace the file's in every part. With an executor, `threads` are those that the runs of a process
         share, by default 1.
 
@@ -307,7 +307,7 @@ def _made(
 
 
 def _ended(waiting: Iterable[Any]) -> list[Any]:
-    """The jobs that have ended, after a while if there are none."""
+    """The jobs that have ended; waits for a moment if none has."""
     futures = [job for job in waiting if isinstance(job, Future)]
     if futures:
         wait(futures, timeout=_LOOK, return_when=FIRST_COMPLETED)

@@ -17,7 +17,8 @@ use std::fmt::Write as _;
 
 /// Maximum number of bars in a chart; further workloads are in the tables.
 const MOST_BARS: usize = 600;
-/// Maximum number of designs whose speedups are bars, and of bars in groups; those of more are a table with colours.
+/// Maximum number of designs, and of bars in groups, up to which speedups are drawn as bars. Larger comparisons are a table
+/// with colours.
 const MOST_BARS_OF_A_WORKLOAD: usize = 4;
 const MOST_BARS_IN_GROUPS: usize = 80;
 /// Maximum number of rows of a table that is open.
@@ -325,7 +326,7 @@ fn speedup_table(of: &Comparison<'_>, columns: &[usize]) -> String {
     let ours = |row: usize| columns.iter().map(move |&column| of.outcome(row, column));
     let means = || columns.iter().map(|&column| of.designs[column].mean.map(|(mean, _)| mean));
     let logs = (0..of.workloads.len()).flat_map(ours).filter_map(|outcome| outcome.speedup).chain(means().flatten());
-    // Of what is off by two percent or less the colour is not worth looking at.
+    // Differences below two percent stay pale.
     let most = logs.map(|speedup| speedup.ln().abs()).filter(|log| log.is_finite()).fold(0.02, f64::max);
     let cell = |speedup: Option<f64>, half: Option<f64>, published: Option<f64>| {
         let Some(value) = speedup else { return Cell::from(ABSENT) };

@@ -56,7 +56,7 @@ pub fn render(bars: &[Bar<'_>]) -> String {
     legend(bars) + &plain(bars)
 }
 
-/// Bars in groups under headings, and one legend of all pieces. Groups that are not `open` are behind their headings.
+/// Bars in groups under headings, and one legend of all pieces. Without `open`, each group is folded under its heading.
 pub fn groups(groups: &[(String, Vec<Bar<'_>>)], open: bool) -> String {
     let all: Vec<Bar<'_>> = groups.iter().flat_map(|(_, bars)| bars.iter().cloned()).collect();
     let group = |(heading, bars): &(String, Vec<Bar<'_>>)| {

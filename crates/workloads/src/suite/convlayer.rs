@@ -217,7 +217,7 @@ impl Layer {
     }
 
     /// Calls `visit` with the offsets of input, weight and output of all products of a filter's tap with a pixel, in
-    /// the order in which those of an output, and those of a tap, are added up.
+    /// the order in which the products of an output, and of a tap, are added.
     fn products(&self, mut visit: impl FnMut(usize, usize, usize)) {
         for (out, [plane, row, column]) in each(self.batch * self.filters, self.output) {
             let (input, filter) = (plane / self.filters, plane % self.filters);

@@ -379,7 +379,7 @@ impl Layer {
         (0..self.size()).map(state).collect()
     }
 
-    /// Gradients of a step; `products` and `carry` have those that the next one leaves at its place.
+    /// Gradients of a step; `products` and `carry` are the gradients that the next step left at its place.
     fn back(&self, forward: &Forward, step: usize, out: &[f32], products: &[f32], carry: &[f32]) -> Gradients {
         let (size, wide, hidden) = (self.size(), self.wide(), self.hidden);
         let [zero, one] = [0.0, 1.0].map(F32::exact);
@@ -433,8 +433,8 @@ mod tests {
         Layer { cell, hidden: 1, batch: 1, steps: 1, weights, bias }
     }
 
-    /// A step of a layer of one number: gates, cell, state and, of an output gradient of 1, those of sums, of the
-    /// input and what is carried.
+    /// A step of a layer of one number: gates, cell, state; and, for an output gradient of 1, the gradients of the sums, of
+    /// the input and of the carried state.
     fn step(layer: &Layer, input: f32, cell: f32, state: f32) -> (Forward, Gradients) {
         let sums = layer.sums(&[state]);
         let exact: Vec<F32> = sums.iter().map(|&sum| sum.into()).collect();
