@@ -13,6 +13,7 @@ mod inputs;
 mod memory_checks;
 mod outputs;
 mod pages;
+mod profiled;
 mod schema;
 mod selectors;
 mod sweeps;

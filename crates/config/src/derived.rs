@@ -1,6 +1,6 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
-use crate::{Dram, GpuConfig, L2, Launch, Sm};
+use crate::{Dependence, Dram, GpuConfig, L2, Launch, Sm};
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -37,6 +37,35 @@ impl Launch {
     /// Makes `cycles` the latency of a kernel, in place of cycles or a time given.
     pub fn set_kernel_latency_cycles(&mut self, cycles: u32) {
         (self.kernel_latency_cycles, self.kernel_latency_ns) = (Some(cycles), None);
+    }
+}
+
+impl Dependence {
+    /// The longest distance in core cycles; 0 if there is none.
+    pub fn longest(&self) -> u32 {
+        let Dependence {
+            cross_cycles,
+            to_dp_cycles,
+            to_sfu_cycles,
+            to_half_cycles,
+            to_matrix_cycles,
+            to_memory_cycles,
+            to_guard_cycles,
+            dp_to_int_cycles,
+            dp_to_sp_cycles,
+        } = *self;
+        let all = [
+            cross_cycles,
+            to_dp_cycles,
+            to_sfu_cycles,
+            to_half_cycles,
+            to_matrix_cycles,
+            to_memory_cycles,
+            to_guard_cycles,
+            dp_to_int_cycles,
+            dp_to_sp_cycles,
+        ];
+        all.into_iter().flatten().max().unwrap_or(0)
     }
 }
 

@@ -89,6 +89,14 @@ choices! {
         Uniform = "uniform",
     }
 
+    /// Profilers whose way of running and counting a kernel is imitated.
+    Profiler {
+        /// Nsight Compute, as it is by default: one kernel at a time, caches empty before each.
+        Ncu = "ncu",
+        /// nvprof: one kernel at a time, caches as the program leaves them.
+        Nvprof = "nvprof",
+    }
+
     /// Fences that invalidate L1.
     InvalidatingFences {
         /// No fences.
@@ -252,6 +260,10 @@ keys! {
         kernel_latency_cycles: Option<u32> = Int(0, 10_000_000), "core cycles", optional;
         /// The same as a time, which the clock of the SMs makes cycles.
         kernel_latency_ns: Option<u32> = Int(0, 10_000_000), "nanoseconds", optional;
+        /// Optional. Part of a launch before the first CTA that a profiler counts with a kernel's cycles; if absent, all of the latency.
+        profiled_cycles: Option<u32> = Int(0, 10_000_000), "core cycles", optional;
+        /// Optional. Profiler that cycles of this GPU are usually counted with; `ncu` if absent.
+        profiler: Option<Profiler> = Choice(Profiler::WORDS), "", optional;
         /// Added per CTA.
         cta_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
         /// Optional. Cluster of SMs that is offered the first CTA of a run, of as many as there are; cluster 0 if absent. Results should not depend on it: other values show how much of a figure is chance.
@@ -314,6 +326,8 @@ keys! {
         sass_timing: BTreeMap<String, OpTiming>;
         /// Rates of matrix operations by type; a type without one has the timing of the class `tensor`.
         tensor: BTreeMap<String, MatrixTiming> => default;
+        /// Distances of dependent instructions by reader.
+        dependence: Dependence => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -358,6 +372,8 @@ keys! {
         atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";
         /// Optional. Events that a fence waits for; `accesses` if absent.
         fences_wait_for: Option<FenceWaits> = Choice(FenceWaits::WORDS), "", optional;
+        /// Optional. The stall count of machine code is the least distance to the issue of the warp's next instruction; ignored if absent. PTX and Accel-Sim's traces have none.
+        stall_counts: Option<bool> = Bool, "", optional;
         /// Optional. Nothing waits for predicates (as guards, sources or results), as in Accel-Sim's traces, which lack them.
         ignore_predicates: Option<bool> = Bool, "", optional;
     }
@@ -398,6 +414,30 @@ keys! {
         latency_cycles: u32 = OP_CYCLES, "core cycles";
         /// From one instruction's entry to the next one's.
         initiation_cycles: u32 = OP_CYCLES, "core cycles";
+    }
+
+    /// From an instruction's issue to that of a reader of its result, where the reader asks for more than the latency
+    /// of the writer's class. They hold where latencies count from issue, in programs whose instructions have no stall
+    /// counts that are honoured: PTX and traces. Latencies of loads and of other units do not depend on the reader.
+    Dependence: Default at "sm.dependence." {
+        /// Optional. From the unit `int` to the unit `sp`, and from `sp` to `int`; as the latency if absent, like the others.
+        cross_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From `int` or `sp` to an instruction of double precision.
+        to_dp_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From `int` or `sp` to one of the unit `sfu` or `texture`.
+        to_sfu_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From `int` or `sp` to half precision.
+        to_half_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From `int` or `sp` to a matrix operation.
+        to_matrix_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From `int`, `sp` or `dp` to an access to memory that reads an address or data.
+        to_memory_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From a predicate's writer to an instruction that it guards, branches among them.
+        to_guard_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From double precision to `int`.
+        dp_to_int_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From double precision to `sp`.
+        dp_to_sp_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

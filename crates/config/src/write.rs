@@ -18,6 +18,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.ptx_timing", true),
     ("sm.sass_timing", true),
     ("sm.tensor", true),
+    ("sm.dependence", false),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

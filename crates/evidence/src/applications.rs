@@ -131,8 +131,13 @@ pub struct ApplicationRow {
     /// With `launch_cycles` for each launch.
     pub ours: u64,
     pub accelsim: u64,
+    /// Cycles of launches before their first CTAs, which stand in all three.
+    pub launching: u64,
     pub error_percent: f64,
     pub accelsim_error_percent: f64,
+    /// Deviation of our kernels from the hardware's without launches; none where launches take all of the hardware's
+    /// cycles.
+    pub kernels_error_percent: Option<f64>,
     /// Why ours is an outlier; none if it is not, or if nobody has found it yet.
     pub cause: Option<String>,
 }
@@ -156,6 +161,12 @@ pub struct Agreement {
     pub runs: usize,
     /// Mean of the absolute deviations, in percent.
     pub mean_error_percent: f64,
+    /// Their median.
+    pub median_error_percent: f64,
+    /// Nine tenths of them are at most this.
+    pub p90_error_percent: f64,
+    /// Mean of the deviations with their signs: negative if the simulated runs are too fast.
+    pub signed_mean_percent: f64,
     /// Pearson's correlation of the cycles; none of fewer than two different values.
     pub correlation: Option<f64>,
     /// The same of the logarithms of the cycles, in which the longest runs do not count for all.
@@ -165,14 +176,30 @@ pub struct Agreement {
 impl Agreement {
     /// The agreement of pairs of simulated and measured cycles.
     pub fn of(pairs: &[(f64, f64)]) -> Self {
+        let mut off: Vec<f64> =
+            pairs.iter().map(|(simulated, measured)| (simulated / measured - 1.0) * 100.0).collect();
+        let signed_mean_percent = off.iter().sum::<f64>() / off.len().max(1) as f64;
+        off.iter_mut().for_each(|error| *error = error.abs());
+        off.sort_by(f64::total_cmp);
         let logs: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.ln(), b.ln())).collect();
         Self {
             runs: pairs.len(),
             mean_error_percent: mean_error_percent(pairs.iter().copied()),
+            median_error_percent: quantile(&off, 0.5),
+            p90_error_percent: quantile(&off, 0.9),
+            signed_mean_percent,
             correlation: correlation(pairs),
             log_correlation: correlation(&logs),
         }
     }
+}
+
+/// The value that a part of `sorted` is at most, between two by their distance; 0 of none.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = part * sorted.len().saturating_sub(1) as f64;
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+    let (below, above) = (at(place.floor() as usize), at(place.ceil() as usize));
+    below + (above - below) * place.fract()
 }
 
 /// Pearson's correlation coefficient; none if either side is constant.
@@ -185,13 +212,21 @@ fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| moment(&|p| (p.0 - x) * (p.1 - y)) / spread.sqrt())
 }
 
-/// Our agreement and Accel-Sim's over the same rows.
-pub fn agreement<'a>(rows: impl IntoIterator<Item = &'a ApplicationRow>) -> (Agreement, Agreement) {
-    let pair = |row: &ApplicationRow| {
-        let hardware = row.hardware as f64;
-        ((row.ours as f64, hardware), (row.accelsim as f64, hardware))
+/// Our agreement and Accel-Sim's over the same rows, with launches or without.
+pub fn agreement<'a>(
+    rows: impl IntoIterator<Item = &'a ApplicationRow>,
+    with_launches: bool,
+) -> (Agreement, Agreement) {
+    let of_kernels = |row: &ApplicationRow, cycles: u64| {
+        let launching = if with_launches { 0 } else { row.launching };
+        cycles.saturating_sub(launching) as f64
     };
-    let (ours, accelsim): (Vec<_>, Vec<_>) = rows.into_iter().map(pair).unzip();
+    let pair = |row: &'a ApplicationRow| {
+        let hardware = of_kernels(row, row.hardware);
+        ((of_kernels(row, row.ours), hardware), (of_kernels(row, row.accelsim), hardware))
+    };
+    let rows = rows.into_iter().filter(|row| with_launches || row.kernels_error_percent.is_some());
+    let (ours, accelsim): (Vec<_>, Vec<_>) = rows.map(pair).unzip();
     (Agreement::of(&ours), Agreement::of(&accelsim))
 }
 
@@ -207,7 +242,10 @@ impl Applications {
     /// The runs that have a figure of ours on the GPU description `gpu`.
     pub fn rows(&self, gpu: &str) -> Vec<ApplicationRow> {
         let row = |run: &Run| {
-            let ours = run.cycles.get(gpu)? + run.launches * self.published.launch_cycles;
+            let kernels = *run.cycles.get(gpu)?;
+            let launching = run.launches * self.published.launch_cycles;
+            let ours = kernels + launching;
+            let of_hardware = run.hardware.checked_sub(launching).filter(|&cycles| cycles > 0);
             let off = |cycles: u64| (cycles as f64 / run.hardware as f64 - 1.0) * 100.0;
             Some(ApplicationRow {
                 suite: run.suite.clone(),
@@ -216,8 +254,10 @@ impl Applications {
                 hardware: run.hardware,
                 ours,
                 accelsim: run.accelsim,
+                launching,
                 error_percent: off(ours),
                 accelsim_error_percent: off(run.accelsim),
+                kernels_error_percent: of_hardware.map(|cycles| (kernels as f64 / cycles as f64 - 1.0) * 100.0),
                 cause: run.cause.get(gpu).cloned(),
             })
         };
@@ -288,6 +328,10 @@ mod tests {
         // Deviations of +10, -20, 0 and +30 %.
         let found = Agreement::of(&[(110.0, 100.0), (80.0, 100.0), (200.0, 200.0), (260.0, 200.0)]);
         assert!((found.mean_error_percent - 15.0).abs() < 1e-9);
+        // Of 0, 10, 20 and 30: between the second and the third, and a tenth of the way past the third and 0.6 more.
+        assert!((found.median_error_percent - 15.0).abs() < 1e-9);
+        assert!((found.p90_error_percent - 27.0).abs() < 1e-9);
+        assert!((found.signed_mean_percent - 5.0).abs() < 1e-9);
         // About the means 162.5 and 150: sum of products 13,500, sums of squares 20,475 and 10,000.
         let expected = 13_500.0 / (20_475.0_f64 * 10_000.0).sqrt();
         assert!((found.correlation.unwrap() - expected).abs() < 1e-9, "{:?} {expected}", found.correlation);

@@ -167,6 +167,8 @@ pub struct Traits {
     /// warp's live threads; such a register is never kept once for the whole warp. Front ends that see a
     /// whole kernel determine this; it is unknown in Accel-Sim's traces.
     pub partial: bool,
+    /// Its last source is the predicate that guards it. Never set in Accel-Sim's traces, which lack predicates.
+    pub guarded: bool,
     /// The compiler's scheduling; `None` except for decoded machine code.
     pub control_bits: Option<ControlBits>,
 }
@@ -190,6 +192,7 @@ impl Traits {
             packed_half: false,
             per_lane: false,
             partial: false,
+            guarded: false,
             control_bits: None,
         }
     }

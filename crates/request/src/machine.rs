@@ -40,6 +40,13 @@ pub(crate) fn of_column(
     let called = |name: &str| options.called(name);
     let model = options.energy_model.as_ref().map(|model| model.0.as_path());
     column.settings.extend(model.map(|model| format!("energy.model={}", model.display())));
+    if let Some(profiled_as) = options.profiled_as {
+        let given = |key: &str| column.settings.iter().any(|s| s.split_once('=').is_some_and(|(k, _)| k.trim() == key));
+        let plain = crate::gpu::load(&column.gpu_path, &column.settings)?;
+        let all = profiled_as.settings(&plain).into_iter().filter(|(key, _)| !given(key));
+        let all: Vec<String> = all.map(|(key, value)| format!("{key}={value}")).collect();
+        column.settings.extend(all);
+    }
     let (gpu, settings) =
         column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref(), &called)?;
     column.settings = settings;

@@ -7,7 +7,9 @@
 use crate::BadRequest;
 use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
-use crate::values::{Amount, Assignment, Branches, Code, Core, NameOrFile, Over, Scheduler, Setting, USUAL_GPU, Vary};
+use crate::values::{
+    Amount, Assignment, Branches, Code, Core, NameOrFile, Over, ProfiledAs, Scheduler, Setting, USUAL_GPU, Vary,
+};
 use lab::{OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
 use std::ffi::OsString;
@@ -74,6 +76,8 @@ options! {
         max_cycles: Option<u64>, "NUMBER", "100000000";
         /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
         livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
+        /// Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty caches. Cycles are those of the description's core clock. Settings given replace these
+        profiled_as: Option<ProfiledAs>, "TOOL", "ncu";
         /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long
         audit: bool, "", "1", { absent: &[NOT_KEPT] };
         /// Check memory accesses: reads of memory that was never written, races of warps in shared memory and of CTAs in global memory. Takes several times as long

@@ -3,6 +3,7 @@
 
 use crate::BadRequest;
 use crate::option::{One, utf8};
+use config::{GpuConfig, Profiler};
 use kit::suggest;
 use lab::{OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
@@ -127,6 +128,11 @@ choices! {
         ("ptx", Code::Ptx, "The virtual machine's code: virtual registers, not scheduled for any GPU"),
         ("sass", Code::Sass, "Machine code for the GPU's architecture"),
     ];
+    ProfiledAs, vec![
+        ("ncu", ProfiledAs::Profiler(Profiler::Ncu), "Nsight Compute as it is by default: one kernel at a time, caches empty before each"),
+        ("nvprof", ProfiledAs::Profiler(Profiler::Nvprof), "nvprof: one kernel at a time, caches as the program leaves them"),
+        ("usual", ProfiledAs::Usual, "The profiler that cycles of the GPU are usually counted with, by its description"),
+    ];
     Branches, vec![
         ("oracle", Branches::Oracle, "The right path, as if predicted perfectly (Accel-Sim's traces)"),
         ("stall", Branches::Stall, "Nothing until the branch has issued"),
@@ -144,6 +150,36 @@ pub enum Code {
     Ptx,
     /// Machine code.
     Sass,
+}
+
+/// Profiler whose way of running and counting kernels is imitated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfiledAs {
+    /// This one.
+    Profiler(Profiler),
+    /// The GPU's usual one.
+    Usual,
+}
+
+impl ProfiledAs {
+    /// The settings that make `gpu` run kernels as under the profiler, by key.
+    pub fn settings(self, gpu: &GpuConfig) -> Vec<(&'static str, String)> {
+        let profiler = match self {
+            Self::Profiler(profiler) => profiler,
+            Self::Usual => gpu.launch.profiler.unwrap_or(Profiler::Ncu),
+        };
+        let counted = gpu.launch.profiled_cycles.unwrap_or_else(|| gpu.kernel_latency_cycles());
+        let mut settings =
+            vec![("launch.max_concurrent_kernels", "1".into()), ("launch.kernel_latency_cycles", counted.to_string())];
+        if profiler == Profiler::Ncu {
+            settings.extend([
+                ("launch.flush_l1_between_kernels", "true".into()),
+                ("launch.flush_l2_between_kernels", "true".into()),
+                ("launch.host_copies_fill_l2", "false".into()),
+            ]);
+        }
+        settings
+    }
 }
 
 /// Instructions fetched after a branch until it issues.
@@ -485,6 +521,28 @@ impl Display for Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_profiler_is_settings_of_its_gpu() {
+        let of = |gpu: &str, as_: &str| {
+            let gpu = config::load(gpu).unwrap();
+            ProfiledAs::read(OsStr::new(as_)).unwrap().settings(&gpu)
+        };
+        let alone = [("launch.max_concurrent_kernels", "1".to_owned())];
+        let counted = |cycles: &str| ("launch.kernel_latency_cycles", cycles.to_owned());
+        let cold = [
+            ("launch.flush_l1_between_kernels", "true".to_owned()),
+            ("launch.flush_l2_between_kernels", "true".to_owned()),
+            ("launch.host_copies_fill_l2", "false".to_owned()),
+        ];
+        assert_eq!(of("gv100", "nvprof"), [&alone[..], &[counted("5000")]].concat());
+        assert_eq!(of("gv100", "usual"), of("gv100", "nvprof"));
+        assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("2000")], &cold].concat());
+        assert_eq!(of("h100", "usual"), of("h100", "ncu"));
+        // Without a figure of its own: the latency of the description.
+        let latency = config::load("rtx2060s").unwrap().kernel_latency_cycles().to_string();
+        assert_eq!(of("rtx2060s", "ncu")[1], counted(&latency));
+    }
 
     #[test]
     fn amounts() {

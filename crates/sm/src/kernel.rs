@@ -1,9 +1,11 @@
 //! Kernels as the SM sees them: static instructions with their pipe and timing resolved.
 
+use crate::dependence::Distances;
 use crate::inflight::Entry;
 use crate::resolved::{Banks, Micro, Names, Operands, RegSet};
 use crate::spec::{CoreSpec, Pipe};
 use crate::warps::occupancy::{Occupancy, occupancy};
+use crate::warps::stall_counters::issue_distance;
 use config::{OpTiming, Unit};
 use gpu::CoreKernel;
 use isa::{LaunchShape, OpClass, Pc, Program, RegId};
@@ -25,13 +27,16 @@ impl Code {
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
         let ignored = |reg: &RegId| spec.sm.issue.ignore_predicates == Some(true) && program.regs.is_predicate(*reg);
+        let honours_stalls = spec.sm.issue.stall_counts == Some(true);
         let tracked = |regs: &[RegId]| regs.iter().copied().filter(|reg| !ignored(reg)).collect::<Vec<_>>();
+        let distances = Distances::of(&program, spec);
         let templates = program.insts().iter().enumerate().map(|(pc, inst)| {
             let (start, dsts, srcs) = (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
             let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
             let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks };
-            let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing_of(inst);
+            let OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
+            let latency_cycles = distances.latency(pc);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
             let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();
@@ -46,6 +51,7 @@ impl Code {
                 vector_srcs: names.operands.vector_end - names.operands.dsts,
                 dsts: names.operands.dsts,
                 vector_dsts: program.dsts(inst).iter().filter(|r| program.regs.is_vector(**r)).count() as u8,
+                issue_distance: inst.control_bits.filter(|_| honours_stalls).map_or(1, issue_distance),
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
             };
             Entry::template(Pc::from(pc), micro, names)

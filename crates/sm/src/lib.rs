@@ -26,6 +26,7 @@
 
 mod checks;
 mod core;
+mod dependence;
 mod design;
 mod execute;
 mod frontend;

@@ -27,6 +27,8 @@ pub struct Micro {
     pub dsts: u8,
     /// How many of these lie in the register file.
     pub vector_dsts: u8,
+    /// From its issue to the earliest issue of its warp's next instruction, in cycles.
+    pub issue_distance: u8,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
 }
@@ -44,6 +46,7 @@ impl Micro {
         vector_srcs: 0,
         dsts: 0,
         vector_dsts: 0,
+        issue_distance: 1,
         is_wide: false,
     };
 }

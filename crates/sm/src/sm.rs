@@ -309,6 +309,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         self.catch_up(now);
         let Self { state, fetch, observer, .. } = self;
         state.wake_up = WakeUp::none();
+        if !state.warps.stalls.holding.is_empty() {
+            state.dirty |= state.warps.stalls.release(now);
+            state.wake_up.at(state.warps.stalls.next(now));
+        }
         if state.timers.next <= now {
             let mut passing = MaskOf::<D>::NONE;
             state.timers.end_due(now, |timer| {

@@ -221,7 +221,8 @@ impl CoreSpec {
         let unit = self.timing.of(isa::OpClass::Tensor).unit;
         let rate = |ty: &MatrixType| Some((self.sm.tensor.get(ty.name())?, ty.most_multiply_adds()));
         let of_matrices = MatrixType::ALL.iter().filter_map(rate).map(|(rate, most)| matrix_timing(unit, rate, most));
-        of_classes.chain(of_matrices).map(|timing| timing.latency_cycles as usize).max().unwrap_or(1)
+        let all = of_classes.chain(of_matrices).map(|timing| timing.latency_cycles);
+        all.max().unwrap_or(1).max(self.sm.dependence.longest()) as usize
     }
 }
 

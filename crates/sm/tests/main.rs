@@ -7,6 +7,7 @@ mod support;
 
 mod accounting;
 mod auditor;
+mod dependence;
 mod designs;
 mod gpus;
 mod limits;
@@ -14,6 +15,7 @@ mod occupancy;
 mod own_stages;
 mod scalar;
 mod schedulers;
+mod stall_counts;
 mod timelines;
 mod timing;
 mod windows;

@@ -188,8 +188,10 @@ pub fn hardware() -> Value {
             ("hardware", count("Cycles on the GPU.", "core cycles")),
             ("ours", count("Cycles of ours.", "core cycles")),
             ("accelsim", count("Accel-Sim's published cycles.", "core cycles")),
+            ("launching", count("Cycles of launches before their first CTAs, in all three.", "core cycles")),
             ("error_percent", number("Deviation of ours from the GPU's.", "%")),
             ("accelsim_error_percent", number("Deviation of Accel-Sim's from the GPU's.", "%")),
+            ("kernels_error_percent", nullable(number("The same without launches.", "%"))),
             ("cause", nullable(text("Why ours is an outlier."))),
         ],
     );
@@ -199,6 +201,9 @@ pub fn hardware() -> Value {
             [
                 ("runs", count("Runs that it is over.", "runs")),
                 ("mean_error_percent", number("Mean of the absolute deviations.", "%")),
+                ("median_error_percent", number("Their median.", "%")),
+                ("p90_error_percent", number("Nine tenths of them are at most this.", "%")),
+                ("signed_mean_percent", number("Mean of the deviations with their signs.", "%")),
                 ("correlation", nullable(number("Pearson's correlation of the cycles.", ""))),
                 ("log_correlation", nullable(number("The same of the logarithms of the cycles.", ""))),
             ],
@@ -207,7 +212,13 @@ pub fn hardware() -> Value {
     let share = || {
         object(
             "A suite, or all applications.",
-            [("suite", text("Name.")), ("ours", agreement()), ("accelsim", agreement())],
+            [
+                ("suite", text("Name.")),
+                ("ours", agreement()),
+                ("accelsim", agreement()),
+                ("ours_of_kernels", agreement()),
+                ("accelsim_of_kernels", agreement()),
+            ],
         )
     };
     let left_out = object(

@@ -3,8 +3,8 @@
 use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
-    BranchFetch, Clocks, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, Issue, Launch, Operands, Sm,
-    Unit, UnitConfig,
+    BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, Issue, Launch,
+    Operands, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -57,6 +57,8 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
             first_cluster: None,
             kernel_latency_cycles: Some(reader.int("-gpgpu_kernel_launch_latency")),
             kernel_latency_ns: None,
+            profiled_cycles: None,
+            profiler: None,
             cta_latency_cycles: reader.int("-gpgpu_TB_launch_latency"),
             max_concurrent_kernels: reader.int("-gpgpu_max_concurrent_kernel"),
             flush_l1_between_kernels: reader.flag("-gpgpu_flush_l1_cache"),
@@ -126,6 +128,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         barrier_latency_cycles: None,
         sass_timing: timing::sass(reader, &units),
         tensor: BTreeMap::new(),
+        dependence: Dependence::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),
@@ -165,6 +168,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
         two_level_active_warps,
         atomics_hold_warp: HoldingAtomics::All,
         fences_wait_for: Some(FenceWaits::Registers),
+        stall_counts: None,
         ignore_predicates: None,
     }
 }

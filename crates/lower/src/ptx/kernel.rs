@@ -345,9 +345,11 @@ impl KernelBuilder<'_> {
             Use::WritePred(p) => dsts.extend(pred(p)),
             Use::Read(..) => {}
         });
-        srcs.extend(pred(p.guard));
         dedup(&mut dsts);
         dedup(&mut srcs);
+        let guard = pred(p.guard);
+        srcs.retain(|&src| Some(src) != guard);
+        srcs.extend(guard);
         // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per cycle and SM),
         // which is the rate of the class. `partial` is set when the whole kernel is known.
         let mut traits = Traits {
@@ -355,13 +357,15 @@ impl KernelBuilder<'_> {
             control: p.op.control(),
             mem: mem_access(&p.op, p.cache),
             per_lane: p.op.origin() == Origin::Own,
+            guarded: guard.is_some(),
             ..Traits::of(p.op.class())
         };
         match &p.op {
             Op::Matrix(number) => {
                 let matrix = &self.matrix[usize::from(*number)];
                 let (mem, work) = (matrix.memory(), matrix.work());
-                traits = Traits { mem, matrix: work, per_lane: traits.per_lane, ..Traits::of(matrix.class()) };
+                let Traits { per_lane, guarded, .. } = traits;
+                traits = Traits { mem, matrix: work, per_lane, guarded, ..Traits::of(matrix.class()) };
             }
             Op::Return if in_kernel => (traits.class, traits.control) = (OpClass::Exit, isa::Control::Exit),
             _ => {}

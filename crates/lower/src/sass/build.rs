@@ -190,7 +190,9 @@ impl Builder<'_> {
         for op in &self.current {
             exec::uses(op, &self.matrix, &self.call_sites, &mut note);
         }
-        note(Use::ReadPred(guard));
+        let guard = self.predicate_id(guard);
+        srcs.retain(|&src| Some(src) != guard);
+        srcs.extend(guard);
         // Accesses through textures and surfaces have neither address nor kind in traces.
         if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
             (meaning.class, meaning.work, meaning.mem) = (op.class(), op.work(), mem_access(op, CacheOp::All));
@@ -201,6 +203,7 @@ impl Builder<'_> {
             mem: meaning.mem,
             matrix: meaning.matrix,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
+            guarded: guard.is_some(),
             control_bits: Some(control_bits),
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
             // `partial` is set when the whole kernel is known.

@@ -33,6 +33,9 @@ class _Options(TypedDict, total=False):
     livelock_cycles: int | None
     """End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000."""
 
+    profiled_as: str | None
+    """Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty caches. Cycles are those of the description's core clock. Settings given replace these (`ncu`: nsight Compute as it is by default: one kernel at a time, caches empty before each; `nvprof`: nvprof: one kernel at a time, caches as the program leaves them; `usual`: the profiler that cycles of the GPU are usually counted with, by its description)."""
+
     settings: Mapping[str, Any] | Sequence[str] | None
     """A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list settings` names them."""
 

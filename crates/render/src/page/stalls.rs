@@ -23,6 +23,7 @@ const COLOURS: &[(&str, &str)] = &[
     ("raw", "#e08a2e"),
     ("war", "#b5601a"),
     ("waw", "#f2bc82"),
+    ("stall_count", "#8a6d3b"),
     ("unit_busy", "#7b5ea7"),
     ("operand_collector_full", "#a98bd0"),
     ("same_unit", "#cdbbe6"),

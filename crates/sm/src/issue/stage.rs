@@ -250,9 +250,9 @@ impl<D: CoreDesign> IssueStage<D> {
             if different {
                 open = open.without(pipe);
             }
-            if w.state.warps.held().contains(warp) || open.0 == 0 {
+            if !w.state.warps.free().contains(warp) || open.0 == 0 {
                 let same_unit = different && room;
-                let free = only & !w.state.warps.held();
+                let free = only & w.state.warps.free();
                 let blocked = self.policy.candidates().pipes_of(free);
                 let why = || self.why((only, free), blocked, partition, w.state, w.fetch, w.operands);
                 let stall = if same_unit { Stall::SameUnit } else { why() };
@@ -299,7 +299,7 @@ impl<D: CoreDesign> IssueStage<D> {
     ) -> Wait<'a> {
         let window = state.window(kernels);
         let none = Wait { stall, place: None, inst: None, window };
-        let (candidates, free) = (self.policy.candidates(), warps & !state.warps.held());
+        let (candidates, free) = (self.policy.candidates(), warps & state.warps.free());
         let is_ready = stall.is_blocked() || stall == Stall::SameUnit;
         let hazard = candidates.stalled(stall) & free;
         let of_stall = match stall {
@@ -346,7 +346,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let window = Window { slab, kernels: w.tick.kernels };
         let flight = window.flight(id);
         let (warp, pipe) = (flight.warp, flight.pipe);
-        let has_effect = flight.has_effect;
+        let (has_effect, distance) = (flight.has_effect, flight.issue_distance);
         // The scheduler looks again: at all its warps, as it does if one is dirty.
         *dirty |= turn.warps;
         warps.last_issued[warp.index()] = flight.pc;
@@ -363,6 +363,10 @@ impl<D: CoreDesign> IssueStage<D> {
             let released = w.reborrow().take_effect(warp, id);
             self.runnable |= released;
             self.free = w.state.warps.free();
+        }
+        if distance > 1 && !w.state.warps.exited.contains(warp) {
+            w.state.warps.stalls.hold(w.tick.now, MaskOf::<D>::of(warp), distance);
+            self.free.remove(warp);
         }
         pipe
     }
@@ -390,7 +394,12 @@ impl<D: CoreDesign> IssueStage<D> {
                 Stall::CollectorFull
             };
         }
-        if let Some(hazard) = self.policy.candidates().first_stall(free) {
+        let hazard = self.policy.candidates().first_stall(free);
+        let counting = state.warps.stalls.holding & warps & !state.warps.held();
+        if !counting.is_empty() && hazard.is_none_or(|hazard| hazard > Stall::StallCount) {
+            return Stall::StallCount;
+        }
+        if let Some(hazard) = hazard {
             return hazard;
         }
         let held = self.held((warps, free), state, fetch);
@@ -404,9 +413,10 @@ impl<D: CoreDesign> IssueStage<D> {
         (warps, free): (MaskOf<D>, MaskOf<D>),
         state: &State<MaskOf<D>>,
         fetch: &FetchOf<D>,
-    ) -> [(Stall, MaskOf<D>); 9] {
+    ) -> [(Stall, MaskOf<D>); 10] {
         let w = &state.warps;
         [
+            (Stall::StallCount, w.stalls.holding & warps & !w.held()),
             (Stall::Atomic, w.at_atomic & warps & !w.exited | w.atomic_at_exchange & free),
             (Stall::Fence, w.at_fence & warps | w.fence_at_exchange & free),
             (Stall::AsyncCopy, w.at_copies & warps),

@@ -61,7 +61,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let program = &kernels[kernel.index()].code.program;
         let partition = self.state.partition_of(warp);
         let only = MaskOf::<D>::of(warp);
-        let free = only & !self.state.warps.held();
+        let free = only & self.state.warps.free();
         let blocked = self.issue.policy.candidates().pipes_of(free);
         let stall = self.issue.why((only, free), blocked, partition, &self.state, &self.fetch, &self.operands);
         // A warp that is held waits at the instruction that it issued, others before their next.

@@ -48,6 +48,8 @@ stalls! {
     Waw = "waw",
     /// Read after write, the producer being arithmetic.
     Raw = "raw",
+    /// The stall count of machine code has not run out: the compiler's wait for a fixed latency.
+    StallCount = "stall_count",
     /// Read after write, the producer being a load or atomic.
     RawMemory = "raw_memory",
     /// Waits for an older memory operation that it must not pass.

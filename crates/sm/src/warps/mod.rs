@@ -1,10 +1,12 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
 pub(crate) mod rows;
+pub(crate) mod stall_counters;
 
 pub(crate) use gpu::resident::{ctas, mask, occupancy};
 
 use crate::warps::mask::WarpMask;
+use crate::warps::stall_counters::StallCounters;
 use isa::{CtaSlot, KernelId, Pc, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each};
 use std::fmt;
@@ -85,6 +87,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub exchanged: M,
     /// Sleeps.
     pub asleep: M,
+    /// Those held by the stall counts of their last instructions.
+    pub stalls: StallCounters<M>,
     /// Kernel of each warp.
     pub kernel: PerWarp<KernelId, M>,
     /// CTA of each warp.
@@ -128,6 +132,7 @@ impl<M: WarpMask> Default for Warps<M> {
             fence_at_exchange: M::NONE,
             exchanged: M::NONE,
             asleep: M::NONE,
+            stalls: StallCounters::default(),
             kernel: PerWarp::new(KernelId(0)),
             cta: PerWarp::new(CtaSlot(0)),
             index_in_cta: PerWarp::new(0),
@@ -154,7 +159,7 @@ impl<M: WarpMask> Warps<M> {
     /// Warps that may issue if their buffers hold anything.
     #[inline]
     pub fn free(&self) -> M {
-        self.resident & !self.held()
+        self.resident & !self.held() & !self.stalls.holding
     }
 
     /// Warps with threads that have not exited.
@@ -206,7 +211,7 @@ impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
 kit::persist! {
     struct [M: WarpMask] Warps<M> {
         resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_atomic, atomic_at_exchange,
-        fence_at_exchange, exchanged, asleep, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
+        fence_at_exchange, exchanged, asleep, stalls, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
         outstanding, writers, atomics, l1_misses, arrivals
     }
 }

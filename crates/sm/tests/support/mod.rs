@@ -4,9 +4,9 @@ use config::{GpuConfig, Unit};
 use gpu::Core;
 use isa::Form;
 use isa::{
-    Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
-    MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
-    Traits, WarpSlot, WarpStream,
+    Access, BarrierArrival, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
+    LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space,
+    StepContext, Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -74,6 +74,9 @@ pub struct Line {
     pub per_lane: bool,
     /// It waits for the exchange.
     pub held: bool,
+    /// Its last source guards it.
+    pub guarded: bool,
+    pub control_bits: Option<ControlBits>,
 }
 
 impl Line {
@@ -99,6 +102,8 @@ impl Line {
             partial: false,
             per_lane: false,
             held: false,
+            guarded: false,
+            control_bits: None,
         }
     }
 
@@ -121,6 +126,14 @@ impl Line {
 
     pub fn cached(mut self, cache: CacheOp) -> Self {
         self.mem.as_mut().expect("an access").cache = cache;
+        self
+    }
+
+    /// Has a stall count, and a yield or none.
+    pub fn stall(mut self, stall_cycles: u8, yields: bool) -> Self {
+        let [write_barrier, read_barrier] = [None; 2];
+        self.control_bits =
+            Some(ControlBits { stall_cycles, yields, write_barrier, read_barrier, wait_mask: 0, reuse: 0 });
         self
     }
 
@@ -257,6 +270,8 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 packed_half: line.packed_half,
                 per_lane: line.per_lane,
                 partial: line.partial,
+                guarded: line.guarded,
+                control_bits: line.control_bits,
                 ..Traits::of(line.class)
             })
         });

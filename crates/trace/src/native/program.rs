@@ -21,6 +21,7 @@ const PACKED_HALF: u8 = 2;
 const PER_LANE: u8 = 4;
 const PARTIAL: u8 = 8;
 const MATRIX: u8 = 16;
+const GUARDED: u8 = 32;
 
 /// Writes the names of the classes: classes in a file are indices in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
@@ -57,6 +58,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             (PER_LANE, inst.per_lane),
             (PARTIAL, inst.partial),
             (MATRIX, inst.matrix.is_some()),
+            (GUARDED, inst.guarded),
         ];
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
@@ -173,6 +175,7 @@ fn instruction(
             packed_half: flags & PACKED_HALF != 0,
             per_lane: flags & PER_LANE != 0,
             partial: flags & PARTIAL != 0,
+            guarded: flags & GUARDED != 0 && !srcs.is_empty(),
             ..Traits::of(class)
         },
         dsts: &dsts,

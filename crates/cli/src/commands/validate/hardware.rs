@@ -39,6 +39,9 @@ struct Share {
     suite: String,
     ours: Agreement,
     accelsim: Agreement,
+    /// The same without launches.
+    ours_of_kernels: Agreement,
+    accelsim_of_kernels: Agreement,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,8 +88,9 @@ fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a
     let measured = measured.ok_or_else(|| format!("there are no runs on `{gpu}`, only on {}", known().join(", ")))?;
     let rows = file.rows(&gpu);
     let share = |suite: &str, of: &dyn Fn(&ApplicationRow) -> bool| {
-        let (ours, accelsim) = agreement(rows.iter().filter(|row| of(row)));
-        Share { suite: suite.to_owned(), ours, accelsim }
+        let of = |with_launches| agreement(rows.iter().filter(|row| of(row)), with_launches);
+        let ((ours, accelsim), (ours_of_kernels, accelsim_of_kernels)) = (of(true), of(false));
+        Share { suite: suite.to_owned(), ours, accelsim, ours_of_kernels, accelsim_of_kernels }
     };
     let mut names: Vec<&str> = rows.iter().map(|row| row.suite.as_str()).collect();
     names.dedup();
@@ -145,6 +149,7 @@ fn render(document: &Document) -> String {
             ("hardware", Right),
             ("ours", Right),
             ("error", Right),
+            ("of kernels", Right),
             ("Accel-Sim", Right),
             ("error", Right),
         ]);
@@ -156,6 +161,7 @@ fn render(document: &Document) -> String {
                 count(row.hardware),
                 count(row.ours),
                 percent(row.error_percent),
+                row.kernels_error_percent.map_or_else(|| "-".into(), percent),
                 count(row.accelsim),
                 percent(row.accelsim_error_percent),
             ]);
@@ -172,12 +178,16 @@ fn render(document: &Document) -> String {
 fn agreements(document: &Document) -> String {
     use Align::{Left, Right};
     let mut table = Table::new([
-        ("mean absolute error", Left),
+        ("error", Left),
         ("runs", Right),
-        ("ours", Right),
-        ("Accel-Sim", Right),
-        ("correlation", Right),
+        ("mean", Right),
+        ("median", Right),
+        ("90 %", Right),
+        ("signed", Right),
         ("of logs", Right),
+        ("Accel-Sim", Right),
+        ("of kernels", Right),
+        ("signed", Right),
         ("Accel-Sim", Right),
     ]);
     let real = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
@@ -186,13 +196,18 @@ fn agreements(document: &Document) -> String {
             share.suite.clone(),
             share.ours.runs.to_string(),
             format!("{:.1} %", share.ours.mean_error_percent),
-            format!("{:.1} %", share.accelsim.mean_error_percent),
-            real(share.ours.correlation),
+            format!("{:.1} %", share.ours.median_error_percent),
+            format!("{:.1} %", share.ours.p90_error_percent),
+            percent(share.ours.signed_mean_percent),
             real(share.ours.log_correlation),
-            real(share.accelsim.log_correlation),
+            format!("{:.1} %", share.accelsim.mean_error_percent),
+            format!("{:.1} %", share.ours_of_kernels.mean_error_percent),
+            percent(share.ours_of_kernels.signed_mean_percent),
+            format!("{:.1} %", share.accelsim_of_kernels.mean_error_percent),
         ]);
     }
-    table.render()
+    let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where ours is too fast. of logs: correlation of logarithms. of kernels: without launches on all sides.";
+    table.render() + &wrapped(legend, "  ", "  ")
 }
 
 fn outliers(document: &Document) -> String {
