@@ -1,5 +1,6 @@
 //! The files of a run's results: which are asked for, and their contents.
 
+use crate::comparison::Input;
 use crate::machine;
 use crate::options::Options;
 use crate::shown::{Destination, Recorded, Statistics};
@@ -170,7 +171,7 @@ pub fn of_program(
         problems.extend(save_as(path, |out| json(document, program.commit, out)).err());
     }
     if let Some(path) = options.csv.as_ref().and_then(Destination::file) {
-        let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report));
+        let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report, Input::default(), program.commit));
         problems.extend(save_as(path, |out| csv(rows(), out)).err());
     }
     for (number, (report, gpu)) in reports.iter().enumerate() {

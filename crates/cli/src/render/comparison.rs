@@ -632,7 +632,7 @@ mod tests {
     use super::*;
     use crate::render::sample;
     use lab::Value;
-    use request::comparison::Column;
+    use request::comparison::{Column, Input};
 
     fn column(scheduler: &str) -> Column {
         Column {
@@ -662,6 +662,7 @@ mod tests {
         Comparison {
             workloads: vec!["matmul".into(), "bfs".into()],
             codes: vec![Form::Sass; 2],
+            inputs: vec![Input::default(); 2],
             remarks: vec![None; 2],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
