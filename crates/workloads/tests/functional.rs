@@ -203,6 +203,8 @@ workloads_run_right! {
     rnn: [("hidden", 1), ("batch", 1), ("steps", 1)], [("cell", 2), ("hidden", 37), ("batch", 33), ("steps", 2)],
         [("hidden", 70), ("batch", 3)], [("persistent", 1), ("hidden", 60), ("batch", 3), ("steps", 4)],
         [("cell", 2), ("persistent", 1), ("hidden", 64), ("batch", 2), ("steps", 3)];
+    sssp: [("nodes", 1)], [("nodes", 700), ("degree", 1), ("block", 96)], [("nodes", 500), ("rounds", 2)];
+    floydwarshall: [("nodes", 1)], [("nodes", 37), ("degree", 3)], [("nodes", 70), ("between", 5)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -14,6 +14,7 @@ mod convolution;
 mod cp;
 mod dct;
 mod digits;
+mod floydwarshall;
 mod gaussian;
 mod gemm;
 mod hashtable;
@@ -42,6 +43,7 @@ mod rnn;
 mod saxpy;
 mod spmv;
 mod srad;
+mod sssp;
 mod stencil;
 mod storegpu;
 mod transpose;
@@ -98,6 +100,8 @@ pub static ALL: &[Workload] = &[
     gemm::WORKLOAD,
     convlayer::WORKLOAD,
     rnn::WORKLOAD,
+    sssp::WORKLOAD,
+    floydwarshall::WORKLOAD,
 ];
 
 /// The workload called `name`.
