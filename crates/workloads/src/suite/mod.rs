@@ -13,6 +13,7 @@ mod convlayer;
 mod convolution;
 mod cp;
 mod dct;
+mod des;
 mod digits;
 mod floydwarshall;
 mod gaussian;
@@ -46,6 +47,7 @@ mod srad;
 mod sssp;
 mod stencil;
 mod storegpu;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 mod wmma;
@@ -102,6 +104,8 @@ pub static ALL: &[Workload] = &[
     rnn::WORKLOAD,
     sssp::WORKLOAD,
     floydwarshall::WORKLOAD,
+    des::WORKLOAD,
+    streamcluster::WORKLOAD,
 ];
 
 /// The workload called `name`.
