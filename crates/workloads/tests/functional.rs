@@ -203,6 +203,10 @@ workloads_run_right! {
     rnn: [("hidden", 1), ("batch", 1), ("steps", 1)], [("cell", 2), ("hidden", 37), ("batch", 33), ("steps", 2)],
         [("hidden", 70), ("batch", 3)], [("persistent", 1), ("hidden", 60), ("batch", 3), ("steps", 4)],
         [("cell", 2), ("persistent", 1), ("hidden", 64), ("batch", 2), ("steps", 3)];
+    sssp: [("nodes", 1)], [("nodes", 700), ("degree", 1), ("block", 96)], [("nodes", 500), ("rounds", 2)];
+    floydwarshall: [("nodes", 1)], [("nodes", 37), ("degree", 3)], [("nodes", 70), ("between", 5)];
+    streamcluster: [("points", 1), ("dimensions", 1), ("centres", 1)], [("points", 700), ("dimensions", 5), ("candidates", 9)], [("points", 100), ("dimensions", 600), ("candidates", 2)];
+    des: [("packets", 1), ("bytes", 8)], [("packets", 2), ("bytes", 1240)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -13,7 +13,9 @@ mod convlayer;
 mod convolution;
 mod cp;
 mod dct;
+mod des;
 mod digits;
+mod floydwarshall;
 mod gaussian;
 mod gemm;
 mod hashtable;
@@ -42,8 +44,10 @@ mod rnn;
 mod saxpy;
 mod spmv;
 mod srad;
+mod sssp;
 mod stencil;
 mod storegpu;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 mod wmma;
@@ -98,6 +102,10 @@ pub static ALL: &[Workload] = &[
     gemm::WORKLOAD,
     convlayer::WORKLOAD,
     rnn::WORKLOAD,
+    sssp::WORKLOAD,
+    floydwarshall::WORKLOAD,
+    des::WORKLOAD,
+    streamcluster::WORKLOAD,
 ];
 
 /// The workload called `name`.
