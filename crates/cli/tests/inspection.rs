@@ -130,6 +130,18 @@ fn inspect_names_code_that_is_too_new() {
         assert!(is_so(&format!("sm_{sm}"), "cannot be read") && is_so("sm_75", "shown here"), "{shown}");
         refused(&[&both, "--sm", &sm.to_string()], &unsupported);
 
+        // The newest that can be read, wherever it is among newer ones and older ones.
+        let mut middle = old.clone();
+        middle[48] = 86;
+        let mixed = fat_binary(&[(2, 75, old.clone()), (2, sm, new.clone()), (2, 86, middle), (2, 80, old.clone())]);
+        let mixed = written("mixed.fatbin", &[mixed, fat_binary(&[(2, sm, new.clone())])].concat());
+        let facts = json(&succeed(&["inspect", &mixed, "--json"]));
+        let of = |entry: &Value| (entry["architecture"].as_str().unwrap().to_owned(), entry["shown"] == true);
+        let entries: Vec<(String, bool)> = facts["entries"].as_array().unwrap().iter().map(of).collect();
+        let shown: Vec<&str> = entries.iter().filter(|entry| entry.1).map(|entry| &entry.0[..]).collect();
+        assert_eq!((entries.len(), shown), (5, vec!["sm_86"]));
+        assert_eq!(facts["architecture"], "sm_86");
+
         let beside_text = written("text.fatbin", &fat_binary(&[(2, sm, new.clone()), (1, sm, text.clone())]));
         let shown = succeed(&["inspect", &beside_text]);
         assert!(shown.contains("cannot be read") && shown.contains("only_text"), "{shown}");

@@ -9,6 +9,7 @@ use super::reader::Reader;
 use super::stray::{GRANULE_WORDS, MAPPED_BYTES, OutOfBounds, Stray};
 use kit::persist::{Archive, Mismatch, Persist};
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
 
 /// Freed allocations that messages can name.
 const MOST_FREED: usize = 256;
@@ -369,6 +370,14 @@ impl DeviceMemory {
         }
         self.count = count;
         self.allocations.iter_mut().for_each(DeviceAllocation::undo_writes);
+    }
+
+    /// Digest of what has changed since the undo log began, in allocations that are older than it.
+    pub(crate) fn digest_of_changes(&self) -> u64 {
+        let mut digest = DefaultHasher::new();
+        let allocations = self.slots.iter().map(|&slot| &self.allocations[slot as usize]);
+        allocations.for_each(|allocation| allocation.digest_changes(&mut digest));
+        digest.finish()
     }
 
     /// The allocation with the `index`th address.
