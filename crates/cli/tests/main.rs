@@ -15,6 +15,7 @@ mod outputs;
 mod pages;
 mod schema;
 mod selectors;
+mod splits;
 mod sweeps;
 mod tables;
 mod trace_export;
