@@ -217,7 +217,9 @@ fn said(shares: &[(Range<u32>, ProgramReport)]) -> String {
         )
         .collect();
     format!(
-        "split into {} shares of launches ({}) of about the same number of warp instructions, each timed by a process of its own after the launch before it, which fills the caches and is not counted; what earlier launches leave in caches and DRAM is approximate in the first launches of a share, and the totals are sums over launches",
+        "split into {} shares of launches ({}) with about the same number of warp instructions, each timed by a process \
+         of its own. The launch before a share fills the caches and is not counted. What earlier launches leave in caches \
+         and DRAM is approximate, above all in the first launches of a share. Totals are sums over launches",
         shares.len(),
         list.join(", ")
     )

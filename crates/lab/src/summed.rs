@@ -25,7 +25,7 @@ pub fn summed<'a>(launches: impl Iterator<Item = &'a PackedStats>) -> Stats {
 struct Sum {
     count: u64,
     real: Option<f64>,
-    /// Sum of the weights; 0 of what is no ratio.
+    /// Sum of the weights; 0 unless it is a ratio.
     weight: f64,
     is_real: bool,
 }
