@@ -17,6 +17,7 @@ mod outputs;
 mod pages;
 mod schema;
 mod selectors;
+mod splits;
 mod sweeps;
 mod tables;
 mod trace_export;
