@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 /// CTAs that are executed.
 const CTAS: u64 = 2;
 /// Warp instructions of each that are checked.
-const MOST_WATCHED: u64 = 2048;
+const MOST_WATCHED: u64 = 1536;
 /// Short turns, so that all warps come to their first accesses. Races are found in every order.
 const WATCHED_ORDER: Order = Order { is_reversed: false, turn: 16 };
 /// Warp instructions of each order that is tried; of longer CTAs nothing is said.
