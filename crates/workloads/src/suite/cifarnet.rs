@@ -23,7 +23,13 @@ pub(super) const WORKLOAD: Workload = Workload {
     parameters: &[
         Parameter::new("pictures", "pictures", [1, 1, 4], 1, 1024),
         Parameter::new("side", "rows and columns of a picture", [16, 32, 32], 8, 32).in_steps_of(8),
-        Parameter::new("maps", "planes of the first and second layer; the third has twice as many", [6, 16, 32], 1, 256),
+        Parameter::new(
+            "maps",
+            "planes of the first and second layer; the third has twice as many",
+            [6, 16, 32],
+            1,
+            256,
+        ),
     ],
     body,
 };

@@ -59,7 +59,8 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
             (from, to) = (to, from);
             (columns, rows) = (columns.div_ceil(2), rows.div_ceil(2));
         }
-        let mut expected: Vec<i32> = picture.iter().skip(colour).step_by(3).map(|&byte| i32::from(byte) - 128).collect();
+        let mut expected: Vec<i32> =
+            picture.iter().skip(colour).step_by(3).map(|&byte| i32::from(byte) - 128).collect();
         expected.truncate(count);
         let got = run.download::<i32>(result)?;
         run.check_equal("transformed", &got, &transformed(expected, width, levels));
