@@ -207,6 +207,11 @@ workloads_run_right! {
     floydwarshall: [("nodes", 1)], [("nodes", 37), ("degree", 3)], [("nodes", 70), ("between", 5)];
     streamcluster: [("points", 1), ("dimensions", 1), ("centres", 1)], [("points", 700), ("dimensions", 5), ("candidates", 9)], [("points", 100), ("dimensions", 600), ("candidates", 2)];
     des: [("packets", 1), ("bytes", 8)], [("packets", 2), ("bytes", 1240)];
+    hybridsort: [("n", 1), ("bucket_bits", 0)], [("n", 1)], [("n", 5001), ("bucket_bits", 3)], [("n", 10_000), ("bucket_bits", 10)];
+    dwt2d: [("width", 1), ("height", 1)], [("width", 45), ("height", 70), ("levels", 7)], [("width", 500), ("height", 19)], [("width", 1000), ("height", 7), ("levels", 1)];
+    beamformer: [("sets", 1), ("channels", 1), ("samples", 2), ("beams", 1)], [("channels", 5), ("samples", 130), ("beams", 3)];
+    cifarnet: [("side", 8), ("maps", 1)], [("pictures", 3), ("side", 24), ("maps", 2)];
+    myocyte: [("steps", 1), ("step_us", 1)], [("steps", 7), ("step_us", 9)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -4,23 +4,27 @@
 mod aes;
 mod asynccopy;
 mod backprop;
+mod beamformer;
 mod bfs;
 mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
+mod cifarnet;
 mod convlayer;
 mod convolution;
 mod cp;
 mod dct;
 mod des;
 mod digits;
+mod dwt2d;
 mod floydwarshall;
 mod gaussian;
 mod gemm;
 mod hashtable;
 mod histogram;
 mod hotspot;
+mod hybridsort;
 mod imagefilter;
 mod int8mma;
 mod kmeans;
@@ -33,6 +37,7 @@ mod mandelbrot;
 mod matmul;
 mod montecarlo;
 mod mummer;
+mod myocyte;
 mod nbody;
 mod nn;
 mod nw;
@@ -106,6 +111,11 @@ pub static ALL: &[Workload] = &[
     floydwarshall::WORKLOAD,
     des::WORKLOAD,
     streamcluster::WORKLOAD,
+    hybridsort::WORKLOAD,
+    dwt2d::WORKLOAD,
+    myocyte::WORKLOAD,
+    beamformer::WORKLOAD,
+    cifarnet::WORKLOAD,
 ];
 
 /// The workload called `name`.

@@ -46,9 +46,7 @@ impl Graph {
     fn relaxed(&self, distances: &[i32]) -> Vec<i32> {
         let shortest = |(node, ends): (usize, &[i32])| {
             let edges = ends[0] as usize..ends[1] as usize;
-            edges.fold(distances[node], |best, edge| {
-                best.min(self.weights[edge] + distances[self.from[edge] as usize])
-            })
+            edges.fold(distances[node], |best, edge| best.min(self.weights[edge] + distances[self.from[edge] as usize]))
         };
         self.first.windows(2).enumerate().map(shortest).collect()
     }

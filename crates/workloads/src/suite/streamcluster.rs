@@ -94,7 +94,8 @@ impl Clusters {
         }
         // A closed centre's points also leave it where they would not by themselves.
         let closes: Vec<bool> = sums[..centres.len()].iter().map(|lost| lost + price > 0.0).collect();
-        let from_closing: f64 = sums.iter().zip(&closes).filter(|(_, closes)| **closes).map(|(lost, _)| lost + price).sum();
+        let from_closing: f64 =
+            sums.iter().zip(&closes).filter(|(_, closes)| **closes).map(|(lost, _)| lost + price).sum();
         if self.centre_of[candidate] == candidate as i32 || sums[centres.len()] + from_closing <= price {
             return;
         }
@@ -158,8 +159,7 @@ mod tests {
     /// Two heaps of points on a line, around 0 and around 10, that have one centre.
     fn heaps() -> Clusters {
         let coordinates = vec![0.0, 1.0, 2.0, 9.0, 10.0, 11.0];
-        let mut clusters =
-            Clusters { coordinates, weights: vec![1.0; 6], centre_of: vec![0; 6], costs: vec![0.0; 6] };
+        let mut clusters = Clusters { coordinates, weights: vec![1.0; 6], centre_of: vec![0; 6], costs: vec![0.0; 6] };
         (0..6).for_each(|point| clusters.move_to(point, 1));
         clusters
     }
