@@ -1,7 +1,6 @@
 //! What `inspect` shows of kernels.
 
-use crate::common::{json, root, run, strings, succeed};
-use serde_json::Value;
+use crate::common::{json, run, strings, succeed};
 
 #[test]
 fn inspect_shows_bundled_kernels() {

@@ -389,7 +389,7 @@ fn a_process_killed_at_any_moment_leaves_the_old_or_the_new() {
         assert_eq!(from(folder.command(writer.args).output().unwrap()).status, 0, "{}", writer.args);
         let (took, new) = (started.elapsed(), folder.files());
         // The longest is killed once: it writes as the others do.
-        let rounds = if took > Duration::from_secs(3) { 1 } else { 5 };
+        let rounds = if took > Duration::from_secs(3) { 1 } else { 3 };
         for _ in 0..rounds {
             let folder = Folder::new();
             random ^= random << 13;
