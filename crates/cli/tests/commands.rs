@@ -2,26 +2,11 @@
 
 use crate::common;
 
-use common::{command, from, root, run, run as run_command, succeed};
+use common::{QUICK, command, from, json, quick, root, run, strings, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("the output is JSON")
-}
-
-fn strings<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
-    list.as_array().expect("a list").iter().map(|v| v[key].as_str().expect("text")).collect()
-}
-
-/// A run that takes no time.
-const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
-
-fn quick(more: &[&str]) -> String {
-    succeed(&[&QUICK[..], more].concat())
-}
 
 #[test]
 fn help() {
@@ -209,116 +194,6 @@ fn a_limit_of_cycles_ends_the_run_early() {
     assert!((2000..20_000).contains(&cycles), "{cycles}");
 }
 
-/// A comparison without what differs from run to run: the speed here.
-fn comparison(args: &[&str]) -> Value {
-    let mut comparison = json(&succeed(args));
-    for run in comparison["runs"].as_array_mut().unwrap() {
-        run["report"]["host"] = Value::Null;
-    }
-    comparison
-}
-
-#[test]
-fn compare_is_the_same_for_any_number_of_threads() {
-    let args = |jobs| {
-        let [workloads, axes] = [
-            ["compare", "vectoradd", "transpose", "--json", "--threads", jobs],
-            ["--gpus", "gtx480,v100", "--schedulers", "lrr,gto", "--set", "sm_count=2"],
-        ];
-        [workloads, axes].concat()
-    };
-    let one = comparison(&args("1"));
-    assert_eq!(one, comparison(&args("4")));
-    assert_eq!(strings(&one["columns"], "label"), ["gtx480 lrr", "gtx480 gto", "v100 lrr", "v100 gto"]);
-    let runs = one["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), 8);
-    for (i, run) in runs.iter().enumerate() {
-        assert_eq!(
-            [run["workload"].as_str(), run["status"].as_str()],
-            [Some(["vectoradd", "transpose"][i / 4]), Some("complete")]
-        );
-        let time = |run: &Value| run["report"]["total"]["time"].as_f64().unwrap();
-        assert_eq!(run["column"], i % 4);
-        let expected = time(&runs[i / 4 * 4]) / time(run);
-        assert!((run["speedup"].as_f64().unwrap() - expected).abs() < 1e-12, "{run}");
-    }
-}
-
-#[test]
-fn compare_keeps_what_works_when_a_cell_fails() {
-    // 1024 threads do not fit on an SM of 16 warps.
-    let args = ["compare", "vectoradd", "--param", "n=4096", "--param", "block=1024", "--vary", "sm.max_warps=32,16"];
-    let ran = run(&args);
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert!(ran.stdout.contains("max_warps=32") && ran.stdout.contains("1.000"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("failed: vectoradd on max_warps=16: "), "{}", ran.stdout);
-}
-
-#[test]
-fn inspect_shows_bundled_kernels() {
-    let text = succeed(&["inspect", "matmul"]);
-    assert!(text.contains("1 kernel, 1 executable"), "{text}");
-    let facts = json(&succeed(&["inspect", "backprop", "--json"]));
-    let kernels = facts["kernels"].as_array().unwrap();
-    assert!(kernels.len() > 1);
-    for kernel in kernels {
-        assert!(kernel["executable"]["registers_per_thread"].as_u64().unwrap() > 0);
-        let opcodes: u64 = kernel["opcodes"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-        assert_eq!(opcodes, kernel["instructions"].as_u64().unwrap());
-    }
-    let name = kernels[0]["name"].as_str().unwrap();
-    let one = json(&succeed(&["inspect", "backprop", "--json", "--kernel", name]));
-    assert_eq!(one["kernels"].as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn inspect_shows_kernels_on_a_fabric_and_draws_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let drawings = folder.path().join("new").join("drawings");
-    let facts = json(&succeed(&["inspect", "bfs", "--svg", drawings.to_str().unwrap(), "--json"]));
-    let kernels = facts["kernels"].as_array().unwrap();
-    assert!(kernels.len() > 1);
-    for kernel in kernels {
-        let drawing = std::fs::read_to_string(drawings.join(format!("{}.svg", kernel["name"].as_str().unwrap())));
-        let (drawing, parts) = (drawing.unwrap(), kernel["mapped"]["parts"].as_array().unwrap());
-        let nodes: u64 = parts.iter().map(|part| part["nodes"].as_u64().unwrap()).sum();
-        // In the graph and on the fabric.
-        assert_eq!(drawing.matches("class=\"node ").count() as u64, 2 * nodes);
-        for part in parts {
-            let units: u64 = part["units"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-            assert!((1..=108).contains(&units) && part["configuration_bits"].as_u64().unwrap() > 100, "{part}");
-        }
-    }
-    // What cannot be mapped has no drawing.
-    let file = folder.path().join("reduction.svg");
-    let ran = run(&["inspect", "reduction", "--svg", file.to_str().unwrap()]);
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert!(
-        ran.stdout.contains("reduce_sum  refused\n  line 70: `shfl.sync.down.b32") && !file.exists(),
-        "{}",
-        ran.stdout
-    );
-    let smaller = ["inspect", "nn", "--core", "sgmf:columns=8,rows=4,int_dividers=1,fp_dividers=1,roots=1", "--json"];
-    assert_eq!(json(&succeed(&smaller))["units"]["load/store"], 17);
-}
-
-#[test]
-fn what_runs_ptx_only_is_compared_with_ptx_and_what_it_refuses_is_said() {
-    let args = ["compare", "saxpy", "reduction", "--cores", "inorder,sgmf", "--json"];
-    let ran = run(&args);
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    let comparison = json(&ran.stdout);
-    let runs = comparison["runs"].as_array().unwrap();
-    assert_eq!(strings(&comparison["runs"], "status"), ["complete", "complete", "complete", "failed"]);
-    for run in &runs[..3] {
-        assert_eq!(run["report"]["kernels"][0]["code"], "ptx", "{run}");
-        let remark = run["report"]["remarks"][0].as_str().unwrap();
-        assert!(remark.starts_with("core sgmf executes PTX only: "), "{remark}");
-    }
-    let reason = runs[3]["reason"].as_str().unwrap();
-    assert!(reason.contains("line 70: `shfl.sync.down.b32") && reason.matches("line ").count() > 5, "{reason}");
-}
-
 #[test]
 fn workloads_are_listed_with_what_they_are_on_a_fabric() {
     let text = succeed(&["list", "workloads"]);
@@ -328,132 +203,6 @@ fn workloads_are_listed_with_what_they_are_on_a_fabric() {
     );
     let text = succeed(&["list", "workloads", "imagefilter"]);
     assert!(text.contains("on sgmf: rotate refused: the fabric has no texture units\n"), "{text}");
-}
-
-#[test]
-fn inspect_shows_machine_code() {
-    let data = |name: &str| format!("{}/../sass/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let facts = json(&succeed(&["inspect", "matmul", "--sm", "75", "--code", "--json"]));
-    assert_eq!(facts["architecture"], "sm_75");
-    let kernel = &facts["kernels"][0];
-    assert_eq!(kernel["code"].as_array().unwrap().len() as u64, kernel["instructions"].as_u64().unwrap());
-    assert_eq!(kernel["parameters"][1]["bank_offset"], 0x168);
-    let opcodes: u64 = kernel["opcodes"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-    assert_eq!(opcodes, kernel["instructions"].as_u64().unwrap());
-    // Without --sm the newest cubin, with it the one that runs there, or else the text.
-    let shown = |args: &[&str]| {
-        let facts = json(&succeed(&[&["inspect", &data("vectoradd.fatbin"), "--json"], args].concat()));
-        let entries = facts["entries"].as_array().unwrap().clone();
-        assert_eq!(entries.len(), 4);
-        entries.into_iter().find(|e| e["shown"] == true).unwrap()
-    };
-    assert_eq!(shown(&[])["architecture"], "sm_86");
-    assert_eq!(shown(&["--sm", "sm_72"])["architecture"], "sm_70");
-    assert_eq!(shown(&["--sm", "90"])["kind"], "ptx");
-    // A host library of two source files: the kernels of both.
-    let host = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
-    let facts = json(&succeed(&["inspect", &host, "--sm", "75", "--json"]));
-    assert_eq!(strings(&facts["kernels"], "name"), ["first", "second"]);
-    let entries = facts["entries"].as_array().unwrap();
-    assert_eq!((entries.len(), entries.iter().filter(|e| e["shown"] == true).count()), (5, 2));
-    let facts = json(&succeed(&["inspect", &host, "--sm", "80", "--json"]));
-    assert_eq!((facts["version"].as_str(), strings(&facts["kernels"], "name")), (Some("7.8"), vec!["first"]));
-    let text = succeed(&["inspect", &data("axpy.sm_90.cubin"), "--code"]);
-    assert!(text.contains("c[0x0][0x210]") && text.contains("  EXIT\n") && text.contains(":S05"), "{text}");
-}
-
-/// A fat binary of one container: cubins (2) and text (1), each with the architecture that it is declared to be for.
-fn fat_binary(entries: &[(u16, u8, Vec<u8>)]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (kind, sm, contents) in entries {
-        let mut entry = [0; 64];
-        entry[0..2].copy_from_slice(&kind.to_le_bytes());
-        entry[4] = 64;
-        entry[8..16].copy_from_slice(&(contents.len() as u64).to_le_bytes());
-        entry[28] = *sm;
-        body.extend(entry);
-        body.extend(contents);
-    }
-    let mut file = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
-    file.extend((body.len() as u64).to_le_bytes());
-    file.extend(body);
-    file
-}
-
-/// Newer code than can be read is named. What can be read is shown, which is the text if there is nothing else.
-#[test]
-fn inspect_names_code_that_is_too_new() {
-    let folder = tempfile::tempdir().unwrap();
-    let written = |name: &str, content: &[u8]| {
-        let file = folder.path().join(name);
-        std::fs::write(&file, content).unwrap();
-        file.to_str().unwrap().to_owned()
-    };
-    let data = |name: &str| std::fs::read(format!("{}/../sass/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let old = data("axpy.sm_75.cubin");
-    let text = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry only_text() { ret; }\n".to_vec();
-    for sm in [100, 120] {
-        // Byte 48 of a cubin is its architecture.
-        let mut new = old.clone();
-        new[48] = sm;
-        let refused = |args: &[&str], wanted: &str| {
-            let ran = run(&[&["inspect"], args].concat());
-            assert!(ran.status == 2 && ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
-        };
-        let unsupported = format!("sm_{sm} is not supported: sm_70 to sm_90 are; compile for one of these, or to PTX");
-        refused(&[&written("new.cubin", &new)], &unsupported);
-
-        let both = written("both.fatbin", &fat_binary(&[(2, sm, new.clone()), (2, 75, old.clone())]));
-        let shown = succeed(&["inspect", &both]);
-        let is_so = |name: &str, how: &str| shown.lines().any(|line| line.contains(name) && line.ends_with(how));
-        assert!(is_so(&format!("sm_{sm}"), "cannot be read") && is_so("sm_75", "shown here"), "{shown}");
-        refused(&[&both, "--sm", &sm.to_string()], &unsupported);
-
-        let beside_text = written("text.fatbin", &fat_binary(&[(2, sm, new.clone()), (1, sm, text.clone())]));
-        let shown = succeed(&["inspect", &beside_text]);
-        assert!(shown.contains("cannot be read") && shown.contains("only_text"), "{shown}");
-
-        let alone = written("alone.fatbin", &fat_binary(&[(2, sm, new.clone())]));
-        refused(&[&alone], &format!("it holds cubin for sm_{sm}; of cubins those for sm_70 to sm_90 can be read"));
-    }
-}
-
-/// A launch file may name a host program or library: its kernels are those of all source files.
-#[test]
-fn a_host_library_is_a_module() {
-    let host = format!("{}/../lower/tests/data/host.elf", env!("CARGO_MANIFEST_DIR"));
-    let launch = format!(
-        r#"module = "{host}"
-[buffers.sums]
-type = "u32"
-length = 32
-[buffers.products]
-type = "u32"
-length = 32
-[[launch]]
-kernel = "first"
-grid = 1
-block = 32
-args = ["sums"]
-[[launch]]
-kernel = "second"
-grid = 1
-block = 32
-args = ["products"]
-[[output]]
-buffer = "sums"
-compare = {{ formula = "i + 107" }}
-[[output]]
-buffer = "products"
-compare = {{ formula = "i * (i % 2 == 0 ? 3 : 5) + 2000" }}
-"#
-    );
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("host.toml");
-    std::fs::write(&path, launch).unwrap();
-    for gpu in ["rtx2060s", "rtx3070"] {
-        succeed(&["run", path.to_str().unwrap(), "--gpu", gpu]);
-    }
 }
 
 /// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.
@@ -648,62 +397,6 @@ fn flags_change_the_gpu() {
     assert_eq!(occupancy(&report), 2 * occupancy(&json(&quick(&["--json"]))));
 }
 
-#[test]
-fn flags_make_columns() {
-    let args = ["compare", "vectoradd", "--warps-per-sm", "x0.5,x1", "--branches", "oracle,stall", "--json"];
-    let document = json(&succeed(&args));
-    let labels = strings(&document["columns"], "label");
-    let both = ["warps x0.5 branches=oracle", "warps x0.5 branches=stall", "warps x1 branches=oracle"];
-    assert_eq!(labels[..3], both);
-    assert_eq!(
-        document["columns"][3]["settings"],
-        serde_json::json!(["sm.max_warps=32", "sm.frontend.branches=stall"])
-    );
-}
-
-#[test]
-fn what_papers_report_stands_beside() {
-    let machines = ["--gpus", "rtx2060s", "--code", "sass", "--cores", "inorder,ghost", "--published"];
-    let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
-    let text = succeed(&args);
-    for part in ["inorder  ghost  paper", "1.083", "of 2  1.056", "1.069 over all 28", "ghost: GhOST (", "figure 13"] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-    assert!(!text.contains("Cycles"), "{text}");
-    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
-    let lud = &document["runs"][1];
-    assert_eq!(lud["published"]["speedup"], 1.0832);
-    assert!(lud["stall_reduction_percent"].as_f64().unwrap() > 0.0, "{lud}");
-    assert_eq!(document["published_means"][1]["speedup"], 1.0687);
-    assert_eq!(document["published_means"][0], Value::Null);
-    // Neither over another design than the paper's baseline, nor beside other code.
-    let over = &["compare", "lud", "--code", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
-    let text = succeed(over);
-    assert!(text.contains("over `inorder`, which is not the baseline") && !text.contains("1.083"), "{text}");
-    let ptx = ["--code", "ptx", "--cores", "inorder,ghost", "--published", "--show", "speedup"];
-    let text = succeed(&[&["compare", "lud"][..], &ptx].concat());
-    assert!(text.contains("No paper reports on PTX") && !text.contains("1.083"), "{text}");
-}
-
-#[test]
-fn the_baseline_is_a_choice() {
-    let args = ["compare", "lud", "nw", "--gpus", "rtx2060s,v100", "--cores", "ghost", "--over", "inorder-war-exact"];
-    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
-    assert_eq!(document["schema"], 2);
-    let columns = document["columns"].as_array().unwrap();
-    let of = |column: &Value| (column["label"].as_str().unwrap().to_owned(), column["baseline"].as_u64().unwrap());
-    let expected =
-        [("rtx2060s inorder-war-exact", 0), ("rtx2060s ghost", 0), ("v100 inorder-war-exact", 2), ("v100 ghost", 2)];
-    assert_eq!(columns.iter().map(of).collect::<Vec<_>>(), expected.map(|(label, over)| (label.to_owned(), over)));
-    let run = |column: usize| &document["runs"][4 + column];
-    let time = |column| run(column)["report"]["total"]["time"].as_f64().unwrap();
-    assert!((run(3)["speedup"].as_f64().unwrap() - time(2) / time(3)).abs() < 1e-12);
-    let text = succeed(&args);
-    assert!(text.contains("Speedup over inorder-war-exact") && !text.contains("no protection"), "{text}");
-    let bad = run_command(&["compare", "lud", "--over", "inordr"]);
-    assert!(bad.status == 2 && bad.stderr.contains("did you mean `inorder`"), "{}", bad.stderr);
-}
-
 /// What the first kernel was executed from, and the remarks.
 fn code(args: &[&str]) -> (String, usize) {
     let report = json(&succeed(&[args, &["--json"]].concat()));
@@ -749,74 +442,6 @@ fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
         (&without["total"]["cycles"], &without["total"]["launch_cycles"]),
         (&report["total"]["cycles"], &0.into())
     );
-}
-
-#[test]
-fn an_experiment_is_reproduced() {
-    let document = json(&succeed(&["reproduce", "socgpu-fig6", "--stock", "--size", "small", "--json"]));
-    assert_eq!([&document["figure"], &document["size"]], ["socgpu-fig6", "small"]);
-    let (paper, stock) = (&document["parts"][0], &document["stock"][0]);
-    for (part, gpu) in [(paper, "papers/socgpu"), (stock, "v100")] {
-        assert_eq!(strings(&part["columns"], "core"), ["inorder-war-exact", "socgpu"]);
-        assert_eq!(strings(&part["columns"], "gpu"), [gpu, gpu]);
-        let runs = part["runs"].as_array().unwrap();
-        assert!(runs.len() >= 2 * 20 && runs.iter().all(|run| run["status"] == "complete"), "{}", runs.len());
-    }
-    let [headline] = &document["headlines"].as_array().unwrap()[..] else { panic!("one design beside the baseline") };
-    assert_eq!((&headline["label"], &headline["published"]), (&"socgpu".into(), &1.38.into()));
-    for (part, mean) in [(paper, "on_papers"), (stock, "on_stock")] {
-        assert_eq!(part["geometric_means"][1]["speedup"], headline[mean]);
-    }
-    let missing = run(&["reproduce", "war-fig7"]);
-    assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
-}
-
-/// Rows of kernels add up their launches, and nothing else of the program.
-#[test]
-fn kernels_are_compared_by_themselves() {
-    let what = ["compare", "gaussian:n=12,side=2", "nn:places=500", "--gpus", "gtx480", "--code", "ptx"];
-    let words = [&what[..], &["--cores", "inorder,sgmf", "--set", "launch.kernel_latency_cycles=100"]].concat();
-    let document = json(&succeed(&[&words[..], &["--kernels", "eliminate,distances", "--json"]].concat()));
-    let runs = document["runs"].as_array().unwrap();
-    assert_eq!(strings(&document["runs"], "workload"), ["eliminate", "eliminate", "distances", "distances"]);
-    for (run, launches) in runs.iter().zip([11, 11, 1, 1]) {
-        let (total, kernels) = (&run["report"]["total"], run["report"]["kernels"].as_array().unwrap());
-        assert_eq!(kernels.len(), launches);
-        assert!(kernels.iter().all(|kernel| kernel["name"] == run["workload"]));
-        for name in ["cycles", "launch_cycles", "thread_instructions", "energy.total", "l2.accesses"] {
-            let sum: f64 = kernels.iter().map(|kernel| kernel["statistics"][name].as_f64().unwrap()).sum();
-            let total = total[name].as_f64().unwrap();
-            assert!(total > 0.0 && (total - sum).abs() < 1e-9 * sum, "{name}: {total}, {sum} of launches");
-        }
-    }
-    let time = |run: usize| runs[run]["report"]["total"]["time"].as_f64().unwrap();
-    assert!((runs[1]["speedup"].as_f64().unwrap() - time(0) / time(1)).abs() < 1e-12);
-    let absent = run(&[&words[..], &["--kernels", "eliminate,distance"]].concat());
-    assert_eq!(absent.status, 1);
-    assert!(
-        absent.stdout.contains("did you mean `distances`") && absent.stdout.contains("eliminate"),
-        "{}",
-        absent.stdout
-    );
-}
-
-#[test]
-fn parameters_may_follow_a_workload() {
-    let both = succeed(&["compare", "nn:places=64", "nn:places=96,block=32", "--show", "cycles"]);
-    assert!(both.contains("nn:places=64") && both.contains("nn:places=96,block=32"), "{both}");
-    let report = json(&succeed(&["run", "backprop:inputs=16,constant_words=1", "--code", "ptx", "--json"]));
-    assert_eq!(report["workload"], "backprop (small, inputs=16, constant_words=1, seed=1)");
-    assert_eq!(report["kernels"][1]["name"], "adjust_weights_single");
-    for (word, why) in [
-        ("nn:places", "expected NAME=VALUE"),
-        ("nn:places=1,places=2", "given twice"),
-        ("nn:places=x", "whole numbers"),
-        ("nn:cells=1", "no parameter `cells`"),
-        ("nm:places=1", "did you mean"),
-    ] {
-        let failed = run(&["run", word]);
-        assert!(failed.status == 2 && failed.stderr.contains(why), "{word}: {}", failed.stderr);
-    }
 }
 
 #[test]
@@ -875,22 +500,6 @@ fn manual_pages_are_written_for_each_command() {
     assert!(page("warpwright.1").contains("warpwright\\-compare(1)"));
     assert!(page("warpwright-validate-hardware.1").contains("Quadro"));
     assert_eq!(succeed(&["man", "validate", "hardware"]), page("warpwright-validate-hardware.1"));
-}
-
-#[test]
-fn quantities_have_units_and_two_settings_make_a_grid() {
-    let compare = ["compare", "vectoradd", "--param", "n=1000", "--vary", "clocks.core_mhz=1GHz,2GHz"];
-    let text = succeed(&[&compare[..], &["--vary", "l2.latency_cycles=100,200", "--show", "time"]].concat());
-    let lines: Vec<&str> = text.lines().collect();
-    let heading = lines.iter().position(|line| line.trim() == "latency_cycles=100  latency_cycles=200").expect(&text);
-    assert!(lines[heading - 1].starts_with("Time of kernels (us)"), "{text}");
-    assert!(
-        lines[heading + 1].starts_with("  core_mhz=1GHz ") && lines[heading + 2].starts_with("  core_mhz=2GHz "),
-        "{text}"
-    );
-    let wrong = run_command(&["run", "vectoradd", "--set", "sm.shared.bytes=64KB"]);
-    assert_eq!(wrong.status, 2);
-    assert!(wrong.stderr.contains("with a unit: B, kB, KiB, MB, MiB, GiB"), "{}", wrong.stderr);
 }
 
 #[test]

@@ -22,6 +22,9 @@ fn power_over_time_goes_to_files_and_the_report() {
     assert_eq!(report["power"]["intervals"].as_array().unwrap().len(), table.lines().count() - 1);
     let picture = std::fs::read_to_string(&svg).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("crossbar, L2") && picture.trim_end().ends_with("</svg>"));
+    let png = path("power.PNG");
+    succeed(&["run", "bfs", "--gpu", "v100", "--power-plot", &png, "-q"]);
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[test]

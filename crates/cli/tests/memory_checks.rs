@@ -109,3 +109,67 @@ fn findings_are_in_the_report() {
     assert_eq!(other["memory_checks"], Value::Null);
     assert!(remarks(&other).iter().any(|remark| remark.contains("core `sgmf` has executed no instruction of a warp")));
 }
+
+/// Each thread takes the word of one of the other warp, without a barrier; the result is checked.
+const RACE: &str = ".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry careless(.param .u64 x)
+{
+    .reg .b32 %r<7>;
+    .reg .b64 %rd<3>;
+    .shared .align 4 .b8 s[256];
+    ld.param.u64 %rd1, [x];
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, s;
+    add.u32 %r4, %r3, %r2;
+    xor.b32 %r5, %r2, 128;
+    add.u32 %r5, %r3, %r5;
+    st.shared.u32 [%r4], %r1;
+    BARRIER
+    ld.shared.u32 %r6, [%r5];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    st.global.u32 [%rd1], %r6;
+    ret;
+}
+";
+
+#[test]
+fn a_race_is_a_remark_of_runs_without_time() {
+    let (folder, launch) = folder();
+    let output = "[[output]]\nbuffer = \"x\"\ncompare = { formula = \"(i + 32) % 64\" }\n";
+    fs::write(&launch, LAUNCH.to_owned() + output).unwrap();
+    let with = |barrier: &str, options: &[&str]| {
+        fs::write(folder.path().join("careless.ptx"), RACE.replace("BARRIER", barrier)).unwrap();
+        let ran = run(&[&["run", &launch, "--json"], options].concat());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr));
+        let remarks = report["remarks"].as_array().unwrap().iter().map(|remark| remark.as_str().unwrap().to_owned());
+        (report["check"]["passed"].as_bool().unwrap(), remarks.collect::<Vec<_>>())
+    };
+    let is_race = |remark: &&String| remark.starts_with("`careless` has a race that decides its result: store of 4");
+    let is_hint = |remark: &&String| remark.starts_with("the result is wrong, and launches were executed without time");
+    let count = |remarks: &[String]| (remarks.iter().filter(is_race).count(), remarks.iter().filter(is_hint).count());
+
+    // The first warp loads before the second has stored.
+    let (passed, remarks) = with("", &["--time", "none"]);
+    assert!(!passed && count(&remarks) == (1, 1), "{remarks:?}");
+    let race = remarks.iter().find(is_race).unwrap();
+    for part in [
+        "shared address",
+        "careless.ptx:18",
+        "careless.ptx:16",
+        "no barrier",
+        "Put a barrier",
+        "--time kernels=careless",
+    ] {
+        assert!(race.contains(part), "{part}: {race}");
+    }
+    assert_eq!(count(&with("", &["--time", "representative"]).1).0, 1);
+    // What is timed, and what is checked anyway, has no such remark.
+    assert_eq!(count(&with("", &["--time", "kernels=careless"]).1).0, 0);
+    assert_eq!(count(&with("", &["--time", "none", "--check-memory"]).1).0, 0);
+    let (passed, remarks) = with("bar.sync 0;", &["--time", "none"]);
+    assert!(passed && count(&remarks) == (0, 0), "{remarks:?}");
+}

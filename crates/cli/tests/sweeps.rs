@@ -41,7 +41,7 @@ fn a_sweep_killed_at_any_moment_and_continued_has_the_same_files() {
     assert!(sweep(whole.path()).status().unwrap().success());
     let (took, expected) = (began.elapsed(), results(whole.path()));
     let names: Vec<&str> = expected.keys().map(String::as_str).collect();
-    assert_eq!(names, ["report-1.svg", "report.csv", "report.html", "report.json", "report.txt"]);
+    assert_eq!(names, ["report-1.png", "report-1.svg", "report.csv", "report.html", "report.json", "report.txt"]);
     // Where it is killed must not matter, so any numbers will do.
     let mut random = std::time::UNIX_EPOCH.elapsed().map_or(1, |d| d.subsec_nanos()) | 1;
     let killed = tempfile::tempdir().unwrap();

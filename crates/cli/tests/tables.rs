@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::succeed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The records of a table, each by the names of its columns.
 fn records(args: &[&str]) -> Vec<BTreeMap<String, String>> {
@@ -35,7 +35,7 @@ fn the_instructions_of_a_comparison_are_those_of_its_runs() {
     for (one, other) in within.into_iter().zip(&alone) {
         assert!(other.iter().all(|(name, value)| name == "workload" || one[name] == *value), "{one:?} {other:?}");
     }
-    let runs: std::collections::BTreeSet<_> = rows.iter().map(|row| (&row["workload"], &row["column"])).collect();
+    let runs: BTreeSet<_> = rows.iter().map(|row| (&row["workload"], &row["column"])).collect();
     assert_eq!(runs.len(), 4);
 }
 
@@ -54,6 +54,44 @@ fn levels_that_some_machines_have_are_columns_of_all() {
     assert_eq!(sum("cycles=0", "from_l2_far"), 0);
     assert!(sum("cycles=90", "from_l2_far") > 0 && sum("cycles=90", "from_l2") > 0, "{heading}");
     assert!(!succeed(&["profile", "matmul", "--gpu", "v100", "--csv"]).contains("from_l2_far"));
+}
+
+/// Rows of several tables can be put together: each names its run, its figure and the program, once.
+#[test]
+fn each_row_identifies_its_run_and_the_program() {
+    let version = succeed(&["--version"]);
+    let run = ["workload", "size", "seed", "gpu", "core", "scheduler", "settings", "code"];
+    let vary = ["--cores", "inorder,ghost", "--vary", "l2.latency_cycles=100,200", "--repeat", "2"];
+    let compared = [&["compare", "vectoradd:n=512", "nn:places=64", "--seed", "3"][..], &vary, &["--csv"]].concat();
+    for (args, others) in [
+        (&["run", "vectoradd", "--size", "small", "--seed", "3", "--csv"][..], &["scope", "launch", "statistic"][..]),
+        (&["profile", "vectoradd", "--seed", "3", "--csv"], &["kernel", "pc"]),
+        (&compared, &["column", "repeat", "statistic"]),
+        (&[&compared[..], &["--profile"]].concat(), &["column", "repeat", "kernel", "pc"]),
+    ] {
+        let rows = records(args);
+        let all_of = |row: &BTreeMap<String, String>, names: &[&str]| names.iter().map(|n| row[*n].clone()).collect();
+        let named: BTreeSet<Vec<String>> = rows.iter().map(|row| all_of(row, &[&run[..], others].concat())).collect();
+        assert!(!rows.is_empty() && named.len() == rows.len(), "{args:?}");
+        for row in &rows {
+            assert_eq!((&*row["size"], &*row["seed"], &*row["code"]), ("small", "3", "sass"), "{args:?}: {row:?}");
+            let program = match &*row["commit"] {
+                "" => format!("warpwright {}\n", row["version"]),
+                commit => format!("warpwright {} ({commit})\n", row["version"]),
+            };
+            assert_eq!(program, version);
+        }
+    }
+    let rows = records(&compared);
+    let speedup = |repeat: &str, statistic: &str| {
+        let of = rows.iter().filter(|row| row["statistic"] == statistic && row["repeat"] == repeat);
+        of.map(|row| row["value"].parse::<f64>().unwrap()).collect::<Vec<_>>()
+    };
+    let (first, second, mean) = (speedup("0", "speedup"), speedup("1", "speedup"), speedup("", "speedup.mean"));
+    assert_eq!((first.len(), second.len(), mean.len()), (8, 8, 8));
+    for ((first, second), mean) in first.iter().zip(second).zip(mean) {
+        assert!(((first + second) / 2.0 - mean).abs() < 1e-12);
+    }
 }
 
 #[test]

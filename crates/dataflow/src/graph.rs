@@ -15,6 +15,7 @@ pub struct NodeId(pub u32);
 
 impl NodeId {
     /// As an index.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

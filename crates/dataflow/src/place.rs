@@ -55,6 +55,7 @@ impl Distances {
     }
 
     /// Links from a unit, or from the injector, to a unit.
+    #[inline]
     pub fn between(&self, from: Option<UnitId>, to: UnitId) -> u32 {
         let from = from.map_or(self.units, |unit| usize::from(unit.0));
         self.links[from * self.units + usize::from(to.0)].into()

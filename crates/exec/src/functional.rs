@@ -13,6 +13,21 @@ use std::ops::{ControlFlow, Range};
 /// warps that wait for each other's stores make progress.
 const TURN: u32 = 256;
 
+/// The order in which the warps of a CTA have their turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order {
+    /// The last warp is the first.
+    pub is_reversed: bool,
+    /// Instructions of a turn.
+    pub turn: u32,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { is_reversed: false, turn: TURN }
+    }
+}
+
 /// Counts of a functional run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -115,13 +130,24 @@ pub fn run_observed(
 pub fn run_ctas(
     state: &mut DeviceState,
     launch: &Launch,
-    mut ctas: Range<u64>,
+    ctas: Range<u64>,
+    observer: &mut impl Observer,
+) -> Result<Option<FunctionalStats>, Box<Fault>> {
+    run_in_order(state, launch, ctas, Order::default(), observer)
+}
+
+/// As [`run_ctas`], in another order.
+pub(crate) fn run_in_order(
+    state: &mut DeviceState,
+    launch: &Launch,
+    mut ctas: impl Iterator<Item = u64>,
+    order: Order,
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
     let mut stats = FunctionalStats::default();
-    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, observer));
+    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), (cta, order), &mut stats, observer));
     state.take_back_launch(id);
     match result {
         Ok(()) => Ok(Some(stats)),
@@ -146,25 +172,30 @@ fn run_cta(
     state: &mut DeviceState,
     stream: &mut LiveStream,
     (id, launch): (KernelId, &Launch),
-    cta: u64,
+    (cta, order): (u64, Order),
     stats: &mut FunctionalStats,
     observer: &mut impl Observer,
 ) -> Result<(), Ended> {
     let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
     stream.prepare_cta(state, id, launch.grid.position(cta));
     stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
+    let mut by_turn = warps.clone();
+    if order.is_reversed {
+        by_turn.reverse();
+    }
     let mut waiting = vec![Waiting::No; warps.len()];
     let mut barriers = [0_u32; crate::warp::BARRIERS];
     let mut out = DynInst::default();
     let mut turns = vec![0; warps.len()];
     loop {
         let mut progress = false;
-        for &warp in &warps {
+        for &warp in &by_turn {
             if waiting[warp.index()] == Waiting::No {
                 progress = true;
                 turns[warp.index()] += 1;
                 let mut see = |live: LaneMask, out: &DynInst| observer.see(live, out);
-                waiting[warp.index()] = turn(state, stream, warp, stats, (&mut barriers, &mut see), &mut out)?;
+                waiting[warp.index()] =
+                    turn(state, stream, (warp, order.turn), stats, (&mut barriers, &mut see), &mut out)?;
             }
         }
         let round = Round {
@@ -193,16 +224,15 @@ fn run_cta(
     Ok(())
 }
 
-/// Executes up to [`TURN`] instructions of a warp.
+/// Executes up to `left` instructions of a warp.
 fn turn(
     state: &mut DeviceState,
     stream: &mut LiveStream,
-    warp: WarpSlot,
+    (warp, mut left): (WarpSlot, u32),
     stats: &mut FunctionalStats,
     (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>),
     out: &mut DynInst,
 ) -> Result<Waiting, Ended> {
-    let mut left = TURN;
     while left > 0 {
         let mut context = StepContext { now: stats.warp_instructions, sm: 0 };
         let count = |live: LaneMask, out: &DynInst| {

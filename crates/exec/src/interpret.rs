@@ -1,5 +1,7 @@
 //! Executes one instruction of a warp.
 
+mod words;
+
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
@@ -10,10 +12,10 @@ use crate::heap::Heap;
 use crate::image::Images;
 use crate::int::{Int1, Int2};
 use crate::kernel::{Guarded, Kernel};
-use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
+use crate::lanes::{Column, Lanes, Pred, Reg, blend};
 use crate::launch::Launch;
 use crate::memory::{View, generic_space};
-use crate::op::{CarryOp, Op};
+use crate::op::Op;
 use crate::operand::Destination;
 use crate::runtime::Services;
 use crate::shuffle;
@@ -24,7 +26,7 @@ use crate::surroundings::Surroundings;
 use crate::warp::{PendingReduction, Reduction, Rest, Warp};
 use isa::{DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
-use num::int;
+use words::{Chain, add_pairs, add3, lop3, move_pair, pack, unpack};
 
 /// State that an instruction may access besides its warp.
 pub(crate) struct Environment<'a> {
@@ -393,185 +395,6 @@ pub(crate) fn execute_rarely(
         },
     }
     Ok(())
-}
-
-#[inline(never)]
-fn move_pair(file: &mut Lanes<'_>, d: Reg, s: Reg) {
-    let (low, high) = file.pair(s);
-    u64::commit(&[*low, *high], file, d);
-}
-
-#[inline(never)]
-fn add_pairs(file: &mut Lanes<'_>, d: Reg, [a, b]: [Reg; 2]) {
-    let ((a_low, a_high), (b_low, b_high)) = (file.pair(a), file.pair(b));
-    let mut out = u64::blank();
-    for i in 0..WARP_LANES {
-        let low = a_low[i].wrapping_add(b_low[i]);
-        out[0][i] = low;
-        out[1][i] = a_high[i].wrapping_add(b_high[i]).wrapping_add(u32::from(low < a_low[i]));
-    }
-    u64::commit(&out, file, d);
-}
-
-#[inline(never)]
-fn lop3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], table: u8) {
-    // The common functions of two or three operands are single expressions.
-    match table {
-        0x96 => file.map3(d, s, |a: u32, b: u32, c: u32| a ^ b ^ c),
-        0x80 => file.map3(d, s, |a: u32, b: u32, c: u32| a & b & c),
-        0xfe => file.map3(d, s, |a: u32, b: u32, c: u32| a | b | c),
-        0xf8 => file.map3(d, s, |a: u32, b: u32, c: u32| a | b & c),
-        0xc8 => file.map3(d, s, |a: u32, b: u32, c: u32| b & (a | c)),
-        0x48 => file.map3(d, s, |a: u32, b: u32, c: u32| b & (a ^ c)),
-        0x78 => file.map3(d, s, |a: u32, b: u32, c: u32| a ^ b & c),
-        0xca => file.map3(d, s, |a: u32, b: u32, c: u32| a & b | !a & c),
-        0xe2 => file.map3(d, s, |a: u32, b: u32, c: u32| b & a | !b & c),
-        0xd8 => file.map3(d, s, |a: u32, b: u32, c: u32| c & b | !c & a),
-        _ => file.map3(d, s, |a: u32, b: u32, c: u32| num::bits::lop3(a, b, c, table)),
-    }
-}
-
-/// The sum of three terms, those in `minus` complemented, with its carries.
-#[inline]
-fn add3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], minus: u8, carry_in: Option<[Pred; 2]>, carry_out: [Pred; 2]) {
-    let mut ones = [minus.count_ones(); WARP_LANES];
-    if let Some(carry_in) = carry_in {
-        ones = [0; WARP_LANES];
-        for p in carry_in.map(|p| file.pred(p)) {
-            for (i, bit) in LANE_BITS.iter().enumerate() {
-                ones[i] += u32::from(p & bit != 0);
-            }
-        }
-    }
-    // A term at a time: simple loops become vector instructions.
-    let (mut out, mut carries) = (ones, [0; WARP_LANES]);
-    for (k, s) in s.into_iter().enumerate() {
-        let flip = if minus >> k & 1 == 1 { !0 } else { 0 };
-        let column = file.column(s);
-        for i in 0..WARP_LANES {
-            let term = column[i] ^ flip;
-            out[i] = out[i].wrapping_add(term);
-            carries[i] += u32::from(out[i] < term);
-        }
-    }
-    file.write(d, &out);
-    for (p, least) in carry_out.into_iter().zip([1, 2]) {
-        if p != Pred::TRUE {
-            let mut holds = 0;
-            for (i, bit) in LANE_BITS.iter().enumerate() {
-                holds |= u32::from(carries[i] >= least).wrapping_neg() & bit;
-            }
-            file.write_pred(p, holds);
-        }
-    }
-}
-
-/// A step of a carry chain.
-struct Chain {
-    op: CarryOp,
-    carry: Pred,
-    carry_in: bool,
-    carry_out: bool,
-}
-
-impl Chain {
-    /// The carry that is added. A difference is the sum of `a`, the complement of `b` and the carry; the
-    /// carry is 1 if no earlier step sets it.
-    fn first(&self, file: &Lanes<'_>) -> LaneMask {
-        match self.op {
-            _ if self.carry_in => file.pred(self.carry),
-            CarryOp::Sub => !0,
-            _ => 0,
-        }
-    }
-
-    fn run32(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = self.first(file);
-        let (mut out, mut carries) = ([0; WARP_LANES], 0);
-        for lane in 0..WARP_LANES {
-            let [a, b]: [u32; 2] = [s[0], s[1]].map(|s| file.get(s, lane));
-            let c = if self.op.sources() == 3 { file.get(s[2], lane) } else { 0 };
-            let carry = carry & LANE_BITS[lane] != 0;
-            let (value, carry) = match self.op {
-                CarryOp::Add => int::add_carry_u32(a, b, carry),
-                CarryOp::Sub => int::add_carry_u32(a, !b, carry),
-                CarryOp::MadLo => int::add_carry_u32(a.wrapping_mul(b), c, carry),
-                CarryOp::MadHiUnsigned => int::add_carry_u32(int::Int::mul_hi(a, b), c, carry),
-                CarryOp::MadHiSigned => int::add_carry_u32(int::Int::mul_hi(a as i32, b as i32) as u32, c, carry),
-            };
-            out[lane] = value;
-            carries |= LaneMask::from(carry) << lane;
-        }
-        file.write(d, &out);
-        if self.carry_out {
-            file.write_pred(self.carry, carries);
-        }
-    }
-
-    fn run64(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = self.first(file);
-        let (mut out, mut carries) = (u64::blank(), 0);
-        for lane in 0..WARP_LANES {
-            let [a, b]: [u64; 2] = [s[0], s[1]].map(|s| file.get(s, lane));
-            let c = if self.op.sources() == 3 { file.get(s[2], lane) } else { 0 };
-            let carry = carry & LANE_BITS[lane] != 0;
-            let (value, carry) = match self.op {
-                CarryOp::Add => int::add_carry_u64(a, b, carry),
-                CarryOp::Sub => int::add_carry_u64(a, !b, carry),
-                CarryOp::MadLo => int::add_carry_u64(a.wrapping_mul(b), c, carry),
-                CarryOp::MadHiUnsigned => int::add_carry_u64(int::Int::mul_hi(a, b), c, carry),
-                CarryOp::MadHiSigned => int::add_carry_u64(int::Int::mul_hi(a as i64, b as i64) as u64, c, carry),
-            };
-            u64::put(&mut out, lane, value);
-            carries |= LaneMask::from(carry) << lane;
-        }
-        u64::commit(&out, file, d);
-        if self.carry_out {
-            file.write_pred(self.carry, carries);
-        }
-    }
-}
-
-fn pack(file: &mut Lanes<'_>, d: Reg, parts: &[Reg], bits: u8) {
-    let bits = u32::from(bits);
-    let mut out = [[0; WARP_LANES]; 4];
-    for (k, &part) in parts.iter().enumerate() {
-        let at = k as u32 * bits;
-        if bits == 64 {
-            let (low, high) = file.pair(part);
-            (out[2 * k], out[2 * k + 1]) = (*low, *high);
-        } else {
-            let (column, keep) = (file.column(part), u32::MAX >> (32 - bits));
-            let word = &mut out[(at / 32) as usize];
-            for lane in 0..WARP_LANES {
-                word[lane] |= (column[lane] & keep) << (at % 32);
-            }
-        }
-    }
-    let columns = (parts.len() as u32 * bits).div_ceil(32) as u16;
-    for k in 0..columns {
-        file.write(Reg(d.0 + k), &out[k as usize]);
-    }
-}
-
-fn unpack(file: &mut Lanes<'_>, parts: &[Option<Reg>], s: Reg, bits: u8) {
-    let bits = u32::from(bits);
-    // A part may be the same register as the whole.
-    let columns = (parts.len() as u32 * bits).div_ceil(32) as u16;
-    let whole: [Column; 4] =
-        std::array::from_fn(|k| if (k as u16) < columns { *file.column(Reg(s.0 + k as u16)) } else { [0; WARP_LANES] });
-    for (k, &part) in parts.iter().enumerate() {
-        let Some(part) = part else { continue };
-        let at = k as u32 * bits;
-        let word = (at / 32) as usize;
-        if bits == 64 {
-            file.write(part, &whole[word]);
-            file.write(part.next(), &whole[word + 1]);
-        } else {
-            let keep = u32::MAX >> (32 - bits);
-            file.write(part, &whole[word].map(|x| x >> (at % 32) & keep));
-        }
-    }
 }
 
 fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3], s: &Surroundings<'_>) {

@@ -1,6 +1,6 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
-use crate::check::{CtaWatch, Executed, Findings, Watch};
+use crate::check::{CtaWatch, Executed, Findings, Scope, Watch};
 use crate::heap::Heap;
 use crate::image::{ImageError, ImageReference, Images};
 use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
@@ -75,7 +75,8 @@ impl DeviceState {
         self.memory.set_out_of_bounds(out_of_bounds);
         self.memory.track_writes(checks_memory);
         let is_watched = checks_memory || out_of_bounds == OutOfBounds::Warn;
-        self.watch = is_watched.then(|| Box::new(Watch::new(checks_memory)));
+        let scope = if checks_memory { Scope::All } else { Scope::Strays };
+        self.watch = is_watched.then(|| Box::new(Watch::new(scope)));
     }
 
     /// Bytes of shared memory that a CTA that asks for `bytes` may access.

@@ -8,6 +8,7 @@
 //! | [`store`] | completed runs, each named by a digest of everything that its results depend on |
 //! | [`costs`] | measured and estimated run times |
 //! | [`runs`] | runs them on a few threads |
+//! | [`split`] | a program in several processes, each of which times its share of the launches |
 //! | [`slurm`] | runs them on the machines of a cluster |
 //!
 //! A run is stored when it ends with a correct result. Stored runs survive the end of the process; the same comparison
@@ -21,4 +22,5 @@ pub mod file;
 pub mod plan;
 pub mod runs;
 pub mod slurm;
+pub mod split;
 pub mod store;

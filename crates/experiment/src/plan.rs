@@ -3,7 +3,7 @@
 use crate::costs::{Cost, Costs};
 use crate::store::{Key, Point, Store, StoredJob};
 use lab::{Job, Setup};
-use request::comparison::{Cell, Comparison};
+use request::comparison::{Cell, Comparison, Input};
 use request::sweep::Sweep;
 use request::{BadRequest, Options, name};
 use std::collections::{BTreeMap, HashMap};
@@ -47,7 +47,8 @@ impl Plan {
         let points = (0..repeats).flat_map(of_repeat).collect();
         let names = sweep.workloads.iter().map(|workload| workload.display().to_string()).collect();
         let columns = sweep.columns.clone();
-        let empty = Comparison { workloads: names, codes, remarks, columns, ..Comparison::default() };
+        let inputs = jobs.iter().map(Input::of).collect();
+        let empty = Comparison { workloads: names, inputs, codes, remarks, columns, ..Comparison::default() };
         Ok(Self { sweep, jobs, empty, points, kernels: options.kernels.clone() })
     }
 

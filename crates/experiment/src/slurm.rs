@@ -30,6 +30,8 @@ pub struct Array {
     pub tasks: usize,
     /// The command of a task, to which `--share N/ALL` is added; its words.
     pub command: Vec<String>,
+    /// Words after these.
+    pub rest: Vec<String>,
     /// Further options of `sbatch`.
     pub options: Vec<String>,
     /// Folder of the script and of the tasks' output.
@@ -49,15 +51,16 @@ impl Array {
     /// The script of the shares `shares`, from 1.
     pub fn script(&self, shares: &[usize]) -> String {
         let list: Vec<String> = shares.iter().map(usize::to_string).collect();
-        let command: Vec<String> = self.command.iter().map(|word| shell_word(word)).collect();
+        let words = |words: &[String]| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        let rest = if self.rest.is_empty() { String::new() } else { format!(" {}", words(&self.rest)) };
         let output = self.folder.join(format!("{}-%a.out", self.name));
         format!(
             "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --array={}\n#SBATCH --output={}\n#SBATCH --open-mode=append\n\
-             exec {} --share \"$SLURM_ARRAY_TASK_ID\"/{} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"\n",
+             exec {} --share \"$SLURM_ARRAY_TASK_ID\"/{} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"{rest}\n",
             self.name,
             list.join(","),
             output.display(),
-            command.join(" "),
+            words(&self.command),
             self.tasks
         )
     }
@@ -152,6 +155,7 @@ mod tests {
             name: "warpwright-1".into(),
             tasks: 16,
             command: ["/opt/a b/warpwright", "sweep", "it's.toml"].map(str::to_owned).to_vec(),
+            rest: Vec::new(),
             options: Vec::new(),
             folder: "/shared/jobs".into(),
         };
@@ -161,6 +165,9 @@ mod tests {
             exec '/opt/a b/warpwright' 'sweep' 'it'\\''s.toml' --share \"$SLURM_ARRAY_TASK_ID\"/16 \
             --threads \"${SLURM_CPUS_PER_TASK:-1}\"\n";
         assert_eq!(script, expected);
+        let with_rest = Array { rest: ["--", "./a b"].map(str::to_owned).to_vec(), ..array };
+        let expected = expected.replace(":-1}\"\n", ":-1}\" '--' './a b'\n");
+        assert_eq!(with_rest.script(&[2, 16]), expected);
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl BitSet {
 
     /// Number of members.
     pub fn len(&self) -> usize {
-        (0..self.words()).map(|i| self.word(i).count_ones() as usize).sum()
+        self.rest.iter().fold(self.first.count_ones() as usize, |sum, word| sum + word.count_ones() as usize)
     }
 }
 

@@ -21,6 +21,7 @@
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
 //! | `run`, `kept` | a job, whatever it is; what is kept of it |
+//! | `summed` | the statistics of several launches together |
 
 #![warn(missing_docs)]
 
@@ -58,6 +59,7 @@ mod simulation;
 mod source;
 mod statistics;
 mod structures;
+mod summed;
 pub mod timeline;
 mod traces;
 
@@ -91,4 +93,5 @@ pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{hardware, in_order, structures};
+pub use summed::summed;
 pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

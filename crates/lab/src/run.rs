@@ -230,12 +230,18 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
         Ok((checks, output)) => {
             report.output.extend(output);
             report.check = check_result(&checks);
+            if report.check.as_ref().is_some_and(|check| !check.passed) && device.is_sampled() {
+                report.remarks.push(WRONG_WITHOUT_TIME.to_owned());
+            }
             Ok(report)
         }
         Err(_) if report.interrupted || kit::stop::requested() => Ok(Report { interrupted: true, ..report }),
         Err(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
     }
 }
+
+/// What to do about a wrong result of a run of which not all was simulated in time.
+const WRONG_WITHOUT_TIME: &str = "the result is wrong, and launches were executed without time, warps in long turns and CTAs one after another: a race of the program is a possible cause. --check-memory lists races; --time all executes every launch in the order of the GPU's timing";
 
 /// Why a job failed.
 struct Failure {

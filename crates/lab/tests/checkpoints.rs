@@ -94,7 +94,7 @@ fn check(setup: &Setup, job: &Job, parts: &[u64]) -> Vec<usize> {
 fn every_design_is_resumed_as_if_it_had_not_been_ended() {
     let mut between = 0;
     for (core, _) in CORES.iter().filter(|(core, _)| lab::is_sm(core)) {
-        let ended = check(&setup("rtx2060s", core, "bfs"), &workload("bfs", &[("nodes", 512), ("block", 32)]), &[60]);
+        let ended = check(&setup("rtx2060s", core, "bfs"), &workload("bfs", &[("nodes", 256), ("block", 32)]), &[60]);
         between += usize::from(ended[0] > 0);
     }
     assert!(between > 10, "{between} runs were ended between kernels");

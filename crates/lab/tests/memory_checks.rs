@@ -1,6 +1,6 @@
 //! Checks of memory accesses over the whole suite: its kernels have races only where their algorithms do.
 
-use lab::{Job, MemoryChecks, Setup, Unattended, run};
+use lab::{Job, MemoryChecks, Setup, Time, Unattended, run};
 use std::collections::BTreeMap;
 use workloads::{Form, Size, suite};
 
@@ -26,6 +26,21 @@ fn the_suite_is_clean() {
             let kinds: Vec<&str> = found.accesses.keys().copied().collect();
             let expected: &[&str] = if workload.name == RACY { &["global_race"] } else { &[] };
             assert_eq!(kinds, expected, "{}: {:?}", workload.name, found.findings.first());
+        }
+    }
+}
+
+/// Also the races of [`RACY`] decide nothing.
+#[test]
+fn no_workload_has_a_race_that_decides_its_result() {
+    for code in [Form::Ptx, Form::Sass] {
+        for workload in suite::ALL.iter().filter(|w| code == Form::Ptx || w.module.cubin(75).is_some()) {
+            let setup = Setup { code, time: Time::None, ..Setup::new(config::load("rtx2060s").unwrap()) };
+            let (name, params) = (workload.name.into(), BTreeMap::new());
+            let job = Job::Workload { name, size: Size::Small, params, seed: 1 };
+            let report = run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{}: {e}", workload.name));
+            let race = report.remarks.iter().find(|remark| remark.contains("race"));
+            assert!(race.is_none() && report.check.is_some_and(|check| check.passed), "{}: {race:?}", workload.name);
         }
     }
 }

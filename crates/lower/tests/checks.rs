@@ -3,7 +3,7 @@
 use crate::common::{kernel, module};
 use crate::sass_memory::{Bench, ldg, stg};
 use exec::check::{Finding, Hazard};
-use exec::{Arg, DeviceState, Launch, OutOfBounds, run};
+use exec::{Arg, DeviceState, Launch, OutOfBounds, decisive_races, run};
 use isa::{Dim3, Fault};
 
 /// A run of a kernel with a buffer of 64 words that the host has written.
@@ -210,6 +210,73 @@ fn races_in_global_memory_between_ctas_are_found() {
     let last = "st.global.u32 [%at], %i; membar.gl; atom.global.inc.u32 %r1, [%buf+128], 7;\n\
                 setp.eq.u32 %p1, %r1, 3; @%p1 ld.global.u32 %r2, [%buf]; @%p1 st.global.u32 [%buf+132], %r2;";
     assert_eq!(kinds(last, 4, 1), []);
+}
+
+/// Races that decide what a launch of this kernel leaves, and where. It changes nothing.
+fn decisive(body: &str, grid: u32, block: u32) -> Vec<(Hazard, String)> {
+    let loaded = module(&kernel(body));
+    let mut state = DeviceState::default();
+    state.check(OutOfBounds::Warn, false);
+    let buffer = state.memory.allocate("buffer", 4096).unwrap();
+    let before: Vec<u8> = (0..4096_u32).map(|byte| (byte / 4 * 7) as u8).collect();
+    state.memory.write(buffer, &before).unwrap();
+    let (grid, block) = (Dim3::new(grid, 1, 1), Dim3::new(block, 1, 1));
+    let launch = Launch::new(loaded.module.kernels[0].clone(), grid, block, 0, &[Arg::Pointer(buffer)]).unwrap();
+    let races = decisive_races(&mut state, &launch);
+    let mut after = vec![0; 4096];
+    state.memory.read(buffer, &mut after).unwrap();
+    assert!(after == before && state.findings().unwrap().found().is_empty(), "{body}");
+    races.into_iter().map(|race| (race.kind, race.spot.text)).collect()
+}
+
+#[test]
+fn races_that_decide_a_result_are_found_before_it_is_computed() {
+    // The neighbour's word, before or after the neighbour has stored to it.
+    let store = "st.global.u32 [%at], %r5;";
+    let race = |text: &str| (Hazard::SharedRace, text.to_owned());
+    let both = [race("st.shared.u32 [%r3], %i;"), race("ld.shared.u32 %r5, [%r4];")];
+    assert_eq!(decisive(&(exchange("") + store), 1, 64), both);
+    assert_eq!(decisive(&(exchange("bar.sync 0;") + store), 1, 64), []);
+    // Two reductions in a row: the second overwrites the sum of the first while others have yet to read it.
+    let sum = |between: &str| {
+        format!(
+            ".shared .align 4 .b8 s[8]; and.b32 %r1, %i, 31; setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %i, 32;\n\
+             and.pred %p2, %p1, %p2; @%p2 st.shared.u32 [s], 100; bar.sync 0; ld.shared.u32 %r2, [s];\n\
+             {between} @%p2 st.shared.u32 [s], 200; bar.sync 0; st.global.u32 [%at], %r2;"
+        )
+    };
+    assert_eq!(decisive(&sum(""), 1, 128), [race("ld.shared.u32 %r2, [s];")]);
+    assert_eq!(decisive(&sum("bar.sync 0;"), 1, 128), []);
+    // Between CTAs: each takes its neighbour's word and overwrites its own.
+    let shift = "ld.global.u32 %r1, [%at+128]; add.u32 %r1, %r1, 1; st.global.u32 [%at], %r1;";
+    assert_eq!(decisive(shift, 3, 32), [(Hazard::GlobalRace, "st.global.u32 [%at], %r1;".to_owned())]);
+    assert_eq!(decisive(shift, 1, 32), []);
+    assert_eq!(decisive(&shift.replace("[%at]", "[%at+2048]"), 3, 32), [], "another buffer");
+}
+
+#[test]
+fn races_that_decide_nothing_are_not_reported() {
+    // All write the same value.
+    assert_eq!(decisive("st.global.u32 [%buf], 1; .shared .align 4 .b8 s[4]; st.shared.u32 [s], 1;", 2, 64), []);
+    // Who comes first marks the word, and marks it as all would.
+    let mark = "ld.global.u32 %r1, [%buf+512]; setp.ne.u32 %p1, %r1, 5; @%p1 st.global.u32 [%buf+512], 5;";
+    assert_eq!(decisive(mark, 2, 64), []);
+    // The order of atomic operations is the kernel's choice.
+    let append = "atom.global.add.u32 %r1, [%buf], 4; cvt.u64.u32 %rd1, %r1; add.s64 %rd1, %rd1, %buf;\n\
+                  st.global.u32 [%rd1+1024], %i;";
+    assert_eq!(decisive(append, 2, 64), []);
+    // A flag of plain accesses, as volatile ones are in machine code: the other warp's data is there when it is set.
+    let flag = ".shared .align 4 .b8 s[8]; setp.lt.u32 %p1, %i, 32; @%p1 bra WAIT;\n\
+                st.shared.u32 [s+4], 9; st.shared.u32 [s], 1; ret;\n\
+                WAIT: ld.shared.u32 %r1, [s]; setp.eq.u32 %p2, %r1, 0; @%p2 bra WAIT;\n\
+                ld.shared.u32 %r2, [s+4]; st.global.u32 [%at], %r2;";
+    assert_eq!(decisive(flag, 1, 64), []);
+    // From a fence on, lanes may have an order that nobody sees.
+    assert_eq!(decisive(&(exchange("membar.cta;") + "st.global.u32 [%at], %r5;"), 1, 64), []);
+    // Of kernels without an end nothing is said, and that ends.
+    let endless = exchange("") + "AGAIN: st.global.u32 [%at], %r5; bra AGAIN;";
+    assert_eq!(decisive(&endless, 1, 64), []);
+    assert_eq!(decisive("ld.global.u32 %r1, [%buf+536870912];", 1, 64), [], "the launch reports the fault");
 }
 
 #[test]

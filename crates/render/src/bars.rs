@@ -1,6 +1,7 @@
 //! Bars of ratios in groups as a picture, in the form of the papers' figures: a group for each workload, a bar for each
 //! design, error bars where runs were repeated, and a mark where a paper has a value.
 
+use crate::raster::Picture;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -46,12 +47,26 @@ const WIDTHS: (u32, u32) = (640, 8000);
 /// Characters of a group's name that there is room for.
 const LABEL: usize = 18;
 
+/// Width and height of the picture.
+fn size(bars: &Bars) -> (u32, u32) {
+    let each = (bars.series.len() as u32 + 1) * BAR;
+    ((120 + bars.groups.len() as u32 * each).clamp(WIDTHS.0, WIDTHS.1), HEIGHT + keys(bars))
+}
+
+/// The bars as a PNG picture.
+///
+/// # Errors
+/// The picture cannot be drawn.
+pub fn png(bars: &Bars) -> Result<Vec<u8>, String> {
+    let mut picture = Picture::new(size(bars));
+    draw(bars, picture.canvas()).map_err(|e| e.to_string())?;
+    picture.png().map_err(|e| e.to_string())
+}
+
 /// The bars as an SVG picture.
 pub fn svg(bars: &Bars) -> String {
     let mut out = String::new();
-    let each = (bars.series.len() as u32 + 1) * BAR;
-    let width = (120 + bars.groups.len() as u32 * each).clamp(WIDTHS.0, WIDTHS.1);
-    match draw(bars, SVGBackend::with_string(&mut out, (width, HEIGHT + keys(bars)))) {
+    match draw(bars, SVGBackend::with_string(&mut out, size(bars))) {
         Ok(()) => out,
         Err(e) => {
             format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><!-- {} --></svg>", e.to_string().replace('-', " "))
@@ -177,6 +192,7 @@ mod tests {
         // A bar and a key each.
         assert_eq!([count("#0072B2"), count("#E69F00")], [2, 2], "{picture}");
         assert!(svg(&Bars::default()).starts_with("<svg"));
+        assert!([&bars, &Bars::default()].iter().all(|bars| png(bars).unwrap().starts_with(b"\x89PNG")));
         let many: Vec<RGBColor> = (0..24).map(|at| colour(at, 24)).collect();
         assert!(many.iter().enumerate().all(|(at, one)| !many[..at].contains(one)), "{many:?}");
     }

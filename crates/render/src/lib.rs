@@ -8,6 +8,7 @@ pub mod number;
 pub mod page;
 pub mod power;
 pub mod profile;
+mod raster;
 pub mod report;
 #[doc(hidden)]
 pub mod sample;

@@ -1,5 +1,6 @@
 //! Power over time as a picture: the watts of groups of components, stacked.
 
+use crate::raster::Picture;
 use energy::Component;
 use lab::{Interval, PowerSeries};
 use plotters::prelude::*;
@@ -44,6 +45,17 @@ pub fn svg(series: &PowerSeries, title: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// The series as a picture in PNG.
+///
+/// # Errors
+/// The picture cannot be drawn.
+pub fn png(series: &PowerSeries, title: &str) -> Result<Vec<u8>, String> {
+    let mut picture = Picture::new(SIZE);
+    let title = title.replace(kit::text::is_invisible, "\u{fffd}");
+    draw(series, &title, picture.canvas()).map_err(|e| e.to_string())?;
+    picture.png().map_err(|e| e.to_string())
+}
+
 /// Watts of each group over a stretch of time in microseconds.
 pub(crate) struct ColumnOfWatts {
     pub(crate) start: f64,
@@ -71,11 +83,11 @@ pub(crate) fn columns(series: &PowerSeries, most: usize) -> Vec<ColumnOfWatts> {
     series.intervals.chunks(each).map(column).collect()
 }
 
-fn draw(
+fn draw<Backend: DrawingBackend>(
     series: &PowerSeries,
     title: &str,
-    backend: SVGBackend<'_>,
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+    backend: Backend,
+) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
     let columns = columns(series, MOST_COLUMNS);
     let end = columns.last().map_or(1.0, |c| c.end);
     let most = columns.iter().map(|c| c.watts.iter().sum::<f64>()).fold(1.0, f64::max);
@@ -135,6 +147,7 @@ mod tests {
         assert!((columns.last().unwrap().end - 2500.0).abs() < 1e-6);
         assert!((columns[0].watts[0] - v100.constant_watts).abs() < 1e-9);
         assert!(svg(&series, "nothing").unwrap().starts_with("<svg"));
+        assert!(png(&series, "nothing").unwrap().starts_with(b"\x89PNG"));
         // Any title leaves well-formed XML with the title in it.
         for title in ["a<b>&amp;\"'", "]]>", "\0\u{1b}[1m", "\u{202e}\u{2066}x\u{ffff}\u{fffe}", "\r\n\t", "😀é"] {
             let picture = svg(&series, title).unwrap();

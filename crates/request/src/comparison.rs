@@ -4,12 +4,12 @@ use crate::chance::Spread;
 use crate::gpu::Choice;
 use evidence::published;
 use kit::suggest;
-use lab::Report;
+use lab::{Job, Report};
 use render::{energy, summary};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use workloads::Form;
+use workloads::{Form, Size};
 
 /// A machine to compare: one column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -163,11 +163,32 @@ impl Cell {
     }
 }
 
+/// The input of a bundled workload, as far as its name does not say it; other workloads have their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Input {
+    /// How much work.
+    pub size: Option<Size>,
+    /// Seed of the generated data.
+    pub seed: Option<u64>,
+}
+
+impl Input {
+    /// The input of `job`.
+    pub fn of(job: &Job) -> Self {
+        match job {
+            Job::Workload { size, seed, .. } => Self { size: Some(*size), seed: Some(*seed) },
+            _ => Self::default(),
+        }
+    }
+}
+
 /// The runs of all workloads on all machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Rows: workloads, launch files, traces.
     pub workloads: Vec<String>,
+    /// Input of each row.
+    pub inputs: Vec<Input>,
     /// Code of each row, if it is a bundled workload.
     pub codes: Vec<Form>,
     /// Of each row, that it has no machine code where others have.
@@ -234,6 +255,7 @@ impl Comparison {
         let launches = |cells: &[Cell], name: &str| cells.iter().any(|cell| cell.of_kernel(name).is_some());
         let mut add = |label: &str, row: usize, cells: Vec<Cell>| {
             out.workloads.push(label.to_owned());
+            out.inputs.push(self.inputs[row]);
             out.codes.push(self.codes[row]);
             out.remarks.push(self.remarks[row].clone());
             out.cells.extend(cells);

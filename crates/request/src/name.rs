@@ -96,7 +96,7 @@ pub fn not_runnable(path: &Path) -> Option<&'static str> {
         }
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => "is C or C++ of the host: compile it to a program and run that",
         "json" => "is JSON, such as a report: what runs is a workload, a launch file (.toml), a trace or a program",
-        "csv" | "html" | "svg" => {
+        "csv" | "html" | "svg" | "png" => {
             "is an output, not an input: what runs is a workload, a launch file (.toml), a trace or a program"
         }
         "py" | "ipynb" | "sh" | "js" => {

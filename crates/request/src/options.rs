@@ -130,7 +130,7 @@ options! {
         energy_model: Option<NameOrFile>, "NAME|FILE", "v100", { usual: Some("the GPU description's energy.model") };
         /// Write power over time, by component, to a CSV file
         power: Option<PathBuf>, "FILE", "power.csv", { writes: true, absent: &[ONE_RUN, A_METHOD] };
-        /// Draw power over time as an SVG file
+        /// Draw power over time: FILE.png as PNG, any other as SVG
         power_plot: Option<PathBuf>, "FILE", "power.svg", { writes: true, absent: &[ONE_RUN, A_METHOD] };
         /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles
         sample: Option<Sample>, "CYCLES FILE", "1000,samples.csv", { writes: true, absent: &[ONE_RUN] };
@@ -162,7 +162,7 @@ options! {
         csv: Option<Destination>, "FILE", "report.csv", { writes: true, absent: &[A_METHOD] };
         /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
         html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
-        /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and the bars of its speedups as report-1.svg and so on
+        /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and the bars of its speedups as report-1.svg, report-1.png and so on
         out: Option<PathBuf>, "FOLDER", "results", { writes: true, is_of_sweeps: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
         /// Print neither progress nor results: only errors, and the JSON or CSV asked for
         quiet: bool, "", "1", { is_traced: true, short: Some('q'), absent: &[PROGRESS] };

@@ -1,5 +1,6 @@
 //! The files of a run's results: which are asked for, and their contents.
 
+use crate::comparison::Input;
 use crate::machine;
 use crate::options::Options;
 use crate::shown::{Destination, Recorded, Statistics};
@@ -101,28 +102,32 @@ pub fn of_run(
     program: Program<'_>,
 ) -> Result<(), String> {
     let mut problems = Vec::new();
-    let mut save = |path: &Path, contents: &dyn Fn() -> Result<String, String>| {
-        let saved = contents().and_then(|text| save_as(&numbered(path, number), |out| out.write_all(text.as_bytes())));
+    let mut save = |path: &Path, contents: &dyn Fn() -> Result<Vec<u8>, String>| {
+        let saved = contents().and_then(|bytes| save_as(&numbered(path, number), |out| out.write_all(&bytes)));
         problems.extend(saved.err());
     };
     if let Some(path) = options.timeline.as_ref().and_then(Recorded::file) {
         save(path, &|| {
             let is_for_perfetto = machine::is_for_perfetto(options);
-            Ok(if is_for_perfetto { perfetto::render(report, gpu) } else { konata::render(&report.timelines) })
+            let text = if is_for_perfetto { perfetto::render(report, gpu) } else { konata::render(&report.timelines) };
+            Ok(text.into_bytes())
         });
     }
     if let Some(series) = &report.power {
         let in_folder = options.out.as_ref().map(|folder| folder.join("power.csv"));
         for path in options.power.iter().chain(&in_folder) {
-            save(path, &|| Ok(series.csv()));
+            save(path, &|| Ok(series.csv().into_bytes()));
         }
         if let Some(path) = &options.power_plot {
             let title = format!("{} on {}, core {}", report.workload, report.gpu, report.core);
-            save(path, &|| power::svg(series, &title));
+            let is_png = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"));
+            save(path, &|| {
+                if is_png { power::png(series, &title) } else { power::svg(series, &title).map(String::into_bytes) }
+            });
         }
     }
     if let Some(path) = &options.html {
-        save(path, &|| Ok(page::run(&page::Run { report, gpu, program: &program.version() })));
+        save(path, &|| Ok(page::run(&page::Run { report, gpu, program: &program.version() }).into_bytes()));
     }
     if let Some((path, samples)) =
         options.sample.as_ref().and_then(|sample| sample.file.as_ref()).zip(report.samples.as_ref())
@@ -170,7 +175,7 @@ pub fn of_program(
         problems.extend(save_as(path, |out| json(document, program.commit, out)).err());
     }
     if let Some(path) = options.csv.as_ref().and_then(Destination::file) {
-        let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report));
+        let rows = || reports.iter().flat_map(|(report, _)| tables::of_run(report, Input::default(), program.commit));
         problems.extend(save_as(path, |out| csv(rows(), out)).err());
     }
     for (number, (report, gpu)) in reports.iter().enumerate() {

@@ -1,21 +1,31 @@
 //! Results as tables for other programs: the rows of CSV.
 //!
 //! A command writes one table. Figures of several kinds are in long form: a row for each, with its unit beside it.
-//! Rows are flat structs, or tuples of such structs, whose fields are the columns.
+//! Rows are flat structs, or tuples of such structs, whose fields are the columns. Each row identifies its run and the
+//! program that wrote it: rows of several files can be put together.
 
-use crate::comparison::{Column, Comparison};
+use crate::comparison::{Cell, Column, Comparison, Input};
 use lab::profile::{Accesses, KernelProfile, Levels, Profile, Served};
 use lab::{KernelReport, Report, Stats, Value};
 use serde::Serialize;
+use workloads::{Form, Size};
+
+/// Version of the program that writes a table.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A figure of a run, or of one of its launches.
 #[derive(Debug, Serialize)]
 pub struct RunRow<'a> {
     workload: &'a str,
+    size: Option<&'static str>,
+    seed: Option<u64>,
     gpu: &'a str,
     core: &'a str,
     scheduler: &'a str,
     settings: String,
+    code: Option<Form>,
+    version: &'static str,
+    commit: Option<&'a str>,
     /// `total` of the whole run, `launch` of a kernel launch.
     scope: &'static str,
     launch: Option<u32>,
@@ -27,14 +37,20 @@ pub struct RunRow<'a> {
     value: Value,
 }
 
-/// The figures of a run: of the whole, then of each launch.
-pub fn of_run(report: &Report) -> impl Iterator<Item = RunRow<'_>> {
+/// The figures of a run of `input`: of the whole, then of each launch. `commit` is the program's.
+pub fn of_run<'a>(report: &'a Report, input: Input, commit: Option<&'a str>) -> impl Iterator<Item = RunRow<'a>> {
+    let code = report.code();
     let of = move |kernel: Option<&KernelReport>, (statistic, unit, value)| RunRow {
         workload: &report.workload,
+        size: input.size.map(Size::name),
+        seed: input.seed,
         gpu: &report.gpu,
         core: &report.core,
         scheduler: &report.scheduler,
         settings: report.settings.join(" "),
+        code: kernel.map_or(code, |kernel| Some(kernel.code)),
+        version: VERSION,
+        commit,
         scope: if kernel.is_some() { "launch" } else { "total" },
         launch: kernel.map(|k| k.launch),
         kernel: "",
@@ -77,11 +93,21 @@ fn launch(kernel: &KernelReport) -> [Figure<'static>; 6] {
 #[derive(Debug, Serialize)]
 pub struct InstructionRow<'a> {
     workload: &'a str,
+    size: Option<&'static str>,
+    seed: Option<u64>,
     /// Label of the machine, of a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<&'a str>,
     gpu: &'a str,
     core: &'a str,
+    scheduler: &'a str,
+    settings: String,
+    code: Option<Form>,
+    /// Number of the repeat, from 0, of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<usize>,
+    version: &'static str,
+    commit: Option<&'a str>,
     kernel: &'a str,
     pc: u32,
     instruction: &'a str,
@@ -113,43 +139,70 @@ pub struct EnergyColumn {
 /// The row, in which the columns of the levels of memory precede the energy.
 pub type ProfileRow<'a> = (InstructionRow<'a>, Served, EnergyColumn);
 
-/// The instructions of a profile, by kernel, in the order of the code.
-pub fn of_profile<'a>(report: &'a Report, profile: &'a Profile) -> Vec<ProfileRow<'a>> {
-    instructions(report, profile, &report.workload, None, profile.levels)
-}
-
-/// The instructions of each run of a comparison that has a profile.
-pub fn of_profiles(comparison: &Comparison) -> Vec<ProfileRow<'_>> {
-    let columns = comparison.columns.len();
-    let of_run = |i: usize| {
-        let (row, at) = (i / columns, i % columns);
-        let report = comparison.cell(row, at).complete()?;
-        let (workload, label) = (comparison.workloads[row].as_str(), comparison.columns[at].label.as_str());
-        Some((report, report.profile.as_ref()?, workload, Some(label)))
-    };
-    let runs: Vec<_> = (0..comparison.cells.len()).filter_map(of_run).collect();
-    // All rows have the same columns, whichever levels their GPUs have.
-    let levels = runs.iter().fold(Levels::default(), |levels, (_, profile, ..)| levels.union(profile.levels));
-    let rows = |(report, profile, workload, label)| instructions(report, profile, workload, label, levels);
-    runs.into_iter().flat_map(rows).collect()
-}
-
-fn instructions<'a>(
+/// Run of a profile.
+#[derive(Clone, Copy, Debug)]
+struct Profiled<'a> {
     report: &'a Report,
     profile: &'a Profile,
     workload: &'a str,
-    column: Option<&'a str>,
-    levels: Levels,
+    input: Input,
+    /// Label of the machine and number of the repeat, of a comparison.
+    place: Option<(&'a str, usize)>,
+}
+
+/// The instructions of a profile, by kernel, in the order of the code.
+pub fn of_profile<'a>(
+    report: &'a Report,
+    profile: &'a Profile,
+    input: Input,
+    commit: Option<&'a str>,
 ) -> Vec<ProfileRow<'a>> {
+    let of = Profiled { report, profile, workload: &report.workload, input, place: None };
+    instructions(of, profile.levels, commit)
+}
+
+/// The instructions of each run of a comparison that has a profile.
+pub fn of_profiles<'a>(comparison: &'a Comparison, commit: Option<&'a str>) -> Vec<ProfileRow<'a>> {
+    let columns = comparison.columns.len();
+    let of_run = |(repeat, one): (usize, &'a Comparison), i: usize| {
+        let (row, at) = (i / columns, i % columns);
+        let report = one.cell(row, at).complete()?;
+        let place = Some((comparison.columns[at].label.as_str(), repeat));
+        let (profile, workload) = (report.profile.as_ref()?, comparison.workloads[row].as_str());
+        Some(Profiled { report, profile, workload, input: comparison.inputs[row], place })
+    };
+    let all = repeats(comparison).flat_map(|one| (0..one.1.cells.len()).filter_map(move |i| of_run(one, i)));
+    let runs: Vec<_> = all.collect();
+    // All rows have the same columns, whichever levels their GPUs have.
+    let levels = runs.iter().fold(Levels::default(), |levels, run| levels.union(run.profile.levels));
+    runs.into_iter().flat_map(|run| instructions(run, levels, commit)).collect()
+}
+
+/// The runs of a comparison, by the number of the repeat.
+fn repeats(comparison: &Comparison) -> impl Iterator<Item = (usize, &Comparison)> {
+    std::iter::once(comparison).chain(&comparison.again).enumerate()
+}
+
+fn instructions<'a>(run: Profiled<'a>, levels: Levels, commit: Option<&'a str>) -> Vec<ProfileRow<'a>> {
+    let Profiled { report, profile, workload, input, place } = run;
+    let code = report.code();
     let of_kernel = |kernel: &'a KernelProfile| {
         kernel.instructions.iter().map(move |i| {
             let (source, memory) = (i.source.as_ref(), i.memory);
             let count = |of: fn(&Accesses) -> u64| memory.as_ref().map_or(0, of);
             let row = InstructionRow {
                 workload,
-                column,
+                size: input.size.map(Size::name),
+                seed: input.seed,
+                column: place.map(|(label, _)| label),
                 gpu: &report.gpu,
                 core: &report.core,
+                scheduler: &report.scheduler,
+                settings: report.settings.join(" "),
+                code,
+                repeat: place.map(|(_, repeat)| repeat),
+                version: VERSION,
+                commit,
                 kernel: &kernel.name,
                 pc: i.pc,
                 instruction: &i.text,
@@ -194,11 +247,18 @@ pub struct ComparedRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<usize>,
     workload: &'a str,
+    size: Option<&'static str>,
+    seed: Option<u64>,
     column: &'a str,
     gpu: &'a str,
     core: &'a str,
     scheduler: &'a str,
     settings: String,
+    code: Option<Form>,
+    /// Number of the repeat, from 0, which seeds its changes; absent of a figure over all repeats or of a paper.
+    repeat: Option<usize>,
+    version: &'static str,
+    commit: Option<&'a str>,
     /// Label of the column that relative figures are over.
     baseline: &'a str,
     status: &'static str,
@@ -207,54 +267,73 @@ pub struct ComparedRow<'a> {
     value: Value,
 }
 
-/// The figures of each run of a comparison, relative ones first.
-pub fn of_comparison(comparison: &Comparison, part: Option<ExperimentPart>) -> Vec<ComparedRow<'_>> {
+/// The figures of each run of a comparison, relative ones first. `commit` is the program's.
+pub fn of_comparison<'a>(
+    comparison: &'a Comparison,
+    part: Option<ExperimentPart>,
+    commit: Option<&'a str>,
+) -> Vec<ComparedRow<'a>> {
     let columns = comparison.columns.len();
     let run = |i: usize| {
         let (row, at) = (i / columns, i % columns);
-        let (cell, column) = (comparison.cell(row, at), &comparison.columns[at]);
-        let report = cell.any_report();
-        let of_report = report.into_iter().flat_map(|report| statistics(&report.total));
-        let figures = relative(comparison, row, at).into_iter().chain(published(comparison, row, at)).chain(of_report);
-        figures.map(move |(statistic, unit, value)| {
+        let column = &comparison.columns[at];
+        let figure = move |repeat: Option<usize>, cell: &'a Cell, (statistic, unit, value): Figure<'a>| {
+            let (report, input) = (cell.any_report(), comparison.inputs[row]);
             let Column { label, gpu, core, scheduler, settings, .. } = column;
             ComparedRow {
                 machines: part.map(|part| part.machines),
                 part: part.map(|part| part.number),
                 workload: &comparison.workloads[row],
+                size: input.size.map(Size::name),
+                seed: input.seed,
                 column: label,
                 gpu,
                 core,
                 scheduler: report.map_or(scheduler.as_deref().unwrap_or_default(), |report| &report.scheduler),
                 settings: settings.join(" "),
+                code: report.and_then(Report::code),
+                repeat,
+                version: VERSION,
+                commit,
                 baseline: &comparison.baseline(at).label,
                 status: cell.status(),
                 statistic,
                 unit,
                 value,
             }
-        })
+        };
+        let common = spread(comparison, row, at).into_iter().chain(published(comparison, row, at));
+        let common = common.map(move |of| figure(None, comparison.cell(row, at), of));
+        let of_one = repeats(comparison).flat_map(move |(repeat, one)| {
+            let cell = one.cell(row, at);
+            let of_report = cell.any_report().into_iter().flat_map(|report| statistics(&report.total));
+            relative(one, row, at).into_iter().chain(of_report).map(move |of| figure(Some(repeat), cell, of))
+        });
+        common.chain(of_one)
     };
     (0..comparison.cells.len()).flat_map(run).collect()
 }
 
-/// Figures relative to the baseline's column; absent of a run that is not complete. Of repeats, the mean of the
-/// speedups and half of the width of its 95 % confidence interval.
-fn relative(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'static>> {
-    let spread = comparison.spread(Comparison::speedup, row, column).into_iter().flat_map(|spread| {
+/// Of repeats, the mean of the speedups and half of the width of its 95 % confidence interval.
+fn spread(comparison: &Comparison, row: usize, column: usize) -> Vec<Figure<'static>> {
+    let figures = comparison.spread(Comparison::speedup, row, column).map(|spread| {
         [
             ("repeats", "runs", Value::Count(spread.runs as u64)),
             ("speedup.mean", "ratio", Value::Real(Some(spread.mean))),
             ("speedup.half_width", "ratio", Value::Real(Some(spread.half))),
         ]
     });
-    let once = [
+    figures.into_iter().flatten().collect()
+}
+
+/// Figures relative to the baseline's column; absent of a run that is not complete.
+fn relative(comparison: &Comparison, row: usize, column: usize) -> [Figure<'static>; 4] {
+    [
         ("speedup", "ratio", Value::Real(comparison.speedup(row, column))),
         ("stall_reduction", "%", Value::Real(comparison.stall_reduction(row, column))),
         ("relative_energy", "ratio", Value::Real(comparison.relative_energy(row, column))),
         ("relative_management", "ratio", Value::Real(comparison.relative_management(row, column))),
-    ];
-    once.into_iter().chain(spread).collect()
+    ]
 }
 
 /// A paper's figures for such a run, those that there are.
@@ -281,16 +360,18 @@ mod tests {
     #[test]
     fn a_run_has_a_row_for_each_figure_of_the_whole_and_of_each_launch() {
         let report = sample::report();
-        let rows: Vec<RunRow<'_>> = of_run(&report).collect();
+        let input = Input { size: Some(Size::Small), seed: Some(7) };
+        let rows: Vec<RunRow<'_>> = of_run(&report, input, Some("abc")).collect();
         let of = |launch: Option<u32>| rows.iter().filter(move |row| row.launch == launch);
         assert_eq!(of(None).count(), report.total.0.len());
         let launched = &report.kernels[0];
         assert_eq!(of(Some(launched.launch)).count(), launched.statistics.iter().count() + launch(launched).len());
         let cycles = rows.iter().find(|row| row.statistic == "cycles").unwrap();
         assert_eq!((cycles.unit, Some(cycles.value)), ("cycles", report.total.get("cycles")));
+        assert!(rows.iter().all(|row| (row.size, row.seed, row.commit) == (Some("small"), Some(7), Some("abc"))));
         let mut text = Vec::new();
         csv(rows, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert!(text.lines().all(|line| line.matches(',').count() >= 12), "{text}");
+        assert!(text.lines().all(|line| line.matches(',').count() >= 17), "{text}");
     }
 }

@@ -228,6 +228,17 @@ fn instructions_that_are_not_supported_are_named() {
             );
         }
     }
+    let mut count = 0;
+    for line in include_str!("data/words.txt").lines() {
+        let Some((word, text)) = line.split_once(" refused: ") else { continue };
+        let (sm, word) = word.split_once(" 0x").expect("an architecture and a word");
+        let word = u128::from_str_radix(word, 16).expect("a word");
+        let error = sass::decode::decode(word, 0, sm.parse().expect("a number")).expect_err(text).to_string();
+        let name = text.split([' ', '.']).find(|word| !word.starts_with(['@', 'P', '!'])).expect("an opcode");
+        assert!(error.contains(name) && !error.contains("reserved value"), "{text}: {error}");
+        count += 1;
+    }
+    assert!(count > 800, "only {count} words");
     let error = sass::decode::decode(0x000ea800081efdc4_00002008020a79a3, 0, 90).unwrap_err().to_string();
     assert!(error.contains("a vector of floating-point numbers"), "{error}");
 }

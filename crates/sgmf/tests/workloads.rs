@@ -11,7 +11,7 @@ use lower::{RegisterLimits, Registers};
 use sgmf::{Sgmf, SgmfConfig, SgmfKernel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use workloads::device::DeviceError;
 use workloads::{Form, conformance, suite};
 
@@ -99,9 +99,15 @@ const fn wide(entries: u32) -> SgmfConfig {
     SgmfConfig { entries, ..SgmfConfig::DEFAULT }
 }
 
+/// The kernels of each workload that ran on fabrics of 16 entries, once for all tests.
+fn usual() -> &'static BTreeMap<&'static str, BTreeSet<String>> {
+    static RAN: OnceLock<BTreeMap<&str, BTreeSet<String>>> = OnceLock::new();
+    RAN.get_or_init(|| CHECKED.map(|name| (name, check(&[name], wide(16)))).into())
+}
+
 #[test]
 fn workloads_are_right_on_fabrics() {
-    let ran = check(&CHECKED, wide(16));
+    let ran: BTreeSet<_> = usual().values().flatten().collect();
     assert!(ran.len() >= CHECKED.len(), "{ran:?}");
 }
 
@@ -121,7 +127,7 @@ fn a_core_s_ctas_of_a_launch_are_one_batch() {
 fn results_do_not_depend_on_the_registers() {
     let limits = |most| RegisterLimits { chosen: Some(most), ..RegisterLimits::default() };
     let names = ["backprop", "bfs", "gaussian", "histogram", "nn", "pathfinder"];
-    let usual = check(&names, wide(16));
+    let usual: BTreeSet<_> = names.iter().flat_map(|name| usual()[name].clone()).collect();
     for (registers, spills) in [(Registers::HazardFree(limits(255)), false), (Registers::Allocated(limits(12)), true)] {
         let (ran, spilled) = check_with(&names, wide(16), registers);
         assert_eq!((ran, spilled > 0), (usual.clone(), spills), "{registers:?}");
@@ -130,7 +136,7 @@ fn results_do_not_depend_on_the_registers() {
 
 #[test]
 fn results_do_not_depend_on_the_entries() {
-    for entries in [1, 2, 4, 8, 32, 64] {
+    for entries in [1, 2, 8, 64] {
         check(&["backprop"], wide(entries));
     }
 }

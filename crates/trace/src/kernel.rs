@@ -3,7 +3,8 @@
 //! Several threads read a long plain file together, each a run of CTAs. Their results are put together in the
 //! order of the file, so that it is the same for any number of threads.
 
-use crate::cta::{CtaReader, Decoded};
+use crate::cta::CtaReader;
+use crate::decoded::Decoded;
 use crate::oddities::Oddities;
 use crate::program::InstTable;
 use crate::source::{Lines, split};

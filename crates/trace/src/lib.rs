@@ -28,6 +28,7 @@
 
 mod accelsim;
 mod cta;
+mod decoded;
 mod error;
 mod header;
 mod kernel;

@@ -1,6 +1,7 @@
 //! The warps of an SM, replayed from traces.
 
-use crate::cta::{CtaReader, Decoded, Shape, Span};
+use crate::cta::CtaReader;
+use crate::decoded::{Decoded, Shape, Span};
 use crate::program::InstTable;
 use crate::{Header, KernelTrace, TraceError};
 use isa::{

@@ -257,8 +257,15 @@ fn instructions_may_share_a_program_counter() {
 
 /// What is in a compressed file, or why it cannot be read.
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), "file", bytes);
+    unpacked_in(&tempfile::tempdir().unwrap(), bytes)
+}
+
+fn unpacked_in(folder: &tempfile::TempDir, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let path = folder.path().join("file");
+    // Without emptying the file first, for which file systems wait until it is on the disk.
+    let mut file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
     let mut out = Vec::new();
     let read = trace::open_decompressed(&path).and_then(|mut from| from.read_to_end(&mut out));
     read.map(|_| out).map_err(|e| e.to_string())
@@ -266,6 +273,8 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 /// Any flip of a bit is found, or changes nothing that matters (a name, a time); so is any cut.
 fn check_damage(good: &[u8], text: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = |bytes: &[u8]| unpacked_in(&folder, bytes);
     assert!(unpacked(good).unwrap() == text);
     for at in 0..good.len() * 8 {
         let mut flipped = good.to_vec();

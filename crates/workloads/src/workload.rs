@@ -50,6 +50,8 @@ pub enum Suite {
     Ispass,
     CudaSdk,
     Pagoda,
+    Pannotia,
+    Tango,
     DeepBench,
 }
 
@@ -62,6 +64,8 @@ impl Suite {
             Suite::Ispass => "ISPASS",
             Suite::CudaSdk => "CUDA SDK",
             Suite::Pagoda => "Pagoda",
+            Suite::Pannotia => "Pannotia",
+            Suite::Tango => "Tango",
             Suite::DeepBench => "DeepBench",
         }
     }

@@ -162,8 +162,8 @@ pub fn show(shows: &Shows, options: &Options, comparison: &Comparison) -> Result
     Page::of(options).save(page)?;
     let document = comparison.document();
     if options.profile {
-        results.formats.give(&document, || tables::of_profiles(comparison))
+        results.formats.give(&document, || tables::of_profiles(comparison, version::COMMIT))
     } else {
-        results.formats.give(&document, || tables::of_comparison(comparison, None))
+        results.formats.give(&document, || tables::of_comparison(comparison, None, version::COMMIT))
     }
 }

@@ -1,5 +1,6 @@
 //! `warpwright exec`: a CUDA program as it was built, on simulated GPUs.
 
+use super::exec_split::{self, Splitting};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::{output, program};
@@ -22,10 +23,13 @@ use std::process::Command;
   warpwright exec --time kernels=needle_cuda_shared_1 -- ./needle 1024 10
   warpwright exec --gpu rtx2060s,v100 -- ./multi_gpu
   warpwright exec -- python script.py
+  warpwright exec --split 16 --out results -- ./lu -n 8192
   eval \"$(warpwright exec --print-environment --gpu v100)\"; gdb ./hotspot")]
 pub struct Args {
     #[command(flatten)]
     given: Given<Exec>,
+    #[command(flatten)]
+    splitting: Splitting,
     /// Print the environment variables as commands of a shell, and run nothing: for debuggers, MPI and notebooks
     #[arg(long)]
     print_environment: bool,
@@ -41,6 +45,10 @@ pub fn run(args: &Args) -> Outcome {
     // Paths are absolute: the program may change its folder.
     let options = args.given.options()?.absolute().map_err(Failure::failed)?;
     check_files(&options, program.as_deref())?;
+    if let Some((count, file)) = args.splitting.split.zip(program.as_deref()) {
+        let asked = exec_split::Asked { texts: args.given.texts(), options: &options, program: &args.program, file };
+        return exec_split::run(&args.splitting, count, asked);
+    }
     let mut environment = environment::of(&options)?;
     let mut libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 mod completions;
 mod docs;
 mod exec;
+mod exec_split;
 mod import_config;
 mod inspect;
 mod keeping;

@@ -24,6 +24,7 @@ pub fn by_slurm(runs: &Runs<'_>, store: &Store, asked: &Asked<'_>) -> Result<(),
         name: slurm::name_of(runs.keys().map(AsRef::as_ref), &folder),
         tasks,
         command: task(&program, asked, &folder),
+        rest: Vec::new(),
         options: keeping.sbatch.clone(),
         folder: folder.join("slurm"),
     };

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::render::page as parts;
 use crate::render::style::{HEADING, styled};
+use ::render::bars;
 use experiment::file::Experiment;
 use kit::output::MadeFolders;
 use request::Options;
@@ -17,7 +18,8 @@ pub const SCHEMA: u32 = 1;
 /// The files in the folder of the results, of `parts` comparisons.
 pub fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
     let names = ["report.csv", "report.html"].map(str::to_owned).into_iter();
-    let names: Vec<String> = names.chain((1..=parts).map(|part| format!("report-{part}.svg"))).collect();
+    let names: Vec<String> =
+        names.chain((1..=parts).flat_map(|part| ["svg", "png"].map(|form| format!("report-{part}.{form}")))).collect();
     options.out.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }
 
@@ -44,8 +46,9 @@ pub fn write_folder<R: Serialize>(
     output::save_as(&folder.join("report.csv"), |out| output::csv(rows(), out))?;
     output::save(&folder.join("report.html"), page().as_bytes())?;
     for (at, comparison) in comparisons.iter().enumerate() {
-        let picture = ::render::bars::svg(&parts::bars(comparison));
-        output::save(&folder.join(format!("report-{}.svg", at + 1)), picture.as_bytes())?;
+        let (bars, file) = (parts::bars(comparison), |form| folder.join(format!("report-{}.{form}", at + 1)));
+        output::save(&file("svg"), bars::svg(&bars).as_bytes())?;
+        output::save(&file("png"), &bars::png(&bars).map_err(Failure::failed)?)?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::{interrupt, output, program, version};
 use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
 use request::command::{Given, Run};
+use request::comparison::Input;
 use request::shown::{Recorded, Statistics};
 use request::{Options, code, gpu, name, outputs, sweep, tables};
 use std::ffi::OsString;
@@ -121,7 +122,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
     let &Asked { workload, options, instructions } = run;
     let (setup, described) = sweep::one(options, workload)?;
     let job = name::job(workload, options)?;
-    let results = Results::of(options);
+    let (results, input) = (Results::of(options), Input::of(&job));
     results.formats.files()?;
     let checkpoints = kept(&setup)?;
     let outputs: Vec<PathBuf> =
@@ -148,7 +149,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
             if let Some(check) = report.check.as_ref().filter(|check| options.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
-            let shown = show(&results, instructions, &report, || text(&report, false));
+            let shown = show(&results, instructions, (&report, input), || text(&report, false));
             save(&report)?;
             shown?;
             check_choices(options, &report)?;
@@ -157,7 +158,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
         Err(mut error) => {
             if let Some(partial) = &mut error.partial {
                 partial.remarks.extend(remark);
-                let shown = show(&results, instructions, partial, || text(partial, true));
+                let shown = show(&results, instructions, (partial, input), || text(partial, true));
                 // Why the run failed is what counts.
                 if let Err(also) = shown.and(save(partial)) {
                     output::error(&also.message);
@@ -204,13 +205,15 @@ pub fn kernels_of(options: &Options, counted: &Profile) -> Result<Profile, Failu
 fn show(
     results: &Results,
     instructions: bool,
-    report: &Report,
+    (report, input): (&Report, Input),
     text: impl Fn() -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     let shown = if results.as_text() { text().and_then(|text| output::print(&text)) } else { Ok(()) };
     match report.profile.as_ref().filter(|_| instructions) {
-        Some(profile) => results.formats.give(report, || tables::of_profile(report, profile))?,
-        None => results.formats.give(report, || tables::of_run(report))?,
+        Some(profile) => {
+            results.formats.give(report, || tables::of_profile(report, profile, input, version::COMMIT))?
+        }
+        None => results.formats.give(report, || tables::of_run(report, input, version::COMMIT))?,
     }
     shown
 }

@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
     let text = compare::text(&args.shows, &options, &comparison);
     let title = comparison.workloads.join(", ");
     let page = || page::comparison(&title, &[], &[parts::part(&comparison, None)], Vec::new(), version::TEXT);
-    let rows = || tables::of_comparison(&comparison, None);
+    let rows = || tables::of_comparison(&comparison, None, version::COMMIT);
     write_folder(&options, &text, &comparison.document(), rows, page, std::slice::from_ref(&comparison))?;
     folder.keep();
     Ok(compare::exit(&comparison))
@@ -280,7 +280,7 @@ fn of_experiment(
         let papers = papers.iter().enumerate().map(|part| ("paper", part));
         let all = papers.chain(stock.iter().enumerate().map(|part| ("stock", part)));
         let rows = |(machines, (at, one))| {
-            tables::of_comparison(one, Some(tables::ExperimentPart { machines, number: at + 1 }))
+            tables::of_comparison(one, Some(tables::ExperimentPart { machines, number: at + 1 }), version::COMMIT)
         };
         all.flat_map(rows).collect::<Vec<_>>()
     };

@@ -1,5 +1,6 @@
 //! Runs the built binary.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 #[cfg(unix)]
@@ -62,4 +63,19 @@ pub fn succeed(args: &[&str]) -> String {
 #[allow(dead_code, reason = "not every test needs it")]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("the output is JSON")
+}
+
+pub fn strings<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().expect("a list").iter().map(|v| v[key].as_str().expect("text")).collect()
+}
+
+/// A run that takes no time.
+pub const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
+
+pub fn quick(more: &[&str]) -> String {
+    succeed(&[&QUICK[..], more].concat())
 }

@@ -25,7 +25,7 @@ use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END, generic_space, wind
 use crate::op::Op;
 use crate::spot::spot;
 use crate::warp::Warp;
-use isa::{Access, CacheOp, Control, Dim3, DynInst, KernelId, MemAccess, Pc, Space};
+use isa::{Access, CacheOp, Control, Dim3, DynInst, Inst, KernelId, MemAccess, Pc, Space};
 use kit::{WARP_LANES, lanes};
 use order::{CtaOrder, WarpOrder};
 use shadow::{Conflict, Stamp, Word, words};
@@ -35,11 +35,22 @@ use std::sync::Arc;
 /// Words of a page of the shadow of global memory.
 const PAGE_WORDS: u64 = 1024;
 
+/// What is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Accesses outside allocations.
+    Strays,
+    /// Races that have certainly no order: a CTA is checked up to its first fence, atomic or volatile access. Its code
+    /// may synchronise by memory from there on, which machine code does not show completely: `LDS` has no volatile form.
+    PlainRaces,
+    /// Everything.
+    All,
+}
+
 /// Checks of a run, and their findings.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// Reads of unwritten memory, and races; else only accesses outside allocations.
-    checks_memory: bool,
+    scope: Scope,
     findings: Findings,
     launches: BTreeMap<KernelId, LaunchWatch>,
 }
@@ -58,13 +69,20 @@ pub(crate) struct CtaWatch {
     words: Vec<Word>,
     /// By word, the bytes that were written.
     written: Vec<u8>,
+    /// Nothing more is checked.
+    is_over: bool,
 }
 
 impl CtaWatch {
     /// A CTA that has accessed nothing.
     fn new(warps: usize, shared_bytes: u32) -> Self {
         let count = shared_bytes.div_ceil(4) as usize;
-        Self { order: WarpOrder::new(warps), words: vec![Word::default(); count], written: vec![0; count] }
+        Self {
+            order: WarpOrder::new(warps),
+            words: vec![Word::default(); count],
+            written: vec![0; count],
+            is_over: false,
+        }
     }
 }
 
@@ -137,8 +155,8 @@ fn describe(mem: &MemAccess, space: Space, address: u64) -> String {
 }
 
 impl Watch {
-    pub fn new(checks_memory: bool) -> Self {
-        Self { checks_memory, findings: Findings::default(), launches: BTreeMap::new() }
+    pub fn new(scope: Scope) -> Self {
+        Self { scope, findings: Findings::default(), launches: BTreeMap::new() }
     }
 
     pub fn findings(&self) -> &Findings {
@@ -152,11 +170,14 @@ impl Watch {
 
     /// Watch on a CTA that starts.
     pub fn start_cta(&self, warps: usize, shared_bytes: u32) -> Option<Box<CtaWatch>> {
-        self.checks_memory.then(|| Box::new(CtaWatch::new(warps, shared_bytes)))
+        (self.scope != Scope::Strays).then(|| Box::new(CtaWatch::new(warps, shared_bytes)))
     }
 
+    /// Plain races are looked for in one launch only, whose CTAs are executed one by one.
     pub fn end_launch(&mut self, id: KernelId) {
-        self.launches.remove(&id);
+        if self.scope == Scope::All {
+            self.launches.remove(&id);
+        }
     }
 
     /// Counts instructions that have been executed.
@@ -177,7 +198,11 @@ impl Watch {
         if let Some(address) = stray {
             self.see_stray(done, inst.mem.as_ref(), address, memory);
         }
-        let Some(cta) = cta else { return };
+        let Some(cta) = cta.filter(|cta| !cta.is_over) else { return };
+        cta.is_over = self.scope == Scope::PlainRaces && may_synchronise(inst);
+        if cta.is_over {
+            return;
+        }
         let warp = done.warp_index();
         cta.order.resume(warp);
         if matches!(inst.control, Control::BarrierSync | Control::BarrierArrive) && done.out.mask != 0 {
@@ -248,7 +273,7 @@ impl Watch {
             if mem.access == Access::Atomic || mem.access == Access::Reduction {
                 cta.order.synchronise(warp, index);
             }
-            let CtaWatch { order, words, written } = cta;
+            let CtaWatch { order, words, written, is_over: _ } = cta;
             let Some(word) = words.get_mut(index as usize) else { continue };
             let stamp = Stamp {
                 who: warp as u32,
@@ -264,7 +289,7 @@ impl Watch {
             unwritten |= reads(mem) && mask & !*written != 0;
             *written |= if writes { mask } else { 0 };
         }
-        if unwritten {
+        if unwritten && self.scope == Scope::All {
             let what = || format!("{}, which its CTA has not written", describe(mem, Space::Shared, address));
             self.findings.add((Hazard::UninitialisedShared, done.kernel(), done.pc()), 1, || {
                 done.finding(Hazard::UninitialisedShared, lane, what(), None)
@@ -284,7 +309,7 @@ impl Watch {
         memory: &mut DeviceMemory,
     ) {
         let (cta, strong, writes) = (done.cta_number(), is_strong(mem), mem.access != Access::Load);
-        if reads(mem) && !memory.is_written(address, mem.bytes.into()) {
+        if self.scope == Scope::All && reads(mem) && !memory.is_written(address, mem.bytes.into()) {
             self.findings.add((Hazard::UninitialisedGlobal, done.kernel(), done.pc()), 1, || {
                 let what = describe(mem, Space::Global, address);
                 let what = format!("{what}, which was never written: {}", memory.describe(address));
@@ -341,6 +366,11 @@ impl Watch {
             done.finding(kind, lane, what, Some(Pc(old.pc)))
         });
     }
+}
+
+/// Whether threads may have an order by memory from an instruction on.
+fn may_synchronise(inst: &Inst) -> bool {
+    matches!(inst.control, Control::Fence | Control::FenceCta) || inst.mem.as_ref().is_some_and(is_strong)
 }
 
 /// Whether an access synchronises: two such accesses are not a race.

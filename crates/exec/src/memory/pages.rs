@@ -1,6 +1,7 @@
 //! An allocation: named bytes in sparse 64 KiB pages of words.
 
 use kit::persist::{Archive, Fresh, Mismatch, Persist};
+use std::hash::{Hash, Hasher};
 
 /// Words of a page.
 const PAGE_WORDS: usize = 1 << 14;
@@ -173,6 +174,18 @@ impl DeviceAllocation {
                 self.pages[index] = page;
             }
             self.written = kept.written;
+        }
+    }
+
+    /// Adds the pages that differ from what they were when the undo log began.
+    pub(super) fn digest_changes(&self, digest: &mut impl Hasher) {
+        let mut kept: Vec<&(usize, Page)> = self.kept.iter().flat_map(|kept| &kept.pages).collect();
+        kept.sort_unstable_by_key(|(index, _)| *index);
+        for (index, was) in kept {
+            let now = self.page(*index);
+            if was.words.as_deref().map_or(now.iter().any(|&word| word != 0), |was| was != now) {
+                (self.base, index, now).hash(digest);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::bounds::{Bounded, End};
 use super::work::{Tally, Work};
 use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
+use exec::check::Hazard;
 use exec::{FunctionalStats, Launch};
 use isa::{DynInst, KernelId};
 use std::ops::{ControlFlow, Range};
@@ -89,6 +90,7 @@ impl SimulatedDevice<'_> {
                     self.sampler().add_timed(number, &name, &shape);
                     return Ok(Began::ToQueue);
                 }
+                self.remark_races(&name, launch);
                 let slots = slots(&self.simulation.setup().gpu, &shape);
                 self.sampler().add_part(number, &name, &shape, part.clone(), slots);
                 let before = self.execute(launch, 0..part.start)?;
@@ -141,7 +143,28 @@ impl SimulatedDevice<'_> {
         }
     }
 
+    /// Looks for races that decide the result of a kernel without time.
+    fn remark_races(&mut self, name: &str, launch: &Launch) {
+        if self.setup().check_memory || !self.sampler().is_to_be_probed(name, launch) {
+            return;
+        }
+        let races = exec::decisive_races(self.state(), launch);
+        let Some(first) = races.first() else { return };
+        let others = match races.len() - 1 {
+            0 => String::new(),
+            others => format!(" ({} more)", kit::text::counted(others as u64, "instruction")),
+        };
+        let mend = match first.kind {
+            Hazard::SharedRace => "Put a barrier (__syncthreads) between the two accesses",
+            _ => "Put the two accesses into separate launches",
+        };
+        self.sampler().remark(format!(
+            "`{name}` has a race that decides its result: {first}{others}. Without time, warps have long turns and CTAs run one after another. {mend}, or execute the kernel in the order of the GPU's timing (--time kernels={name}); --check-memory lists all races"
+        ));
+    }
+
     fn execute_whole(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
+        self.remark_races(name, launch);
         self.sampler().add_untimed(number, name, &launch.shape(), How::Functional);
         let stats = self.execute(launch, 0..launch.grid.volume())?;
         let work = Work {
@@ -164,6 +187,7 @@ impl SimulatedDevice<'_> {
 
     /// Executes the launch, and undoes that if it is to be timed.
     fn begin_tried(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
+        self.remark_races(name, launch);
         let undo = self.state().begin_undo();
         let tried = self.try_out(launch);
         let Ok(Tried::Did(work, stats)) = tried else {

@@ -30,6 +30,7 @@ use self::group::{Groups, Key, Sum, is_chosen};
 use self::part::Part;
 use self::work::Work;
 use config::GpuConfig;
+use exec::Launch;
 use isa::LaunchShape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -77,6 +78,8 @@ pub(crate) struct Sampler {
     by_name: BTreeMap<String, Sum>,
     /// Kernels that do not end without time.
     endless: BTreeSet<String>,
+    /// Kernels in which races were looked for: name, threads of a CTA, whether there were several CTAs.
+    probed: BTreeSet<(String, [u32; 3], bool)>,
     /// Remarks for the report.
     remarks: Vec<String>,
     core_hz: f64,
@@ -93,6 +96,7 @@ impl Sampler {
             launches: BTreeMap::new(),
             by_name: BTreeMap::new(),
             endless: BTreeSet::new(),
+            probed: BTreeSet::new(),
             remarks: Vec::new(),
             core_hz,
             executed: 0,
@@ -113,6 +117,12 @@ impl Sampler {
         if !self.remarks.contains(&text) {
             self.remarks.push(text);
         }
+    }
+
+    /// Whether races have yet to be looked for in launches of `name` like this one; they have been from now on.
+    pub fn is_to_be_probed(&mut self, name: &str, launch: &Launch) -> bool {
+        let block = launch.block;
+        self.probed.insert((name.to_owned(), [block.x, block.y, block.z], launch.grid.volume() > 1))
     }
 
     /// Whether the launches of a kernel are known not to end without time.

@@ -20,7 +20,7 @@ use std::fs;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use workloads::device::{Device, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
+use workloads::device::{Device, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters};
 
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
@@ -298,8 +298,15 @@ pub fn check_on_core(
         ..Setup::new(config::load(gpu).unwrap())
     };
     let bytes = contents(file);
+    // The device of the kernels before this one, with the module; a failure leaves none.
+    let mut last = None;
     for case in &group.cases {
-        let outcome = guarded(|| timed(&setup, file, &bytes, case, input));
+        let outcome = guarded(|| {
+            let (mut device, module) = last.take().map_or_else(|| loaded(&setup, file, &bytes), Ok)?;
+            timed(&mut device, module, case, input)?;
+            last = Some((device, module));
+            Ok(())
+        });
         // A thread of Fermi has at most 63 registers; a kernel that needs more is refused.
         let too_few =
             |kind: &Kind, detail: &str| *kind == Kind::Refused && gpu == "gtx480" && detail.contains("registers");
@@ -313,18 +320,26 @@ pub fn check_on_core(
     group.cases.len()
 }
 
-fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) -> Outcome {
+fn refused(error: workloads::DeviceError) -> (Kind, String) {
+    (Kind::Refused, error.to_string())
+}
+
+/// A device with the module of `file`.
+fn loaded(setup: &Setup, file: &Path, bytes: &[u8]) -> Result<(SimulatedDevice<'static>, ModuleId), (Kind, String)> {
     let mut device = SimulatedDevice::new(setup).unwrap();
-    let name = plain_name(file);
     let text = String::from_utf8_lossy(bytes);
     let code = if is_ptx(file) { ModuleCode::Ptx(&text) } else { ModuleCode::Binary(bytes) };
-    let refused = |e: workloads::DeviceError| (Kind::Refused, e.to_string());
-    let module = device.load_module(&ModuleSource { name, code }).map_err(refused)?;
+    let module = device.load_module(&ModuleSource { name: plain_name(file), code }).map_err(refused)?;
+    Ok((device, module))
+}
+
+fn timed(device: &mut SimulatedDevice<'_>, module: ModuleId, case: &Case, input: &[u8]) -> Outcome {
     let scratch = SCRATCH_BYTES * u64::from(case.grid * case.block);
     let sizes = [input.len() as u64, case.expected.len() as u64, scratch];
     let buffers = sizes.map(|bytes| device.alloc("buffer", bytes).unwrap());
     device.write(buffers[0], 0, input).unwrap();
     device.memset(buffers[1], 0).unwrap();
+    device.memset(buffers[2], 0).unwrap();
     let pointers = buffers.map(workloads::device::ArgBytes::from).into_iter();
     let args: Vec<_> = pointers.chain(case.further(input).map(workloads::device::ArgBytes::from_bytes)).collect();
     let [grid, block] = [case.grid, case.block].map(|n| Dim3::new(n, 1, 1));
@@ -342,6 +357,7 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
     device.synchronize().map_err(|e| (Kind::Fault, e.to_string()))?;
     let mut out = vec![0; case.expected.len()];
     device.read(buffers[1], 0, &mut out).map_err(|e| (Kind::Fault, e.to_string()))?;
+    buffers.into_iter().for_each(|buffer| device.free(buffer).unwrap());
     compare(case, &out)
 }
 

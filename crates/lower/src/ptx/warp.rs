@@ -104,6 +104,9 @@ impl FunctionLowering<'_, '_> {
 
     fn barrier(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.types();
+        if m.has("cluster") {
+            return Err(self.problem(format!("`{}` is not executable", m.text())));
+        }
         if m.has("warp") {
             self.expect(o, 1)?;
             return Ok(Op::Steer(Steer::WarpSync(self.src(&o[0], Type::B32)?, false)));

@@ -17,11 +17,16 @@ pub(crate) struct Effects {
 /// The largest number of `counted` registers that are live at once before any instruction.
 pub(crate) fn max_live(graph: &Graph, effects: &[Effects], registers: usize, counted: impl Fn(u32) -> bool) -> u32 {
     let mut most = 0;
+    // Of the instruction visited last; its `before` is the next one's `after` within a block.
+    let mut last = None;
     walk(graph, effects, registers, |i, after, before| {
         // A destination exists while its instruction executes, even if nothing reads it.
         let dead = effects[i as usize].defs.iter().filter(|&&r| !after.contains(r as usize) && counted(r)).count();
         let live = |set: &BitSet| set.iter().filter(|&r| counted(r as u32)).count();
-        most = most.max(live(after) + dead).max(live(before));
+        let live_after = last.take().filter(|&(at, _)| at == i + 1).map_or_else(|| live(after), |(_, count)| count);
+        let live_before = live(before);
+        last = Some((i, live_before));
+        most = most.max(live_after + dead).max(live_before);
     });
     most as u32
 }

@@ -4,21 +4,27 @@
 mod aes;
 mod asynccopy;
 mod backprop;
+mod beamformer;
 mod bfs;
 mod binomial;
 mod bitonic;
 mod btree;
 mod cfd;
+mod cifarnet;
 mod convlayer;
 mod convolution;
 mod cp;
 mod dct;
+mod des;
 mod digits;
+mod dwt2d;
+mod floydwarshall;
 mod gaussian;
 mod gemm;
 mod hashtable;
 mod histogram;
 mod hotspot;
+mod hybridsort;
 mod imagefilter;
 mod int8mma;
 mod kmeans;
@@ -31,6 +37,7 @@ mod mandelbrot;
 mod matmul;
 mod montecarlo;
 mod mummer;
+mod myocyte;
 mod nbody;
 mod nn;
 mod nw;
@@ -42,8 +49,10 @@ mod rnn;
 mod saxpy;
 mod spmv;
 mod srad;
+mod sssp;
 mod stencil;
 mod storegpu;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 mod wmma;
@@ -98,6 +107,15 @@ pub static ALL: &[Workload] = &[
     gemm::WORKLOAD,
     convlayer::WORKLOAD,
     rnn::WORKLOAD,
+    sssp::WORKLOAD,
+    floydwarshall::WORKLOAD,
+    des::WORKLOAD,
+    streamcluster::WORKLOAD,
+    hybridsort::WORKLOAD,
+    dwt2d::WORKLOAD,
+    myocyte::WORKLOAD,
+    beamformer::WORKLOAD,
+    cifarnet::WORKLOAD,
 ];
 
 /// The workload called `name`.

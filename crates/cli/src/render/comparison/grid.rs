@@ -54,7 +54,7 @@ impl<'a> Grid<'a> {
 mod tests {
     use super::*;
     use crate::render::sample;
-    use request::comparison::{Cell, Column};
+    use request::comparison::{Cell, Column, Input};
     use workloads::Form;
 
     fn comparison(axes: &[[(&str, bool); 2]]) -> Comparison {
@@ -64,6 +64,7 @@ mod tests {
         Comparison {
             workloads: vec!["matmul".into()],
             codes: vec![Form::Sass],
+            inputs: vec![Input::default()],
             remarks: vec![None],
             columns: axes.iter().map(column).collect(),
             cells,

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics.
+//! Loads and stores.
 
 use super::parts::*;
 use crate::decode::op::SassOp;
@@ -12,7 +12,7 @@ const SIZE_70: Mod = choice!(SIZE: Size, bits(73, 3), [
     (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") (B128 ".128") (Uniform128 ".U.128")
 ]);
 /// Loads of 16 bytes from shared memory or constants.
-const WIDE_ADDRESS: Mod = key::WIDE_ADDRESS.bit(72, &["", ".E"]);
+pub(super) const WIDE_ADDRESS: Mod = key::WIDE_ADDRESS.bit(72, &["", ".E"]);
 pub(super) const EVICT: Mod =
     modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
 /// Volta and Turing: order and scope in separate fields.
@@ -22,7 +22,6 @@ const ORDER: Mod = choice!(ORDER: Order, bits(79, 2), [
 pub(super) const ORDER_STORE: Mod = choice!(ORDER: Order, bits(79, 2), [
     _ (Weak "") (Strong ".STRONG") (Mmio ".MMIO")
 ]);
-const ORDER_ATOMIC: Mod = choice!(ORDER: Order, bits(79, 2), [_ (Weak "") (Strong ".STRONG") _]);
 pub(super) const SCOPE: Mod = choice!(SCOPE: Scope, bits(77, 2), [
     (Cta ".CTA") (Sm ".SM") (Gpu ".GPU") (System ".SYS")
 ]);
@@ -52,85 +51,54 @@ const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
 const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]);
 /// Predicate of a generic load; the text omits it.
 const P_ZD: Slot = shown(What::Pred(81, 0), Show::Never);
-/// Types of Hopper's floating-point atomics.
-const FLOAT_90: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 4), [
-    (F16x2 ".F16x2.RN") _ _ (Bf16x2 ".BF16x2.RN") _ _ _ _ _ (F32 ".F32.FTZ.RN") _ _ _ _ _ (F64 ".F64.RN")
-]);
 /// Predicate of a load's second kind of access; omitted if it is PT.
 const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
-const ATOMIC_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
-    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
-]);
-const ATOMG_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
-    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
-    (SafeAdd ".SAFEADD")
-]);
-const REDUCTION_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [
-    (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR")
-]);
-const ATOMIC_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [
-    (U32 "") (S32 ".S32") (U64 ".64") (F32 ".F32.FTZ.RN") (F16x2 ".F16x2.RN") (S64 ".S64") (F64 ".F64.RN") _
-]);
-const CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
-/// Ampere's fields are wider.
-const ATOMIC_TYPE_80: Mod = Mod { field: bits(73, 4), ..ATOMIC_TYPE };
-const CAS_TYPE_80: Mod = Mod { field: bits(73, 4), ..CAS_TYPE };
-const TYPE_90: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 4), [
-    (U32 "") (S32 ".S32") (U64 ".64") (S64 ".S64") _ _ _ _ _ _ _ _ _ _ _ _
-]);
 
 /// Since Turing, a base of 64 bits (`wide`) with a uniform register: only in addresses of 64 bits.
-const fn base_width(wide: u8) -> Mod {
+pub(super) const fn base_width(wide: u8) -> Mod {
     modifier("base width", split(72, 1, wide, 1), &["", "", RESERVED, ""]).show(on(91))
 }
-const BASE_WIDTH: Mod = base_width(90);
-const BASE_WIDTH_ATOMIC: Mod = base_width(70);
+pub(super) const BASE_WIDTH: Mod = base_width(90);
 /// A descriptor goes with a base of 64 bits.
-const fn descriptor(bit: u8, wide: u8) -> Mod {
+pub(super) const fn descriptor(bit: u8, wide: u8) -> Mod {
     modifier("descriptor", split(bit, 1, wide, 1), &["", RESERVED, "", ""]).show(on(91))
 }
 const DESCRIPTOR: Mod = descriptor(76, 90);
-const DESCRIPTOR_ATOMIC: Mod = descriptor(71, 70);
-const DESCRIPTOR_REDUCTION: Mod = descriptor(71, 90);
 
 const OFFSET: Field = bits(40, 24);
 const SCALE: Field = bits(78, 2);
 
 /// `[R2+0x10]`.
-const PLAIN: Address =
+pub(super) const PLAIN: Address =
     Address { base: 24, offset: OFFSET, uniform: 32, has_uniform: Show::Never, width: Width::Plain, scale: None };
 /// `[R2.64+UR4]` of Turing, uniform register at 32 (loads) or 64.
 /// Volta and Turing: generic addresses have offsets of 32 bits.
 const GENERIC: Address = Address { offset: bits(32, 32), ..PLAIN };
 const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90), ..PLAIN };
-/// Atomics have the bit of the width elsewhere.
-const U64_ATOMIC: Address = Address { width: Width::Bit(70), ..U64 };
-const U64: Address = Address { uniform: 64, ..U32 };
+pub(super) const U64: Address = Address { uniform: 64, ..U32 };
 /// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text omits.
 const D32: Address = Address { has_uniform: off(76), width: Width::Descriptor(90), ..PLAIN };
-const D64: Address = Address { uniform: 64, ..D32 };
-const D64_ATOMIC: Address = Address { has_uniform: off(71), width: Width::Descriptor(70), ..D64 };
-const D64_REDUCTION: Address = Address { has_uniform: off(71), ..D64 };
+pub(super) const D64: Address = Address { uniform: 64, ..D32 };
 /// `[R2.X4+UR4+0x10]`: shared memory.
 const S32: Address = Address { has_uniform: on(91), scale: Some(SCALE), ..PLAIN };
-const S64: Address = Address { uniform: 64, ..S32 };
+pub(super) const S64: Address = Address { uniform: 64, ..S32 };
 /// The same without a scale.
 const LDSM: Address = Address { scale: None, ..S32 };
 const STSM: Address = Address { uniform: 64, ..LDSM };
 /// Local memory: since Ampere, with bit 76 set the uniform register is a descriptor.
 const L32: Address = Address { has_uniform: Show::When(split(76, 1, 91, 1), 2), ..LDSM };
 
-const fn at(address: Address) -> Slot {
+pub(super) const fn at(address: Address) -> Slot {
     slot(What::Address(address))
 }
 
 const MATRICES: Mod = choice!(LAYOUT: Layout, bits(78, 2), [(Plain ".16.M88") (Transposed ".16.MT88") _ _]);
 const MATRIX_COUNT: Mod = choice!(COUNT: Count, bits(72, 2), [(One "") (Two ".2") (Four ".4") _]);
 
-const DATA: Slot = slot(What::Reg(32));
-const DATA_64: Slot = slot(What::Reg(64));
-const UNIFORM_OFF: &[(Field, u64)] = &[(bits(91, 1), 0)];
-const UNIFORM_ON: &[(Field, u64)] = &[(bits(91, 1), 1)];
+pub(super) const DATA: Slot = slot(What::Reg(32));
+pub(super) const DATA_64: Slot = slot(What::Reg(64));
+pub(super) const UNIFORM_OFF: &[(Field, u64)] = &[(bits(91, 1), 0)];
+pub(super) const UNIFORM_ON: &[(Field, u64)] = &[(bits(91, 1), 1)];
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -314,247 +282,6 @@ pub(super) const ROWS: &[Row] = &[
     row(SassOp::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
         .fixed(UNIFORM_OFF),
     row(
-        SassOp::AtomG,
-        0x1a8,
-        &[1],
-        &[WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(PLAIN), DATA],
-        "d = global memory; memory = memory op b",
-    )
-    .sm(70, 75)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomG,
-        0x1a8,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(U64_ATOMIC), DATA],
-        "ATOMG, uniform register added",
-    )
-    .sm(75, 75)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomG,
-        0x1a8,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOMG through a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomG,
-        0x1a8,
-        &[1],
-        &[WIDE_ADDRESS, ATOMG_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOMG without a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomG,
-        0x1a8,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMG_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOMG through a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomG,
-        0x1a8,
-        &[1],
-        &[WIDE_ADDRESS, ATOMG_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOMG without a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomGCas,
-        0x1a9,
-        &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(PLAIN), DATA, DATA_64],
-        "d = global memory; memory = memory == b ? c : memory",
-    )
-    .sm(70, 75)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomGCas,
-        0x1a9,
-        &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA, DATA_64],
-        "d = global memory; memory = memory == b ? c : memory",
-    )
-    .sm(80, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[1],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(PLAIN), DATA],
-        "d = generic memory; memory = memory op b",
-    )
-    .sm(70, 75)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(U64_ATOMIC), DATA],
-        "ATOM, uniform register added",
-    )
-    .sm(75, 75)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOM through a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[1],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOM without a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOM through a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::Atom,
-        0x18a,
-        &[1],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOM without a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomCas,
-        0x18b,
-        &[1],
-        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[P81, DST, at(PLAIN), DATA, DATA_64],
-        "compare and swap in generic memory",
-    )
-    .sm(70, 75)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::AtomCas,
-        0x18b,
-        &[1],
-        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE_80, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA, DATA_64],
-        "compare and swap in generic memory",
-    )
-    .sm(80, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Red,
-        0x18e,
-        &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[at(PLAIN), DATA],
-        "global memory = memory op b",
-    )
-    .sm(70, 75)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Red,
-        0x18e,
-        &[4],
-        &[BASE_WIDTH, WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
-        &[at(U64), DATA],
-        "RED, uniform register added",
-    )
-    .sm(75, 75)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::Red,
-        0x18e,
-        &[4],
-        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[at(D64_REDUCTION), DATA],
-        "RED through a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::RedG,
-        0x18e,
-        &[4],
-        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[at(D64_REDUCTION), DATA],
-        "RED through a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomS,
-        0x18c,
-        &[1],
-        &[ATOMIC_OP, ATOMS_TYPE],
-        &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA],
-        "d = shared memory; memory = memory op b",
-    )
-    .fixed(UNIFORM_OFF),
-    row(SassOp::AtomS, 0x18c, &[4], &[ATOMIC_OP, ATOMS_TYPE], &[DST, at(S64), DATA], "ATOMS, uniform register added")
-        .sm(75, 90)
-        .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomSPopcInc,
-        0x18c,
-        &[7],
-        &[choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 ".32")])],
-        &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
-        "shared memory += number of active lanes at the address",
-    )
-    .sm(80, 89)
-    .fixed(&[(bits(87, 4), 10)]),
-    row(
-        SassOp::AtomSPopcInc,
-        0x18c,
-        &[7],
-        &[choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 ".32")])],
-        &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
-        "shared memory += number of active lanes at the address",
-    )
-    .sm(90, 90)
-    .fixed(&[(bits(87, 4), 11)]),
-    row(
-        SassOp::AtomSCas,
-        0x18d,
-        &[1],
-        &[ATOMS_CAS, ATOMS_CAS_TYPE],
-        &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA, DATA_64],
-        "compare and swap in shared memory",
-    )
-    .fixed(UNIFORM_OFF),
-    row(
         SassOp::LdG,
         0x181,
         &[1],
@@ -573,76 +300,6 @@ pub(super) const ROWS: &[Row] = &[
         "global memory = b",
     )
     .sm(80, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Red,
-        0x18e,
-        &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
-        &[at(PLAIN), DATA],
-        "RED without a descriptor",
-    )
-    .sm(80, 89)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::RedG,
-        0x18e,
-        &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
-        &[at(PLAIN), DATA],
-        "RED without a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::RedG,
-        0x1a6,
-        &[4],
-        &[BASE_WIDTH, DESCRIPTOR_REDUCTION, WIDE_ADDRESS, FLOAT_REDUCTION, EVICT, FLOAT_90, ORDER_STORE_80],
-        &[at(D64_REDUCTION), DATA],
-        "RED of floating-point numbers",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomG,
-        0x1a3,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOMG of floating-point numbers",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::AtomG,
-        0x1a3,
-        &[1],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOMG of floating-point numbers, without a descriptor",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_OFF),
-    row(
-        SassOp::Atom,
-        0x1a2,
-        &[4],
-        &[BASE_WIDTH_ATOMIC, DESCRIPTOR_ATOMIC, WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
-        &[P81, DST, at(D64_ATOMIC), DATA],
-        "ATOM of floating-point numbers",
-    )
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
-        SassOp::Atom,
-        0x1a2,
-        &[1],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80],
-        &[P81, DST, at(PLAIN), DATA],
-        "ATOM of floating-point numbers, without a descriptor",
-    )
-    .sm(90, 90)
     .fixed(UNIFORM_OFF),
     row(
         SassOp::St,
@@ -729,12 +386,6 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90)
     .fixed(&[(bits(72, 4), 10)]),
-    row(SassOp::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
-        .sm(80, 89)
-        .fixed(&[(bits(72, 4), 4), (bits(87, 4), 9)]),
-    row(SassOp::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
-        .sm(90, 90)
-        .fixed(&[(bits(72, 4), 4), (bits(87, 4), 10)]),
     row(
         SassOp::LdGSts,
         0x1ae,
@@ -764,19 +415,9 @@ pub(super) const ROWS: &[Row] = &[
         .sm(75, 90),
 ];
 
-/// Generic compare-and-swap may return a flag instead of the old value.
-const CAS_TEST: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Cas ".CAS") (Cast ".CAST") _ (CastSpin ".CAST.SPIN")]);
-const CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Cas ".CAS")]);
 const MODE: Mod = choice!(INDEX_MODE: IndexMode, bits(78, 2), [
     (Plain "") (Bank ".IL") (Segmented ".IS") (SegmentedBank ".ISL")
 ]);
 const SIZE_CONSTANT: Mod = choice!(SIZE: Size, bits(73, 3), [
     (U8 ".U8") (S8 ".S8") (U16 ".U16") (S16 ".S16") (B32 "") (B64 ".64") _ _
 ]);
-const ATOMS_CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 2), [(Cas ".CAS") (Cast ".CAST") _ (CastSpin ".CAST.SPIN")]);
-const ATOMS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
-const ATOMS_CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") _ (U64 ".64")]);
-/// Floating-point atomics encode operations differently; only their additions are known.
-const FLOAT_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Add ".ADD")]);
-/// Rows of `RED` have bit 90 set.
-const FLOAT_REDUCTION: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [(Add ".ADD")]);

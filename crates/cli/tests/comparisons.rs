@@ -1,0 +1,206 @@
+//! What comparisons and experiments print.
+
+use crate::common::{json, run, run as run_command, strings, succeed};
+use serde_json::Value;
+
+/// A comparison without what differs from run to run: the speed here.
+fn comparison(args: &[&str]) -> Value {
+    let mut comparison = json(&succeed(args));
+    for run in comparison["runs"].as_array_mut().unwrap() {
+        run["report"]["host"] = Value::Null;
+    }
+    comparison
+}
+
+#[test]
+fn compare_is_the_same_for_any_number_of_threads() {
+    let args = |jobs| {
+        let [workloads, axes] = [
+            ["compare", "vectoradd", "transpose", "--json", "--threads", jobs],
+            ["--gpus", "gtx480,v100", "--schedulers", "lrr,gto", "--set", "sm_count=2"],
+        ];
+        [workloads, axes].concat()
+    };
+    let one = comparison(&args("1"));
+    assert_eq!(one, comparison(&args("4")));
+    assert_eq!(strings(&one["columns"], "label"), ["gtx480 lrr", "gtx480 gto", "v100 lrr", "v100 gto"]);
+    let runs = one["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 8);
+    for (i, run) in runs.iter().enumerate() {
+        assert_eq!(
+            [run["workload"].as_str(), run["status"].as_str()],
+            [Some(["vectoradd", "transpose"][i / 4]), Some("complete")]
+        );
+        let time = |run: &Value| run["report"]["total"]["time"].as_f64().unwrap();
+        assert_eq!(run["column"], i % 4);
+        let expected = time(&runs[i / 4 * 4]) / time(run);
+        assert!((run["speedup"].as_f64().unwrap() - expected).abs() < 1e-12, "{run}");
+    }
+}
+
+#[test]
+fn compare_keeps_what_works_when_a_cell_fails() {
+    // 1024 threads do not fit on an SM of 16 warps.
+    let args = ["compare", "vectoradd", "--param", "n=4096", "--param", "block=1024", "--vary", "sm.max_warps=32,16"];
+    let ran = run(&args);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("max_warps=32") && ran.stdout.contains("1.000"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("failed: vectoradd on max_warps=16: "), "{}", ran.stdout);
+}
+
+#[test]
+fn what_runs_ptx_only_is_compared_with_ptx_and_what_it_refuses_is_said() {
+    let args = ["compare", "saxpy", "reduction", "--cores", "inorder,sgmf", "--json"];
+    let ran = run(&args);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let comparison = json(&ran.stdout);
+    let runs = comparison["runs"].as_array().unwrap();
+    assert_eq!(strings(&comparison["runs"], "status"), ["complete", "complete", "complete", "failed"]);
+    for run in &runs[..3] {
+        assert_eq!(run["report"]["kernels"][0]["code"], "ptx", "{run}");
+        let remark = run["report"]["remarks"][0].as_str().unwrap();
+        assert!(remark.starts_with("core sgmf executes PTX only: "), "{remark}");
+    }
+    let reason = runs[3]["reason"].as_str().unwrap();
+    assert!(reason.contains("line 70: `shfl.sync.down.b32") && reason.matches("line ").count() > 5, "{reason}");
+}
+
+#[test]
+fn flags_make_columns() {
+    let args = ["compare", "vectoradd", "--warps-per-sm", "x0.5,x1", "--branches", "oracle,stall", "--json"];
+    let document = json(&succeed(&args));
+    let labels = strings(&document["columns"], "label");
+    let both = ["warps x0.5 branches=oracle", "warps x0.5 branches=stall", "warps x1 branches=oracle"];
+    assert_eq!(labels[..3], both);
+    assert_eq!(
+        document["columns"][3]["settings"],
+        serde_json::json!(["sm.max_warps=32", "sm.frontend.branches=stall"])
+    );
+}
+
+#[test]
+fn what_papers_report_stands_beside() {
+    let machines = ["--gpus", "rtx2060s", "--code", "sass", "--cores", "inorder,ghost", "--published"];
+    let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
+    let text = succeed(&args);
+    for part in ["inorder  ghost  paper", "1.083", "of 2  1.056", "1.069 over all 28", "ghost: GhOST (", "figure 13"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("Cycles"), "{text}");
+    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
+    let lud = &document["runs"][1];
+    assert_eq!(lud["published"]["speedup"], 1.0832);
+    assert!(lud["stall_reduction_percent"].as_f64().unwrap() > 0.0, "{lud}");
+    assert_eq!(document["published_means"][1]["speedup"], 1.0687);
+    assert_eq!(document["published_means"][0], Value::Null);
+    // Neither over another design than the paper's baseline, nor beside other code.
+    let over = &["compare", "lud", "--code", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
+    let text = succeed(over);
+    assert!(text.contains("over `inorder`, which is not the baseline") && !text.contains("1.083"), "{text}");
+    let ptx = ["--code", "ptx", "--cores", "inorder,ghost", "--published", "--show", "speedup"];
+    let text = succeed(&[&["compare", "lud"][..], &ptx].concat());
+    assert!(text.contains("No paper reports on PTX") && !text.contains("1.083"), "{text}");
+}
+
+#[test]
+fn the_baseline_is_a_choice() {
+    let args = ["compare", "lud", "nw", "--gpus", "rtx2060s,v100", "--cores", "ghost", "--over", "inorder-war-exact"];
+    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
+    assert_eq!(document["schema"], 2);
+    let columns = document["columns"].as_array().unwrap();
+    let of = |column: &Value| (column["label"].as_str().unwrap().to_owned(), column["baseline"].as_u64().unwrap());
+    let expected =
+        [("rtx2060s inorder-war-exact", 0), ("rtx2060s ghost", 0), ("v100 inorder-war-exact", 2), ("v100 ghost", 2)];
+    assert_eq!(columns.iter().map(of).collect::<Vec<_>>(), expected.map(|(label, over)| (label.to_owned(), over)));
+    let run = |column: usize| &document["runs"][4 + column];
+    let time = |column| run(column)["report"]["total"]["time"].as_f64().unwrap();
+    assert!((run(3)["speedup"].as_f64().unwrap() - time(2) / time(3)).abs() < 1e-12);
+    let text = succeed(&args);
+    assert!(text.contains("Speedup over inorder-war-exact") && !text.contains("no protection"), "{text}");
+    let bad = run_command(&["compare", "lud", "--over", "inordr"]);
+    assert!(bad.status == 2 && bad.stderr.contains("did you mean `inorder`"), "{}", bad.stderr);
+}
+
+#[test]
+fn an_experiment_is_reproduced() {
+    let document = json(&succeed(&["reproduce", "socgpu-fig6", "--stock", "--size", "small", "--json"]));
+    assert_eq!([&document["figure"], &document["size"]], ["socgpu-fig6", "small"]);
+    let (paper, stock) = (&document["parts"][0], &document["stock"][0]);
+    for (part, gpu) in [(paper, "papers/socgpu"), (stock, "v100")] {
+        assert_eq!(strings(&part["columns"], "core"), ["inorder-war-exact", "socgpu"]);
+        assert_eq!(strings(&part["columns"], "gpu"), [gpu, gpu]);
+        let runs = part["runs"].as_array().unwrap();
+        assert!(runs.len() >= 2 * 20 && runs.iter().all(|run| run["status"] == "complete"), "{}", runs.len());
+    }
+    let [headline] = &document["headlines"].as_array().unwrap()[..] else { panic!("one design beside the baseline") };
+    assert_eq!((&headline["label"], &headline["published"]), (&"socgpu".into(), &1.38.into()));
+    for (part, mean) in [(paper, "on_papers"), (stock, "on_stock")] {
+        assert_eq!(part["geometric_means"][1]["speedup"], headline[mean]);
+    }
+    let missing = run(&["reproduce", "war-fig7"]);
+    assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
+}
+
+/// Rows of kernels add up their launches, and nothing else of the program.
+#[test]
+fn kernels_are_compared_by_themselves() {
+    let what = ["compare", "gaussian:n=12,side=2", "nn:places=500", "--gpus", "gtx480", "--code", "ptx"];
+    let words = [&what[..], &["--cores", "inorder,sgmf", "--set", "launch.kernel_latency_cycles=100"]].concat();
+    let document = json(&succeed(&[&words[..], &["--kernels", "eliminate,distances", "--json"]].concat()));
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(strings(&document["runs"], "workload"), ["eliminate", "eliminate", "distances", "distances"]);
+    for (run, launches) in runs.iter().zip([11, 11, 1, 1]) {
+        let (total, kernels) = (&run["report"]["total"], run["report"]["kernels"].as_array().unwrap());
+        assert_eq!(kernels.len(), launches);
+        assert!(kernels.iter().all(|kernel| kernel["name"] == run["workload"]));
+        for name in ["cycles", "launch_cycles", "thread_instructions", "energy.total", "l2.accesses"] {
+            let sum: f64 = kernels.iter().map(|kernel| kernel["statistics"][name].as_f64().unwrap()).sum();
+            let total = total[name].as_f64().unwrap();
+            assert!(total > 0.0 && (total - sum).abs() < 1e-9 * sum, "{name}: {total}, {sum} of launches");
+        }
+    }
+    let time = |run: usize| runs[run]["report"]["total"]["time"].as_f64().unwrap();
+    assert!((runs[1]["speedup"].as_f64().unwrap() - time(0) / time(1)).abs() < 1e-12);
+    let absent = run(&[&words[..], &["--kernels", "eliminate,distance"]].concat());
+    assert_eq!(absent.status, 1);
+    assert!(
+        absent.stdout.contains("did you mean `distances`") && absent.stdout.contains("eliminate"),
+        "{}",
+        absent.stdout
+    );
+}
+
+#[test]
+fn parameters_may_follow_a_workload() {
+    let both = succeed(&["compare", "nn:places=64", "nn:places=96,block=32", "--show", "cycles"]);
+    assert!(both.contains("nn:places=64") && both.contains("nn:places=96,block=32"), "{both}");
+    let report = json(&succeed(&["run", "backprop:inputs=16,constant_words=1", "--code", "ptx", "--json"]));
+    assert_eq!(report["workload"], "backprop (small, inputs=16, constant_words=1, seed=1)");
+    assert_eq!(report["kernels"][1]["name"], "adjust_weights_single");
+    for (word, why) in [
+        ("nn:places", "expected NAME=VALUE"),
+        ("nn:places=1,places=2", "given twice"),
+        ("nn:places=x", "whole numbers"),
+        ("nn:cells=1", "no parameter `cells`"),
+        ("nm:places=1", "did you mean"),
+    ] {
+        let failed = run(&["run", word]);
+        assert!(failed.status == 2 && failed.stderr.contains(why), "{word}: {}", failed.stderr);
+    }
+}
+
+#[test]
+fn quantities_have_units_and_two_settings_make_a_grid() {
+    let compare = ["compare", "vectoradd", "--param", "n=1000", "--vary", "clocks.core_mhz=1GHz,2GHz"];
+    let text = succeed(&[&compare[..], &["--vary", "l2.latency_cycles=100,200", "--show", "time"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    let heading = lines.iter().position(|line| line.trim() == "latency_cycles=100  latency_cycles=200").expect(&text);
+    assert!(lines[heading - 1].starts_with("Time of kernels (us)"), "{text}");
+    assert!(
+        lines[heading + 1].starts_with("  core_mhz=1GHz ") && lines[heading + 2].starts_with("  core_mhz=2GHz "),
+        "{text}"
+    );
+    let wrong = run_command(&["run", "vectoradd", "--set", "sm.shared.bytes=64KB"]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("with a unit: B, kB, KiB, MB, MiB, GiB"), "{}", wrong.stderr);
+}
