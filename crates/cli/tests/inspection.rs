@@ -1,6 +1,7 @@
 //! What `inspect` shows of kernels.
 
 use crate::common::{json, run, strings, succeed};
+use serde_json::Value;
 
 #[test]
 fn inspect_shows_bundled_kernels() {
