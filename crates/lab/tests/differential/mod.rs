@@ -320,7 +320,7 @@ pub fn check_on_core(
     group.cases.len()
 }
 
-fn refused(error: workloads::DeviceError) -> (Kind, String) {
+fn refused(error: &workloads::DeviceError) -> (Kind, String) {
     (Kind::Refused, error.to_string())
 }
 
@@ -329,7 +329,7 @@ fn loaded(setup: &Setup, file: &Path, bytes: &[u8]) -> Result<(SimulatedDevice<'
     let mut device = SimulatedDevice::new(setup).unwrap();
     let text = String::from_utf8_lossy(bytes);
     let code = if is_ptx(file) { ModuleCode::Ptx(&text) } else { ModuleCode::Binary(bytes) };
-    let module = device.load_module(&ModuleSource { name: plain_name(file), code }).map_err(refused)?;
+    let module = device.load_module(&ModuleSource { name: plain_name(file), code }).map_err(|error| refused(&error))?;
     Ok((device, module))
 }
 
@@ -353,7 +353,7 @@ fn timed(device: &mut SimulatedDevice<'_>, module: ModuleId, case: &Case, input:
         registers: ThreadRegisters::Estimated,
         stream: 0,
     };
-    device.launch(&launch).map_err(refused)?;
+    device.launch(&launch).map_err(|error| refused(&error))?;
     device.synchronize().map_err(|e| (Kind::Fault, e.to_string()))?;
     let mut out = vec![0; case.expected.len()];
     device.read(buffers[1], 0, &mut out).map_err(|e| (Kind::Fault, e.to_string()))?;
