@@ -104,6 +104,9 @@ fn the_last_of_several_readers_has_its_distance() {
     let early_then_guard = [first(), add(9, &[1]), add(10, &[4]), guarded(add(11, &[5]), 1)];
     // The guard waits for 12 cycles; the two before it issue one and two cycles earlier.
     assert_eq!(issues(&bench(&early_then_guard)), [10, 11, 12]);
+    // Only the instructions between the readers count.
+    let later = [first(), add(10, &[4]), add(9, &[1]), guarded(add(11, &[5]), 1)];
+    assert_eq!(issues(&bench(&later))[1..], [11, 12]);
     let overwritten = [first(), add(9, &[1]), add(1, &[4]), guarded(add(11, &[5]), 1)];
     assert_eq!(issues(&bench(&overwritten)), [4, 5, 17]);
     // A guarded instruction may leave the old value.
