@@ -59,6 +59,11 @@ const PAGES: &[(&str, &str)] = pages![
     "designs/socgpu",
     "designs/war-boards",
     "designs/write-your-own",
+    "results/ghost",
+    "results/scalar-vector",
+    "results/sgmf",
+    "results/socgpu",
+    "results/war-hazards",
 ];
 
 /// The first heading of a page.
