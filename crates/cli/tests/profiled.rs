@@ -36,6 +36,9 @@ fn settings_that_are_given_stay() {
     let warm = report(&["--profiled-as", "ncu", "--set", "launch.flush_l2_between_kernels=false"]);
     let cold = report(&["--profiled-as", "ncu"]);
     assert!(total(&warm, "dram.reads") < total(&cold, "dram.reads"));
+    let timed = report(&["--profiled-as", "ncu", "--set", "launch.kernel_latency_ns=1000"]);
+    let launches = timed["kernels"].as_array().unwrap().len() as f64;
+    assert_eq!(total(&timed, "launch_cycles"), 1530.0 * launches, "a microsecond at 1530 MHz");
     let ran = run(&["run", "bfs", "--profiled-as", "nsys"]);
     assert!(ran.status == 2 && ran.stderr.contains("ncu"), "{}", ran.stderr);
 }

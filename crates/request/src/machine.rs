@@ -41,7 +41,11 @@ pub(crate) fn of_column(
     let model = options.energy_model.as_ref().map(|model| model.0.as_path());
     column.settings.extend(model.map(|model| format!("energy.model={}", model.display())));
     if let Some(profiled_as) = options.profiled_as {
-        let given = |key: &str| column.settings.iter().any(|s| s.split_once('=').is_some_and(|(k, _)| k.trim() == key));
+        // A latency may be given as a time, too.
+        let given = |key: &str| {
+            let keys = [key, if key == "launch.kernel_latency_cycles" { "launch.kernel_latency_ns" } else { key }];
+            column.settings.iter().filter_map(|s| s.split_once('=')).any(|(given, _)| keys.contains(&given.trim()))
+        };
         let plain = crate::gpu::load(&column.gpu_path, &column.settings)?;
         let all = profiled_as.settings(&plain).into_iter().filter(|(key, _)| !given(key));
         let all: Vec<String> = all.map(|(key, value)| format!("{key}={value}")).collect();

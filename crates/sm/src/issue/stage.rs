@@ -394,13 +394,9 @@ impl<D: CoreDesign> IssueStage<D> {
                 Stall::CollectorFull
             };
         }
-        let hazard = self.policy.candidates().first_stall(free);
-        let counting = state.warps.stalls.holding & warps & !state.warps.held();
-        if !counting.is_empty() && hazard.is_none_or(|hazard| hazard > Stall::StallCount) {
-            return Stall::StallCount;
-        }
-        if let Some(hazard) = hazard {
-            return hazard;
+        if let Some(hazard) = self.policy.candidates().first_stall(free) {
+            let counts = || (state.warps.stalls.holding & !state.warps.held()).meets(warps);
+            return if hazard > Stall::StallCount && counts() { Stall::StallCount } else { hazard };
         }
         let held = self.held((warps, free), state, fetch);
         held.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
