@@ -12,7 +12,7 @@
 //!   branch that is taken the instructions are fetched anew, which takes about as long.
 
 use crate::spec::CoreSpec;
-use config::{LatencyOf, Unit};
+use config::{LatencyOf, OpTiming, Unit};
 use isa::{Control, Inst, OpClass, Pc, Program};
 
 /// The latencies of a program's instructions on an SM.
@@ -27,20 +27,18 @@ pub struct Distances<'a> {
 impl<'a> Distances<'a> {
     /// Those of `program` on an SM of `spec`.
     pub fn of(program: &'a Program, spec: &'a CoreSpec) -> Self {
-        let by_stalls = spec.sm.issue.stall_counts == Some(true);
-        let by_stalls = by_stalls && program.insts().iter().any(|inst| inst.control_bits.is_some());
+        let has_counts = || program.insts().iter().any(|inst| inst.control_bits.is_some());
+        let by_stalls = spec.honours_stall_counts() && has_counts();
         let applies = spec.sm.latency == Some(LatencyOf::Issue) && !by_stalls;
         Self { program, spec, reach: if applies { spec.sm.dependence.longest() } else { 0 } }
     }
 
-    /// The latency of the instruction at `pc`, in core cycles.
-    pub fn latency(&self, pc: usize) -> u32 {
-        let writer = self.program.inst(Pc::from(pc));
-        let own = self.spec.timing_of(writer);
+    /// The latency of the instruction at `pc`, whose own timing is `own`, in core cycles.
+    pub fn latency(&self, pc: usize, own: OpTiming) -> u32 {
         if self.reach <= own.latency_cycles || !matches!(own.unit, Unit::Int | Unit::Sp | Unit::Dp) {
             return own.latency_cycles;
         }
-        let mut written = self.program.dsts(writer).to_vec();
+        let mut written = self.program.dsts(self.program.inst(Pc::from(pc))).to_vec();
         let (mut first, mut latency) = (None, own.latency_cycles);
         for (reader, between) in self.program.insts()[pc + 1..].iter().zip(0..self.reach) {
             let sources = self.program.srcs(reader);

@@ -27,7 +27,7 @@ impl Code {
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
         let ignored = |reg: &RegId| spec.sm.issue.ignore_predicates == Some(true) && program.regs.is_predicate(*reg);
-        let honours_stalls = spec.sm.issue.stall_counts == Some(true);
+        let honours_stalls = spec.honours_stall_counts();
         let tracked = |regs: &[RegId]| regs.iter().copied().filter(|reg| !ignored(reg)).collect::<Vec<_>>();
         let distances = Distances::of(&program, spec);
         let templates = program.insts().iter().enumerate().map(|(pc, inst)| {
@@ -35,8 +35,8 @@ impl Code {
             let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
             let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks };
-            let OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
-            let latency_cycles = distances.latency(pc);
+            let timing @ OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
+            let latency_cycles = distances.latency(pc, timing);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
             let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();

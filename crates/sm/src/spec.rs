@@ -208,6 +208,11 @@ impl CoreSpec {
         (self.sm.writeback_width + self.layer_ports()) as usize
     }
 
+    /// Whether the stall counts of machine code hold warps.
+    pub fn honours_stall_counts(&self) -> bool {
+        self.sm.issue.stall_counts == Some(true)
+    }
+
     /// Where an instruction executes and how fast.
     pub fn timing_of(&self, inst: &Traits) -> OpTiming {
         let of_class = self.timing.of(inst.class);
