@@ -8,6 +8,7 @@
 //! | [`boards`] | handling of write-after-read hazards, and the limit study's core without dependences |
 //! | [`ideal`] | the idealised out-of-order core |
 //! | [`load_slice`] | the load slice core |
+//! | [`modern`] | the core of NVIDIA's GPUs since Volta |
 //!
 //! A design is one file (or folder) that opens with its paper, what is modelled, and its numbered deviations; `lab` has
 //! its row. The machine itself, with the in-order core that all are compared with, is `sm`.
@@ -19,4 +20,5 @@ pub mod ghost;
 pub mod ideal;
 pub mod load_slice;
 pub mod loog;
+pub mod modern;
 pub mod socgpu;

@@ -17,6 +17,17 @@ pub struct ControlBits {
     pub reuse: u8,
 }
 
+/// The wait of a `DEPBAR.LE`, beside that of its control bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CounterBound {
+    /// The dependence barrier (counter) that it waits for.
+    pub counter: u8,
+    /// What may be left of that one.
+    pub at_most: u8,
+    /// Others of which nothing may be left, one bit each.
+    pub drained: u8,
+}
+
 /// The number that means that no barrier is set.
 const NO_BARRIER: u8 = 7;
 

@@ -1,6 +1,6 @@
 //! Static instructions, decoded once per kernel into dense arrays.
 
-use crate::{ControlBits, MatrixWork, OpClass, Work};
+use crate::{ControlBits, CounterBound, MatrixWork, OpClass, Work};
 use std::sync::Arc;
 
 kit::id! {
@@ -171,6 +171,11 @@ pub struct Traits {
     pub guarded: bool,
     /// The compiler's scheduling; `None` except for decoded machine code.
     pub control_bits: Option<ControlBits>,
+    /// The general register in each of the positions A, B and C of a machine instruction, for which its reuse bits
+    /// stand; the first one of a wider operand.
+    pub slots: [Option<u8>; 3],
+    /// The dependence barrier that it waits for until little is left, as `DEPBAR.LE` does.
+    pub counter_bound: Option<CounterBound>,
 }
 
 impl Traits {
@@ -194,6 +199,8 @@ impl Traits {
             partial: false,
             guarded: false,
             control_bits: None,
+            slots: [None; 3],
+            counter_bound: None,
         }
     }
 }

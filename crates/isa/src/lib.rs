@@ -20,7 +20,7 @@ mod work;
 
 pub use architecture::runs_on;
 pub use class::OpClass;
-pub use control_bits::ControlBits;
+pub use control_bits::{ControlBits, CounterBound};
 pub use form::Form;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{

@@ -10,6 +10,7 @@ use designs::ghost::Ghost;
 use designs::ideal::Ideal;
 use designs::load_slice::LoadSlice;
 use designs::loog::Loog;
+use designs::modern::Modern;
 use designs::socgpu::Socgpu;
 use kit::Parameters;
 use kit::parameters::Parameter;
@@ -122,6 +123,7 @@ designs! {
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
         "load-slice": LoadSlice<M>, "load slice core: loads and the instructions that make their addresses issue in order from a queue of their own";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+        "modern": Modern<M>, "the core of NVIDIA's GPUs since Volta: machine code issues by its control bits, sub-core by sub-core";
         "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
         "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
         "perfect-execution": With<PerfectExecution, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a unit and a result bus for every instruction";

@@ -127,6 +127,18 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
     for_core::<u64, _>(core, Guard).unwrap_or(false)
 }
 
+/// The warp scheduler that the core design goes with, if it has one of its own.
+pub(crate) fn scheduler_of(core: &str) -> Option<&'static str> {
+    struct Own;
+    impl ForCore for Own {
+        type Output = Option<&'static str>;
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) -> Option<&'static str> {
+            D::SCHEDULER
+        }
+    }
+    for_core::<u64, _>(core, Own).ok().flatten()
+}
+
 /// The statistics of cores that are not SMs.
 pub(crate) fn other_statistics(gpu: &GpuConfig) -> impl Iterator<Item = (Arc<StatInfo>, Value)> {
     DESIGNS.iter().filter_map(|design| design.other.as_ref()).flat_map(|other| other.statistics(gpu).0)

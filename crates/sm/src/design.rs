@@ -55,6 +55,9 @@ pub trait CoreDesign: Sized {
     /// Memory accesses of one warp reach the memory stage in the order in which they issued.
     const KEEPS_MEMORY_ORDER: bool = true;
 
+    /// The warp scheduler that it goes with, unless a user names one; none: the GPU description's.
+    const SCHEDULER: Option<&'static str> = None;
+
     /// The operand stage of an SM of `spec`.
     fn operands(config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::Operands;
 

@@ -2,7 +2,7 @@
 
 use crate::dependence::Distances;
 use crate::inflight::Entry;
-use crate::resolved::{Banks, Micro, Names, Operands, RegSet};
+use crate::resolved::{Banks, Micro, Names, Operands, RegSet, Scheduling};
 use crate::spec::{CoreSpec, Pipe};
 use crate::warps::occupancy::{Occupancy, occupancy};
 use crate::warps::stall_counters::issue_distance;
@@ -29,12 +29,17 @@ impl Code {
         let ignored = |reg: &RegId| spec.sm.issue.ignore_predicates == Some(true) && program.regs.is_predicate(*reg);
         let honours_stalls = spec.honours_stall_counts();
         let tracked = |regs: &[RegId]| regs.iter().copied().filter(|reg| !ignored(reg)).collect::<Vec<_>>();
+        let has_bits = program.insts().iter().any(|inst| inst.control_bits.is_some());
         let distances = Distances::of(&program, spec);
         let templates = program.insts().iter().enumerate().map(|(pc, inst)| {
             let (start, dsts, srcs) = (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
             let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
-            let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks };
+            let scheduling = match inst.control_bits {
+                None if has_bits => Scheduling::WAITS_FOR_ALL,
+                _ => Scheduling::of(inst),
+            };
+            let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks, scheduling };
             let timing @ OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
             let latency_cycles = distances.latency(pc, timing);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };

@@ -80,7 +80,7 @@ pub use observe::{passages, profile};
 pub use operands::{OperandStage, scalar};
 pub use outbox::{Client, Outbox};
 pub use policy::scoreboard::{self, Board, Scoreboard};
-pub use resolved::{Banks, Micro, Names, RegSet};
+pub use resolved::{Banks, Micro, Names, RegSet, Scheduling};
 pub use slab::{Flight, Slab, Window};
 pub use sm::{Env, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SCHEDULERS, SpecError};

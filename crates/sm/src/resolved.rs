@@ -1,7 +1,7 @@
 //! Static instructions resolved: their pipe, timing and registers, as stages ask for them.
 
 use crate::spec::Pipe;
-use isa::{Control, MemAccess, OpClass, Program, RegId, Work};
+use isa::{Control, ControlBits, MemAccess, OpClass, Program, RegId, Traits, Work};
 
 /// Properties of a static instruction that stages use often, resolved against a GPU's timing table once per program.
 /// Its registers and their banks are in `Names`.
@@ -63,6 +63,90 @@ pub struct Names {
     pub writes: RegSet,
     /// The banks of these.
     pub(crate) banks: Banks,
+    /// Its control bits, for designs that issue by them.
+    pub scheduling: Scheduling,
+}
+
+/// The compiler's scheduling of a static instruction, packed: its control bits, and the registers of its operand
+/// positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduling {
+    /// As in its word, or [`Scheduling::NONE`].
+    bits: u32,
+    /// The general register in each position; none is [`Scheduling::NO_SLOT`].
+    slots: [u8; 3],
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Self { bits: Self::NONE, slots: [Self::NO_SLOT; 3] }
+    }
+}
+
+impl Scheduling {
+    const NONE: u32 = u32::MAX;
+    const NO_SLOT: u8 = u8::MAX;
+    /// Where the wait mask is, the bound of a counter, and one more than that counter's number.
+    const WAITS_AT: u32 = 11;
+    const BOUND_AT: u32 = ControlBits::BITS;
+    const COUNTER_AT: u32 = Self::BOUND_AT + 6;
+    /// Of an instruction without bits in a program that has them: it waits for all dependence counters.
+    pub(crate) const WAITS_FOR_ALL: Self =
+        Self { bits: 0x3f << Self::WAITS_AT | 7 << 8 | 7 << 5 | 1 << 4 | 1, slots: [Self::NO_SLOT; 3] };
+
+    /// Those of `inst`.
+    pub(crate) fn of(inst: &Traits) -> Self {
+        let Some(bits) = inst.control_bits else { return Self::default() };
+        let bound = inst.counter_bound.map_or(0, |bound| {
+            let (counter, at_most) = (u32::from(bound.counter.min(5)) + 1, u32::from(bound.at_most.min(63)));
+            counter << Self::COUNTER_AT | at_most << Self::BOUND_AT | u32::from(bound.drained & 63) << Self::WAITS_AT
+        });
+        Self { bits: bits.bits() | bound, slots: inst.slots.map(|slot| slot.unwrap_or(Self::NO_SLOT)) }
+    }
+
+    /// Whether the program has control bits.
+    #[inline]
+    pub fn has_bits(self) -> bool {
+        self.bits != Self::NONE
+    }
+
+    /// The dependence counters that it waits for, one bit each.
+    #[inline]
+    pub fn wait_mask(self) -> usize {
+        (self.bits >> Self::WAITS_AT & 63) as usize
+    }
+
+    /// The dependence counter of which little may be left, and how much.
+    #[inline]
+    pub fn counter_bound(self) -> Option<(u32, u32)> {
+        let counter = self.bits >> Self::COUNTER_AT & 7;
+        (counter != 0).then(|| (counter - 1, self.bits >> Self::BOUND_AT & 63))
+    }
+
+    /// The counter that counts it until its results are written, and that until its sources are read; none is 7.
+    #[inline]
+    pub fn counters(self) -> [u32; 2] {
+        [self.bits >> 5 & 7, self.bits >> 8 & 7]
+    }
+
+    /// Whether any of its operand positions has a general register.
+    #[inline]
+    pub(crate) fn has_slots(self) -> bool {
+        self.slots != [Self::NO_SLOT; 3]
+    }
+
+    /// The general register in operand position `position`.
+    #[inline]
+    pub(crate) fn slot(self, position: usize) -> Option<RegId> {
+        let slot = self.slots[position % 3];
+        (slot != Self::NO_SLOT).then_some(RegId(slot.into()))
+    }
+
+    /// Whether the cache of operands keeps the operand in `position`.
+    #[inline]
+    pub(crate) fn keeps(self, position: usize) -> bool {
+        self.bits >> (17 + position) & 1 != 0
+    }
 }
 
 /// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0

@@ -14,7 +14,7 @@ use exec::machine_code::MachineCode;
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
-use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use isa::{CacheOp, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::decode::modifier::{Barrier, key};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
@@ -117,7 +117,8 @@ impl Builder<'_> {
         let text = inst.to_string();
         let meaning = of_instruction(inst);
         let meaning = Meaning { control: control(inst).unwrap_or(meaning.control), ..meaning };
-        self.describe(&text, meaning, inst.control_bits(), guard, program);
+        let scheduling = (inst.control_bits(), inst.slots(), inst.counter_bound());
+        self.describe(&text, meaning, scheduling, guard, program);
         let op = self.operation();
         match inst.row.op {
             SassOp::Call => self.calls.push(self.code.len() as u32),
@@ -155,7 +156,7 @@ impl Builder<'_> {
             reuse: 0,
         };
         let meaning = meaning("RET", Generation::of(self.sm.into()));
-        self.describe("RET.ABS.NODEC R20 0x0", meaning, bits, Pred::TRUE, program);
+        self.describe("RET.ABS.NODEC R20 0x0", meaning, (bits, [None; 3], None), Pred::TRUE, program);
         let op = self.operation();
         self.returns.push(self.code.len() as u32);
         self.code.push(Guarded { op, guard: Pred::TRUE });
@@ -167,7 +168,7 @@ impl Builder<'_> {
         &self,
         text: &str,
         mut meaning: Meaning,
-        control_bits: ControlBits,
+        (control_bits, slots, counter_bound): (ControlBits, [Option<u8>; 3], Option<CounterBound>),
         guard: Pred,
         program: &mut ProgramBuilder,
     ) {
@@ -205,6 +206,8 @@ impl Builder<'_> {
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             guarded: guard.is_some(),
             control_bits: Some(control_bits),
+            slots,
+            counter_bound,
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
             // `partial` is set when the whole kernel is known.
             ..Traits::of(meaning.class)

@@ -17,7 +17,7 @@ pub mod row;
 mod special;
 pub mod table;
 
-use isa::ControlBits;
+use isa::{ControlBits, CounterBound};
 use modifier::{Key, Value};
 pub use op::SassOp;
 pub use operand::SassOperand;
@@ -197,6 +197,40 @@ impl SassInst {
     /// yield requests.
     fn reuses(&self, bit: u8) -> bool {
         self.bit(bit) && !self.control_bits().yields
+    }
+
+    /// The wait of a `DEPBAR.LE`.
+    pub fn counter_bound(&self) -> Option<CounterBound> {
+        let waits = self.row.op == SassOp::DepBar && self.has(modifier::key::AT_MOST);
+        let [mut counter, mut at_most, mut drained] = [0; 3];
+        for operand in self.operands().filter(|_| waits) {
+            match operand {
+                SassOperand::Scoreboard(number) => counter = number,
+                SassOperand::Immediate { bits, .. } => at_most = bits as u8,
+                SassOperand::ScoreboardSet(set) => drained = set,
+                _ => {}
+            }
+        }
+        waits.then_some(CounterBound { counter, at_most, drained })
+    }
+
+    /// The general registers in positions A, B and C, for which the reuse bits stand.
+    pub fn slots(&self) -> [Option<u8>; 3] {
+        let mut slots = [None; 3];
+        for slot in self.row.slots {
+            let position = match slot.what {
+                What::Reused(_, reuse) | What::Shaped(.., reuse) => reuse - 122,
+                What::A(_) => 0,
+                What::B(_) | What::ShapedB(..) | What::SwappedB(_) | What::Word(_) => 1,
+                What::WordC(_) if self.form() != 1 => 1,
+                What::WordC(_) | What::C(_) | What::Slot64(_) => 2,
+                _ => continue,
+            };
+            if let SassOperand::Register(Register { index, uniform: false, .. }) = self.operand(slot.what) {
+                slots[usize::from(position) % 3] = (index != operand::RZ).then_some(index);
+            }
+        }
+        slots
     }
 
     fn get(&self, lo: u8, len: u8) -> u64 {

@@ -129,6 +129,18 @@ impl Latches {
         self.occupied & self.of_memory
     }
 
+    /// `latches`, which are empty, take no instruction until they are [opened](Self::open).
+    #[inline]
+    pub fn close(&mut self, latches: u64) {
+        self.full |= latches & !self.occupied;
+    }
+
+    /// `latches` take instructions again, as far as they have room.
+    #[inline]
+    pub fn open(&mut self, latches: u64) {
+        self.full &= !latches | self.occupied;
+    }
+
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
     /// which must have room.
     #[inline]

@@ -6,6 +6,7 @@
 //! | `gpgpu_sim_order` | the same in exactly the order of GPGPU-Sim 4.2 |
 //! | `read_guard` | a rule over collectors: no write overtakes an older read |
 //! | [`stations`](ReservationStations) | reservation stations, which await results |
+//! | [`sub_cores`](SubCoreOperands) | no collectors: reserved ports and a cache of operands, as GPUs since Volta |
 //! | [`perfect`](PerfectOperands) | a stage without limits |
 //! | [`scalar`] | a layer: what all lanes share is collected and executed once |
 //! | `pool`, `banks` | what the alternatives have in common |
@@ -23,12 +24,14 @@ pub mod read_guard;
 mod route;
 pub mod scalar;
 mod stations;
+mod sub_cores;
 
 pub use banks::RegisterBanks;
 pub use collectors::{CollectorRules, Collectors};
 pub use perfect::PerfectOperands;
 pub use route::Route;
 pub use stations::{FeedsStations, ReservationStations, StationCounts};
+pub use sub_cores::{SubCoreOperands, SubCoreSettings};
 
 use crate::execute::latches::Latches;
 use crate::inflight::InstId;

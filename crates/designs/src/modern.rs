@@ -1,0 +1,382 @@
+//! The core of NVIDIA's GPUs since Volta: issue by the control bits of machine code.
+//!
+//! Follows Huerta, Abaie Shoushtary, Cruz, González, *Dissecting and Modeling the Architecture of Modern GPU Cores*
+//! (MICRO 2025), sections 4 and 5.
+//!
+//! ```text
+//!            ┌ dependence counters ┐
+//!  decode ► instruction buffer ► warp scheduler ► Control ► Allocate ► reads ► units
+//!            (3 a warp)            (greedy, then youngest)   sub-core by sub-core
+//! ```
+//! - **No interlock.** The head of a warp's buffer may issue when its stall counter has run out
+//!   ([`config::Issue::stall_counts`]) and the dependence counters that its control bits name are 0, or, for `DEPBAR.LE`,
+//!   low enough. Nothing compares registers: the compiler has done it.
+//! - **Dependence counters**: six to a warp, of 6 bits. An instruction increments the one that it names for its results
+//!   and the one for its sources; both are seen two cycles after its issue. It decrements them when its results are
+//!   written and its sources are read, which the next issue sees.
+//! - **Operands**: [`SubCoreOperands`].
+//! - **Policy**: greedy, then youngest ([`CoreDesign::SCHEDULER`]).
+//! - **Programs without control bits** (PTX, traces) have two scoreboards instead, as the paper's section 7.5 has them:
+//!   registers with a write under way, and counts of reads under way. So does every program with
+//!   [`Dependences::Scoreboard`], and on descriptions that do not honour stall counts; where these are honoured they
+//!   still bound the distance of issues.
+//!
+//! **Deviations**
+//! - D1: a counter at 63 keeps its warp from issuing what would increment it. Hardware's behaviour is not published;
+//!   compilers wait before.
+//! - D2: registers below the scoreboards' bits are counted exactly: a register has as many readers as there are.
+//! - D3: an instruction without bits in a program that has them (a function of the device runtime) waits for all
+//!   counters.
+//!
+//! **Structures**: instruction buffer; dependence counters with the stall counter and the yield bit, 41 bits a warp;
+//! register-file cache, six operands a sub-core. **Stall reasons**: `stall_count`; `raw_memory`, `raw` and `war` as the
+//! counters that a warp waits for count results of accesses, other results, or reads; `design` at a full counter.
+
+use crate::boards::{Release, WarScoreboard};
+use config::LatencyOf;
+use isa::{RegFile, WarpSlot};
+use kit::Cycle;
+use sm::operands::{SubCoreOperands, SubCoreSettings};
+use sm::scoreboard::Board;
+use sm::{
+    CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
+    LoadStoreUnit, PerWarp, PipeSet, Stall, Structure, Units, WakeUp, WarpMask, Window,
+};
+
+kit::words! {
+    /// What keeps dependences between instructions.
+    #[derive(Default)]
+    pub enum Dependences {
+        /// The control bits of machine code.
+        #[default]
+        ControlBits = "control_bits",
+        /// Scoreboards, as for programs without control bits.
+        Scoreboard = "scoreboard",
+    }
+}
+
+kit::parameters! {
+    /// Sizes and choices of the modern core.
+    pub struct ModernConfig {
+        /// What keeps dependences between instructions of machine code.
+        pub dependences: Dependences = (Dependences::ControlBits),
+        /// Instructions of a warp between decode and issue.
+        pub instruction_buffer: u32 = 3 in (1, 64),
+        /// Reads of each register bank in a cycle.
+        pub ports: u32 = 1 in (1, 8),
+        /// Operands that the compiler marks for reuse are kept beside the register banks.
+        pub register_cache: bool = true,
+    }
+}
+
+/// Dependence counters of a warp.
+const COUNTERS: u32 = 6;
+/// The most that one counts.
+const MOST: u64 = 63;
+/// A counter is a byte, from this value up: one that is decremented first takes nothing from its neighbour.
+const ZERO: u64 = 0x4040_4040_4040;
+/// From the issue of an instruction to the first issue that sees its increments.
+const SEEN_AFTER: Cycle = 2;
+
+/// The bytes of the counters in each wait mask.
+const BYTES: [u64; 64] = {
+    let mut bytes = [0; 64];
+    let mut mask = 0;
+    while mask < 64 {
+        let mut counter = 0;
+        while counter < COUNTERS {
+            if mask >> counter & 1 != 0 {
+                bytes[mask] |= 0xff << (8 * counter);
+            }
+            counter += 1;
+        }
+        mask += 1;
+    }
+    bytes
+};
+
+/// The dependence counters of a warp.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    /// One byte each, from [`ZERO`] up.
+    values: u64,
+    /// Increments that issues in cycles of even and odd numbers will be seen to have made.
+    coming: [u64; 2],
+    /// Counters that count results of accesses to memory, and those that count reads, by their last increments.
+    of_memory: u8,
+    of_reads: u8,
+}
+
+impl Counters {
+    const NEW: Self = Self { values: ZERO, coming: [0; 2], of_memory: 0, of_reads: 0 };
+
+    /// Those that are not 0, a byte each.
+    #[inline]
+    fn pending(&self) -> u64 {
+        self.values ^ ZERO
+    }
+
+    /// What counter number `counter` counts, those increments among it that are not seen yet.
+    #[inline]
+    fn value(&self, counter: u32) -> u64 {
+        let byte = |values: u64| values >> (8 * counter) & 0xff;
+        byte(self.values) + byte(self.coming[0]) + byte(self.coming[1]) - byte(ZERO)
+    }
+
+    /// The reason of a wait for the counters in `mask`.
+    #[inline]
+    fn reason(&self, mask: usize) -> Stall {
+        let waited = (0..COUNTERS).filter(|c| self.pending() & BYTES[mask] & 0xff << (8 * c) != 0);
+        let waited = waited.fold(0u8, |all, counter| all | 1 << counter);
+        if waited & self.of_memory != 0 {
+            Stall::RawMemory
+        } else if waited & !self.of_reads != 0 {
+            Stall::Raw
+        } else {
+            Stall::War
+        }
+    }
+}
+
+/// The issue design.
+#[derive(Debug)]
+pub struct Modern<M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
+    heads: Heads<M>,
+    counters: PerWarp<Counters, M>,
+    /// Warps with increments that issues in cycles of even and odd numbers have made.
+    coming: [M; 2],
+    /// The cycle of the last tick.
+    now: Cycle,
+    board: WarScoreboard<M>,
+    by_bits: bool,
+    warps: usize,
+    sub_cores: usize,
+    register_cache: bool,
+}
+
+impl<M: WarpMask> Modern<M> {
+    /// Whether the dependences of `flight` are its control bits'.
+    #[inline(always)]
+    fn goes_by_bits(&self, flight: Flight<'_>) -> bool {
+        self.by_bits && flight.names().scheduling.has_bits()
+    }
+
+    /// Offer of a warp whose oldest instruction is `oldest`.
+    #[inline(always)]
+    fn head(&self, oldest: Flight<'_>) -> Head {
+        let hazard = if self.goes_by_bits(oldest) { self.wait(oldest) } else { self.board.hazard(oldest) };
+        hazard.map_or(Head::ready(oldest.pipe), Head::stalled)
+    }
+
+    /// The wait of `flight` for dependence counters.
+    #[inline(always)]
+    fn wait(&self, flight: Flight<'_>) -> Option<Stall> {
+        let scheduling = flight.names().scheduling;
+        let counters = &self.counters[flight.warp.index()];
+        let mask = scheduling.wait_mask();
+        if counters.pending() & BYTES[mask] != 0 {
+            return Some(counters.reason(mask));
+        }
+        if let Some((counter, at_most)) = scheduling.counter_bound()
+            && (counters.values ^ ZERO) >> (8 * counter) & 0xff > u64::from(at_most)
+        {
+            return Some(counters.reason(1 << counter));
+        }
+        let is_full = |counter: u32| counter < COUNTERS && counters.value(counter) >= MOST;
+        scheduling.counters().into_iter().any(is_full).then_some(Stall::Design)
+    }
+
+    /// Examines the head of a warp's buffer.
+    #[inline(always)]
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let head = self.buffer.front(warp).map_or(Head::EMPTY, |id| self.head(window.flight(id)));
+        self.heads.set(warp, head);
+    }
+
+    #[inline(always)]
+    fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
+        if self.heads.is_stalled(warp) {
+            self.examine(window, warp);
+        }
+    }
+
+    /// Counter number `counter` of the warp of an instruction counts it no longer. Whether it is one.
+    #[inline(always)]
+    fn decrement(&mut self, warp: WarpSlot, counter: u32) -> bool {
+        if counter < COUNTERS {
+            self.counters[warp.index()].values -= 1 << (8 * counter);
+        }
+        counter < COUNTERS
+    }
+}
+
+impl<M: WarpMask> CoreDesign for Modern<M> {
+    type FrontEnd = CachedFetch;
+    type Issue = Self;
+    type Operands = SubCoreOperands;
+    type Execution = Units;
+    type Memory = LoadStoreUnit;
+
+    const SCHEDULER: Option<&'static str> = Some("gty");
+
+    fn operands(config: &ModernConfig, spec: &CoreSpec) -> SubCoreOperands {
+        let &ModernConfig { ports, register_cache, .. } = config;
+        SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache })
+    }
+}
+
+impl<M: WarpMask> IssuePolicy for Modern<M> {
+    type Config = ModernConfig;
+    type Mask = M;
+
+    fn new(config: &ModernConfig, spec: &CoreSpec) -> Self {
+        Self {
+            buffer: InstructionBuffer::new(spec, config.instruction_buffer),
+            heads: Heads::default(),
+            counters: PerWarp::new(Counters::NEW),
+            coming: [M::NONE; 2],
+            now: 0,
+            board: WarScoreboard::new(&Release::Read, spec),
+            by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
+            warps: spec.sm.max_warps as usize,
+            sub_cores: spec.partitions,
+            register_cache: config.register_cache,
+        }
+    }
+
+    fn check(config: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
+        let sm = &spec.sm;
+        if !sm.operands.sub_cores || sm.issue.width != 1 {
+            return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
+        }
+        if sm.latency != Some(LatencyOf::Issue) {
+            return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
+        }
+        let per_fetch = sm.frontend.instructions_per_fetch;
+        if config.instruction_buffer < per_fetch {
+            return Err(format!("an instruction buffer of {} takes no fetch of {per_fetch}", config.instruction_buffer));
+        }
+        Ok(())
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let one = Each::Instruction.times(1);
+        let bits = COUNTERS as usize * 6 + 4 + 1;
+        let counters = Structure::new("dependence counters", self.warps, 1, bits).ports(1, 1).read(one).written(one);
+        let mut all = vec![self.buffer.structure()];
+        if self.by_bits {
+            all.push(counters);
+        } else {
+            all.extend(self.board.structures());
+        }
+        if self.register_cache {
+            // Two banks of three positions; the number of a register and a warp to compare with.
+            let cache = Structure::new("register-file cache", self.sub_cores, 6, 1024).compares(3 * 14);
+            all.push(cache.read(Each::Source.times(1)).searched(one));
+        }
+        all
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        debug_assert!(self.heads.is_empty(warp));
+        self.counters[warp.index()] = Counters::NEW;
+        self.coming.iter_mut().for_each(|warps| warps.remove(warp));
+        self.board.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn room(&self) -> M {
+        self.buffer.room()
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, flight: Flight<'_>) {
+        let warp = flight.warp;
+        self.buffer.push(warp, flight.id);
+        if self.heads.is_empty(warp) {
+            // It is the oldest.
+            self.heads.set(warp, self.head(flight));
+        }
+    }
+
+    /// Increments of two cycles ago are seen.
+    #[inline]
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> M {
+        self.now = now;
+        let parity = now as usize % 2;
+        let seen = std::mem::replace(&mut self.coming[parity], M::NONE);
+        for warp in seen.iter() {
+            let counters = &mut self.counters[warp.index()];
+            counters.values += std::mem::take(&mut counters.coming[parity]);
+            self.examine(window, warp);
+        }
+        if !self.coming[1 - parity].is_empty() {
+            wake_up.at(now + 1);
+        }
+        self.heads.take_changed()
+    }
+
+    #[inline]
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
+    }
+
+    #[inline]
+    fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
+        self.buffer.front(warp).expect("a warp with a candidate has a head")
+    }
+
+    #[inline(always)]
+    fn on_issue(&mut self, flight: Flight<'_>) {
+        let Flight { id, window, .. } = flight;
+        let warp = flight.warp;
+        debug_assert_eq!(self.buffer.front(warp), Some(id));
+        self.buffer.pop(warp);
+        if self.goes_by_bits(flight) {
+            let [results, reads] = flight.names().scheduling.counters();
+            let parity = (self.now + SEEN_AFTER) as usize % 2;
+            let counters = &mut self.counters[warp.index()];
+            for (counter, of_reads) in [(results, false), (reads, true)] {
+                if counter < COUNTERS {
+                    let bit = 1 << counter;
+                    let of_memory = !of_reads && flight.mem.is_some();
+                    counters.coming[parity] += 1 << (8 * counter);
+                    counters.of_memory = counters.of_memory & !bit | if of_memory { bit } else { 0 };
+                    counters.of_reads = counters.of_reads & !bit | if of_reads { bit } else { 0 };
+                    self.coming[parity].insert(warp);
+                }
+            }
+        } else {
+            self.board.on_issue(flight);
+        }
+        self.examine(window, warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
+        let flight = window.flight(id);
+        let may_end = if self.goes_by_bits(flight) {
+            self.decrement(flight.warp, flight.names().scheduling.counters()[1])
+        } else {
+            self.board.on_operands_read(window, id)
+        };
+        if may_end {
+            self.examine_if_stalled(window, flight.warp);
+        }
+    }
+
+    #[inline(always)]
+    fn on_writeback(&mut self, flight: Flight<'_>) {
+        if self.goes_by_bits(flight) {
+            self.decrement(flight.warp, flight.names().scheduling.counters()[0]);
+        } else {
+            self.board.on_writeback(flight);
+        }
+        self.examine_if_stalled(flight.window, flight.warp);
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        self.buffer.front(warp)
+    }
+}
