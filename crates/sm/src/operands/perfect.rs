@@ -158,6 +158,10 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for With<PerfectOperands, 
         PerfectOperands::new(spec)
     }
 
+    fn front_end(config: &ConfigOf<D>, spec: &CoreSpec) -> D::FrontEnd {
+        D::front_end(config, spec)
+    }
+
     fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {
         D::branches(config, of_gpu)
     }
