@@ -7,7 +7,8 @@ use kit::Cycle;
 use kit::persist::Archive;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    ConfigOf, CoreDesign, CoreSpec, InOrder, LoadStoreUnit, Stall, SubCoreCaches, SubCoreFetch, Timeline, Units, With,
+    ConfigOf, CoreDesign, CoreOptions, CoreSpec, InOrder, LoadStoreUnit, Stall, SubCoreCaches, SubCoreFetch, Timeline,
+    Units, With,
 };
 use support::*;
 
@@ -108,7 +109,9 @@ fn a_straight_line_is_prefetched_as_far_as_the_stream_buffer_has_room() {
     assert_eq!(cycles::<Streams<1>>(&bench), straight(101, 1));
     assert_eq!(cycles::<Streams<3>>(&bench), straight(101, 3));
     assert_eq!(cycles::<Streams<8>>(&bench), straight(101, 8));
-    assert_eq!(cycles::<SubCores>(&bench), straight(101, 8), "the description has 8 lines");
+    assert_eq!(cycles::<SubCores>(&bench), straight(101, 8), "8 lines are the default");
+    let two = bench.gpu(|g| g.sm.instruction_caches.stream_buffer_lines = Some(2));
+    assert_eq!(cycles::<SubCores>(&two), straight(101, 2));
     // The last instruction is the fifth of the thirteenth line. Without a stream each line is waited for. With eight
     // prefetches the tenth is: it is requested when the second leaves the stream.
     let last = 4 + TO_ISSUE;
@@ -163,6 +166,17 @@ fn sub_cores_that_miss_one_line_ask_the_memory_once() {
     let first = |warp| run.sm.observer.at(warp, 0, 'I').expect("it issues");
     // The second request enters the path a cycle later, but the replies leave L1 one after the other.
     assert_eq!((first(0), first(1)), (FROM_MEMORY + TO_ISSUE, FROM_MEMORY + TO_ISSUE + 1));
+}
+
+#[test]
+fn descriptions_since_volta_have_the_caches_of_their_generation() {
+    for (name, l0_kib) in [("v100", 12), ("gv100", 12), ("rtx2060s", 16), ("a100", 32), ("a6000", 32), ("h100", 32)] {
+        let gpu = config::load(name).expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, isa::Form::Sass, CoreOptions::default()).expect("a sound GPU");
+        let SubCoreCaches { l0, l1, stream_buffer_lines, to_l1_cycles, from_l1_cycles, .. } = SubCoreCaches::of(&spec);
+        assert_eq!((l0.capacity_bytes() >> 10, l1.capacity_bytes() >> 10, stream_buffer_lines), (l0_kib, 128, 8));
+        assert_eq!(Cycle::from(to_l1_cycles + from_l1_cycles) + 1, FROM_L1, "{name}");
+    }
 }
 
 #[test]

@@ -20,7 +20,8 @@
 //!   fetched from the next cycle on. On L0 hits the next instruction issues three cycles after the branch: fetch, decode,
 //!   issue.
 //!
-//! The instruction buffer must have room by single instructions
+//! Sizes and times are keys of GPU descriptions ([`config::InstructionCaches`]), which a design may override
+//! ([`SubCoreFetch::with_caches`]). The instruction buffer must have room by single instructions
 //! ([`InstructionBuffer::with_fetches`](crate::InstructionBuffer::with_fetches)); the paper has 3 entries for each warp.
 //!
 //! - D-SF1: wrong paths are neither fetched nor prefetched, so they pollute no cache.

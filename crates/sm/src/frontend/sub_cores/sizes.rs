@@ -3,6 +3,9 @@
 use crate::spec::CoreSpec;
 use config::{Allocate, Cache, IndexFunction, Replacement, WriteAllocate, WritePolicy};
 
+/// Lines that L1 may have requested from L2: a guess.
+const L1_MISSES: u32 = 64;
+
 /// Sizes and times of a [`SubCoreFetch`](super::SubCoreFetch). A design may change any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubCoreCaches {
@@ -21,16 +24,20 @@ pub struct SubCoreCaches {
 }
 
 impl SubCoreCaches {
-    /// As the description of the SM gives them.
+    /// As the description of the SM gives them ([`config::InstructionCaches`]).
     pub fn of(spec: &CoreSpec) -> Self {
+        let caches = &spec.sm.instruction_caches;
+        let [l0_line, l1_line] = caches.line_bytes();
+        let l0 = [caches.l0_sets.unwrap_or(8), caches.l0_ways.unwrap_or(32), l0_line];
+        let l1 = [caches.l1_sets.unwrap_or(64), caches.l1_ways.unwrap_or(16), l1_line];
         Self {
-            perfect: false,
+            perfect: caches.perfect == Some(true),
             // The paper has 32 misses, as many as a sub-core can have: one of each warp.
-            l0: cache([8, 32, 128], spec.sm.max_warps),
-            stream_buffer_lines: 8,
-            l1: cache([64, 16, 128], 64),
-            to_l1_cycles: 39,
-            from_l1_cycles: 39,
+            l0: cache(l0, spec.sm.max_warps),
+            stream_buffer_lines: caches.stream_buffer_lines.unwrap_or(8),
+            l1: cache(l1, L1_MISSES),
+            to_l1_cycles: caches.to_l1_cycles.unwrap_or(39),
+            from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
         }
     }
 }
