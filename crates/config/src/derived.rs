@@ -1,6 +1,6 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
-use crate::{Dependence, Dram, GpuConfig, L2, Launch, Sm};
+use crate::{Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, Sm};
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -66,6 +66,13 @@ impl Dependence {
             dp_to_sp_cycles,
         ];
         all.into_iter().flatten().max().unwrap_or(0)
+    }
+}
+
+impl InstructionCaches {
+    /// Bytes of a line of L0 and of L1.
+    pub fn line_bytes(&self) -> [u32; 2] {
+        [self.l0_line_bytes, self.l1_line_bytes].map(|bytes| bytes.unwrap_or(128))
     }
 }
 

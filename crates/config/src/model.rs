@@ -328,6 +328,8 @@ keys! {
         tensor: BTreeMap<String, MatrixTiming> => default;
         /// Distances of dependent instructions by reader.
         dependence: Dependence => default;
+        /// Instruction caches of sub-cores.
+        instruction_caches: InstructionCaches => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -438,6 +440,31 @@ keys! {
         dp_to_int_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. From double precision to `sp`.
         dp_to_sp_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+    }
+
+    /// Instruction caches and prefetchers of sub-cores, and the cache of the SM that they share. For core designs whose
+    /// front end has them; others have `sm.frontend.icache`.
+    InstructionCaches: Default at "sm.instruction_caches." {
+        /// Optional. Every fetch hits, whatever `sm.perfect_instruction_and_constant_caches` says of other front ends; false if absent.
+        perfect: Option<bool> = Bool, "", optional;
+        /// Optional. Sets of the L0 instruction cache of a sub-core; 8 if absent.
+        l0_sets: Option<u32> = Int(1, 65_536), "sets", optional;
+        /// Optional. Lines of a set of L0; 32 if absent.
+        l0_ways: Option<u32> = Int(1, 4096), "ways", optional;
+        /// Optional. Bytes of a line of L0; 128 if absent.
+        l0_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
+        /// Optional. Lines that a sub-core prefetches after a miss in L0; 8 if absent, 0 for no prefetcher.
+        stream_buffer_lines: Option<u32> = Int(0, 64), "lines", optional;
+        /// Optional. Sets of the SM's L1 cache of instructions and constants; 64 if absent.
+        l1_sets: Option<u32> = Int(1, 65_536), "sets", optional;
+        /// Optional. Lines of a set of that L1; 16 if absent.
+        l1_ways: Option<u32> = Int(1, 4096), "ways", optional;
+        /// Optional. Bytes of a line of that L1, at least those of L0; 128 if absent.
+        l1_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
+        /// Optional. From a miss in L0 to L1; 39 if absent.
+        to_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From L1 to L0; 39 if absent.
+        from_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

@@ -20,6 +20,7 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     units(config, &mut found);
     matrices(config, &mut found);
     fetch(config, &mut found);
+    instruction_caches(config, &mut found);
     occupancy(config, &mut found);
     l1(config, &mut found);
     for (path, cache) in caches(config) {
@@ -150,6 +151,16 @@ fn fetch(config: &GpuConfig, found: &mut Vec<Problem>) {
         let message = format!("is {fetched}, more than the instruction buffer holds ({entries})");
         found
             .push(Problem::new("sm.frontend.instructions_per_fetch", message).hint("raise sm.frontend.buffer_entries"));
+    }
+}
+
+/// A line of L0 must be within a line of L1.
+fn instruction_caches(config: &GpuConfig, found: &mut Vec<Problem>) {
+    let [l0, l1] = config.sm.instruction_caches.line_bytes();
+    if l0 > l1 {
+        let message = format!("is {l0}, more than the line of L1 that it comes from ({l1})");
+        let problem = Problem::new("sm.instruction_caches.l0_line_bytes", message);
+        found.push(problem.hint("raise sm.instruction_caches.l1_line_bytes"));
     }
 }
 

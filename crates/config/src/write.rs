@@ -19,6 +19,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.sass_timing", true),
     ("sm.tensor", true),
     ("sm.dependence", false),
+    ("sm.instruction_caches", false),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

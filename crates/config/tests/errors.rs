@@ -100,6 +100,11 @@ fn relations_between_values_are_checked() {
             "4 sub-cores (sm.operands.sub_cores) cannot share",
         ),
         (
+            &[("[sm.shared]", "[sm.instruction_caches]\nl1_line_bytes = 64\n[sm.shared]")],
+            "sm.instruction_caches.l0_line_bytes",
+            "is 128, more than the line of L1 that it comes from (64)",
+        ),
+        (
             &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
             "sm.tensor.f16.multiply_adds_per_cycle",
             "is missing",

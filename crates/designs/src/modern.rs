@@ -14,6 +14,7 @@
 //! - **Dependence counters**: six to a warp, of 6 bits. An instruction increments the one that it names for its results
 //!   and the one for its sources; both are seen two cycles after its issue. It decrements them when its results are
 //!   written and its sources are read, which the next issue sees.
+//! - **Front end**: [`SubCoreFetch`], with the caches of the GPU description.
 //! - **Operands**: [`SubCoreOperands`].
 //! - **Policy**: greedy, then youngest ([`CoreDesign::SCHEDULER`]).
 //! - **Programs without control bits** (PTX, traces) have two scoreboards instead, as the paper's section 7.5 has them:
@@ -39,8 +40,8 @@ use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
 use sm::{
-    CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
-    LoadStoreUnit, PerWarp, PipeSet, Stall, Structure, Units, WakeUp, WarpMask, Window,
+    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
+    LoadStoreUnit, PerWarp, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
 };
 
 kit::words! {
@@ -62,6 +63,10 @@ kit::parameters! {
         pub dependences: Dependences = (Dependences::ControlBits),
         /// Instructions of a warp between decode and issue.
         pub instruction_buffer: u32 = 3 in (1, 64),
+        /// Instructions come through caches. Without them every fetch hits.
+        pub instruction_caches: bool = true,
+        /// A miss in a sub-core's instruction cache starts a stream of prefetches.
+        pub prefetch: bool = true,
         /// Reads of each register bank in a cycle.
         pub ports: u32 = 1 in (1, 8),
         /// Operands that the compiler marks for reuse are kept beside the register banks.
@@ -212,7 +217,7 @@ impl<M: WarpMask> Modern<M> {
 }
 
 impl<M: WarpMask> CoreDesign for Modern<M> {
-    type FrontEnd = CachedFetch;
+    type FrontEnd = SubCoreFetch<M>;
     type Issue = Self;
     type Operands = SubCoreOperands;
     type Execution = Units;
@@ -224,6 +229,13 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
         let &ModernConfig { ports, register_cache, .. } = config;
         SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache })
     }
+
+    fn front_end(config: &ModernConfig, spec: &CoreSpec) -> SubCoreFetch<M> {
+        let of_gpu = SubCoreCaches::of(spec);
+        let stream_buffer_lines = if config.prefetch { of_gpu.stream_buffer_lines } else { 0 };
+        let perfect = of_gpu.perfect || !config.instruction_caches;
+        SubCoreFetch::with_caches(spec, &SubCoreCaches { perfect, stream_buffer_lines, ..of_gpu })
+    }
 }
 
 impl<M: WarpMask> IssuePolicy for Modern<M> {
@@ -232,7 +244,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
 
     fn new(config: &ModernConfig, spec: &CoreSpec) -> Self {
         Self {
-            buffer: InstructionBuffer::new(spec, config.instruction_buffer),
+            buffer: InstructionBuffer::with_fetches(spec, config.instruction_buffer, 1),
             heads: Heads::default(),
             counters: PerWarp::new(Counters::NEW),
             coming: [M::NONE; 2],
@@ -245,17 +257,13 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         }
     }
 
-    fn check(config: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
+    fn check(_: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
         let sm = &spec.sm;
         if !sm.operands.sub_cores || sm.issue.width != 1 {
             return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
         }
         if sm.latency != Some(LatencyOf::Issue) {
             return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
-        }
-        let per_fetch = sm.frontend.instructions_per_fetch;
-        if config.instruction_buffer < per_fetch {
-            return Err(format!("an instruction buffer of {} takes no fetch of {per_fetch}", config.instruction_buffer));
         }
         Ok(())
     }

@@ -61,6 +61,11 @@ pub trait CoreDesign: Sized {
     /// The operand stage of an SM of `spec`.
     fn operands(config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::Operands;
 
+    /// The front end of an SM of `spec`.
+    fn front_end(_config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::FrontEnd {
+        FrontEnd::new(spec)
+    }
+
     /// How decode continues after a branch that has not issued, on a GPU whose front end does as `of_gpu`.
     fn branches(_config: &ConfigOf<Self>, of_gpu: BranchFetch) -> BranchFetch {
         of_gpu
@@ -76,10 +81,10 @@ pub trait CoreDesign: Sized {
 #[derive(Debug)]
 pub struct With<S, D>(PhantomData<(S, D)>);
 
-/// Makes `With<$stage, D>` a design: `D` with these stages. Not for operand stages, because a design says how its own
-/// is made.
+/// Makes `With<$stage, D>` a design: `D` with these stages, of which `$make` makes the front end. Not for operand
+/// stages, because a design says how its own is made.
 macro_rules! with {
-    ($stage:ty => $front_end:ty, $execution:ty, $memory:ty) => {
+    ($stage:ty => $front_end:ty, $execution:ty, $memory:ty; $make:expr) => {
         impl<D: $crate::CoreDesign> $crate::CoreDesign for $crate::With<$stage, D> {
             type FrontEnd = $front_end;
             type Issue = D::Issue;
@@ -88,9 +93,15 @@ macro_rules! with {
             type Memory = $memory;
 
             const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
+            const SCHEDULER: Option<&'static str> = D::SCHEDULER;
 
             fn operands(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> D::Operands {
                 D::operands(config, spec)
+            }
+
+            fn front_end(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> $front_end {
+                let make: fn(&$crate::ConfigOf<D>, &$crate::CoreSpec) -> $front_end = $make;
+                make(config, spec)
             }
 
             fn branches(config: &$crate::ConfigOf<D>, of_gpu: config::BranchFetch) -> config::BranchFetch {

@@ -56,6 +56,7 @@ pub use execute::write_back::WriteBack;
 pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
 pub use frontend::perfect::PerfectFetch;
+pub use frontend::sub_cores::{SubCoreCaches, SubCoreFetch};
 pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{Entry, InFlight, InstId};

@@ -75,7 +75,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let (warps, slots) = (spec.sm.max_warps as usize, MaskOf::<D>::SLOTS);
         assert!(warps <= slots, "{warps} warp slots, and this issue design is of {slots}");
         Self {
-            fetch: Fetch::new(&spec, D::branches(config, spec.sm.frontend.branches)),
+            fetch: Fetch::new(&spec, D::front_end(config, &spec), D::branches(config, spec.sm.frontend.branches)),
             decode: Decode { stream },
             issue: IssueStage::new(config, &spec),
             id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
@@ -144,6 +144,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         let launch = &env.kernels[kernel.index()];
         let state = &mut self.state;
         self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
+        self.fetch.source.prepare_kernel(kernel, state.ctas.is_empty());
         let need = Resources::of_cta(&state.spec.sm, &launch.shape);
         let mut slots = [WarpSlot(0); MOST_WARPS];
         let (slot, count) = state.ctas.start(kernel, cta, need, &mut slots);
@@ -231,6 +232,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
             design.extend(layer.statistics());
             sum.layer.add(&layer.counters);
         }
+        design.extend(self.fetch.source.statistics());
         sum.design.add(&DesignStatistics(design));
         let memory = self.memory_counters();
         sum.l1d.add(&memory.l1d);

@@ -16,6 +16,7 @@ mod own_stages;
 mod scalar;
 mod schedulers;
 mod stall_counts;
+mod sub_core_fetch;
 mod timelines;
 mod timing;
 mod windows;

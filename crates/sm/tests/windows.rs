@@ -7,7 +7,10 @@ use isa::{
     Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
     Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
-use sm::{Code, CoreOptions, CoreSpec, InOrder, ResidentKernel, Scoreboard, Silent, Sm, SmTotals};
+use sm::{
+    Code, CoreDesign, CoreOptions, CoreSpec, InOrder, ResidentKernel, Scoreboard, Silent, Sm, SmTotals, SubCoreFetch,
+    With,
+};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -94,13 +97,17 @@ fn program(textures: bool) -> Arc<Program> {
 }
 
 /// Runs two kernels, one after the other; gives all counters after each and the cycles of its CTAs.
-fn run(gpu: &GpuConfig, textures: bool, threads: HostThreads) -> Vec<(u64, u64, Snapshot<SmTotals>)> {
+fn run<D: CoreDesign<Issue = Baseline>>(
+    gpu: &GpuConfig,
+    textures: bool,
+    threads: HostThreads,
+) -> Vec<(u64, u64, Snapshot<SmTotals>)> {
     let options = CoreOptions { decode_past_barriers: true, ..CoreOptions::default() };
     let spec = Arc::new(CoreSpec::new(gpu, Form::Sass, options).expect("a sound GPU"));
     let code = Arc::new(Code::new(program(textures), &spec));
     let length = code.program.insts().len() as u32;
     let stream = |_| Drawn { length, warps: Vec::new() };
-    let sm = |i| Sm::<_, InOrder<Scoreboard>>::new(i, spec.clone(), stream(i), &(), Silent);
+    let sm = |i| Sm::<_, D>::new(i, spec.clone(), stream(i), &(), Silent);
     let mut machine = Machine::new(gpu, (), (0..gpu.sm_count as u16).map(sm));
     machine.set_threads(threads);
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
@@ -114,19 +121,25 @@ fn run(gpu: &GpuConfig, textures: bool, threads: HostThreads) -> Vec<(u64, u64, 
     ends
 }
 
+type Baseline = InOrder<Scoreboard>;
+
 fn check(name: &str, change: impl Fn(&mut GpuConfig)) {
+    check_design::<Baseline>(name, change);
+}
+
+fn check_design<D: CoreDesign<Issue = Baseline>>(name: &str, change: impl Fn(&mut GpuConfig)) {
     let mut gpu = config::load(name).expect("a built-in GPU");
     gpu.launch.set_kernel_latency_cycles(10);
     gpu.sm_count = 8;
     change(&mut gpu);
     for textures in [false, true] {
-        let alone = run(&gpu, textures, HostThreads::new(1));
+        let alone = run::<D>(&gpu, textures, HostThreads::new(1));
         assert!(alone.last().expect("counters").2.core.sm.warp_instructions > 10_000);
         // With textures a window is a cycle: threads meet each other often.
         let numbers: &[usize] = if textures { &[3] } else { &[1, 2, 8] };
         for &threads in numbers {
             // Printed, the counters would fill pages.
-            let same = run(&gpu, textures, HostThreads::new(threads).shuffled(threads as u64)) == alone;
+            let same = run::<D>(&gpu, textures, HostThreads::new(threads).shuffled(threads as u64)) == alone;
             assert!(same, "{name}, textures: {textures}, {threads} threads");
         }
     }
@@ -136,6 +149,13 @@ fn check(name: &str, change: impl Fn(&mut GpuConfig)) {
 fn host_threads_change_nothing() {
     check("rtx2060s", |_| ());
     check("gtx480", |_| ());
+}
+
+#[test]
+fn nor_with_caches_of_sub_cores() {
+    check_design::<With<SubCoreFetch, Baseline>>("rtx2060s", |gpu| {
+        (gpu.sm.frontend.instructions_per_fetch, gpu.sm.frontend.buffer_entries) = (1, 3);
+    });
 }
 
 #[test]

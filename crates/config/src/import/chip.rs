@@ -3,8 +3,8 @@
 use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
-    BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, Issue, Launch,
-    Operands, Sm, Unit, UnitConfig,
+    BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, InstructionCaches,
+    Issue, Launch, Operands, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -129,6 +129,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         sass_timing: timing::sass(reader, &units),
         tensor: BTreeMap::new(),
         dependence: Dependence::default(),
+        instruction_caches: InstructionCaches::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

@@ -575,6 +575,12 @@ impl Cache {
         self.fill_port_free_at
     }
 
+    /// Whether the sector (or line) of `address` is there. Nothing is counted, and the order of replacement stays.
+    pub fn holds(&self, address: u64) -> bool {
+        let (block, atoms) = (address >> self.tags.line_shift(), self.place_of(address >> self.atom_shift));
+        matches!(self.tags.probe(block, address, atoms, false), Probe::Hit(_))
+    }
+
     /// Record of a request that has just failed.
     #[inline]
     pub fn failure(&self, reason: FailReason) -> Refusal {

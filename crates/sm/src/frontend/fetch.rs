@@ -2,8 +2,8 @@
 //! warps may be fetched for. A [`FrontEnd`] fetches.
 //!
 //! After a taken branch ([`config::BranchFetch::SequentialFlush`]) the sequential path is fetched
-//! until the branch issues. Wrong-path instructions are not modelled as such, only their cost. Where
-//! the branch had sequential instructions after it in its own fetch, these are found to be wrong one
+//! until the branch issues, and the right one as the front end says ([`FrontEnd::refetch_cycles`]). Wrong-path instructions are not modelled as such, only their cost. By
+//! default, where the branch had sequential instructions after it in its own fetch, these are found to be wrong one
 //! cycle after the branch issued, and the right path is fetched in that cycle. Else the sequential
 //! path is fetched in the cycle of the issue, and the right one two cycles after it.
 //!
@@ -44,11 +44,11 @@ pub struct Fetch<M: WarpMask, F> {
 }
 
 impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
-    /// Creates the paths of an SM without warps.
-    pub fn new(spec: &CoreSpec, branches: BranchFetch) -> Self {
+    /// Creates the paths of an SM without warps, along which `source` fetches.
+    pub fn new(spec: &CoreSpec, source: F, branches: BranchFetch) -> Self {
         let warps = spec.sm.max_warps as usize;
         Self {
-            source: F::new(spec),
+            source,
             at_branch: M::NONE,
             branch: vec![(InstId(0), false); warps].into(),
             at_barrier: M::NONE,
@@ -147,7 +147,7 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
         let Some(found_early) = self.resolves(warp, id) else { return };
         match self.branches {
             BranchFetch::SequentialFlush => {
-                let refetch = if found_early { tick.now + 1 } else { tick.now + 2 };
+                let refetch = tick.now + self.source.refetch_cycles(found_early);
                 state.timers.start(refetch, Timer::Refetch(warp));
                 state.counters.flushes += 1;
                 tick.observer.flushed(tick.now, warp);

@@ -50,11 +50,11 @@ impl Queue {
 impl<M: WarpMask> InstructionBuffer<M> {
     /// Empty queues of `capacity` entries, 128 at most, for the warps of an SM of `spec`.
     pub fn new(spec: &CoreSpec, capacity: u32) -> Self {
-        Self::of_fetches(spec, capacity, spec.sm.frontend.instructions_per_fetch)
+        Self::with_fetches(spec, capacity, spec.sm.frontend.instructions_per_fetch)
     }
 
-    /// The same for a front end whose fetches bring `per_fetch` instructions.
-    pub fn of_fetches(spec: &CoreSpec, capacity: u32, per_fetch: u32) -> Self {
+    /// The same for a front end that fetches `per_fetch` instructions at a time, whatever the description says.
+    pub fn with_fetches(spec: &CoreSpec, capacity: u32, per_fetch: u32) -> Self {
         let warps = spec.sm.max_warps as usize;
         let behind = (capacity as usize).saturating_sub(Queue::AHEAD.into());
         let stride = behind.next_power_of_two();

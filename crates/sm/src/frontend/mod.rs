@@ -1,25 +1,28 @@
 //! The front end: fetch, decode, and the buffers between decode and issue.
 //!
 //! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's,
-//! [`PerfectFetch`] one without limits.
+//! [`PerfectFetch`] one without limits, [`SubCoreFetch`] has caches and a prefetcher in each sub-core.
 //! Where decode of each warp may continue, at branches and barriers, is the same for all (`fetch`).
 //!
 //! [`CachedFetch`]: cached::CachedFetch
 //! [`PerfectFetch`]: perfect::PerfectFetch
+//! [`SubCoreFetch`]: sub_cores::SubCoreFetch
 
 pub(crate) mod cached;
 pub(crate) mod decode;
 pub(crate) mod fetch;
 pub(crate) mod instruction_buffer;
 pub(crate) mod perfect;
+pub(crate) mod sub_cores;
 
+use crate::observe::counters::DesignStatistic;
 use crate::observe::observer::Observer;
 use crate::outbox::Client;
 use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
-use isa::{Pc, WarpSlot};
+use isa::{KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 use mem::cache::CacheCounters;
@@ -56,9 +59,29 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// The reply to a request of [`RequestKind::Instruction`] has come.
     fn receive(&mut self, _now: Cycle, _reply: &Request) {}
 
+    /// A CTA of a kernel comes to the SM, which is `alone` if no other is there.
+    fn prepare_kernel(&mut self, _kernel: KernelId, _alone: bool) {}
+
+    /// An instruction of `warp` issues, which scheduler number `scheduler` has chosen.
+    #[inline(always)]
+    fn on_issue(&mut self, _scheduler: usize, _warp: WarpSlot) {}
+
+    /// From the issue of a taken branch, after which the sequential path was fetched, to the fetch of the right one.
+    /// `found_early`: sequential instructions came with the branch's own fetch.
+    #[inline]
+    fn refetch_cycles(&self, found_early: bool) -> Cycle {
+        if found_early { 1 } else { 2 }
+    }
+
     /// Counters of its instruction caches.
     fn counters(&self) -> CacheCounters {
         CacheCounters::default()
+    }
+
+    /// Statistics that only this front end has, as those of an issue policy
+    /// ([`IssuePolicy::statistics`](crate::IssuePolicy::statistics)).
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        Vec::new()
     }
 
     /// Saves the state that survives the end of all warps, for checkpoints between kernels; by default nothing
@@ -96,6 +119,12 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         pc
     }
 
+    /// The warp of `among` that came to the SM last.
+    #[inline]
+    pub fn youngest(&self, among: M) -> Option<WarpSlot> {
+        among.iter().max_by_key(|warp| self.state.warps.age[warp.index()])
+    }
+
     /// The request for the instruction at `pc` of `warp`.
     #[inline]
     pub fn request(&self, warp: WarpSlot, pc: Pc) -> Request {
@@ -115,6 +144,12 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
     #[inline]
     pub fn moved(&mut self) {
         self.state.wake_up.moved();
+    }
+
+    /// The SM looks again in `cycle`, which is after the present one.
+    #[inline]
+    pub fn wake_at(&mut self, cycle: Cycle) {
+        self.state.wake_up.at(cycle);
     }
 
     /// A fetch for `warp` at `pc` begins, and hits or has no cache to miss in.

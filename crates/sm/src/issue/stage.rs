@@ -6,6 +6,7 @@
 
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
+use crate::frontend::FrontEnd;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::{Head, IssuePolicy};
 use crate::issue::schedulers::{Scheduler, View};
@@ -358,6 +359,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps.outstanding[warp.index()] += u32::from(flight.mem.is_some());
         w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
         self.policy.on_issue(flight);
+        w.fetch.source.on_issue(turn.number.into(), warp);
         w.tick.observer.issued(w.tick.now, slot, Seen { id, window });
         if has_effect {
             let released = w.reborrow().take_effect(warp, id);

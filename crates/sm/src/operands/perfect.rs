@@ -154,8 +154,14 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for With<PerfectOperands, 
     type Execution = D::Execution;
     type Memory = D::Memory;
 
+    const SCHEDULER: Option<&'static str> = D::SCHEDULER;
+
     fn operands(_: &ConfigOf<D>, spec: &CoreSpec) -> PerfectOperands {
         PerfectOperands::new(spec)
+    }
+
+    fn front_end(config: &ConfigOf<D>, spec: &CoreSpec) -> D::FrontEnd {
+        D::front_end(config, spec)
     }
 
     fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {

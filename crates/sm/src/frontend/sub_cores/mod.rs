@@ -1,0 +1,221 @@
+//! A front end whose sub-cores fetch from instruction caches of their own, with prefetchers, under a cache of the SM.
+//!
+//! ```text
+//!                    sub-core (4)                          │            SM
+//!  decode ◄ fetch ◄─ L0 ◄── stream buffer ◄── 1 reply ─────┼── from_l1 ◄── L1 of instructions ◄── port ◄══ L2
+//!                    └───── miss, prefetch ── 1 request ───┼── to_l1 ────► and constants ───────► port ══►
+//! ```
+//! It follows Huerta et al., *Dissecting and Modeling the Architecture of Modern GPU Cores* (MICRO 2025), section 5.2.
+//! A sub-core is a warp scheduler with its warps.
+//!
+//! - **Fetch.** Each sub-core fetches one instruction in a cycle, which is decoded in the next one and may issue in the
+//!   one after: for the warp that issued last, else for its youngest warp with room. An instruction that misses is
+//!   looked up again when its line has come.
+//! - **Stream buffer** of each sub-core. An L0 miss starts a stream of prefetches, one a cycle, at the following line. A
+//!   line goes to L0 when it is asked for at the head of the stream; a miss elsewhere restarts the stream. It stops at a
+//!   line that L0 has or that is under way.
+//! - **Path.** Of all sub-cores together one request and one reply enter in a cycle.
+//! - **Kernel start.** All caches are empty when a kernel comes to an SM without CTAs.
+//! - **Taken branch** ([`config::BranchFetch::SequentialFlush`]): its issue flushes the buffer, and the right path is
+//!   fetched from the next cycle on. On L0 hits the next instruction issues three cycles after the branch: fetch, decode,
+//!   issue.
+//!
+//! Sizes and times are keys of GPU descriptions ([`config::InstructionCaches`]), which a design may override
+//! ([`SubCoreFetch::with_caches`]). The instruction buffer must have room by single instructions
+//! ([`InstructionBuffer::with_fetches`](crate::InstructionBuffer::with_fetches)); the paper has 3 entries for each warp.
+//!
+//! - D-SF1: wrong paths are neither fetched nor prefetched, so they pollute no cache.
+//! - D-SF2: the fetch policy and the prefetcher are the paper's reading of measurements. Any number of prefetches may be
+//!   under way.
+//! - D-SF3: requests queue for the path without limit, in the order in which they were made.
+//!
+//! Stall reasons: `instruction_cache` while a warp waits for a line, `empty_buffer` while it waits for fetch and decode.
+
+mod shared;
+mod sizes;
+mod stream_buffer;
+mod sub_core;
+
+pub use sizes::SubCoreCaches;
+
+use super::{FetchWires, FrontEnd};
+use crate::design::{MaskOf, with};
+use crate::observe::counters::DesignStatistic;
+use crate::observe::observer::Observer;
+use crate::outbox::{Client, Outbox};
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use isa::{KernelId, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
+use kit::{Counters, Cycle};
+use mem::Request;
+use mem::cache::CacheCounters;
+use shared::SharedCache;
+use sub_core::SubCore;
+
+/// The sub-cores' fetch stages and the cache that they share.
+#[derive(Debug)]
+pub struct SubCoreFetch<M: WarpMask = u64> {
+    sub_cores: Box<[SubCore<M>]>,
+    shared: SharedCache,
+    /// Warps that an instruction has been fetched for, one of each sub-core at most.
+    fetched: M,
+    last_kernel: Option<KernelId>,
+    /// A stream may go on, or something is between the sub-cores and the shared cache.
+    is_busy: bool,
+}
+
+impl<M: WarpMask> SubCoreFetch<M> {
+    /// The front end of an SM of `spec` with other caches than those of the description.
+    pub fn with_caches(spec: &CoreSpec, caches: &SubCoreCaches) -> Self {
+        let (warps, count) = (spec.sm.max_warps as usize, spec.schedulers());
+        let mine = |core: usize| M::collect((core..warps).step_by(count).map(|w| WarpSlot(w as u16)));
+        Self {
+            sub_cores: (0..count).map(|core| SubCore::new(core, mine(core), caches)).collect(),
+            shared: SharedCache::new(caches),
+            fetched: M::NONE,
+            last_kernel: None,
+            is_busy: false,
+        }
+    }
+}
+
+impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
+    fn new(spec: &CoreSpec) -> Self {
+        Self::with_caches(spec, &SubCoreCaches::of(spec))
+    }
+
+    /// Caches are read as they were when the cycle began: lines that come in it are there in the next one.
+    #[inline]
+    fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>) {
+        if wanting.is_empty() && !self.is_busy {
+            return;
+        }
+        let Self { sub_cores, shared, fetched, is_busy, .. } = self;
+        for core in sub_cores.iter_mut() {
+            core.prefetch(wires.now(), shared);
+            let mine = wanting & core.warps;
+            if !mine.is_empty()
+                && let Some(warp) = core.fetch(mine, wires, shared)
+            {
+                fetched.insert(warp);
+            }
+        }
+        shared.look_up(wires.now());
+        while let Some((core, reply)) = shared.take_reply(wires.now()) {
+            sub_cores[core].receive(reply, wires);
+        }
+        let may_prefetch = sub_cores.iter().any(SubCore::may_prefetch);
+        if may_prefetch || shared.may_send() {
+            wires.moved();
+        }
+        let next = shared.next_event(wires.now());
+        next.into_iter().for_each(|cycle| wires.wake_at(cycle));
+        *is_busy = may_prefetch || next.is_some();
+    }
+
+    fn fetches_per_cycle(&self, _: &CoreSpec) -> u32 {
+        1
+    }
+
+    #[inline]
+    fn has_packet(&self) -> bool {
+        !self.fetched.is_empty()
+    }
+
+    #[inline]
+    fn take_packet(&mut self) -> Option<(WarpSlot, u8)> {
+        let warp = self.fetched.first()?;
+        self.fetched.remove(warp);
+        Some((warp, 1))
+    }
+
+    fn receive(&mut self, now: Cycle, reply: &Request) {
+        self.shared.receive(now, reply.token);
+        self.is_busy = true;
+    }
+
+    fn prepare_kernel(&mut self, kernel: KernelId, alone: bool) {
+        if self.last_kernel.replace(kernel) != Some(kernel) && alone {
+            self.sub_cores.iter_mut().for_each(SubCore::invalidate);
+            self.shared.invalidate();
+        }
+    }
+
+    #[inline(always)]
+    fn on_issue(&mut self, scheduler: usize, warp: WarpSlot) {
+        self.sub_cores[scheduler].last_issued = Some(warp);
+    }
+
+    #[inline]
+    fn refetch_cycles(&self, _: bool) -> Cycle {
+        1
+    }
+
+    /// Those of the sub-cores' caches together; the shared one is among the [statistics](FrontEnd::statistics).
+    fn counters(&self) -> CacheCounters {
+        let mut sum = CacheCounters::default();
+        self.sub_cores.iter().for_each(|core| sum.add(&core.counters()));
+        sum
+    }
+
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        let of_streams = |count: fn(&SubCore<M>) -> u64| self.sub_cores.iter().map(count).sum();
+        let l1 = self.shared.counters();
+        vec![
+            DesignStatistic::count(
+                "prefetches",
+                "lines",
+                "Lines that stream buffers of instructions have requested.",
+                of_streams(|core| core.stream.requested),
+            ),
+            DesignStatistic::count(
+                "prefetches_used",
+                "lines",
+                "Lines among them that were asked for at the head of their stream.",
+                of_streams(|core| core.stream.used),
+            ),
+            DesignStatistic::count(
+                "prefetches_unused",
+                "lines",
+                "Lines among them that were dropped because another stream began.",
+                of_streams(|core| core.stream.dropped),
+            ),
+            DesignStatistic::count(
+                "l1_instruction_hits",
+                "lines",
+                "Requests of sub-cores that the SM's cache of instructions and constants had, or had requested.",
+                l1.reads_served(),
+            ),
+            DesignStatistic::count(
+                "l1_instruction_misses",
+                "lines",
+                "Requests of sub-cores for which that cache asked L2.",
+                l1.reads_missed(),
+            ),
+        ]
+    }
+
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        let Self { sub_cores, shared, fetched, last_kernel, is_busy } = self;
+        sub_cores.persist(archive)?;
+        shared.persist(archive)?;
+        fetched.persist(archive)?;
+        last_kernel.persist(archive)?;
+        is_busy.persist(archive)
+    }
+}
+
+impl<M: WarpMask> Client for SubCoreFetch<M> {
+    #[inline]
+    fn may_send(&self) -> bool {
+        self.shared.may_send()
+    }
+
+    fn send(&mut self, outbox: &mut Outbox<'_>) {
+        self.shared.send(outbox);
+        self.is_busy = true;
+    }
+}
+
+with!(SubCoreFetch<MaskOf<D>> => SubCoreFetch<MaskOf<D>>, D::Execution, D::Memory; |_, spec| FrontEnd::new(spec));

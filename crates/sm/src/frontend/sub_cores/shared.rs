@@ -1,0 +1,119 @@
+//! The SM's cache of instructions and constants, and the path between it and the sub-cores.
+
+use super::SubCoreCaches;
+use crate::outbox::Outbox;
+use crate::spec::SCHEDULERS;
+use kit::Cycle;
+use mem::cache::{CacheCounters, CacheOutcome};
+use mem::{Cache, Level, Request, RequestKind};
+use std::collections::VecDeque;
+
+/// The cache with its two queues.
+#[derive(Debug)]
+pub(super) struct SharedCache {
+    l1: Cache,
+    to_l1: Cycle,
+    from_l1: Cycle,
+    /// Requests under way, by the cycle in which they are there: address, bytes, token.
+    requests: VecDeque<(Cycle, (u64, u32, u32))>,
+    /// The next cycle in which a request may enter the path.
+    next_request: Cycle,
+    /// Replies under way, by the cycle in which they are there.
+    replies: VecDeque<(Cycle, u32)>,
+    next_reply: Cycle,
+    /// The first request was refused, and nothing has changed since.
+    is_refused: bool,
+}
+
+impl SharedCache {
+    pub fn new(caches: &SubCoreCaches) -> Self {
+        Self {
+            l1: Cache::new(&caches.l1),
+            to_l1: caches.to_l1_cycles.into(),
+            from_l1: caches.from_l1_cycles.into(),
+            requests: VecDeque::new(),
+            next_request: 0,
+            replies: VecDeque::new(),
+            next_reply: 0,
+            is_refused: false,
+        }
+    }
+
+    /// Sub-core `core` requests `bytes` at `address`, within a line; `id` comes with the reply.
+    pub fn request(&mut self, now: Cycle, core: usize, (address, bytes): (u64, u32), id: u32) {
+        let enters = now.max(self.next_request);
+        self.next_request = enters + 1;
+        let token = id * SCHEDULERS as u32 + core as u32;
+        self.requests.push_back((enters + self.to_l1, (address, bytes, token)));
+    }
+
+    /// Looks up the request that has come, one in a cycle.
+    pub fn look_up(&mut self, now: Cycle) {
+        let Some(&(_, (address, bytes, token))) = self.requests.front().filter(|r| r.0 <= now && !self.is_refused)
+        else {
+            return;
+        };
+        let (kind, from) = (RequestKind::Instruction, Level::L2);
+        let request = Request { address, bytes, kind, local: false, byte_mask: u32::MAX, token, from };
+        match self.l1.access(now, &request).outcome {
+            CacheOutcome::Hit => self.reply(now, token),
+            CacheOutcome::Miss | CacheOutcome::Merged => {}
+            CacheOutcome::Fail(_) => {
+                self.is_refused = true;
+                return;
+            }
+        }
+        self.requests.pop_front();
+    }
+
+    fn reply(&mut self, now: Cycle, token: u32) {
+        let enters = now.max(self.next_reply);
+        self.next_reply = enters + 1;
+        self.replies.push_back((enters + self.from_l1, token));
+    }
+
+    /// A line has come from L2.
+    pub fn receive(&mut self, now: Cycle, token: u32) {
+        self.l1.fill(now, token);
+        self.is_refused = false;
+        while let Some(waiter) = self.l1.pop_ready() {
+            self.reply(now, waiter.token);
+        }
+    }
+
+    /// Takes a reply that is at its sub-core: the sub-core and the request's id.
+    pub fn take_reply(&mut self, now: Cycle) -> Option<(usize, u32)> {
+        let token = self.replies.front().filter(|reply| reply.0 <= now)?.1;
+        self.replies.pop_front();
+        Some((token as usize % SCHEDULERS, token / SCHEDULERS as u32))
+    }
+
+    /// The next cycle after `now` in which something comes by time; none if nothing is under way but to and from L2.
+    pub fn next_event(&self, now: Cycle) -> Option<Cycle> {
+        let request = self.requests.front().filter(|_| !self.is_refused).map(|r| r.0);
+        let reply = self.replies.front().map(|r| r.0);
+        request.into_iter().chain(reply).min().map(|cycle| cycle.max(now + 1))
+    }
+
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.l1.peek_miss().is_some()
+    }
+
+    pub fn send(&mut self, outbox: &mut Outbox<'_>) {
+        outbox.send_miss(&mut self.l1);
+        self.is_refused = false;
+    }
+
+    pub fn invalidate(&mut self) {
+        self.l1.invalidate();
+    }
+
+    pub fn counters(&self) -> &CacheCounters {
+        self.l1.counters()
+    }
+}
+
+kit::persist! {
+    struct SharedCache { l1, requests, next_request, replies, next_reply, is_refused; skip to_l1, from_l1 }
+}

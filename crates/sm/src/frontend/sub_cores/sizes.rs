@@ -1,0 +1,63 @@
+//! Sizes and times of the caches.
+
+use crate::spec::CoreSpec;
+use config::{Allocate, Cache, IndexFunction, Replacement, WriteAllocate, WritePolicy};
+
+/// Lines that L1 may have requested from L2: a guess.
+const L1_MISSES: u32 = 64;
+
+/// Sizes and times of a [`SubCoreFetch`](super::SubCoreFetch). A design may change any of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubCoreCaches {
+    /// Every look-up hits.
+    pub perfect: bool,
+    /// Instruction cache of a sub-core.
+    pub l0: Cache,
+    /// Lines of its stream buffer; without any nothing is prefetched.
+    pub stream_buffer_lines: u32,
+    /// Cache of instructions and constants of the SM.
+    pub l1: Cache,
+    /// From a sub-core to that cache.
+    pub to_l1_cycles: u32,
+    /// From that cache to a sub-core.
+    pub from_l1_cycles: u32,
+}
+
+impl SubCoreCaches {
+    /// As the description of the SM gives them ([`config::InstructionCaches`]).
+    pub fn of(spec: &CoreSpec) -> Self {
+        let caches = &spec.sm.instruction_caches;
+        let [l0_line, l1_line] = caches.line_bytes();
+        let l0 = [caches.l0_sets.unwrap_or(8), caches.l0_ways.unwrap_or(32), l0_line];
+        let l1 = [caches.l1_sets.unwrap_or(64), caches.l1_ways.unwrap_or(16), l1_line];
+        Self {
+            perfect: caches.perfect == Some(true),
+            // The paper has 32 misses, as many as a sub-core can have: one of each warp.
+            l0: cache(l0, spec.sm.max_warps),
+            stream_buffer_lines: caches.stream_buffer_lines.unwrap_or(8),
+            l1: cache(l1, L1_MISSES),
+            to_l1_cycles: caches.to_l1_cycles.unwrap_or(39),
+            from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
+        }
+    }
+}
+
+/// A cache of sets, ways and bytes of a line, with `misses` lines under way at most.
+fn cache([sets, ways, line_bytes]: [u32; 3], misses: u32) -> Cache {
+    Cache {
+        sectored: false,
+        sets,
+        ways,
+        line_bytes,
+        replacement: Replacement::Lru,
+        write: WritePolicy::ReadOnly,
+        allocate: Allocate::OnFill,
+        write_allocate: WriteAllocate::None,
+        index: IndexFunction::Linear,
+        mshr_entries: misses,
+        // All that could wait for a line: warps in a sub-core, misses and prefetches at the SM.
+        mshr_merges: 4096,
+        miss_queue: misses,
+        port_bytes: line_bytes,
+    }
+}
