@@ -17,4 +17,5 @@ mod hazards;
 mod ideal;
 mod load_slice;
 mod loog;
+mod modern;
 mod socgpu;

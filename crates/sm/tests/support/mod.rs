@@ -4,7 +4,7 @@ use config::{GpuConfig, Unit};
 use gpu::Core;
 use isa::Form;
 use isa::{
-    Access, BarrierArrival, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
+    Access, BarrierArrival, CacheOp, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
     LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space,
     StepContext, Traits, WarpSlot, WarpStream,
 };
@@ -77,6 +77,9 @@ pub struct Line {
     /// Its last source guards it.
     pub guarded: bool,
     pub control_bits: Option<ControlBits>,
+    /// The registers of its operand positions.
+    pub slots: [Option<u8>; 3],
+    pub counter_bound: Option<CounterBound>,
 }
 
 impl Line {
@@ -104,6 +107,8 @@ impl Line {
             held: false,
             guarded: false,
             control_bits: None,
+            slots: [None; 3],
+            counter_bound: None,
         }
     }
 
@@ -135,6 +140,19 @@ impl Line {
         self.control_bits =
             Some(ControlBits { stall_cycles, yields, write_barrier, read_barrier, wait_mask: 0, reuse: 0 });
         self
+    }
+
+    /// Its control bits, changed; with a stall count of 1 if it has none.
+    pub fn bits(self, change: impl FnOnce(&mut ControlBits)) -> Self {
+        let mut line = if self.control_bits.is_none() { self.stall(1, false) } else { self };
+        change(line.control_bits.as_mut().expect("it has bits"));
+        line
+    }
+
+    /// Its sources are the operands in positions A, B and C, those in `reused` (one bit each) kept.
+    pub fn in_slots(mut self, reused: u8) -> Self {
+        self.slots = std::array::from_fn(|i| self.srcs.get(i).map(|&reg| reg as u8));
+        self.bits(|bits| bits.reuse = reused)
     }
 
     /// Waits for the exchange ([`Bench::window`]).
@@ -272,6 +290,8 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 partial: line.partial,
                 guarded: line.guarded,
                 control_bits: line.control_bits,
+                slots: line.slots,
+                counter_bound: line.counter_bound,
                 ..Traits::of(line.class)
             })
         });
@@ -513,7 +533,9 @@ impl Bench {
     }
 
     pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
-        let spec = CoreSpec::new(&self.gpu, Form::Sass, self.options.clone());
+        let scheduler = self.options.scheduler.clone().or(P::SCHEDULER.map(str::to_owned));
+        let options = CoreOptions { scheduler, ..self.options.clone() };
+        let spec = CoreSpec::new(&self.gpu, Form::Sass, options);
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
         let launch = |&shared_bytes: &u32| {

@@ -15,6 +15,9 @@ pub trait Order: Send {
     /// The smaller, the earlier; no two warps have the same.
     type Key: Ord;
 
+    /// The first warp of a scheduler is its favourite to begin with, as in GPGPU-Sim.
+    const BEGINS_WITH_FIRST: bool = true;
+
     /// The key of `warp` now.
     fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> Self::Key;
 }
@@ -39,6 +42,8 @@ pub struct Youngest;
 impl Order for Youngest {
     type Key = Reverse<u64>;
 
+    const BEGINS_WITH_FIRST: bool = false;
+
     #[inline]
     fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> Reverse<u64> {
         Reverse(view.age(warp))
@@ -58,9 +63,9 @@ impl<M: WarpMask, By: Order> WarpScheduler<M> for Greedy<M, By> {
 
     const CONSIDERS_LIVE: bool = true;
 
-    /// Favours its first warp to begin with.
     fn new(_: &(), _spec: &CoreSpec, mine: M) -> Self {
-        Self { last: mine.first().map_or(M::NONE, M::of), by: PhantomData }
+        let first = mine.first().filter(|_| By::BEGINS_WITH_FIRST);
+        Self { last: first.map_or(M::NONE, M::of), by: PhantomData }
     }
 
     #[inline]

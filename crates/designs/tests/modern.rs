@@ -1,0 +1,255 @@
+//! The modern core, exact to the cycle: the experiments of Huerta et al. (MICRO 2025), by their numbers there.
+
+use crate::support;
+
+use config::{LatencyOf, Unit};
+use designs::modern::{Dependences, Modern, ModernConfig};
+use isa::{CounterBound, OpClass, Space};
+use sm::{Stall, Timeline, Violation};
+use support::*;
+
+const CONFIG: ModernConfig = ModernConfig { instruction_caches: false, ..ModernConfig::DEFAULT };
+
+/// Latencies count from issue to issue, and units take an instruction in each cycle.
+fn bench(lines: &[Line]) -> Bench {
+    let of_arithmetic = [(OpClass::IntAdd, Unit::Int), (OpClass::FpFma, Unit::Sp), (OpClass::FpMul, Unit::Sp)];
+    let bench = Bench::new(lines).gpu(|g| {
+        g.sm.latency = Some(LatencyOf::Issue);
+        g.sm.issue.stall_counts = Some(true);
+        g.sm.operands.banks = 8;
+    });
+    let bench = of_arithmetic.into_iter().fold(bench, |bench, (class, unit)| bench.timing(class, unit, 4, 1));
+    bench.timing(OpClass::Sfu, Unit::Sfu, 20, 8)
+}
+
+fn draw(lines: &[Line]) -> Timeline {
+    bench(lines).draw::<Modern>(&CONFIG)
+}
+
+/// An instruction without operands and with control bits.
+fn plain(dst: u16) -> Line {
+    add(dst, &[]).stall(1, false)
+}
+
+fn fma(dst: u16, srcs: &[u16]) -> Line {
+    op(OpClass::FpFma, dst, srcs).stall(1, false)
+}
+
+/// Issues of lines 1 and later, from that of line 0.
+fn issues(drawn: &Timeline, count: u32) -> Vec<u64> {
+    (1..count).map(|order| at(drawn, order, 'I') - at(drawn, 0, 'I')).collect()
+}
+
+/// Cycles from one reading of the clock to another with `lines` between, which two other instructions enclose. The clock
+/// is read in Control, from where the reader is in Allocate in the next cycle.
+fn clocks(config: &ModernConfig, lines: &[Line]) -> u64 {
+    let mut all = vec![plain(60), plain(61)];
+    all.extend(lines.iter().cloned());
+    all.extend([plain(62), plain(63)]);
+    let drawn = bench(&all).draw::<Modern>(config);
+    at(&drawn, all.len() as u32 - 1, 'C') - at(&drawn, 0, 'C')
+}
+
+/// Listing 1: two multiply-adds, the second with other registers R_X and R_Y.
+#[test]
+fn register_ports_are_reserved_for_three_cycles() {
+    let second = |x, y| [fma(11, &[10, 12, 14]), fma(13, &[16, x, y])];
+    for (x, y, cycles) in [(19, 21, 5), (18, 21, 6), (19, 18, 6), (18, 20, 7)] {
+        assert_eq!(clocks(&CONFIG, &second(x, y)), cycles, "R{x}, R{y}");
+        assert_eq!(clocks(&ModernConfig { ports: 2, ..CONFIG }, &second(x, y)), 5, "two ports, R{x}, R{y}");
+    }
+}
+
+/// In a long row of the same: one cycle lost to two sources in a bank, two to three.
+#[test]
+fn conflicts_at_a_bank_limit_the_rate() {
+    let row = |line: &dyn Fn(u16) -> Line| (0..40).map(|i| line(40 + i)).collect::<Vec<_>>();
+    let per_instruction = |lines: &[Line]| {
+        let drawn = draw(lines);
+        (at(&drawn, 39, 'I') - at(&drawn, 9, 'I')) as f64 / 30.0
+    };
+    let two = |other| row(&|dst| op(OpClass::FpMul, dst, &[10, other]).stall(1, false));
+    assert_eq!(per_instruction(&two(13)), 1.0);
+    assert_eq!(per_instruction(&two(12)), 2.0);
+    assert_eq!(per_instruction(&row(&|dst| fma(dst, &[10, 12, 14]))), 3.0);
+    assert_eq!(per_instruction(&row(&|dst| fma(dst, &[10, 12, 15]))), 2.0);
+}
+
+/// Listing 2: nothing but the stall count keeps a reader from the value before.
+#[test]
+fn without_a_stall_count_the_old_value_is_read() {
+    for stall in 1..6 {
+        let lines = [op(OpClass::FpMul, 1, &[2]).stall(stall, false), fma(3, &[1])];
+        assert_eq!(issues(&draw(&lines), 2), [u64::from(stall)]);
+        let found = bench(&lines).audit::<Modern>(&CONFIG);
+        // To the auditor an instruction reads from the cycle after its issue on.
+        assert_eq!(found.count(Violation::Raw) > 0, stall < 3, "stall {stall}");
+    }
+    let lines = [op(OpClass::FpMul, 1, &[2]).stall(1, false), fma(3, &[1])];
+    let held = ModernConfig { dependences: Dependences::Scoreboard, ..CONFIG };
+    assert_eq!(issues(&bench(&lines).draw::<Modern>(&held), 2), [4]);
+}
+
+/// Listing 4: which reads the cache of operands spares.
+#[test]
+fn operands_are_kept_for_the_next_reader() {
+    let reads = |config: &ModernConfig, lines: &[Line]| {
+        bench(lines).run_design::<Modern, _>(config, Timeline::default()).sm.counters().register_reads
+    };
+    let line = |dst, srcs: &[u16], reused| op(OpClass::FpFma, dst, srcs).in_slots(reused);
+    let rows = [
+        // The second one finds R2, and does not keep it for the third.
+        (vec![line(20, &[2, 7, 8], 1), line(21, &[2, 12, 13], 0), line(22, &[2, 9, 10], 0)], 1),
+        (vec![line(20, &[2, 7, 8], 1), line(21, &[2, 12, 13], 1), line(22, &[2, 9, 10], 0)], 2),
+        // In another position it is not found, and stays.
+        (vec![line(20, &[2, 7, 8], 1), line(21, &[7, 2, 13], 0), line(22, &[2, 9, 10], 0)], 1),
+        // Another register of its bank in its position makes it unavailable.
+        (vec![line(20, &[2, 7, 8], 1), line(21, &[4, 12, 13], 0), line(22, &[2, 9, 10], 0)], 0),
+    ];
+    for (number, (lines, spared)) in rows.iter().enumerate() {
+        assert_eq!(reads(&CONFIG, lines), 9 - spared, "example {}", number + 1);
+        assert_eq!(reads(&ModernConfig { register_cache: false, ..CONFIG }, lines), 9, "example {}", number + 1);
+    }
+}
+
+/// Operands that are kept need no port.
+#[test]
+fn kept_operands_avoid_conflicts() {
+    let lines = |reused| [fma(11, &[10, 12, 14]).in_slots(reused), fma(13, &[10, 12, 14]).in_slots(0)];
+    assert_eq!([0, 1, 3, 7].map(|reused| clocks(&CONFIG, &lines(reused))), [7, 6, 5, 5]);
+}
+
+/// Issues of the four warps of one sub-core: the place of each in the order of arrival.
+fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u16)> {
+    // Others have only their exits.
+    let bench = Bench { skip: |warp, line| warp % 4 != 0 && line < 8, ..bench(lines) }.warps(16);
+    let run = bench.run_design::<Modern, _>(config, Issues::default());
+    let of_one = run.sm.observer.0.iter().filter(|(_, warp, _)| warp % 4 == 0).map(|&(now, warp, _)| (now, warp / 4));
+    of_one.collect()
+}
+
+/// Figure 4b: the second instruction of each warp has a stall count of 4.
+#[test]
+fn a_stall_count_passes_the_turn_to_the_youngest() {
+    let lines: Vec<_> = (0..8).map(|i| if i == 1 { plain(40 + i).stall(4, false) } else { plain(40 + i) }).collect();
+    let issued = order_of_warps(&lines, &CONFIG);
+    let warps: Vec<_> = issued.iter().map(|&(_, warp)| warp).take(8).collect();
+    assert_eq!(warps, [3, 3, 2, 2, 1, 1, 3, 3]);
+    // The last of them waits for its stall count alone.
+    let of_last: Vec<_> = issued.iter().filter(|&&(_, warp)| warp == 0).map(|&(now, _)| now).collect();
+    assert_eq!(of_last[2] - of_last[1], 4);
+}
+
+/// Figure 4c: the second instruction of each warp yields.
+#[test]
+fn a_yield_passes_the_turn_for_a_cycle() {
+    let lines: Vec<_> = (0..8).map(|i| if i == 1 { plain(40 + i).stall(1, true) } else { plain(40 + i) }).collect();
+    let issued = order_of_warps(&lines, &CONFIG);
+    let warps: Vec<_> = issued.iter().map(|&(_, warp)| warp).take(6).collect();
+    assert_eq!(warps, [3, 3, 2, 2, 3, 3]);
+    let of_last: Vec<_> = issued.iter().filter(|&&(_, warp)| warp == 0).map(|&(now, _)| now).collect();
+    assert_eq!(of_last[2] - of_last[1], 2, "alone it is a bubble of one cycle");
+}
+
+/// Independent instructions of one warp issue back to back from a buffer of three.
+#[test]
+fn a_warp_alone_issues_in_each_cycle() {
+    let lines: Vec<_> = (0..30).map(|i| plain(40 + i)).collect();
+    assert_eq!(issues(&draw(&lines), 30), (1..30).collect::<Vec<_>>());
+    let two = ModernConfig { instruction_buffer: 2, ..CONFIG };
+    let drawn = bench(&lines).draw::<Modern>(&two);
+    assert!(at(&drawn, 29, 'I') - at(&drawn, 0, 'I') > 29, "a buffer of two runs dry");
+}
+
+/// A unit of half a warp's width takes an instruction in every second cycle; another one may issue between.
+#[test]
+fn units_that_are_busy_close_their_latch() {
+    let lines: Vec<_> = (0..6).map(|i| fma(40 + i, &[])).collect();
+    let half = bench(&lines).timing(OpClass::FpFma, Unit::Sp, 4, 2);
+    assert_eq!(issues(&half.draw::<Modern>(&CONFIG), 6), [2, 4, 6, 8, 10]);
+    let mixed: Vec<_> = (0..6).map(|i| if i % 2 == 0 { fma(40 + i, &[]) } else { plain(40 + i) }).collect();
+    let half = bench(&mixed).timing(OpClass::FpFma, Unit::Sp, 4, 2);
+    assert_eq!(issues(&half.draw::<Modern>(&CONFIG), 6), [1, 2, 3, 4, 5]);
+}
+
+/// A special function whose unit is busy waits in Control, and whatever would issue behind it.
+#[test]
+fn variable_latency_blocks_the_sub_core() {
+    let sfu = |dst| op(OpClass::Sfu, dst, &[]).stall(1, false);
+    let lines = [sfu(40), sfu(41), sfu(42), plain(43), plain(44)];
+    let issued = issues(&draw(&lines), 5);
+    // The third one is in Control until the second has left the latch for its unit, eight cycles after the first.
+    assert_eq!(issued[..3], [1, 2, 3]);
+    assert!(issued[3] > 8, "{issued:?}");
+}
+
+/// A reader of the result of a special function waits for the counter; increments are seen after two cycles.
+#[test]
+fn dependence_counters_hold_their_readers() {
+    let producer = |stall| op(OpClass::Sfu, 1, &[2]).stall(stall, false).bits(|bits| bits.write_barrier = Some(3));
+    let reader = |mask| add(4, &[1]).bits(|bits| bits.wait_mask = mask);
+    assert_eq!(issues(&draw(&[producer(2), reader(1 << 3)]), 2), [20]);
+    assert_eq!(issues(&draw(&[producer(2), reader(1 << 2)]), 2), [2], "another counter");
+    assert_eq!(issues(&draw(&[producer(1), reader(1 << 3)]), 2), [1], "too early to see it");
+    let run = bench(&[producer(2), reader(1 << 3)]).run_design::<Modern, _>(&CONFIG, Timeline::default());
+    assert!(run.sm.account().stalled(Stall::Raw) > 10);
+}
+
+/// `DEPBAR.LE` waits until a counter is low enough, and for others to be 0.
+#[test]
+fn a_bound_waits_for_the_older_ones() {
+    let producer = |dst, counter| op(OpClass::Sfu, dst, &[]).bits(|bits| bits.write_barrier = Some(counter));
+    let wait = |at_most, drained| {
+        let line = plain(50).stall(4, false);
+        Line { counter_bound: Some(CounterBound { counter: 5, at_most, drained }), ..line }
+    };
+    let issue = |at_most, drained| {
+        let lines = [producer(1, 5), producer(2, 5).stall(2, false).bits(|b| b.write_barrier = Some(5)), wait(at_most, drained)];
+        issues(&draw(&lines), 3)[1]
+    };
+    // The unit takes the second one eight cycles after the first.
+    assert_eq!([issue(2, 0), issue(1, 0), issue(0, 0)], [3, 20, 28]);
+    assert_eq!(issue(2, 1 << 5), 28);
+}
+
+/// A write waits for the read of an older instruction where the compiler has said so.
+#[test]
+fn counters_of_reads_release_writers() {
+    let reader = store(Space::Global, 1, 0, 4).stall(2, false).bits(|bits| bits.read_barrier = Some(0));
+    let writer = add(1, &[]).bits(|bits| bits.wait_mask = 1);
+    let drawn = draw(&[reader, writer]);
+    assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'C'));
+}
+
+/// Programs without control bits have scoreboards, which keep all orders; an SM that sleeps is the one that is ticked in
+/// each cycle, with and without bits.
+#[test]
+fn random_programs_keep_their_order() {
+    for seed in 0..24 {
+        let other = |_: &mut Dice, _: u64, [dst, a, _]: [u16; 3]| op(OpClass::FpAdd, dst, &[a]);
+        let lines = random_program(seed, &[Space::Global, Space::Shared], 18, other);
+        let random = Bench { tick_every_cycle: false, ..bench(&lines) }.warps(12);
+        for config in [CONFIG, ModernConfig::DEFAULT] {
+            random.sleeping_changes_nothing::<Modern>(&config);
+            let found = random.audit::<Modern>(&config);
+            assert_eq!(found.total(), 0, "seed {seed}: {found:?}");
+        }
+        let dice = &mut Dice(seed + 100);
+        let scheduled: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                let (stall, yields) = (dice.below(16) as u8, dice.below(4) == 0);
+                let (wait_mask, reuse) = (dice.below(64) as u8, dice.below(8) as u8);
+                let barrier = |dice: &mut Dice| Some(dice.below(8) as u8).filter(|&b| b < 6);
+                let (write_barrier, read_barrier) = (barrier(dice), barrier(dice));
+                line.clone().in_slots(reuse).stall(stall, yields).bits(|bits| {
+                    (bits.wait_mask, bits.reuse) = (wait_mask, reuse);
+                    (bits.write_barrier, bits.read_barrier) = (write_barrier, read_barrier);
+                })
+            })
+            .collect();
+        let random = Bench { tick_every_cycle: false, ..bench(&scheduled) }.warps(12);
+        random.sleeping_changes_nothing::<Modern>(&CONFIG);
+        random.sleeping_changes_nothing::<Modern>(&ModernConfig::DEFAULT);
+    }
+}
