@@ -4,7 +4,7 @@ use crate::support;
 
 use config::{LatencyOf, Unit};
 use designs::modern::{Dependences, Modern, ModernConfig};
-use isa::{CounterBound, OpClass, Space};
+use isa::{Control, CounterBound, OpClass, Space};
 use sm::{Stall, Timeline, Violation};
 use support::*;
 
@@ -119,13 +119,28 @@ fn kept_operands_avoid_conflicts() {
     assert_eq!([0, 1, 3, 7].map(|reused| clocks(&CONFIG, &lines(reused))), [7, 6, 5, 5]);
 }
 
-/// Issues of the four warps of one sub-core: the place of each in the order of arrival.
-fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u16)> {
-    // Others have only their exits.
-    let bench = Bench { skip: |warp, line| warp % 4 != 0 && line < 8, ..bench(lines) }.warps(16);
-    let run = bench.run_design::<Modern, _>(config, Issues::default());
-    let of_one = run.sm.observer.0.iter().filter(|(_, warp, _)| warp % 4 == 0).map(|&(now, warp, _)| (now, warp / 4));
-    of_one.collect()
+/// Issues of the four warps of one sub-core, by the place of each in the order of arrival, once all four have full
+/// buffers and may begin: they sleep before.
+fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u64)> {
+    let sleep = |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, Control::Sleep, "sleep").stall(1, false) };
+    let all = [&[sleep(1), sleep(2)], lines].concat();
+    let bench = Bench {
+        // Other sub-cores have only their exits. The youngest warp sleeps twice, so that it issues last.
+        skip: |warp, line| warp % 4 != 0 && line < 10 || warp != 12 && line == 1,
+        per_warp: |warp, line| {
+            line.sleep_cycles = match (line.sleep_cycles, warp) {
+                (1, 12) => 30,
+                (2, _) => 67,
+                (1, _) => 89 + warp as u32 / 2,
+                _ => 0,
+            };
+        },
+        ..bench(&all)
+    };
+    let run = bench.warps(16).run_design::<Modern, _>(config, Issues::default());
+    let issued: Vec<_> = run.sm.observer.0.iter().filter(|(_, warp, _)| warp % 4 == 0).collect();
+    assert!(issued[5].0 > issued[4].0 + 50, "all wake together: {issued:?}");
+    issued[5..].iter().map(|&&(now, warp, _)| (now, u64::from(warp) / 4)).collect()
 }
 
 /// Figure 4b: the second instruction of each warp has a stall count of 4.
@@ -133,9 +148,9 @@ fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u16)> {
 fn a_stall_count_passes_the_turn_to_the_youngest() {
     let lines: Vec<_> = (0..8).map(|i| if i == 1 { plain(40 + i).stall(4, false) } else { plain(40 + i) }).collect();
     let issued = order_of_warps(&lines, &CONFIG);
-    let warps: Vec<_> = issued.iter().map(|&(_, warp)| warp).take(8).collect();
-    assert_eq!(warps, [3, 3, 2, 2, 1, 1, 3, 3]);
-    // The last of them waits for its stall count alone.
+    let warps: Vec<_> = issued.iter().map(|&(_, warp)| warp).take(7).collect();
+    assert_eq!(warps, [3, 3, 2, 2, 1, 1, 3]);
+    // The last of them waits for its stall count alone: four bubbles.
     let of_last: Vec<_> = issued.iter().filter(|&&(_, warp)| warp == 0).map(|&(now, _)| now).collect();
     assert_eq!(of_last[2] - of_last[1], 4);
 }
@@ -156,9 +171,9 @@ fn a_yield_passes_the_turn_for_a_cycle() {
 fn a_warp_alone_issues_in_each_cycle() {
     let lines: Vec<_> = (0..30).map(|i| plain(40 + i)).collect();
     assert_eq!(issues(&draw(&lines), 30), (1..30).collect::<Vec<_>>());
-    let two = ModernConfig { instruction_buffer: 2, ..CONFIG };
-    let drawn = bench(&lines).draw::<Modern>(&two);
-    assert!(at(&drawn, 29, 'I') - at(&drawn, 0, 'I') > 29, "a buffer of two runs dry");
+    let one = ModernConfig { instruction_buffer: 1, ..CONFIG };
+    let drawn = bench(&lines).draw::<Modern>(&one);
+    assert_eq!(at(&drawn, 29, 'I') - at(&drawn, 0, 'I'), 2 * 29, "a buffer of one runs dry");
 }
 
 /// A unit of half a warp's width takes an instruction in every second cycle; another one may issue between.
