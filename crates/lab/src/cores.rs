@@ -10,7 +10,7 @@ use gpu::Machine;
 use isa::Form;
 use sm::passages::Passages;
 use sm::{
-    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Instruments, Observer, Profile,
+    Auditor, CODE_BASE, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer, Profile,
     ResidentKernel, Silent, Sm, WarpMask,
 };
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl<'a> MachineBuilder<'a> {
         let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
         let (ptx, sass) = (spec(Form::Ptx)?, spec(Form::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
-        Ok(Self { setup, source, recorder: None, codes: CodeCache { sms, ptx, sass, made: HashMap::new() } })
+        Ok(Self { setup, source, recorder: None, codes: CodeCache { sms, ptx, sass, made: HashMap::new(), end: 0, copied: None } })
     }
 
     /// Records the warps with `recorder`.
@@ -189,7 +189,14 @@ pub(crate) struct CodeCache {
     sass: Arc<CoreSpec>,
     /// By the address of the program, which its code keeps alive.
     made: HashMap<usize, Arc<Code>>,
+    /// The end of the programs in memory, where the cores fetch them from there.
+    end: u64,
+    /// The program that was placed last: address and bytes.
+    copied: Option<(u64, u64)>,
 }
+
+/// Programs begin at multiples of this many bytes, as CUDA's linker has functions.
+const CODE_ALIGNMENT: u64 = 128;
 
 impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
     type Loader = CodeCache;
@@ -197,9 +204,22 @@ impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
     fn load(codes: &mut CodeCache, loading: &LaunchCode<'_>) -> Result<ResidentKernel, String> {
         let &LaunchCode { program, form, shape, .. } = loading;
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
+        let (end, copied) = (&mut codes.end, &mut codes.copied);
         let code = codes.made.entry(Arc::as_ptr(program).addr());
-        let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
+        let code = code.or_insert_with(|| {
+            let mut code = Code::new(program.clone(), spec);
+            if D::FrontEnd::PLACES_CODE {
+                code.loaded_at = *end;
+                *copied = Some((CODE_BASE + program.base_address + code.loaded_at, code.bytes()));
+                *end += code.bytes().next_multiple_of(CODE_ALIGNMENT);
+            }
+            Arc::new(code)
+        });
         Ok(ResidentKernel::new(code.clone(), shape, &codes.sms))
+    }
+
+    fn take_copied(codes: &mut CodeCache) -> Option<(u64, u64)> {
+        codes.copied.take()
     }
 
     fn findings(&self) -> Option<&Findings> {

@@ -50,6 +50,8 @@ pub(crate) trait Engine: Send {
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     fn set_threads(&mut self, threads: HostThreads);
     fn copied_to_device(&mut self, address: u64, bytes: u64);
+    /// The program that the last launch was the first of, if the cores fetch it from memory: address and bytes.
+    fn take_copied_code(&mut self) -> Option<(u64, u64)>;
     /// From now on what [`Engine::take_ended`] and [`Engine::take_samples`] give is recorded.
     fn record_steps(&mut self);
     /// Records since the last call.
@@ -121,6 +123,11 @@ pub(crate) trait LoadableCore: Core<Shared = Source> {
     /// # Errors
     /// The core cannot execute the program; all reasons.
     fn load(loader: &mut Self::Loader, loading: &LaunchCode<'_>) -> Result<Self::Kernel, String>;
+    /// The program that was loaded last, if it was loaded for the first time and the cores fetch it from memory: address
+    /// and bytes.
+    fn take_copied(_: &mut Self::Loader) -> Option<(u64, u64)> {
+        None
+    }
     /// Remarks for each report on this kind of core.
     const REMARKS: &'static [&'static str] = &[];
     /// Findings of the auditor, if the core has one.
@@ -299,6 +306,10 @@ impl<C: LoadableCore> Engine for LoadingMachine<C> {
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         self.machine.copied_to_device(address, bytes);
+    }
+
+    fn take_copied_code(&mut self) -> Option<(u64, u64)> {
+        C::take_copied(&mut self.loader)
     }
 
     fn findings(&self) -> Option<Findings> {

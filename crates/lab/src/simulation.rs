@@ -246,6 +246,9 @@ impl<'m> Simulation<'m> {
             Some(ctas) => self.machine.launch_ctas(&loading, launched.stream, ctas)?,
             None => self.machine.launch(&loading, launched.stream)?,
         };
+        if let Some((address, bytes)) = self.machine.take_copied_code() {
+            self.copied_to_device(address, bytes);
+        }
         self.launches.push(launched);
         Ok(id)
     }

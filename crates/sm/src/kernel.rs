@@ -20,6 +20,8 @@ pub struct Code {
     /// Record of an execution of each instruction when it is decoded.
     templates: Box<[Entry]>,
     registers: Box<[RegId]>,
+    /// Where it lies in memory, for front ends that fetch it from there: after [`CODE_BASE`](crate::CODE_BASE).
+    pub loaded_at: u64,
 }
 
 impl Code {
@@ -62,7 +64,7 @@ impl Code {
             Entry::template(Pc::from(pc), micro, names)
         });
         let templates = templates.collect();
-        Self { program, templates, registers: registers.into() }
+        Self { program, templates, registers: registers.into(), loaded_at: 0 }
     }
 
     /// The resolved instruction at `pc`.
@@ -75,6 +77,11 @@ impl Code {
     #[inline]
     pub fn template(&self, pc: Pc) -> &Entry {
         &self.templates[pc.index()]
+    }
+
+    /// The bytes of its instructions in memory.
+    pub fn bytes(&self) -> u64 {
+        self.templates.len() as u64 * u64::from(self.program.inst_bytes)
     }
 
     /// The registers of its instructions that name many.

@@ -57,7 +57,7 @@ pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
 pub use frontend::perfect::PerfectFetch;
 pub use frontend::sub_cores::{SubCoreCaches, SubCoreFetch};
-pub use frontend::{FetchWires, FrontEnd};
+pub use frontend::{CODE_BASE, FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{Entry, InFlight, InstId};
 pub use isa::Work;

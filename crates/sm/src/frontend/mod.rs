@@ -29,7 +29,7 @@ use mem::cache::CacheCounters;
 use mem::{Request, RequestKind};
 
 /// Where code is for the caches.
-const CODE_BASE: u64 = 1 << 43;
+pub const CODE_BASE: u64 = 1 << 43;
 
 /// How instructions come to decode. As a [`Client`] of the SM's port it sends the misses of its instruction caches, if
 /// it has any.
@@ -42,6 +42,10 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// [`FrontEnd::fetches_per_cycle`] times in a cycle, after decode of what was fetched before, as long as something
     /// is fetched.
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
+
+    /// Programs lie one after the other in memory, and the host has copied them there. Elsewhere each is where it is
+    /// linked to.
+    const PLACES_CODE: bool = false;
 
     /// How often fetch and decode alternate in a cycle.
     #[inline]
@@ -128,9 +132,10 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
     /// The request for the instruction at `pc` of `warp`.
     #[inline]
     pub fn request(&self, warp: WarpSlot, pc: Pc) -> Request {
-        let program = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code.program;
+        let code = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code;
+        let program = &code.program;
         Request {
-            address: program.address(pc) + CODE_BASE,
+            address: program.address(pc) + code.loaded_at + CODE_BASE,
             bytes: program.inst_bytes,
             kind: RequestKind::Instruction,
             local: false,

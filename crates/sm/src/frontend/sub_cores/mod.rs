@@ -81,6 +81,8 @@ impl<M: WarpMask> SubCoreFetch<M> {
 }
 
 impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
+    const PLACES_CODE: bool = true;
+
     fn new(spec: &CoreSpec) -> Self {
         Self::with_caches(spec, &SubCoreCaches::of(spec))
     }
