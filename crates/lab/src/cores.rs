@@ -197,6 +197,8 @@ pub(crate) struct CodeCache {
 
 /// Programs begin at multiples of this many bytes, as CUDA's linker has functions.
 const CODE_ALIGNMENT: u64 = 128;
+/// Bytes that are copied with each program: of the module, which goes on behind it. Prefetchers come there.
+const CODE_BEHIND: u64 = 2048;
 
 impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
     type Loader = CodeCache;
@@ -210,7 +212,7 @@ impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
             let mut code = Code::new(program.clone(), spec);
             if D::FrontEnd::PLACES_CODE {
                 code.loaded_at = *end;
-                *copied = Some((CODE_BASE + program.base_address + code.loaded_at, code.bytes()));
+                *copied = Some((CODE_BASE + program.base_address + code.loaded_at, code.bytes() + CODE_BEHIND));
                 *end += code.bytes().next_multiple_of(CODE_ALIGNMENT);
             }
             Arc::new(code)
