@@ -22,6 +22,7 @@ pub fn microbench() -> Value {
                 ("value", number("The figure, in the row's unit.", "")),
                 ("deviation_percent", nullable(number("Deviation from the nearest published value.", "%"))),
                 ("verdict", nullable(word("Verdict on the deviation.", &["within 10 %", "within 30 %", "beyond"]))),
+                ("given", nullable(flag("A number of the description that sets it has the published value's source."))),
             ],
         ))
     };
@@ -46,6 +47,9 @@ pub fn microbench() -> Value {
                 ("within_10_percent", count("Of these within 10 %.", "rows")),
                 ("within_30_percent", count("Of these within 30 %.", "rows")),
                 ("beyond_with_reason", count("Of those beyond 30 % the ones with a stated reason.", "rows")),
+                ("predicted_rows", count("Rows whose value is a prediction, not given by the same source.", "rows")),
+                ("predicted_within_10_percent", count("Of these within 10 %.", "rows")),
+                ("predicted_within_30_percent", count("Of these within 30 %.", "rows")),
             ],
         ))
     };

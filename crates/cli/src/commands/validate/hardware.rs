@@ -186,19 +186,18 @@ fn render(document: &Document) -> String {
 
 /// The agreements of suites, as the profiler counts and of kernels without launches.
 fn agreements(document: &Document) -> String {
-    let as_counted = format!("as {} counts", document.hardware.profiler);
-    let ways: [(&str, fn(&Share) -> [&Agreement; 2]); 2] = [
-        (&as_counted, |share| [&share.ours, &share.accelsim]),
-        ("without launches", |share| [&share.ours_of_kernels, &share.accelsim_of_kernels]),
-    ];
-    let tables: Vec<String> = ways.map(|(way, of)| agreement_table(way, document, of)).into();
+    let counted = format!("as {} counts", document.hardware.profiler);
+    let counted = agreement_table(&counted, document, |share| [&share.ours, &share.accelsim]);
+    let kernels =
+        agreement_table("without launches", document, |share| [&share.ours_of_kernels, &share.accelsim_of_kernels]);
     let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where a simulator is too fast. of logs: correlation of logarithms. of kernels, without launches: on all sides.";
-    tables.join("\n") + &wrapped(legend, "  ", "  ")
+    format!("{counted}\n{kernels}{}", wrapped(legend, "  ", "  "))
 }
 
 fn agreement_table(way: &str, document: &Document, of: fn(&Share) -> [&Agreement; 2]) -> String {
     use Align::{Left, Right};
-    let columns = ["runs", "mean", "median", "90 %", "signed", "of logs", "Accel-Sim: mean", "median", "90 %", "signed"];
+    let columns =
+        ["runs", "mean", "median", "90 %", "signed", "of logs", "Accel-Sim: mean", "median", "90 %", "signed"];
     let mut table = Table::new([(way, Left)].into_iter().chain(columns.map(|column| (column, Right))));
     let errors = |of: &Agreement| {
         let absolute = [of.mean_error_percent, of.median_error_percent, of.p90_error_percent];
