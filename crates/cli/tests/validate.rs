@@ -61,6 +61,25 @@ fn a_changed_value_shows() {
     assert_eq!(l2("130") - l2("100"), 30.0);
 }
 
+/// Where the model has moved since the table of applications was made, its figures are of an older model.
+#[test]
+fn the_table_of_applications_is_of_this_model() {
+    let file = evidence::applications::applications();
+    assert!(file.sample.workloads.len() > 5);
+    for (gpu, measured) in &file.measured {
+        for workload in &file.sample.workloads {
+            let machine = ["--gpu", gpu, "--core", &measured.core, "--profiled-as", &measured.profiled_as];
+            let ran = succeed(&[&["run", workload, "-q", "--json"], &machine[..]].concat());
+            let report: Value = serde_json::from_str(&ran).unwrap();
+            assert_eq!(
+                report["total"]["cycles"].as_f64().unwrap() as u64,
+                measured.sample[workload],
+                "{workload} on {gpu}: docs/hardware-applications.toml is older than the model: `tools/hardware-applications run --again` renews it, and marks the figures that are not repeated"
+            );
+        }
+    }
+}
+
 #[test]
 fn mistakes_are_bad_input() {
     for args in [

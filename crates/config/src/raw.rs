@@ -243,6 +243,13 @@ impl Raw {
         }
     }
 
+    /// Whether the source of `key`, or of a number in the table `key`, has the text `cited`.
+    pub fn cites(&self, key: &str, cited: &str) -> bool {
+        let inside = format!("{key}.");
+        let own = self.sources.iter().filter(|(path, _)| path.starts_with(&inside)).map(|(_, source)| source.as_str());
+        own.chain(self.source_of(key)).any(|source| source.contains(cited))
+    }
+
     /// The `[sources]` table: the source of each number, by dotted path.
     pub fn sources(&self) -> &BTreeMap<String, String> {
         &self.sources

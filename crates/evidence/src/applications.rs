@@ -17,6 +17,9 @@ pub const MICROBENCHMARKS: &str = "microbenchmarks";
 pub struct Applications {
     /// The hardware, and whose figures they are.
     pub published: Published,
+    /// Runs that show whether the model has moved since our figures were taken.
+    #[serde(default)]
+    pub sample: Sample,
     /// How our figures were taken, by GPU description.
     #[serde(default)]
     pub measured: BTreeMap<String, Measured>,
@@ -32,10 +35,21 @@ pub struct Applications {
 pub struct Published {
     pub gpu: String,
     pub clock_mhz: f64,
-    /// Core cycles of a launch before its first CTA, as the counter of `hardware` has them.
+    /// Profiler that counted the cycles, as `--profiled-as` names it.
+    pub profiler: String,
+    /// Core cycles of a launch before its first CTA, as the profiler counts them.
     pub launch_cycles: u64,
     pub launch_source: String,
     pub source: String,
+}
+
+/// Runs of bundled workloads whose cycles are stored with our figures. A test repeats them: where they differ, the
+/// figures are of an older model.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// Names of the workloads, at size small.
+    pub workloads: Vec<String>,
 }
 
 /// The build that our figures are of.
@@ -45,10 +59,17 @@ pub struct Published {
 pub struct Measured {
     /// Core design.
     pub core: String,
+    /// Profiler whose way of running kernels was imitated (`--profiled-as`).
+    pub profiled_as: String,
+    /// Core cycles of a launch in our runs.
+    pub launch_cycles: u64,
     pub version: String,
     pub commit: String,
     /// Day of the last run, as `2026-11-23`.
     pub date: String,
+    /// Cycles of the [`Sample`] in that build.
+    #[serde(default)]
+    pub sample: BTreeMap<String, u64>,
 }
 
 /// Where the input of a run is from.
@@ -95,6 +116,9 @@ pub struct Run {
     /// Our core cycles of all kernels without launch latencies, by GPU description.
     #[serde(default)]
     pub cycles: BTreeMap<String, u64>,
+    /// Commit of our cycles where the model has moved since, by GPU description.
+    #[serde(default)]
+    pub older: BTreeMap<String, String>,
     /// Why our cycles are beyond [`OUTLIER_PERCENT`], by GPU description.
     #[serde(default)]
     pub cause: BTreeMap<String, String>,
@@ -128,16 +152,20 @@ pub struct ApplicationRow {
     pub name: String,
     pub input: Input,
     pub hardware: u64,
-    /// With `launch_cycles` for each launch.
+    /// As the profiler counts: with launches.
     pub ours: u64,
     pub accelsim: u64,
-    /// Cycles of launches before their first CTAs, which stand in all three.
+    /// Ours without launches.
+    pub kernels: u64,
+    /// Cycles of launches before their first CTAs, in the hardware's count and Accel-Sim's.
     pub launching: u64,
     pub error_percent: f64,
     pub accelsim_error_percent: f64,
     /// Deviation of our kernels from the hardware's without launches; none where launches take all of the hardware's
     /// cycles.
     pub kernels_error_percent: Option<f64>,
+    /// Commit of our cycles where the model has moved since.
+    pub older: Option<String>,
     /// Why ours is an outlier; none if it is not, or if nobody has found it yet.
     pub cause: Option<String>,
 }
@@ -217,13 +245,10 @@ pub fn agreement<'a>(
     rows: impl IntoIterator<Item = &'a ApplicationRow>,
     with_launches: bool,
 ) -> (Agreement, Agreement) {
-    let of_kernels = |row: &ApplicationRow, cycles: u64| {
-        let launching = if with_launches { 0 } else { row.launching };
-        cycles.saturating_sub(launching) as f64
-    };
     let pair = |row: &'a ApplicationRow| {
-        let hardware = of_kernels(row, row.hardware);
-        ((of_kernels(row, row.ours), hardware), (of_kernels(row, row.accelsim), hardware))
+        let (ours, launching) = if with_launches { (row.ours, 0) } else { (row.kernels, row.launching) };
+        let [hardware, accelsim] = [row.hardware, row.accelsim].map(|cycles| cycles.saturating_sub(launching) as f64);
+        ((ours as f64, hardware), (accelsim, hardware))
     };
     let rows = rows.into_iter().filter(|row| with_launches || row.kernels_error_percent.is_some());
     let (ours, accelsim): (Vec<_>, Vec<_>) = rows.map(pair).unzip();
@@ -241,10 +266,11 @@ impl Applications {
 
     /// The runs that have a figure of ours on the GPU description `gpu`.
     pub fn rows(&self, gpu: &str) -> Vec<ApplicationRow> {
+        let launch_cycles = self.measured.get(gpu).map_or(0, |measured| measured.launch_cycles);
         let row = |run: &Run| {
             let kernels = *run.cycles.get(gpu)?;
             let launching = run.launches * self.published.launch_cycles;
-            let ours = kernels + launching;
+            let ours = kernels + run.launches * launch_cycles;
             let of_hardware = run.hardware.checked_sub(launching).filter(|&cycles| cycles > 0);
             let off = |cycles: u64| (cycles as f64 / run.hardware as f64 - 1.0) * 100.0;
             Some(ApplicationRow {
@@ -254,10 +280,12 @@ impl Applications {
                 hardware: run.hardware,
                 ours,
                 accelsim: run.accelsim,
+                kernels,
                 launching,
                 error_percent: off(ours),
                 accelsim_error_percent: off(run.accelsim),
                 kernels_error_percent: of_hardware.map(|cycles| (kernels as f64 / cycles as f64 - 1.0) * 100.0),
+                older: run.older.get(gpu).cloned(),
                 cause: run.cause.get(gpu).cloned(),
             })
         };
@@ -301,6 +329,19 @@ mod tests {
             for gpu in run.cycles.keys().chain(run.cause.keys()) {
                 assert!(file.measured.contains_key(gpu), "{}: {gpu} has no entry in [measured]", run.name());
             }
+            assert!(run.older.keys().all(|gpu| run.cycles.contains_key(gpu)), "{}: older without cycles", run.name());
+        }
+    }
+
+    #[test]
+    fn all_figures_are_counted_as_the_hardware_s() {
+        let file = loaded();
+        for (gpu, measured) in &file.measured {
+            assert_eq!(measured.profiled_as, file.published.profiler, "{gpu}");
+            let sampled: Vec<&String> = measured.sample.keys().collect();
+            let mut workloads: Vec<&String> = file.sample.workloads.iter().collect();
+            workloads.sort();
+            assert_eq!(sampled, workloads, "{gpu}");
         }
     }
 

@@ -34,6 +34,12 @@ pub struct Figure {
     pub source: String,
     /// Remark; may be empty.
     pub note: String,
+    /// How the sources of descriptions name this one.
+    #[serde(skip)]
+    pub cited: Option<String>,
+    /// Whether it is read off the machine code that is measured.
+    #[serde(skip)]
+    pub from_machine_code: bool,
 }
 
 /// Why a deviation stays.
@@ -60,6 +66,8 @@ pub struct Figures {
 #[serde(deny_unknown_fields)]
 struct File {
     sources: BTreeMap<String, String>,
+    #[serde(default)]
+    cited: BTreeMap<String, String>,
     card: Vec<Card>,
     #[serde(default)]
     reason: Vec<Explained>,
@@ -72,6 +80,9 @@ struct Card {
     #[serde(default)]
     of: Vec<String>,
     source: Spanned<String>,
+    cited: Option<String>,
+    #[serde(default)]
+    from_machine_code: bool,
     figures: BTreeMap<Spanned<String>, Entry>,
 }
 
@@ -149,6 +160,7 @@ pub fn parse(text: &str, origin: &str) -> Result<Figures, String> {
         let source = source.ok_or_else(|| {
             wrong(card.source.span().start, format!("`source` is `{}`, which [sources] lacks", card.source.get_ref()))
         })?;
+        let cited = card.cited.as_ref().or_else(|| data.cited.get(card.source.get_ref()));
         // In the order of the file, not of the names.
         let mut entries: Vec<_> = card.figures.into_iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
@@ -173,6 +185,8 @@ pub fn parse(text: &str, origin: &str) -> Result<Figures, String> {
                 high,
                 source: source.clone(),
                 note,
+                cited: cited.cloned(),
+                from_machine_code: card.from_machine_code,
             });
         }
     }

@@ -11,6 +11,7 @@ pub mod binaries;
 pub mod catalogue;
 pub mod kernels;
 mod measure;
+pub mod set_by;
 pub mod source;
 
 pub use measure::{Measurement, Quantity, has, measure, quantities};

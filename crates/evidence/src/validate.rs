@@ -5,7 +5,8 @@
 
 use crate::figures::{self, Figure};
 use crate::microbench::catalogue::Group;
-use crate::microbench::{Quantity, has, measure, quantities};
+use crate::microbench::{Quantity, has, measure, quantities, set_by};
+use config::Raw;
 use kit::text::with_section;
 use lab::Setup;
 use workloads::Form;
@@ -55,13 +56,23 @@ pub struct Found {
     pub deviation_percent: Option<f64>,
     /// Verdict on the deviation.
     pub verdict: Option<Verdict>,
+    /// Whether a number that sets it has the published value's own source, so that it is no prediction. None where
+    /// nothing is published.
+    pub given: Option<bool>,
 }
 
 impl Found {
-    fn new(value: f64, published: Option<&Figure>) -> Self {
-        let deviation_percent = published.map(|figure| deviation(value, figure.low, figure.high));
-        Self { value, deviation_percent, verdict: deviation_percent.map(Verdict::of) }
+    fn new(value: f64, published: Option<(&Figure, bool)>) -> Self {
+        let deviation_percent = published.map(|(figure, _)| deviation(value, figure.low, figure.high));
+        let given = published.map(|(_, given)| given);
+        Self { value, deviation_percent, verdict: deviation_percent.map(Verdict::of), given }
     }
+}
+
+/// Whether the description has a number that sets the figure's quantity from the figure's own source.
+fn is_given(figure: &Figure, code: Form, description: &Raw) -> bool {
+    let cites = |key| figure.cited.as_deref().is_some_and(|cited| description.cites(key, cited));
+    code == Form::Sass && figure.from_machine_code || set_by::keys(&figure.quantity).any(cites)
 }
 
 /// One quantity of one GPU.
@@ -106,16 +117,28 @@ pub struct Summary {
     pub within_30_percent: usize,
     /// Of those beyond 30 % the ones with a stated reason.
     pub beyond_with_reason: usize,
+    /// Rows whose value is a prediction: no number that sets it has the published value's source.
+    pub predicted_rows: usize,
+    /// Of these within 10 %.
+    pub predicted_within_10_percent: usize,
+    /// Of these within 30 %.
+    pub predicted_within_30_percent: usize,
 }
 
 /// Counts the verdicts of a form of code.
 pub fn summary(rows: &[ValidationRow], code: Form) -> Summary {
     let mut counts = Summary::default();
     for row in rows {
-        let Some(verdict) = row.of(code).and_then(|found| found.verdict) else { continue };
+        let Some((found, verdict)) = row.of(code).and_then(|found| Some((found, found.verdict?))) else { continue };
+        let (near, fair) = (usize::from(verdict == Verdict::Within10), usize::from(verdict != Verdict::Beyond));
         counts.rows += 1;
-        counts.within_10_percent += usize::from(verdict == Verdict::Within10);
-        counts.within_30_percent += usize::from(verdict != Verdict::Beyond);
+        counts.within_10_percent += near;
+        counts.within_30_percent += fair;
+        if found.given == Some(false) {
+            counts.predicted_rows += 1;
+            counts.predicted_within_10_percent += near;
+            counts.predicted_within_30_percent += fair;
+        }
         counts.beyond_with_reason += usize::from(verdict == Verdict::Beyond && row.reason.is_some());
     }
     counts
@@ -128,12 +151,13 @@ fn deviation(ours: f64, low: f64, high: f64) -> f64 {
 }
 
 /// The rows of one GPU: of the quantities that `wanted` says, in the forms of code `codes`, measured
-/// on up to `jobs` threads.
+/// on up to `jobs` threads. `description` is the GPU's, with its sources.
 ///
 /// # Errors
 /// Errors of the simulated device; a model that cannot run a microbenchmark is at fault.
 pub fn table(
     setup: &Setup,
+    description: &Raw,
     codes: &[Form],
     wanted: impl Fn(&Quantity) -> bool,
     jobs: usize,
@@ -150,7 +174,7 @@ pub fn table(
         let found = |code: Form| {
             let all = &measured.iter().find(|(of, _)| *of == code)?.1;
             let one = all.iter().find(|m| m.quantity.name == quantity.name)?;
-            Some(Found::new(one.value, published))
+            Some(Found::new(one.value, published.map(|figure| (figure, is_given(figure, code, description)))))
         };
         let (ptx, machine_code) = (found(Form::Ptx), found(Form::Sass));
         let beyond = [ptx, machine_code].into_iter().flatten().any(|f| f.verdict == Some(Verdict::Beyond));
@@ -200,46 +224,60 @@ impl ValidationRow {
 
     /// The verdict on each form in turn, or on both.
     pub fn verdict_text(&self) -> String {
-        let of = |code| self.of(code).and_then(|f| f.verdict).map(Verdict::name);
-        match (of(Form::Ptx), of(Form::Sass)) {
-            (None, None) => "-".to_owned(),
-            (Some(one), None) | (None, Some(one)) => one.to_owned(),
-            (Some(one), Some(other)) if one == other => one.to_owned(),
-            (Some(one), Some(other)) => format!("{one}; {other}"),
+        self.in_turn(|found| found.verdict.map(Verdict::name))
+    }
+
+    /// Whether each form's figure was given to the model, in turn, or both.
+    pub fn given_text(&self) -> String {
+        self.in_turn(|found| found.given.map(|given| if given { "given" } else { "predicted" }))
+    }
+
+    fn in_turn(&self, of: impl Fn(Found) -> Option<&'static str>) -> String {
+        match [Form::Ptx, Form::Sass].map(|code| self.of(code).and_then(&of)) {
+            [None, None] => "-".to_owned(),
+            [Some(one), None] | [None, Some(one)] => one.to_owned(),
+            [Some(one), Some(other)] if one == other => one.to_owned(),
+            [Some(one), Some(other)] => format!("{one}; {other}"),
         }
     }
 }
 
 /// A sentence for a summary.
 pub fn summary_text(counts: Summary) -> String {
-    let Summary { rows, within_10_percent, within_30_percent, beyond_with_reason } = counts;
+    let Summary { rows, within_10_percent, within_30_percent, beyond_with_reason, .. } = counts;
     let percent = |n: usize| if rows == 0 { 0.0 } else { n as f64 / rows as f64 * 100.0 };
     format!(
-        "{within_10_percent} of {rows} rows within 10 % ({:.0} %), {within_30_percent} within 30 % ({:.0} %); {} beyond, {beyond_with_reason} of them with a reason",
+        "{within_10_percent} of {rows} rows within 10 % ({:.0} %), {within_30_percent} within 30 % ({:.0} %); {} beyond, {beyond_with_reason} of them with a reason. Predicted, not given by the same source: {} of {} within 10 %, {} within 30 %",
         percent(within_10_percent),
         percent(within_30_percent),
-        rows - within_30_percent
+        rows - within_30_percent,
+        counts.predicted_within_10_percent,
+        counts.predicted_rows,
+        counts.predicted_within_30_percent
     )
 }
 
-/// The table of a page: for each GPU how many of its figures are near to hardware's, in each form of code.
+/// The table of a page: for each GPU how many of its figures are within 10 and within 30 % of hardware's, in each form
+/// of code, given ones and predicted ones.
 pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [ValidationRow])>) -> String {
     let mut text = String::from(
-        "| GPU | PTX: within 10 %, within 30 % | machine code: within 10 %, within 30 % |\n| --- | --- | --- |\n",
+        "| GPU | PTX: given | predicted | machine code: given | predicted |\n| --- | --- | --- | --- | --- |\n",
     );
-    let cell = |rows: &[ValidationRow], code| {
+    let cells = |rows: &[ValidationRow], code| {
         if rows.iter().all(|row| row.of(code).is_none()) {
-            return "-".to_owned();
+            return "- | -".to_owned();
         }
-        let Summary { rows, within_10_percent, within_30_percent, beyond_with_reason } = summary(rows, code);
-        let unexplained = match rows - within_30_percent - beyond_with_reason {
+        let all = summary(rows, code);
+        let unexplained = match all.rows - all.within_30_percent - all.beyond_with_reason {
             0 => String::new(),
             n => format!(", {n} beyond without a reason"),
         };
-        format!("{within_10_percent}, {within_30_percent} of {rows}{unexplained}")
+        let [near, fair, rows] = [all.predicted_within_10_percent, all.predicted_within_30_percent, all.predicted_rows];
+        let given = (all.within_10_percent - near, all.within_30_percent - fair, all.rows - rows);
+        format!("{}, {} of {} | {near}, {fair} of {rows}{unexplained}", given.0, given.1, given.2)
     };
     for (gpu, rows) in tables {
-        text += &format!("| {gpu} | {} | {} |\n", cell(rows, Form::Ptx), cell(rows, Form::Sass));
+        text += &format!("| {gpu} | {} | {} |\n", cells(rows, Form::Ptx), cells(rows, Form::Sass));
     }
     text
 }
@@ -291,6 +329,7 @@ mod tests {
             value: 33.0,
             deviation_percent: Some(deviation),
             verdict: Some(Verdict::of(deviation)),
+            given: Some(deviation > 30.0),
         };
         let row = |gpu: &str, deviation, reason| ValidationRow {
             gpu: gpu.into(),
@@ -309,7 +348,9 @@ mod tests {
             ("h".to_owned(), vec![row("h", -40.0, Some("because"))]),
         ];
         let new = page(old, &tables).unwrap();
-        assert!(new.contains("| g | 0, 1 of 3, 1 beyond without a reason | - |\n| h | 0, 0 of 1 | - |\n"), "{new}");
+        let lines =
+            "| g | 0, 0 of 2 | 0, 1 of 1, 1 beyond without a reason | - | - |\n| h | 0, 0 of 0 | 0, 0 of 1 | - | - |\n";
+        assert!(new.contains(lines), "{new}");
         assert!(new.contains("\n- `l1_latency` (g, h): because\n"), "{new}");
         assert!(!new.contains("old") && new.ends_with("<!-- end of reasons -->\nc\n"), "{new}");
         assert_eq!(page(&new, &tables).unwrap(), new);

@@ -3,6 +3,7 @@
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
 mod accelsim;
+mod applications;
 mod microbench;
 mod timing;
 mod validation;

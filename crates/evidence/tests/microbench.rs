@@ -1,6 +1,7 @@
 //! The microbenchmarks' code: the cubins are of the PTX that is generated now, and hold what they are to
 //! measure; every quantity can be measured in both forms.
 
+use evidence::figures;
 use evidence::microbench::{binaries, measure, quantities, source};
 use lab::Setup;
 use sass::decode::decode_function;
@@ -78,6 +79,42 @@ fn the_cubins_hold_the_instructions_that_they_measure() {
         }
     }
     assert!(checked > 400, "{checked}");
+}
+
+/// The stall counts of a link of a chain, added up. A load's count is within its latency.
+fn stalls(sm: u32, kernel: &str) -> f64 {
+    let cubin = Cubin::parse(&binaries::cubins(sm).unwrap()[kernel]).expect("a cubin");
+    let of = |function: &str| {
+        let function = cubin.functions.iter().find(|f| f.name == function).expect("the entry is there");
+        let insts = decode_function(function.code, cubin.sm).map(Result::unwrap);
+        let counted = insts.filter(|inst| !inst.to_string().contains("LDS"));
+        counted.map(|inst| f64::from(inst.control_bits().stall_cycles)).sum::<f64>()
+    };
+    let (short, long) = source::kernels().iter().find(|k| k.name == kernel).and_then(|k| k.lines).unwrap();
+    (of("long") - of("short")) / (long - short) as f64
+}
+
+/// The figures that are read off machine code are its stall counts, and the core takes exactly these.
+#[test]
+fn chains_take_their_stall_counts() {
+    let chains = [
+        ("guard_latency", "guard_latency"),
+        ("cross_pipes_latency", "cross_pipes_latency"),
+        ("shared_address_latency", "shared_address_chase"),
+    ];
+    for name in config::hardware().filter(|name| *name != "gtx480") {
+        let setup = Setup { code: Form::Sass, ..Setup::new(config::load(name).unwrap()) };
+        let sm = setup.gpu.sm_version;
+        let found = measure(&setup, |q| chains.iter().any(|(name, _)| *name == q.name), 1).unwrap();
+        for (quantity, kernel) in chains {
+            let figure = figures::of(name).find(|f| f.quantity == quantity).unwrap();
+            let expected = stalls(sm, kernel);
+            assert!(figure.from_machine_code, "{name} {quantity}");
+            assert_eq!((figure.low, figure.high), (expected, expected), "{name} {quantity}: the stall counts");
+            let value = found.iter().find(|m| m.quantity.name == quantity).unwrap().value;
+            assert!((value - expected).abs() < 0.02, "{name} {quantity}: {value}, stall counts {expected}");
+        }
+    }
 }
 
 #[test]

@@ -15,7 +15,8 @@ fn quick(quantity: &Quantity) -> bool {
 fn rows(name: &str, wanted: impl Fn(&Quantity) -> bool) -> Vec<ValidationRow> {
     let setup = Setup::new(config::load(name).unwrap());
     let codes: &[Form] = if setup.gpu.sm_version < 70 { &[Form::Ptx] } else { &[Form::Ptx, Form::Sass] };
-    table(&setup, codes, wanted, 2).unwrap_or_else(|e| panic!("{name}: {e}"))
+    let description = config::Raw::open(name).unwrap();
+    table(&setup, &description, codes, wanted, 2).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 #[test]
@@ -29,6 +30,26 @@ fn figures_of_each_gpu() {
         );
     }
     insta::assert_snapshot!(text);
+}
+
+/// A figure that the description was made of is given; one that follows from other numbers is predicted.
+#[test]
+fn rows_of_the_description_s_own_source_are_given() {
+    let given = |gpu: &str, quantity: &str| {
+        let row = rows(gpu, |q| q.name == quantity).remove(0);
+        [row.ptx, row.machine_code].map(|found| found.and_then(|found| found.given))
+    };
+    assert_eq!(given("v100", "l1_latency"), [Some(true); 2], "gpu-benches");
+    assert_eq!(given("v100", "texture_latency"), [Some(false); 2]);
+    assert_eq!(given("h100", "fp32_add_rate"), [Some(false); 2], "of compute capability 8.0");
+    assert_eq!(given("h100", "fp32_add_latency"), [None; 2], "nothing is published");
+    assert_eq!(given("v100", "guard_latency"), [Some(true); 2], "stall counts");
+    assert_eq!(given("a100", "guard_latency"), [Some(false), Some(true)], "PTX has another source's latencies");
+    let setup = Setup::new(config::load("v100").unwrap());
+    let mut changed = config::Raw::open("v100").unwrap();
+    changed.set("sm.l1d.latency_cycles=25").unwrap();
+    let row = &table(&setup, &changed, &[Form::Ptx], |q| q.name == "l1_latency", 1).unwrap()[0];
+    assert_eq!(row.ptx.unwrap().given, Some(false), "a number of the user's own");
 }
 
 #[test]

@@ -165,6 +165,16 @@ pub fn with_section(page: &str, name: &str, body: &str) -> Result<String, String
     }
 }
 
+/// Whether `text` is of the form `pattern`, in which `*` matches any text.
+pub fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text
+            .strip_prefix(before)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))),
+    }
+}
+
 /// A word as a shell reads it, whatever is in it.
 pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
@@ -173,6 +183,20 @@ pub fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("l1_latency", "l1_latency", true),
+            ("l1", "l1_latency", false),
+            ("l1*", "l1_latency", true),
+            ("*latency", "l1_latency", true),
+            ("*rate*", "l1_latency", false),
+            ("l*_*y", "l1_latency", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
 
     #[test]
     fn nouns_agree_with_their_number() {

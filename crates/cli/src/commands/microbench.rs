@@ -7,6 +7,7 @@ use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use evidence::microbench::{Quantity, quantities};
 use evidence::validate::{self, Summary, ValidationRow, Verdict, summary, summary_text};
+use kit::text;
 use lab::Setup;
 use request::{gpu, values};
 use serde::Serialize;
@@ -88,29 +89,19 @@ struct Documents<'a> {
     gpus: &'a [Document],
 }
 
-/// Whether `text` is of the form `pattern`, in which `*` matches any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((before, after)) => text
-            .strip_prefix(before)
-            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))),
-    }
-}
-
 impl Choice {
     /// Checks that every pattern means something.
     fn check(&self) -> Result<(), Failure> {
         values::distinct("--only", &self.only)?;
         let names: Vec<&str> = quantities().iter().map(|q| q.name.as_str()).collect();
-        match self.only.iter().find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
+        match self.only.iter().find(|pattern| !names.iter().any(|name| text::matches(pattern, name))) {
             Some(pattern) => Err(Failure::unknown("quantity", pattern, &names)),
             None => Ok(()),
         }
     }
 
     fn wants(&self, quantity: &Quantity) -> bool {
-        self.only.is_empty() || self.only.iter().any(|pattern| matches(pattern, &quantity.name))
+        self.only.is_empty() || self.only.iter().any(|pattern| text::matches(pattern, &quantity.name))
     }
 }
 
@@ -161,6 +152,7 @@ struct Figure<'a> {
     hardware_high: Option<f64>,
     deviation_percent: Option<f64>,
     verdict: Option<&'static str>,
+    given: Option<bool>,
     reason: Option<&'a str>,
     hardware_source: Option<&'a str>,
 }
@@ -181,6 +173,7 @@ fn figures(row: &ValidationRow) -> impl Iterator<Item = Figure<'_>> {
             hardware_high: published.map(|figure| figure.high),
             deviation_percent: found.deviation_percent,
             verdict: found.verdict.map(Verdict::name),
+            given: found.given,
             reason: row.reason,
             hardware_source: published.map(|figure| &*figure.source),
         })
@@ -219,11 +212,13 @@ fn measured(
 
 fn document(name: &Path, set: &Settings, choice: &Choice, jobs: Jobs) -> Result<Document, Failure> {
     let gpu = gpu::load(name, &set.settings)?;
+    let mut description = config::Raw::open(name).map_err(|e| Failure::bad_input(e.to_string()))?;
+    config::with_overrides(&mut description, &set.settings).map_err(|e| Failure::bad_input(e.to_string()))?;
     let host = jobs.host();
     let setup = Setup { settings: set.settings.clone(), threads: host.clone(), ..Setup::new(gpu) };
     let name = setup.gpu.name.clone();
     let forms = choice.code.forms();
-    let rows = validate::table(&setup, forms, |q| choice.wants(q), host.total())
+    let rows = validate::table(&setup, &description, forms, |q| choice.wants(q), host.total())
         .map_err(|e| Failure::failed(format!("{name} cannot be measured: {e}")))?;
     let counts = |code| forms.contains(&code).then(|| summary(&rows, code));
     let (ptx, machine_code) = (counts(Form::Ptx), counts(Form::Sass));
@@ -270,6 +265,7 @@ fn render(document: &Document) -> String {
             ("machine code", Right),
             ("", Right),
             ("verdict", Left),
+            ("source", Left),
         ];
         let mut table = Table::new(columns);
         for row in document.rows.iter().filter(|row| row.group == group) {
@@ -283,6 +279,7 @@ fn render(document: &Document) -> String {
                 machine,
                 machine_off,
                 row.verdict_text(),
+                row.given_text(),
             ]);
         }
         text += &format!("\n{}\n{}", group.title(), table.render());
@@ -333,20 +330,6 @@ mod tests {
     use evidence::validate::Found;
 
     #[test]
-    fn patterns() {
-        for (pattern, text, expected) in [
-            ("l1_latency", "l1_latency", true),
-            ("l1", "l1_latency", false),
-            ("l1*", "l1_latency", true),
-            ("*latency", "l1_latency", true),
-            ("*rate*", "l1_latency", false),
-            ("l*_*y", "l1_latency", true),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
-    }
-
-    #[test]
     fn golden() {
         let figure = |low, high| Figure {
             gpu: "TITAN V".into(),
@@ -356,9 +339,12 @@ mod tests {
             high,
             source: "someone's microbenchmarks".into(),
             note: String::new(),
+            cited: None,
+            from_machine_code: false,
         };
         let found = |value: f64, deviation_percent: Option<f64>| {
-            Some(Found { value, deviation_percent, verdict: deviation_percent.map(Verdict::of) })
+            let (verdict, given) = (deviation_percent.map(Verdict::of), deviation_percent.map(|off| off > 100.0));
+            Some(Found { value, deviation_percent, verdict, given })
         };
         let row = |quantity: &str, group, published, ptx, machine_code, reason| ValidationRow {
             gpu: "titanv".into(),

@@ -1,6 +1,6 @@
 //! The model beside hardware and other simulators.
 
-use super::terms::{count, flag, list, nullable, number, object, text, version, word};
+use super::terms::{count, flag, list, map, nullable, number, object, text, version, word};
 use serde_json::{Value, json};
 
 /// `microbench` and `validate GPU`: of a GPU, of several, or the list of quantities.
@@ -22,6 +22,7 @@ pub fn microbench() -> Value {
                 ("value", number("The figure, in the row's unit.", "")),
                 ("deviation_percent", nullable(number("Deviation from the nearest published value.", "%"))),
                 ("verdict", nullable(word("Verdict on the deviation.", &["within 10 %", "within 30 %", "beyond"]))),
+                ("given", nullable(flag("A number of the description that sets it has the published value's source."))),
             ],
         ))
     };
@@ -46,6 +47,9 @@ pub fn microbench() -> Value {
                 ("within_10_percent", count("Of these within 10 %.", "rows")),
                 ("within_30_percent", count("Of these within 30 %.", "rows")),
                 ("beyond_with_reason", count("Of those beyond 30 % the ones with a stated reason.", "rows")),
+                ("predicted_rows", count("Rows whose value is a prediction, not given by the same source.", "rows")),
+                ("predicted_within_10_percent", count("Of these within 10 %.", "rows")),
+                ("predicted_within_30_percent", count("Of these within 30 %.", "rows")),
             ],
         ))
     };
@@ -188,10 +192,15 @@ pub fn hardware() -> Value {
             ("hardware", count("Cycles on the GPU.", "core cycles")),
             ("ours", count("Cycles of ours.", "core cycles")),
             ("accelsim", count("Accel-Sim's published cycles.", "core cycles")),
-            ("launching", count("Cycles of launches before their first CTAs, in all three.", "core cycles")),
+            ("kernels", count("Cycles of ours without launches.", "core cycles")),
+            (
+                "launching",
+                count("Cycles of launches before their first CTAs in the GPU's and Accel-Sim's.", "core cycles"),
+            ),
             ("error_percent", number("Deviation of ours from the GPU's.", "%")),
             ("accelsim_error_percent", number("Deviation of Accel-Sim's from the GPU's.", "%")),
             ("kernels_error_percent", nullable(number("The same without launches.", "%"))),
+            ("older", nullable(text("Commit of our cycles where the model has changed since."))),
             ("cause", nullable(text("Why ours is an outlier."))),
         ],
     );
@@ -236,6 +245,7 @@ pub fn hardware() -> Value {
                     [
                         ("gpu", text("The GPU.")),
                         ("clock_mhz", number("Its clock.", "MHz")),
+                        ("profiler", text("Profiler that counted its cycles.")),
                         ("launch_cycles", count("Cycles of a launch before its first CTA.", "core cycles")),
                         ("launch_source", text("Where that is from.")),
                         ("source", text("Where the cycles are from.")),
@@ -249,9 +259,12 @@ pub fn hardware() -> Value {
                     "The build that our figures are of.",
                     [
                         ("core", text("Core design.")),
+                        ("profiled_as", text("Profiler whose way of running kernels was imitated.")),
+                        ("launch_cycles", count("Cycles of a launch in ours.", "core cycles")),
                         ("version", text("Version of Warpwright.")),
                         ("commit", text("Its commit.")),
                         ("date", text("Day of the last run.")),
+                        ("sample", map("Cycles of workloads in that build.", &count("Cycles.", "core cycles"))),
                     ],
                 ),
             ),

@@ -188,6 +188,22 @@ pub const CLASSES: &[Class] = &[
     )
     .links(2)
     .results(2),
+    class(
+        Group::Integer,
+        "guard",
+        "comparison and an addition that it guards",
+        "setp.gt.s32 {q}, {r}, %i0;\n@{q} add.s32 {r}, {r}, %i1;",
+        &["ISETP", "IADD3"],
+    )
+    .from(70),
+    class(
+        Group::Integer,
+        "cross_pipes",
+        "single-precision fma and logic on its result",
+        "fma.rn.f32 {r}, {r}, %x0, %x1;\nxor.b32 {r}, {r}, %i0;",
+        &["FFMA", "LOP3"],
+    )
+    .from(70),
     class(Group::Integer, "permute", "permutation of bytes", "prmt.b32 {r}, {r}, %i0, %i1;", &["PRMT"]),
     class(Group::Integer, "popc", "population count", "popc.b32 {r}, {r};", &["POPC"]),
     class(Group::Integer, "find_leading", "most significant bit", "bfind.u32 {r}, {r};", &["FLO"]),

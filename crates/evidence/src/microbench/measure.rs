@@ -16,6 +16,8 @@ use workloads::device::{DeviceError, ModuleCode};
 enum Method {
     /// Cycles of each link of a chain in one warp of `threads` threads.
     Line { threads: u32, lane_bytes: u32 },
+    /// The same, beyond the cycles of a link of `shared_chase`.
+    BeyondShared { threads: u32, lane_bytes: u32 },
     /// Lines of a CTA of 1024 threads per cycle, in lanes.
     LanesPerCycle { threads: u32, lane_bytes: u32 },
     /// Cycles of each line of a barrier.
@@ -150,6 +152,7 @@ fn others() -> Vec<Quantity> {
         q(Shared, "shared_latency", CYCLES, "load without a conflict", "shared_chase", line(4), once);
         q(Shared, "shared_latency_2_way", CYCLES, "load, two lanes in each bank", "shared_chase", line(8), once);
         q(Shared, "shared_latency_32_way", CYCLES, "load, all lanes in one bank", "shared_chase", line(128), once);
+        q(Shared, "shared_address_latency", CYCLES, "addition and logic that a load's address waits for: what a chase has more by them", "shared_address_chase", Method::BeyondShared { threads: 32, lane_bytes: 4 }, once);
         q(Shared, "shared_bandwidth_32", bytes, "loads of 32 bits a lane", "shared_loads_32", loads(4), Times(4.0));
         q(Shared, "shared_bandwidth_64", bytes, "loads of 64 bits a lane", "shared_loads_64", loads(8), Times(8.0));
         q(Shared, "shared_bandwidth_128", bytes, "loads of 128 bits a lane", "shared_loads_128", loads(16), Times(16.0));
@@ -341,6 +344,9 @@ impl Runner<'_> {
     fn measure(&self, kernel: &str, method: Method) -> Result<f64, DeviceError> {
         match method {
             Method::Line { threads, lane_bytes } => self.per_line(kernel, threads, lane_bytes),
+            Method::BeyondShared { threads, lane_bytes } => {
+                Ok(self.per_line(kernel, threads, lane_bytes)? - self.per_line("shared_chase", threads, lane_bytes)?)
+            }
             Method::LanesPerCycle { threads, lane_bytes } => {
                 Ok(f64::from(threads) / self.per_line(kernel, threads, lane_bytes)?)
             }

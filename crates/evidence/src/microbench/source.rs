@@ -250,6 +250,14 @@ fn shared(name: &str, words: usize) -> Kernel {
     loads(name, "ld.shared", words, &setup, "%r3", "add.u32 %r3, %r3, %a1;", "LDS")
 }
 
+/// A chase whose addresses are computed: of what the assembler does not know to be zero.
+fn shared_address() -> Kernel {
+    let setup = format!("{SHARED_LANE}st.shared.u32 [%r3], %r3;\n");
+    let line = |_| "ld.shared.u32 %r3, [%r3];\nadd.u32 %r3, %r3, %a1;\nxor.b32 %r3, %r3, %a2;".to_owned();
+    let kernel = lines("shared_address_chase", 70, 32, &setup, line, "st.global.u32 [%p1], %r3;", "LDS");
+    Kernel { opcodes: vec!["LDS", "IADD3|IMAD", "LOP3"], ..kernel }
+}
+
 /// Each word of constant memory has its own offset, which is also its address there.
 fn constants() -> Kernel {
     let words: Vec<String> = (0..32).map(|i| (8 * i).to_string()).collect();
@@ -342,6 +350,7 @@ pub fn kernels() -> Vec<Kernel> {
             "st.global.u32 [%p1], %r3;",
             "LDS",
         ),
+        shared_address(),
         shared("shared_loads_32", 1),
         shared("shared_loads_64", 2),
         shared("shared_loads_128", 4),

@@ -130,7 +130,7 @@ fn render(document: &Document) -> String {
     use Align::{Name, Right};
     let (hardware, measured) = (document.hardware, document.measured);
     let heading = format!(
-        "Cycles on a {} at {} MHz beside ours with {}, core {} (version {}, commit {}, {}), and Accel-Sim's published ones. {}. Each launch is {} cycles in ours, as in the hardware's counter.",
+        "Cycles on a {} at {} MHz beside ours with {}, core {} (version {}, commit {}, {}), and Accel-Sim's published ones. {}. Launches are in the counts: {} cycles each in {}'s, {} in ours, which ran with --profiled-as {}.",
         hardware.gpu,
         hardware.clock_mhz,
         document.gpu,
@@ -139,10 +139,13 @@ fn render(document: &Document) -> String {
         measured.commit,
         measured.date,
         hardware.source,
-        hardware.launch_cycles
+        hardware.launch_cycles,
+        hardware.profiler,
+        measured.launch_cycles,
+        measured.profiled_as
     );
     let mut text = wrapped(&heading, "", "");
-    let mut rough = false;
+    let (mut rough, mut old) = (false, false);
     for share in &document.suites {
         let mut table = Table::new([
             (share.suite.as_str(), Name),
@@ -154,10 +157,11 @@ fn render(document: &Document) -> String {
             ("error", Right),
         ]);
         for row in document.rows.iter().filter(|row| row.suite == share.suite) {
-            let mark = if row.input == Input::Shape { " ~" } else { "" };
-            rough |= !mark.is_empty();
+            let (is_rough, is_old) = (row.input == Input::Shape, row.older.is_some());
+            (rough, old) = (rough || is_rough, old || is_old);
+            let marks = [(is_rough, " ~"), (is_old, " *")].map(|(is, mark)| if is { mark } else { "" }).concat();
             table.row(&[
-                format!("{}{mark}", row.name),
+                format!("{}{marks}", row.name),
                 count(row.hardware),
                 count(row.ours),
                 percent(row.error_percent),
@@ -168,46 +172,44 @@ fn render(document: &Document) -> String {
         }
         text += &format!("\n{}", table.render());
     }
-    if rough {
-        text += "\n  ~ input of the same format and size with random values\n";
+    let legends = [
+        (rough, "~ input of the same format and size with random values"),
+        (old, "* simulated before the model changed: `warpwright validate hardware --rerun` repeats it"),
+    ];
+    let legends: String = legends.iter().filter(|(is, _)| *is).map(|(_, text)| format!("  {text}\n")).collect();
+    if !legends.is_empty() {
+        text += &format!("\n{legends}");
     }
     text += &format!("\n{}\n{}", agreements(document), scatter::text(&groups(document)));
     text + &outliers(document) + &left_out(document)
 }
 
+/// The agreements of suites, as the profiler counts and of kernels without launches.
 fn agreements(document: &Document) -> String {
+    let counted = format!("as {} counts", document.hardware.profiler);
+    let counted = agreement_table(&counted, document, |share| [&share.ours, &share.accelsim]);
+    let kernels =
+        agreement_table("without launches", document, |share| [&share.ours_of_kernels, &share.accelsim_of_kernels]);
+    let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where a simulator is too fast. of logs: correlation of logarithms. of kernels, without launches: on all sides.";
+    format!("{counted}\n{kernels}{}", wrapped(legend, "  ", "  "))
+}
+
+fn agreement_table(way: &str, document: &Document, of: fn(&Share) -> [&Agreement; 2]) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new([
-        ("error", Left),
-        ("runs", Right),
-        ("mean", Right),
-        ("median", Right),
-        ("90 %", Right),
-        ("signed", Right),
-        ("of logs", Right),
-        ("Accel-Sim", Right),
-        ("of kernels", Right),
-        ("signed", Right),
-        ("Accel-Sim", Right),
-    ]);
-    let real = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
+    let columns =
+        ["runs", "mean", "median", "90 %", "signed", "of logs", "Accel-Sim: mean", "median", "90 %", "signed"];
+    let mut table = Table::new([(way, Left)].into_iter().chain(columns.map(|column| (column, Right))));
+    let errors = |of: &Agreement| {
+        let absolute = [of.mean_error_percent, of.median_error_percent, of.p90_error_percent];
+        absolute.map(|x| format!("{x:.1} %")).into_iter().chain([percent(of.signed_mean_percent)])
+    };
     for share in document.suites.iter().chain([&document.applications]) {
-        table.row(&[
-            share.suite.clone(),
-            share.ours.runs.to_string(),
-            format!("{:.1} %", share.ours.mean_error_percent),
-            format!("{:.1} %", share.ours.median_error_percent),
-            format!("{:.1} %", share.ours.p90_error_percent),
-            percent(share.ours.signed_mean_percent),
-            real(share.ours.log_correlation),
-            format!("{:.1} %", share.accelsim.mean_error_percent),
-            format!("{:.1} %", share.ours_of_kernels.mean_error_percent),
-            percent(share.ours_of_kernels.signed_mean_percent),
-            format!("{:.1} %", share.accelsim_of_kernels.mean_error_percent),
-        ]);
+        let [ours, accelsim] = of(share);
+        let correlation = ours.log_correlation.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
+        let cells = [share.suite.clone(), ours.runs.to_string()].into_iter().chain(errors(ours));
+        table.row(&cells.chain([correlation]).chain(errors(accelsim)).collect::<Vec<_>>());
     }
-    let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where ours is too fast. of logs: correlation of logarithms. of kernels: without launches on all sides.";
-    table.render() + &wrapped(legend, "  ", "  ")
+    table.render()
 }
 
 fn outliers(document: &Document) -> String {
@@ -243,12 +245,15 @@ mod tests {
         [published]
         gpu = "Quadro GV100"
         clock_mhz = 1132
+        profiler = "nvprof"
         launch_cycles = 5000
         launch_source = "someone's microbenchmark"
         source = "someone's figures"
 
         [measured.gv100]
         core = "inorder"
+        profiled_as = "nvprof"
+        launch_cycles = 4000
         version = "0.1.0"
         commit = "0123456"
         date = "2026-01-02"
@@ -284,6 +289,7 @@ mod tests {
         gpgpusim = 2_000_000
         launches = 100
         cycles = { gv100 = 2_000_000 }
+        older = { gv100 = "0000000" }
         cause = { gv100 = "the real image has more values in one bin" }
 
         [[run]]
