@@ -30,6 +30,7 @@ mod registers;
 mod samples;
 mod sampling;
 mod scalar;
+mod scheduling;
 mod settings;
 mod starvation;
 mod suite;

@@ -12,8 +12,40 @@
 //!   branch that is taken the instructions are fetched anew, which takes about as long.
 
 use crate::spec::CoreSpec;
+use crate::warps::stall_counters::issue_distance;
 use config::{LatencyOf, OpTiming, Unit};
-use isa::{Control, Inst, OpClass, Pc, Program};
+use isa::{Control, ControlBits, Inst, OpClass, Pc, Program, RegId};
+
+/// A read that comes before the value does, by an SM's latencies and a program's control bits. The compiler knows the
+/// hardware: it is a finding about the latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyRead {
+    /// The instruction that makes the value.
+    pub writer: Pc,
+    /// The instruction that reads it.
+    pub reader: Pc,
+    /// The register.
+    pub register: RegId,
+    /// From issue to issue by the stall counts, in core cycles.
+    pub distance: u32,
+    /// The least distance by the latencies; none if nothing waits for a counter of the writer.
+    pub needed: Option<u32>,
+}
+
+/// Instructions behind a writer in which its readers are sought.
+const SOUGHT: usize = 64;
+/// From the issue of an instruction to the first issue that sees its dependence counters.
+const COUNTED_AFTER: u32 = 2;
+
+/// The reads in `program` that come too early on an SM of `spec`, in code without branches between writer and reader:
+/// first readers of each register. None in a program without control bits.
+pub fn early_reads(program: &Program, spec: &CoreSpec) -> Vec<EarlyRead> {
+    let distances = Distances { program, spec, reach: 0 };
+    let writers = program.insts().iter().enumerate();
+    writers.filter_map(|(pc, inst)| Some((pc, inst, inst.control_bits?))).flat_map(|(pc, inst, bits)| {
+        distances.early_readers(Pc::from(pc), inst, bits)
+    }).collect()
+}
 
 /// The latencies of a program's instructions on an SM.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +90,39 @@ impl<'a> Distances<'a> {
             }
         }
         latency
+    }
+
+    /// The first readers of the results of `writer`, at `pc` with `bits`, that come too early.
+    fn early_readers(&self, pc: Pc, writer: &Inst, bits: ControlBits) -> Vec<EarlyRead> {
+        let own = self.spec.timing_of(writer);
+        let mut written = self.program.dsts(writer).to_vec();
+        let (mut early, mut distance) = (Vec::new(), u32::from(issue_distance(bits)));
+        for (reader, inst) in self.program.insts().iter().enumerate().skip(pc.index() + 1).take(SOUGHT) {
+            let waits = |counter: u8| {
+                let bound = inst.counter_bound.is_some_and(|b| b.counter == counter || b.drained >> counter & 1 != 0);
+                bound || inst.control_bits.is_none_or(|bits| bits.wait_mask >> counter & 1 != 0)
+            };
+            if bits.write_barrier.is_some_and(waits) && distance >= COUNTED_AFTER {
+                return early;
+            }
+            let sources = self.program.srcs(inst);
+            for (at, &register) in sources.iter().enumerate().filter(|(_, src)| written.contains(src)) {
+                let guards = inst.guarded && at + 1 == sources.len();
+                let is_fixed = bits.write_barrier.is_none() && writer.mem.is_none();
+                let needed = is_fixed.then(|| self.distance((own.unit, own.latency_cycles), inst, guards));
+                if needed.is_none_or(|needed| distance < needed) {
+                    early.push(EarlyRead { writer: pc, reader: Pc::from(reader), register, distance, needed });
+                }
+            }
+            let gone = |reg: &RegId| sources.contains(reg) || !inst.guarded && self.program.dsts(inst).contains(reg);
+            written.retain(|reg| !gone(reg));
+            let leaves = inst.control == Control::Branch || inst.control == Control::Exit;
+            if written.is_empty() || leaves && !inst.guarded {
+                break;
+            }
+            distance += inst.control_bits.map_or(1, |bits| u32::from(issue_distance(bits)));
+        }
+        early
     }
 
     /// From the issue of an instruction on a unit with a latency to that of `reader`, which the result guards or which

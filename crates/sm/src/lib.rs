@@ -46,6 +46,7 @@ mod wake_up;
 mod warps;
 
 pub use crate::core::SmTotals;
+pub use dependence::{EarlyRead, early_reads};
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
 pub use execute::ExecutionStage;
 pub use execute::latches::{LatchId, Latches};
