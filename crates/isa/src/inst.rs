@@ -145,6 +145,15 @@ pub struct Source {
     pub origin: (u16, u32),
 }
 
+/// A constant operand of machine code: `c[bank][offset]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConstantOperand {
+    /// Index of the bank.
+    pub bank: u8,
+    /// In bytes.
+    pub offset: u16,
+}
+
 /// Properties of a static instruction besides its registers, for the timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
@@ -171,6 +180,9 @@ pub struct Traits {
     pub guarded: bool,
     /// The compiler's scheduling; `None` except for decoded machine code.
     pub control_bits: Option<ControlBits>,
+    /// The constant that it reads as an operand, without loading it; `None` except for decoded machine code,
+    /// and if a register says where the constant is.
+    pub constant: Option<ConstantOperand>,
 }
 
 impl Traits {
@@ -194,6 +206,7 @@ impl Traits {
             partial: false,
             guarded: false,
             control_bits: None,
+            constant: None,
         }
     }
 }

@@ -14,8 +14,11 @@ use exec::machine_code::MachineCode;
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
-use isa::{CacheOp, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use isa::{
+    CacheOp, ConstantOperand, Control, ControlBits, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits,
+};
 use sass::decode::modifier::{Barrier, key};
+use sass::decode::operand::Constant;
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
@@ -105,6 +108,19 @@ pub(super) fn lower<'a>(
     Ok(kernel)
 }
 
+/// The constant that `inst` names by number and does not load.
+fn constant(inst: &SassInst) -> Option<ConstantOperand> {
+    if inst.row.op == SassOp::LdC {
+        return None;
+    }
+    inst.operands().find_map(|operand| match operand {
+        SassOperand::Constant(Constant { bank, bindless: None, index: None, offset, .. }) => {
+            Some(ConstantOperand { bank, offset: offset as u16 })
+        }
+        _ => None,
+    })
+}
+
 impl Builder<'_> {
     fn lower(&mut self, inst: &SassInst, program: &mut ProgramBuilder) -> Lowered<()> {
         self.current.clear();
@@ -117,7 +133,7 @@ impl Builder<'_> {
         let text = inst.to_string();
         let meaning = of_instruction(inst);
         let meaning = Meaning { control: control(inst).unwrap_or(meaning.control), ..meaning };
-        self.describe(&text, meaning, inst.control_bits(), guard, program);
+        self.describe(&text, meaning, (inst.control_bits(), constant(inst)), guard, program);
         let op = self.operation();
         match inst.row.op {
             SassOp::Call => self.calls.push(self.code.len() as u32),
@@ -155,7 +171,7 @@ impl Builder<'_> {
             reuse: 0,
         };
         let meaning = meaning("RET", Generation::of(self.sm.into()));
-        self.describe("RET.ABS.NODEC R20 0x0", meaning, bits, Pred::TRUE, program);
+        self.describe("RET.ABS.NODEC R20 0x0", meaning, (bits, None), Pred::TRUE, program);
         let op = self.operation();
         self.returns.push(self.code.len() as u32);
         self.code.push(Guarded { op, guard: Pred::TRUE });
@@ -167,7 +183,7 @@ impl Builder<'_> {
         &self,
         text: &str,
         mut meaning: Meaning,
-        control_bits: ControlBits,
+        (control_bits, constant): (ControlBits, Option<ConstantOperand>),
         guard: Pred,
         program: &mut ProgramBuilder,
     ) {
@@ -205,6 +221,7 @@ impl Builder<'_> {
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             guarded: guard.is_some(),
             control_bits: Some(control_bits),
+            constant,
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
             // `partial` is set when the whole kernel is known.
             ..Traits::of(meaning.class)

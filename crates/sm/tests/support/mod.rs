@@ -4,9 +4,9 @@ use config::{GpuConfig, Unit};
 use gpu::Core;
 use isa::Form;
 use isa::{
-    Access, BarrierArrival, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
-    LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space,
-    StepContext, Traits, WarpSlot, WarpStream,
+    Access, BarrierArrival, CacheOp, ConstantOperand, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec,
+    KernelId, LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId,
+    Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -77,6 +77,7 @@ pub struct Line {
     /// Its last source guards it.
     pub guarded: bool,
     pub control_bits: Option<ControlBits>,
+    pub constant: Option<ConstantOperand>,
 }
 
 impl Line {
@@ -104,6 +105,7 @@ impl Line {
             held: false,
             guarded: false,
             control_bits: None,
+            constant: None,
         }
     }
 
@@ -134,6 +136,12 @@ impl Line {
         let [write_barrier, read_barrier] = [None; 2];
         self.control_bits =
             Some(ControlBits { stall_cycles, yields, write_barrier, read_barrier, wait_mask: 0, reuse: 0 });
+        self
+    }
+
+    /// Reads the constant at `offset` of bank 3.
+    pub fn constant(mut self, offset: u16) -> Self {
+        self.constant = Some(ConstantOperand { bank: 3, offset });
         self
     }
 
@@ -272,6 +280,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 partial: line.partial,
                 guarded: line.guarded,
                 control_bits: line.control_bits,
+                constant: line.constant,
                 ..Traits::of(line.class)
             })
         });
