@@ -70,9 +70,10 @@ impl Dependence {
 }
 
 impl InstructionCaches {
-    /// Bytes of a line of L0 and of L1.
-    pub fn line_bytes(&self) -> [u32; 2] {
-        [self.l0_line_bytes, self.l1_line_bytes].map(|bytes| bytes.unwrap_or(128))
+    /// Bytes of a line of L0, of the cache of constant operands, and of L1.
+    pub fn line_bytes(&self) -> [u32; 3] {
+        let Self { l0_line_bytes, constant_line_bytes, l1_line_bytes, .. } = self;
+        [l0_line_bytes.unwrap_or(128), constant_line_bytes.unwrap_or(64), l1_line_bytes.unwrap_or(128)]
     }
 }
 

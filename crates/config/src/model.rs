@@ -442,7 +442,7 @@ keys! {
         dp_to_sp_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
-    /// Instruction caches and prefetchers of sub-cores, and the cache of the SM that they share. For core designs whose
+    /// Caches of instructions and constant operands and prefetchers of sub-cores, and the cache of the SM that they share. For core designs whose
     /// front end has them; others have `sm.frontend.icache`.
     InstructionCaches: Default at "sm.instruction_caches." {
         /// Optional. Every fetch hits, whatever `sm.perfect_instruction_and_constant_caches` says of other front ends; false if absent.
@@ -459,12 +459,22 @@ keys! {
         l1_sets: Option<u32> = Int(1, 65_536), "sets", optional;
         /// Optional. Lines of a set of that L1; 16 if absent.
         l1_ways: Option<u32> = Int(1, 4096), "ways", optional;
-        /// Optional. Bytes of a line of that L1, at least those of L0; 128 if absent.
+        /// Optional. Bytes of a line of that L1, at least those of a line of a sub-core; 128 if absent.
         l1_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
         /// Optional. From a miss in L0 to L1; 39 if absent.
         to_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. From L1 to L0; 39 if absent.
         from_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Constant operands of instructions always hit, as they do if `perfect` is true; false if absent.
+        perfect_constants: Option<bool> = Bool, "", optional;
+        /// Optional. Sets of the cache of constant operands of a sub-core; 4 if absent.
+        constant_sets: Option<u32> = Int(1, 65_536), "sets", optional;
+        /// Optional. Lines of a set of that cache; 2 if absent.
+        constant_ways: Option<u32> = Int(1, 4096), "ways", optional;
+        /// Optional. Bytes of a line of that cache; 64 if absent.
+        constant_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
+        /// Optional. Cycles in which a sub-core issues nothing after a miss of a constant operand, before other warps may; 4 if absent.
+        constant_hold_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

@@ -154,13 +154,15 @@ fn fetch(config: &GpuConfig, found: &mut Vec<Problem>) {
     }
 }
 
-/// A line of L0 must be within a line of L1.
+/// A line of a sub-core must be within a line of L1.
 fn instruction_caches(config: &GpuConfig, found: &mut Vec<Problem>) {
-    let [l0, l1] = config.sm.instruction_caches.line_bytes();
-    if l0 > l1 {
-        let message = format!("is {l0}, more than the line of L1 that it comes from ({l1})");
-        let problem = Problem::new("sm.instruction_caches.l0_line_bytes", message);
-        found.push(problem.hint("raise sm.instruction_caches.l1_line_bytes"));
+    let [l0, constant, l1] = config.sm.instruction_caches.line_bytes();
+    for (key, bytes) in [("l0_line_bytes", l0), ("constant_line_bytes", constant)] {
+        if bytes > l1 {
+            let message = format!("is {bytes}, more than the line of L1 that it comes from ({l1})");
+            let problem = Problem::new(format!("sm.instruction_caches.{key}"), message);
+            found.push(problem.hint("raise sm.instruction_caches.l1_line_bytes"));
+        }
     }
 }
 

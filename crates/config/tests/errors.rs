@@ -105,6 +105,11 @@ fn relations_between_values_are_checked() {
             "is 128, more than the line of L1 that it comes from (64)",
         ),
         (
+            &[("[sm.shared]", "[sm.instruction_caches]\nl0_line_bytes = 32\nl1_line_bytes = 32\n[sm.shared]")],
+            "sm.instruction_caches.constant_line_bytes",
+            "is 64, more than the line of L1 that it comes from (32)",
+        ),
+        (
             &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
             "sm.tensor.f16.multiply_adds_per_cycle",
             "is missing",

@@ -40,8 +40,8 @@ use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
 use sm::{
-    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
-    LoadStoreUnit, PerWarp, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
+    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy, LoadStoreUnit,
+    PerWarp, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
 };
 
 kit::words! {

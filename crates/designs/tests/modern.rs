@@ -122,7 +122,8 @@ fn kept_operands_avoid_conflicts() {
 /// Issues of the four warps of one sub-core, by the place of each in the order of arrival, once all four have full
 /// buffers and may begin: they sleep before.
 fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u64)> {
-    let sleep = |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, Control::Sleep, "sleep").stall(1, false) };
+    let sleep =
+        |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, Control::Sleep, "sleep").stall(1, false) };
     let all = [&[sleep(1), sleep(2)], lines].concat();
     let bench = Bench {
         // Other sub-cores have only their exits. The youngest warp sleeps twice, so that it issues last.
@@ -218,7 +219,11 @@ fn a_bound_waits_for_the_older_ones() {
         Line { counter_bound: Some(CounterBound { counter: 5, at_most, drained }), ..line }
     };
     let issue = |at_most, drained| {
-        let lines = [producer(1, 5), producer(2, 5).stall(2, false).bits(|b| b.write_barrier = Some(5)), wait(at_most, drained)];
+        let lines = [
+            producer(1, 5),
+            producer(2, 5).stall(2, false).bits(|b| b.write_barrier = Some(5)),
+            wait(at_most, drained),
+        ];
         issues(&draw(&lines), 3)[1]
     };
     // The unit takes the second one eight cycles after the first.

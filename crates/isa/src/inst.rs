@@ -145,6 +145,15 @@ pub struct Source {
     pub origin: (u16, u32),
 }
 
+/// A constant operand of machine code: `c[bank][offset]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConstantOperand {
+    /// Index of the bank.
+    pub bank: u8,
+    /// In bytes.
+    pub offset: u16,
+}
+
 /// Properties of a static instruction besides its registers, for the timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
@@ -176,6 +185,9 @@ pub struct Traits {
     pub slots: [Option<u8>; 3],
     /// The dependence barrier that it waits for until little is left, as `DEPBAR.LE` does.
     pub counter_bound: Option<CounterBound>,
+    /// The constant that it reads as an operand, without loading it; `None` except for decoded machine code,
+    /// and if a register says where the constant is.
+    pub constant: Option<ConstantOperand>,
 }
 
 impl Traits {
@@ -201,6 +213,7 @@ impl Traits {
             control_bits: None,
             slots: [None; 3],
             counter_bound: None,
+            constant: None,
         }
     }
 }

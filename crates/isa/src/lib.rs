@@ -24,8 +24,8 @@ pub use control_bits::{ControlBits, CounterBound};
 pub use form::Form;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
-    Access, CacheOp, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program, ProgramBuilder, RegFile,
-    RegId, Source, Space, Traits,
+    Access, CacheOp, ConstantOperand, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program,
+    ProgramBuilder, RegFile, RegId, Source, Space, Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use matrix::{MatrixType, MatrixWork};

@@ -10,8 +10,8 @@ use gpu::Machine;
 use isa::Form;
 use sm::passages::Passages;
 use sm::{
-    Auditor, CODE_BASE, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer, Profile,
-    ResidentKernel, Silent, Sm, WarpMask,
+    Auditor, CODE_BASE, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer,
+    Profile, ResidentKernel, Silent, Sm, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,7 +37,12 @@ impl<'a> MachineBuilder<'a> {
         let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
         let (ptx, sass) = (spec(Form::Ptx)?, spec(Form::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
-        Ok(Self { setup, source, recorder: None, codes: CodeCache { sms, ptx, sass, made: HashMap::new(), end: 0, copied: None } })
+        Ok(Self {
+            setup,
+            source,
+            recorder: None,
+            codes: CodeCache { sms, ptx, sass, made: HashMap::new(), end: 0, copied: None },
+        })
     }
 
     /// Records the warps with `recorder`.

@@ -1,7 +1,7 @@
 //! The control bits of machine code in a kernel's static instructions, against NVIDIA's disassembly and words decoded
 //! by hand.
 
-use isa::{ControlBits, Pc};
+use isa::{ConstantOperand, ControlBits, Pc};
 use lower::{LowerOptions, load_cubin, load_words};
 use std::path::Path;
 
@@ -40,6 +40,38 @@ fn reuse_bits_are_those_that_the_disassembly_prints() {
         }
     }
     assert!(compared > 2000 && reused > 100, "{reused} of {compared}");
+}
+
+/// The bank and the offset of the constant that a line of the disassembly shows.
+fn shown(line: &str) -> Option<ConstantOperand> {
+    let number = |text: &str| i64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let (bank, rest) = line.split_once(" c[").or_else(|| line.split_once("-c["))?.1.split_once("][")?;
+    Some(ConstantOperand { bank: number(bank)? as u8, offset: number(rest.split_once(']')?.0)? as u16 })
+}
+
+#[test]
+fn constant_operands_are_those_that_the_disassembly_prints() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin");
+    let (mut found, mut loads) = (0, 0);
+    for sm in [70, 75, 80, 86, 90] {
+        for name in ["bfs", "matmul", "lavamd", "btree", "nbody", "aes", "kmeans"] {
+            let path = |suffix: &str| folder.join(format!("sm_{sm}/{name}.{suffix}"));
+            let (Ok(cubin), Ok(text)) = (std::fs::read(path("cubin")), std::fs::read_to_string(path("sass"))) else {
+                continue;
+            };
+            let loaded = load_cubin(name, &cubin, LowerOptions::default()).unwrap();
+            for kernel in &loaded.module.kernels {
+                for (inst, line) in kernel.program.insts().iter().zip(&disassembly(&text, kernel.name())) {
+                    let is_load = line.starts_with("LDC") || line.contains(" LDC");
+                    let shown = shown(line).filter(|_| !is_load);
+                    assert_eq!(inst.constant, shown, "sm_{sm} {name}: {line}");
+                    found += u32::from(shown.is_some());
+                    loads += u32::from(is_load);
+                }
+            }
+        }
+    }
+    assert!(found > 500 && loads > 0, "{found} operands and {loads} loads");
 }
 
 #[test]

@@ -42,9 +42,10 @@ const COUNTED_AFTER: u32 = 2;
 pub fn early_reads(program: &Program, spec: &CoreSpec) -> Vec<EarlyRead> {
     let distances = Distances { program, spec, reach: 0 };
     let writers = program.insts().iter().enumerate();
-    writers.filter_map(|(pc, inst)| Some((pc, inst, inst.control_bits?))).flat_map(|(pc, inst, bits)| {
-        distances.early_readers(Pc::from(pc), inst, bits)
-    }).collect()
+    writers
+        .filter_map(|(pc, inst)| Some((pc, inst, inst.control_bits?)))
+        .flat_map(|(pc, inst, bits)| distances.early_readers(Pc::from(pc), inst, bits))
+        .collect()
 }
 
 /// The latencies of a program's instructions on an SM.

@@ -8,9 +8,12 @@ use crate::warps::occupancy::{Occupancy, occupancy};
 use crate::warps::stall_counters::issue_distance;
 use config::{OpTiming, Unit};
 use gpu::CoreKernel;
-use isa::{LaunchShape, OpClass, Pc, Program, RegId};
+use isa::{ConstantOperand, Inst, LaunchShape, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
+
+/// Units whose instructions end at no time that a compiler knows.
+const VARIABLE_LATENCY: [Option<Unit>; 3] = [Some(Unit::Mem), Some(Unit::Sfu), Some(Unit::Texture)];
 
 /// A program with its instructions resolved: made once per program and GPU, shared by launches and SMs.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub struct Code {
     registers: Box<[RegId]>,
     /// Where it lies in memory, for front ends that fetch it from there: after [`CODE_BASE`](crate::CODE_BASE).
     pub loaded_at: u64,
+    /// Constant operands of the instructions of fixed latency; empty if there are none.
+    constants: Box<[Option<ConstantOperand>]>,
 }
 
 impl Code {
@@ -63,8 +68,20 @@ impl Code {
             };
             Entry::template(Pc::from(pc), micro, names)
         });
-        let templates = templates.collect();
-        Self { program, templates, registers: registers.into(), loaded_at: 0 }
+        let templates: Box<[Entry]> = templates.collect();
+        let fixed = |entry: &Entry| !VARIABLE_LATENCY.contains(&entry.inst.pipe.unit());
+        let constant = |(inst, entry): (&Inst, &Entry)| inst.constant.filter(|_| fixed(entry));
+        let mut constants: Box<[_]> = program.insts().iter().zip(&templates).map(constant).collect();
+        if constants.iter().all(Option::is_none) {
+            constants = Box::default();
+        }
+        Self { program, templates, registers: registers.into(), constants, loaded_at: 0 }
+    }
+
+    /// The constant operand of the instruction at `pc`, if its latency is fixed.
+    #[inline]
+    pub(crate) fn constant(&self, pc: Pc) -> Option<ConstantOperand> {
+        self.constants.get(pc.index()).copied().flatten()
     }
 
     /// The resolved instruction at `pc`.

@@ -223,10 +223,77 @@ fn caches_are_empty_when_a_kernel_begins() {
     assert_eq!(requests(&[bench(&lines).gpu.sm.max_shared_bytes_per_cta]), 4, "two launches in turn");
 }
 
+/// A cache of constant operands of one line, which two constants of different lines take turns in.
+fn constants_in_turn() -> Bench {
+    let lines: Vec<_> = stream(6).enumerate().map(|(at, line)| line.constant(64 * (at as u16 % 2))).collect();
+    bench(&lines)
+        .gpu(|g| (g.sm.instruction_caches.constant_sets, g.sm.instruction_caches.constant_ways) = (Some(1), Some(1)))
+}
+
+#[test]
+fn a_missed_constant_costs_79_cycles_where_l1_has_it() {
+    let bench = constants_in_turn();
+    let at = cycles::<SubCores>(&bench);
+    // Both offsets are in one line of L1. An instruction is looked up in the cycle after the one before it has issued.
+    let first = FROM_MEMORY + TO_ISSUE + FROM_MEMORY;
+    assert_eq!(at[..6], [0, 1, 2, 3, 4, 5].map(|miss| first + miss * (1 + FROM_L1)));
+    assert_eq!(at[6], at[5] + 1, "the exit has no constant");
+    let perfect = bench.clone().gpu(|g| g.sm.instruction_caches.perfect_constants = Some(true));
+    assert_eq!(cycles::<SubCores>(&perfect), (0..7).map(|at| FROM_MEMORY + TO_ISSUE + at).collect::<Vec<_>>());
+    let two_ways = bench.clone().gpu(|g| g.sm.instruction_caches.constant_ways = Some(2));
+    let at = cycles::<SubCores>(&two_ways);
+    assert_eq!(at[2..], [1, 2, 3, 4, 5].map(|hit| at[1] + hit));
+    // Other front ends look up no constants.
+    let plain = Bench { lines: stream(6).chain([exit()]).collect(), ..bench.clone() };
+    assert_eq!(bench.draw::<InOrder>(&()).draw(), plain.draw::<InOrder>(&()).draw());
+}
+
+#[test]
+fn constants_of_instructions_without_a_fixed_latency_are_not_looked_up() {
+    let lines = [op(OpClass::Sfu, 1, &[2]).constant(0), load(Space::Global, 3, 0, 4).constant(0)];
+    let at = cycles::<SubCores>(&bench(&lines));
+    assert_eq!(at, [0, 1, 2].map(|order| FROM_MEMORY + TO_ISSUE + order));
+}
+
+/// Section 5.1.1: four cycles without an issue, then the youngest other warp.
+#[test]
+fn a_missed_constant_holds_its_sub_core_for_four_cycles() {
+    for hold in [None, Some(4), Some(6)] {
+        let mut lines = vec![add(20, &[]).constant(0)];
+        lines.extend(stream(12));
+        let mut bench = bench(&lines).warps(5).scheduler("gty");
+        bench.gpu.sm.instruction_caches.constant_hold_cycles = hold;
+        // The younger warp of the first sub-core reads a constant, the older one does not.
+        bench.skip = |warp, line| warp != 4 && line == 0;
+        let run = bench.run_design::<SubCores, _>(&(), Timeline::default());
+        let at = |warp, order| run.sm.observer.at(warp, order, 'I').expect("it issues");
+        let missed = FROM_MEMORY + TO_ISSUE;
+        assert_eq!(at(4, 0), missed + FROM_MEMORY);
+        assert_eq!(at(0, 0), missed + Cycle::from(hold.unwrap_or(4)));
+        assert_eq!(at(1, 0), missed + 1, "another sub-core, whose line comes a cycle later");
+    }
+}
+
+#[test]
+fn two_warps_that_miss_one_constant_issue_when_it_comes() {
+    let lines: Vec<_> = stream(3).map(|line| line.constant(8)).collect();
+    let run = bench(&lines).warps(5).scheduler("gty").run_design::<SubCores, _>(&(), Timeline::default());
+    let at = |warp| run.sm.observer.at(warp, 0, 'I').expect("it issues");
+    // The younger one missed first. When the line has come, both are ready, and each issues its four instructions.
+    let comes = FROM_MEMORY + TO_ISSUE + FROM_MEMORY;
+    assert_eq!((at(0), at(4)), (comes, comes + 4));
+    // Of each sub-core one request, of all together one to L2, as for the instructions and eight lines after them.
+    assert_eq!(run.sm.counters().requests, 9 + 1);
+}
+
 fn drawn(seed: u64) -> Bench {
     let other = |_: &mut Dice, _: u64, [dst, a, _]: [u16; 3]| op(OpClass::FpAdd, dst, &[a]);
     let mut lines = random_program(seed, &[Space::Global, Space::Shared], 18, other);
     lines.extend(stream(seed as u16 * 7));
+    let dice = &mut Dice(seed + 50);
+    for line in lines.iter_mut().filter(|line| line.mem.is_none()) {
+        line.constant = line.clone().constant(dice.below(2000) as u16).constant.filter(|_| dice.below(3) == 0);
+    }
     bench(&lines).warps(12)
 }
 

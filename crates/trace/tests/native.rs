@@ -2,9 +2,9 @@
 
 use isa::Form;
 use isa::{
-    Access, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MatrixType,
-    MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext,
-    Traits, WarpSlot, WarpStream,
+    Access, CacheOp, ConstantOperand, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
+    LaunchShape, MatrixType, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile,
+    RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -23,7 +23,8 @@ fn program() -> Arc<Program> {
     let global = |access| Some(MemAccess { space: Space::Global, access, bytes: 8, cache: CacheOp::L2 });
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
     let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192 });
-    let traits = Traits { partial: true, matrix, ..Traits::of(OpClass::IntAdd) };
+    let constant = Some(ConstantOperand { bank: 3, offset: 0xfffc });
+    let traits = Traits { partial: true, matrix, constant, ..Traits::of(OpClass::IntAdd) };
     let add = InstSpec { dsts: &r[..2], srcs: &r, ..InstSpec::of(traits) };
     builder.push(InstSpec { text: "add.u64 %rd1, %rd1, %rd2;", ..add });
     let load = InstSpec {
@@ -260,7 +261,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     };
     let length = good.len();
     assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is not a trace of Warpwright's own format"));
-    assert!(with(8, 6).contains("byte 8: version 6 of the format; this program reads versions 1 to 5"));
+    assert!(with(8, 7).contains("byte 8: version 7 of the format; this program reads versions 1 to 6"));
     assert!(with(length - 1, b'?').contains("the end of a trace is missing"), "{}", with(length - 1, b'?'));
     assert!(with(length - 30, 1).contains("the table of contents is not where the tail says"));
     let in_footer = with(length - 40, good[length - 40] ^ 1);

@@ -14,8 +14,12 @@ use exec::machine_code::MachineCode;
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
-use isa::{CacheOp, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
+use isa::{
+    CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
+    Source, Traits,
+};
 use sass::decode::modifier::{Barrier, key};
+use sass::decode::operand::Constant;
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
 use sass::elf::{Cubin, ElfFunction};
@@ -105,6 +109,27 @@ pub(super) fn lower<'a>(
     Ok(kernel)
 }
 
+/// The constant that `inst` names by number and does not load.
+fn constant(inst: &SassInst) -> Option<ConstantOperand> {
+    if inst.row.op == SassOp::LdC {
+        return None;
+    }
+    inst.operands().find_map(|operand| match operand {
+        SassOperand::Constant(Constant { bank, bindless: None, index: None, offset, .. }) => {
+            Some(ConstantOperand { bank, offset: offset as u16 })
+        }
+        _ => None,
+    })
+}
+
+/// The compiler's scheduling of an instruction, and what it reads from elsewhere than registers of operations.
+struct Scheduled {
+    bits: ControlBits,
+    slots: [Option<u8>; 3],
+    counter_bound: Option<CounterBound>,
+    constant: Option<ConstantOperand>,
+}
+
 impl Builder<'_> {
     fn lower(&mut self, inst: &SassInst, program: &mut ProgramBuilder) -> Lowered<()> {
         self.current.clear();
@@ -117,8 +142,13 @@ impl Builder<'_> {
         let text = inst.to_string();
         let meaning = of_instruction(inst);
         let meaning = Meaning { control: control(inst).unwrap_or(meaning.control), ..meaning };
-        let scheduling = (inst.control_bits(), inst.slots(), inst.counter_bound());
-        self.describe(&text, meaning, scheduling, guard, program);
+        let scheduled = Scheduled {
+            bits: inst.control_bits(),
+            slots: inst.slots(),
+            counter_bound: inst.counter_bound(),
+            constant: constant(inst),
+        };
+        self.describe(&text, meaning, scheduled, guard, program);
         let op = self.operation();
         match inst.row.op {
             SassOp::Call => self.calls.push(self.code.len() as u32),
@@ -156,7 +186,8 @@ impl Builder<'_> {
             reuse: 0,
         };
         let meaning = meaning("RET", Generation::of(self.sm.into()));
-        self.describe("RET.ABS.NODEC R20 0x0", meaning, (bits, [None; 3], None), Pred::TRUE, program);
+        let scheduled = Scheduled { bits, slots: [None; 3], counter_bound: None, constant: None };
+        self.describe("RET.ABS.NODEC R20 0x0", meaning, scheduled, Pred::TRUE, program);
         let op = self.operation();
         self.returns.push(self.code.len() as u32);
         self.code.push(Guarded { op, guard: Pred::TRUE });
@@ -168,7 +199,7 @@ impl Builder<'_> {
         &self,
         text: &str,
         mut meaning: Meaning,
-        (control_bits, slots, counter_bound): (ControlBits, [Option<u8>; 3], Option<CounterBound>),
+        scheduled: Scheduled,
         guard: Pred,
         program: &mut ProgramBuilder,
     ) {
@@ -205,9 +236,10 @@ impl Builder<'_> {
             matrix: meaning.matrix,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             guarded: guard.is_some(),
-            control_bits: Some(control_bits),
-            slots,
-            counter_bound,
+            control_bits: Some(scheduled.bits),
+            slots: scheduled.slots,
+            counter_bound: scheduled.counter_bound,
+            constant: scheduled.constant,
             // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
             // `partial` is set when the whole kernel is known.
             ..Traits::of(meaning.class)

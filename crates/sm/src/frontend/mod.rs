@@ -22,7 +22,7 @@ use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
-use isa::{KernelId, Pc, WarpSlot};
+use isa::{ConstantOperand, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 use mem::cache::CacheCounters;
@@ -34,6 +34,10 @@ pub const CODE_BASE: u64 = 1 << 43;
 /// How instructions come to decode. As a [`Client`] of the SM's port it sends the misses of its instruction caches, if
 /// it has any.
 pub trait FrontEnd<M: WarpMask>: Client + Send {
+    /// Instructions of fixed latency issue only if their constant operands are there: [`FrontEnd::may_issue`],
+    /// [`FrontEnd::has_constant`].
+    const LOOKS_UP_CONSTANTS: bool = false;
+
     /// The front end of an SM of `spec`, with nothing fetched.
     fn new(spec: &CoreSpec) -> Self;
 
@@ -69,6 +73,19 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// An instruction of `warp` issues, which scheduler number `scheduler` has chosen.
     #[inline(always)]
     fn on_issue(&mut self, _scheduler: usize, _warp: WarpSlot) {}
+
+    /// Warps that may issue as far as their constants are concerned, for those of scheduler number `scheduler`.
+    #[inline(always)]
+    fn may_issue(&self, _scheduler: usize) -> M {
+        M::ALL
+    }
+
+    /// Whether `constant`, an operand of an instruction of `warp` that scheduler number `scheduler` has chosen, is there.
+    /// If not, the instruction does not issue.
+    #[inline(always)]
+    fn has_constant(&mut self, _now: Cycle, _scheduler: usize, _warp: WarpSlot, _constant: ConstantOperand) -> bool {
+        true
+    }
 
     /// From the issue of a taken branch, after which the sequential path was fetched, to the fetch of the right one.
     /// `found_early`: sequential instructions came with the branch's own fetch.
@@ -177,6 +194,13 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
     #[inline]
     pub fn refused(&mut self) {
         self.state.counters.fetch_refusals += 1;
+    }
+
+    /// What the schedulers of `warps` see has changed: they look again in the next cycle.
+    #[inline]
+    pub fn look_again(&mut self, warps: M) {
+        self.state.dirty |= warps;
+        self.moved();
     }
 
     /// The instructions that `warp` has [missed](Self::missed) are there.

@@ -26,6 +26,7 @@ use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
+use std::marker::PhantomData;
 
 /// The issue design, the warp schedulers, and the account of their slots.
 pub(crate) struct IssueStage<D: CoreDesign> {
@@ -60,6 +61,13 @@ struct Turn<M> {
     partition: u8,
     /// The first of its issue slots.
     slot: u8,
+}
+
+/// What the front end of `D` looks up at issue.
+struct LooksUp<D>(PhantomData<D>);
+
+impl<D: CoreDesign> LooksUp<D> {
+    const CONSTANTS: bool = <D::FrontEnd as FrontEnd<MaskOf<D>>>::LOOKS_UP_CONSTANTS;
 }
 
 /// Wires of the issue stage.
@@ -169,14 +177,61 @@ impl<D: CoreDesign> IssueStage<D> {
             let considered = considered.unwrap_or_else(|| w.state.warps.live() & mine);
             return self.note_stall(w, turn, considered);
         }
-        let first = ready & self.policy.candidates().first;
+        let mut among = ready;
+        if LooksUp::<D>::CONSTANTS {
+            among &= w.fetch.source.may_issue(turn.number.into());
+            if among.is_empty() {
+                return self.note_constant_miss(w, turn, 0, ready);
+            }
+        }
+        let first = among & self.policy.candidates().first;
+        if !first.is_empty() {
+            among = first;
+        }
+        if LooksUp::<D>::CONSTANTS {
+            let warp = self.schedulers[place].first(among, &self.view(&w.state.warps, mine));
+            if !self.has_constant(w, turn, warp, open) {
+                return self.note_constant_miss(w, turn, 0, ready);
+            }
+            among = MaskOf::<D>::of(warp);
+        }
         let view = self.view(&w.state.warps, mine);
-        let warp = self.schedulers[place].choose(if first.is_empty() { ready } else { first }, &view);
+        let warp = self.schedulers[place].choose(among, &view);
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
         let pipe = self.issue_one(w, turn, turn.slot.into(), id);
         if self.width > 1 {
             self.issue_more(&mut w.reborrow(), turn, warp, pipe);
         }
+    }
+
+    /// Whether the constant operand of the candidate of `warp` for the pipes `open` is there, or it has none.
+    fn has_constant<O: Observer>(
+        &self,
+        w: &mut IssueWires<'_, D, O>,
+        turn: Turn<MaskOf<D>>,
+        warp: WarpSlot,
+        open: PipeSet,
+    ) -> bool {
+        let window = w.state.window(w.tick.kernels);
+        let inst = window.inst(self.policy.select(window, warp, open));
+        let constant = w.tick.kernels[inst.kernel.index()].code.constant(inst.pc);
+        constant.is_none_or(|constant| w.fetch.source.has_constant(w.tick.now, turn.number.into(), warp, constant))
+    }
+
+    /// None of `warps`, which are ready, issues in the slots of the scheduler of `turn` from `first` on, for want of a
+    /// constant operand.
+    #[cold]
+    #[inline(never)]
+    fn note_constant_miss<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        turn: Turn<MaskOf<D>>,
+        first: usize,
+        warps: MaskOf<D>,
+    ) {
+        // Other warps may wait for room.
+        self.blocked |= (1 | 1 << SCHEDULERS) << (turn.number % SCHEDULERS as u8);
+        self.stall_slots(w, turn, first, (Stall::InstructionCache, warps));
     }
 
     /// Drops the contents of L1 for each warp of `dropping` that scheduler number `place` visits. It visits warps in
@@ -260,6 +315,10 @@ impl<D: CoreDesign> IssueStage<D> {
                 self.stall_slots(w, turn, slot, (stall, only));
                 break;
             }
+            if LooksUp::<D>::CONSTANTS && !self.has_constant(w, turn, warp, open) {
+                self.note_constant_miss(w, turn, slot, only);
+                break;
+            }
             w.state.counters.multiple_issues += u64::from(slot == 1);
             let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
             pipe = self.issue_one(w, turn, usize::from(turn.slot) + slot, id);
@@ -307,6 +366,10 @@ impl<D: CoreDesign> IssueStage<D> {
             Stall::Idle => return none,
             _ if is_ready => candidates.ready() & free,
             _ if !hazard.is_empty() => hazard,
+            // They wait for a constant.
+            Stall::InstructionCache if LooksUp::<D>::CONSTANTS && candidates.ready().meets(free) => {
+                candidates.ready() & free
+            }
             _ => {
                 let mut held = self.held((warps, free), state, fetch).into_iter();
                 held.find(|(reason, _)| *reason == stall).map_or(MaskOf::<D>::NONE, |(_, held)| held)
@@ -321,6 +384,7 @@ impl<D: CoreDesign> IssueStage<D> {
                 Some(self.policy.select(window, warp, pipes))
             }
             _ if !hazard.is_empty() => self.policy.oldest(warp),
+            Stall::InstructionCache if !state.warps.missing.contains(warp) => self.policy.oldest(warp),
             Stall::InstructionCache | Stall::EmptyBuffer => {
                 return Wait { place: fetch.next_pc(warp).and_then(at).or_else(last_issued), ..none };
             }

@@ -67,7 +67,7 @@ stalls! {
     Barrier = "barrier",
     /// Behind a branch or other change of control flow that has not been resolved or refetched.
     Control = "control",
-    /// Waits for the instruction cache.
+    /// Waits for the instruction cache, or for a constant operand that its sub-core lacks.
     InstructionCache = "instruction_cache",
     /// Has an empty instruction buffer.
     EmptyBuffer = "empty_buffer",

@@ -4,9 +4,9 @@ use config::{GpuConfig, Unit};
 use gpu::Core;
 use isa::Form;
 use isa::{
-    Access, BarrierArrival, CacheOp, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
-    LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space,
-    StepContext, Traits, WarpSlot, WarpStream,
+    Access, BarrierArrival, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst,
+    Fault, InstSpec, KernelId, LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder,
+    RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -80,6 +80,7 @@ pub struct Line {
     /// The registers of its operand positions.
     pub slots: [Option<u8>; 3],
     pub counter_bound: Option<CounterBound>,
+    pub constant: Option<ConstantOperand>,
 }
 
 impl Line {
@@ -109,6 +110,7 @@ impl Line {
             control_bits: None,
             slots: [None; 3],
             counter_bound: None,
+            constant: None,
         }
     }
 
@@ -153,6 +155,12 @@ impl Line {
     pub fn in_slots(mut self, reused: u8) -> Self {
         self.slots = std::array::from_fn(|i| self.srcs.get(i).map(|&reg| reg as u8));
         self.bits(|bits| bits.reuse = reused)
+    }
+
+    /// Reads the constant at `offset` of bank 3.
+    pub fn constant(mut self, offset: u16) -> Self {
+        self.constant = Some(ConstantOperand { bank: 3, offset });
+        self
     }
 
     /// Waits for the exchange ([`Bench::window`]).
@@ -292,6 +300,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 control_bits: line.control_bits,
                 slots: line.slots,
                 counter_bound: line.counter_bound,
+                constant: line.constant,
                 ..Traits::of(line.class)
             })
         });

@@ -21,7 +21,7 @@ pub(super) const TAIL: &[u8; 8] = b"wwtrend\n";
 pub(super) const HEAD_BYTES: u64 = 16;
 pub(super) const TAIL_BYTES: u64 = 32;
 /// Version of the format that is written; this one and earlier ones are read.
-pub const NATIVE_VERSION: u16 = 5;
+pub const NATIVE_VERSION: u16 = 6;
 /// The first version that may have operand values.
 pub(super) const VALUES_VERSION: u16 = 2;
 /// The first version with reconvergence points.
@@ -30,6 +30,8 @@ pub(super) const RECONVERGENCE_VERSION: u16 = 3;
 pub(super) const WORK_VERSION: u16 = 4;
 /// The first version with the work of matrix operations.
 pub(super) const MATRIX_VERSION: u16 = 5;
+/// The first version with constant operands.
+pub(super) const CONSTANT_VERSION: u16 = 6;
 
 /// Maximum ratio of DEFLATE compression.
 pub(super) const BLOCK_RATIO: u64 = 1032;

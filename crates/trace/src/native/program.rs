@@ -2,10 +2,10 @@
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
-use super::file::{MATRIX_VERSION, WORK_VERSION};
+use super::file::{CONSTANT_VERSION, MATRIX_VERSION, WORK_VERSION};
 use isa::{
-    ControlBits, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId,
-    Source, Traits, Work,
+    ConstantOperand, ControlBits, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program, ProgramBuilder,
+    RegFile, RegId, Source, Traits, Work,
 };
 use sass::meaning::{Generation, meaning};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ const PER_LANE: u8 = 4;
 const PARTIAL: u8 = 8;
 const MATRIX: u8 = 16;
 const GUARDED: u8 = 32;
+const CONSTANT: u8 = 64;
 
 /// Writes the names of the classes: classes in a file are indices in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
@@ -59,6 +60,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             (PARTIAL, inst.partial),
             (MATRIX, inst.matrix.is_some()),
             (GUARDED, inst.guarded),
+            (CONSTANT, inst.constant.is_some()),
         ];
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
@@ -71,6 +73,10 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
         if let Some(MatrixWork { ty, multiply_adds }) = inst.matrix {
             out.push(ty as u8);
             put(out, multiply_adds.into());
+        }
+        if let Some(ConstantOperand { bank, offset }) = inst.constant {
+            out.push(bank);
+            put(out, offset.into());
         }
         for registers in [program.dsts(inst), program.srcs(inst)] {
             out.push(registers.len() as u8);
@@ -157,6 +163,12 @@ fn instruction(
     }
     let has_matrix = version >= MATRIX_VERSION && flags & MATRIX != 0;
     let mut matrix = if has_matrix { Some(matrix_work(cursor, bytes)?) } else { None };
+    let has_constant = version >= CONSTANT_VERSION && flags & CONSTANT != 0;
+    let constant = if has_constant {
+        Some(ConstantOperand { bank: cursor.byte(bytes)?, offset: cursor.narrow(bytes)? })
+    } else {
+        None
+    };
     let dsts = registers(cursor, bytes, regs)?;
     let srcs = registers(cursor, bytes, regs)?;
     let line = moved(last.line, cursor.signed(bytes)?)?;
@@ -176,6 +188,7 @@ fn instruction(
             per_lane: flags & PER_LANE != 0,
             partial: flags & PARTIAL != 0,
             guarded: flags & GUARDED != 0 && !srcs.is_empty(),
+            constant,
             ..Traits::of(class)
         },
         dsts: &dsts,

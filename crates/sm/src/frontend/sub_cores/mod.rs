@@ -14,6 +14,9 @@
 //! - **Stream buffer** of each sub-core. An L0 miss starts a stream of prefetches, one a cycle, at the following line. A
 //!   line goes to L0 when it is asked for at the head of the stream; a miss elsewhere restarts the stream. It stops at a
 //!   line that L0 has or that is under way.
+//! - **Constant operands** of instructions of fixed latency are looked up at issue, in a cache of the sub-core (section
+//!   5.1.1). After a miss the sub-core issues nothing for four cycles; then other warps may, and this one when its line
+//!   has come, 79 cycles after the miss if L1 had it.
 //! - **Path.** Of all sub-cores together one request and one reply enter in a cycle.
 //! - **Kernel start.** All caches are empty when a kernel comes to an SM without CTAs.
 //! - **Taken branch** ([`config::BranchFetch::SequentialFlush`]): its issue flushes the buffer, and the right path is
@@ -29,8 +32,14 @@
 //!   under way.
 //! - D-SF3: requests queue for the path without limit, in the order in which they were made.
 //!
-//! Stall reasons: `instruction_cache` while a warp waits for a line, `empty_buffer` while it waits for fetch and decode.
+//! - D-SF4: constants have one address for each bank and offset, so kernels on an SM at a time share their lines. Misses
+//!   of L1 count as requests for instructions at L2, constants too.
+//! - D-SF5: `ULDC` counts as an instruction of fixed latency. Constants that a uniform register addresses, and those of instructions of variable latency other than loads,
+//!   always hit.
+//!
+//! Stall reasons: `instruction_cache` while a warp waits for a line of instructions or constants, `empty_buffer` while it waits for fetch and decode.
 
+mod constants;
 mod shared;
 mod sizes;
 mod stream_buffer;
@@ -45,7 +54,7 @@ use crate::observe::observer::Observer;
 use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
-use isa::{KernelId, WarpSlot};
+use isa::{ConstantOperand, KernelId, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Counters, Cycle};
 use mem::Request;
@@ -82,6 +91,7 @@ impl<M: WarpMask> SubCoreFetch<M> {
 
 impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     const PLACES_CODE: bool = true;
+    const LOOKS_UP_CONSTANTS: bool = true;
 
     fn new(spec: &CoreSpec) -> Self {
         Self::with_caches(spec, &SubCoreCaches::of(spec))
@@ -107,11 +117,21 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
         while let Some((core, reply)) = shared.take_reply(wires.now()) {
             sub_cores[core].receive(reply, wires);
         }
+        let next_cycle = wires.now() + 1;
+        let mut next = shared.next_event(wires.now());
+        for core in sub_cores.iter_mut() {
+            let until = core.constants.end_hold(next_cycle);
+            if until == Some(next_cycle) {
+                wires.look_again(core.warps);
+            } else if let Some(until) = until {
+                // The last cycle of the hold ends it.
+                next = next.into_iter().chain([until - 1]).min();
+            }
+        }
         let may_prefetch = sub_cores.iter().any(SubCore::may_prefetch);
         if may_prefetch || shared.may_send() {
             wires.moved();
         }
-        let next = shared.next_event(wires.now());
         next.into_iter().for_each(|cycle| wires.wake_at(cycle));
         *is_busy = may_prefetch || next.is_some();
     }
@@ -150,6 +170,21 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     }
 
     #[inline]
+    fn may_issue(&self, scheduler: usize) -> M {
+        self.sub_cores[scheduler].constants.may_issue()
+    }
+
+    #[inline]
+    fn has_constant(&mut self, now: Cycle, scheduler: usize, warp: WarpSlot, constant: ConstantOperand) -> bool {
+        let is_there = self.sub_cores[scheduler].constants.look_up(now, warp, constant);
+        if let Some((address, bytes, id)) = self.sub_cores[scheduler].constants.take_request() {
+            self.shared.request(now, scheduler, (address, bytes), SubCore::<M>::id_of_constant(id));
+        }
+        self.is_busy |= !is_there;
+        is_there
+    }
+
+    #[inline]
     fn refetch_cycles(&self, _: bool) -> Cycle {
         1
     }
@@ -182,6 +217,18 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
                 "lines",
                 "Lines among them that were dropped because another stream began.",
                 of_streams(|core| core.stream.dropped),
+            ),
+            DesignStatistic::count(
+                "constant_operand_hits",
+                "operands",
+                "Constant operands that issuing instructions found in their sub-core.",
+                of_streams(|core| core.constants.hits()),
+            ),
+            DesignStatistic::count(
+                "constant_operand_misses",
+                "operands",
+                "Constant operands that kept an instruction from issuing.",
+                of_streams(|core| core.constants.misses()),
             ),
             DesignStatistic::count(
                 "l1_instruction_hits",

@@ -9,7 +9,7 @@ const L1_MISSES: u32 = 64;
 /// Sizes and times of a [`SubCoreFetch`](super::SubCoreFetch). A design may change any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubCoreCaches {
-    /// Every look-up hits.
+    /// Every look-up hits, those of constants too.
     pub perfect: bool,
     /// Instruction cache of a sub-core.
     pub l0: Cache,
@@ -21,15 +21,20 @@ pub struct SubCoreCaches {
     pub to_l1_cycles: u32,
     /// From that cache to a sub-core.
     pub from_l1_cycles: u32,
+    /// Cache of constant operands of a sub-core; without it they always hit.
+    pub constants: Option<Cache>,
+    /// Cycles in which a sub-core issues nothing after a miss in that cache.
+    pub constant_hold_cycles: u32,
 }
 
 impl SubCoreCaches {
     /// As the description of the SM gives them ([`config::InstructionCaches`]).
     pub fn of(spec: &CoreSpec) -> Self {
         let caches = &spec.sm.instruction_caches;
-        let [l0_line, l1_line] = caches.line_bytes();
+        let [l0_line, constant_line, l1_line] = caches.line_bytes();
         let l0 = [caches.l0_sets.unwrap_or(8), caches.l0_ways.unwrap_or(32), l0_line];
         let l1 = [caches.l1_sets.unwrap_or(64), caches.l1_ways.unwrap_or(16), l1_line];
+        let constants = [caches.constant_sets.unwrap_or(4), caches.constant_ways.unwrap_or(2), constant_line];
         Self {
             perfect: caches.perfect == Some(true),
             // The paper has 32 misses, as many as a sub-core can have: one of each warp.
@@ -38,6 +43,8 @@ impl SubCoreCaches {
             l1: cache(l1, L1_MISSES),
             to_l1_cycles: caches.to_l1_cycles.unwrap_or(39),
             from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
+            constants: (caches.perfect_constants != Some(true)).then(|| cache(constants, spec.sm.max_warps)),
+            constant_hold_cycles: caches.constant_hold_cycles.unwrap_or(4),
         }
     }
 }

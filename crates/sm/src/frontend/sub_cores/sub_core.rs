@@ -1,5 +1,6 @@
 //! The fetch stage of a sub-core: its instruction cache, its stream buffer, the lines that it has requested.
 
+use super::constants::ConstantCache;
 use super::shared::SharedCache;
 use super::stream_buffer::StreamBuffer;
 use super::{FetchWires, SubCoreCaches};
@@ -24,6 +25,7 @@ pub(super) struct SubCore<M> {
     last_line: Option<u64>,
     hits_of_last_line: u64,
     pub stream: StreamBuffer,
+    pub constants: ConstantCache<M>,
     /// Lines under way, each with its MSHR if L0 asked for it and not the stream buffer; by the id of the request.
     requested: Vec<Option<(u64, Option<u32>)>>,
 }
@@ -39,6 +41,7 @@ impl<M: WarpMask> SubCore<M> {
             last_line: None,
             hits_of_last_line: 0,
             stream: StreamBuffer::new(caches.stream_buffer_lines, caches.l0.line_bytes),
+            constants: ConstantCache::new(caches),
             requested: Vec::new(),
         }
     }
@@ -106,7 +109,7 @@ impl<M: WarpMask> SubCore<M> {
             self.requested.len() - 1
         });
         self.requested[id] = Some((line, mshr));
-        shared.request(now, self.number, (line, self.line_bytes), id as u32);
+        shared.request(now, self.number, (line, self.line_bytes), 2 * id as u32);
     }
 
     /// Whether the stream has a line to prefetch in the next cycle.
@@ -127,9 +130,18 @@ impl<M: WarpMask> SubCore<M> {
         }
     }
 
+    /// The id of the request of the constant cache with number `id`; those of instructions are even.
+    pub fn id_of_constant(id: u32) -> u32 {
+        2 * id + 1
+    }
+
     /// The line of request `id` has come.
     pub fn receive<O: Observer>(&mut self, id: u32, wires: &mut FetchWires<'_, M, O>) {
-        let Some((line, mshr)) = self.requested[id as usize].take() else { return };
+        if id % 2 == 1 {
+            self.constants.receive(wires.now(), id / 2);
+            return wires.look_again(self.warps);
+        }
+        let Some((line, mshr)) = self.requested[id as usize / 2].take() else { return };
         wires.moved();
         let Some((mshr, l0)) = mshr.zip(self.l0.as_mut()) else { return self.stream.receive(line) };
         self.last_line = None;
@@ -144,6 +156,7 @@ impl<M: WarpMask> SubCore<M> {
         self.l0.iter_mut().for_each(Cache::invalidate);
         self.last_line = None;
         self.stream.clear();
+        self.constants.invalidate();
     }
 
     pub fn counters(&self) -> CacheCounters {
@@ -155,7 +168,7 @@ impl<M: WarpMask> SubCore<M> {
 
 kit::persist! {
     struct [M: WarpMask] SubCore<M> {
-        last_issued, l0: part, last_line, hits_of_last_line, stream, requested;
+        last_issued, l0: part, last_line, hits_of_last_line, stream, constants, requested;
         skip number, warps, line_bytes
     }
 }
