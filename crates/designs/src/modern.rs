@@ -28,20 +28,22 @@
 //! - D2: registers below the scoreboards' bits are counted exactly: a register has as many readers as there are.
 //! - D3: an instruction without bits in a program that has them (a function of the device runtime) waits for all
 //!   counters.
+//! - D4: double precision of GPUs whose units serve several sub-cores has an interlock: its machine code has the stall
+//!   counts of GPUs of its architecture with units in the sub-cores, and no counters. The scoreboard stands for it.
 //!
 //! **Structures**: instruction buffer; dependence counters with the stall counter and the yield bit, 41 bits a warp;
 //! register-file cache, six operands a sub-core. **Stall reasons**: `stall_count`; `raw_memory`, `raw` and `war` as the
 //! counters that a warp waits for count results of accesses, other results, or reads; `design` at a full counter.
 
 use crate::boards::{Release, WarScoreboard};
-use config::LatencyOf;
+use config::{LatencyOf, Unit};
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
 use sm::{
     Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy, LoadStoreUnit,
-    PerWarp, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
+    PerWarp, Pipe, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
 };
 
 kit::words! {
@@ -155,6 +157,8 @@ pub struct Modern<M: WarpMask = u64> {
     now: Cycle,
     board: WarScoreboard<M>,
     by_bits: bool,
+    /// Units of double precision serve several sub-cores (D4).
+    shares_dp: bool,
     warps: usize,
     sub_cores: usize,
     register_cache: bool,
@@ -167,10 +171,24 @@ impl<M: WarpMask> Modern<M> {
         self.by_bits && flight.names().scheduling.has_bits()
     }
 
+    /// Whether the scoreboard knows of `flight`.
+    #[inline(always)]
+    fn is_on_board(&self, flight: Flight<'_>) -> bool {
+        !self.goes_by_bits(flight)
+            || self.shares_dp
+                && flight.pipe == Pipe::of(Unit::Dp)
+                && flight.names().scheduling.counters()[0] >= COUNTERS
+    }
+
     /// Offer of a warp whose oldest instruction is `oldest`.
     #[inline(always)]
     fn head(&self, oldest: Flight<'_>) -> Head {
-        let hazard = if self.goes_by_bits(oldest) { self.wait(oldest) } else { self.board.hazard(oldest) };
+        let on_board = || self.board.hazard(oldest);
+        let hazard = match self.goes_by_bits(oldest) {
+            true if self.shares_dp => self.wait(oldest).or_else(on_board),
+            true => self.wait(oldest),
+            false => on_board(),
+        };
         hazard.map_or(Head::ready(oldest.pipe), Head::stalled)
     }
 
@@ -251,6 +269,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             now: 0,
             board: WarScoreboard::new(&Release::Read, spec),
             by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
+            shares_dp: !spec.unit_count(Pipe::of(Unit::Dp)).is_multiple_of(spec.partitions),
             warps: spec.sm.max_warps as usize,
             sub_cores: spec.partitions,
             register_cache: config.register_cache,
@@ -355,7 +374,8 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
                     self.coming[parity].insert(warp);
                 }
             }
-        } else {
+        }
+        if self.is_on_board(flight) {
             self.board.on_issue(flight);
         }
         self.examine(window, warp);
@@ -364,12 +384,9 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let flight = window.flight(id);
-        let may_end = if self.goes_by_bits(flight) {
-            self.decrement(flight.warp, flight.names().scheduling.counters()[1])
-        } else {
-            self.board.on_operands_read(window, id)
-        };
-        if may_end {
+        let counted = self.goes_by_bits(flight) && self.decrement(flight.warp, flight.names().scheduling.counters()[1]);
+        let on_board = self.is_on_board(flight) && self.board.on_operands_read(window, id);
+        if counted | on_board {
             self.examine_if_stalled(window, flight.warp);
         }
     }
@@ -378,7 +395,8 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     fn on_writeback(&mut self, flight: Flight<'_>) {
         if self.goes_by_bits(flight) {
             self.decrement(flight.warp, flight.names().scheduling.counters()[0]);
-        } else {
+        }
+        if self.is_on_board(flight) {
             self.board.on_writeback(flight);
         }
         self.examine_if_stalled(flight.window, flight.warp);

@@ -11,7 +11,7 @@
 //! - D-DP2: readers are sought in the instructions that follow in memory, as far as any distance reaches. Behind a
 //!   branch that is taken the instructions are fetched anew, which takes about as long.
 
-use crate::spec::CoreSpec;
+use crate::spec::{CoreSpec, Pipe};
 use crate::warps::stall_counters::issue_distance;
 use config::{LatencyOf, OpTiming, Unit};
 use isa::{Control, ControlBits, Inst, OpClass, Pc, Program, RegId};
@@ -38,7 +38,8 @@ const SOUGHT: usize = 64;
 const COUNTED_AFTER: u32 = 2;
 
 /// The reads in `program` that come too early on an SM of `spec`, in code without branches between writer and reader:
-/// first readers of each register. None in a program without control bits.
+/// first readers of each register. None in a program without control bits. An instruction of variable latency without a
+/// counter of its own is left out: it shares the counter of a younger one of its unit, which ends after it.
 pub fn early_reads(program: &Program, spec: &CoreSpec) -> Vec<EarlyRead> {
     let distances = Distances { program, spec, reach: 0 };
     let writers = program.insts().iter().enumerate();
@@ -75,9 +76,9 @@ impl<'a> Distances<'a> {
         let (mut first, mut latency) = (None, own.latency_cycles);
         for (reader, between) in self.program.insts()[pc + 1..].iter().zip(0..self.reach) {
             let sources = self.program.srcs(reader);
-            let distance = sources.iter().enumerate().filter(|(_, src)| written.contains(src)).map(|(at, _)| {
+            let distance = sources.iter().enumerate().filter(|(_, src)| written.contains(src)).map(|(at, &src)| {
                 let guards = reader.guarded && at + 1 == sources.len();
-                self.distance((own.unit, own.latency_cycles), reader, guards)
+                self.distance((own.unit, own.latency_cycles), reader, (src, guards))
             });
             if let Some(distance) = distance.max() {
                 latency = latency.max(distance.saturating_sub(between - *first.get_or_insert(between)));
@@ -96,6 +97,11 @@ impl<'a> Distances<'a> {
     /// The first readers of the results of `writer`, at `pc` with `bits`, that come too early.
     fn early_readers(&self, pc: Pc, writer: &Inst, bits: ControlBits) -> Vec<EarlyRead> {
         let own = self.spec.timing_of(writer);
+        let is_fixed = matches!(own.unit, Unit::Int | Unit::Sp | Unit::Tensor | Unit::Uniform)
+            || own.unit == Unit::Dp && self.spec.unit_count(Pipe::of(Unit::Dp)).is_multiple_of(self.spec.partitions);
+        if bits.write_barrier.is_none() && (!is_fixed || writer.mem.is_some()) {
+            return Vec::new();
+        }
         let mut written = self.program.dsts(writer).to_vec();
         let (mut early, mut distance) = (Vec::new(), u32::from(issue_distance(bits)));
         for (reader, inst) in self.program.insts().iter().enumerate().skip(pc.index() + 1).take(SOUGHT) {
@@ -109,8 +115,8 @@ impl<'a> Distances<'a> {
             let sources = self.program.srcs(inst);
             for (at, &register) in sources.iter().enumerate().filter(|(_, src)| written.contains(src)) {
                 let guards = inst.guarded && at + 1 == sources.len();
-                let is_fixed = bits.write_barrier.is_none() && writer.mem.is_none();
-                let needed = is_fixed.then(|| self.distance((own.unit, own.latency_cycles), inst, guards));
+                let own = (own.unit, own.latency_cycles);
+                let needed = bits.write_barrier.is_none().then(|| self.distance(own, inst, (register, guards)));
                 if needed.is_none_or(|needed| distance < needed) {
                     early.push(EarlyRead { writer: pc, reader: Pc::from(reader), register, distance, needed });
                 }
@@ -126,14 +132,16 @@ impl<'a> Distances<'a> {
         early
     }
 
-    /// From the issue of an instruction on a unit with a latency to that of `reader`, which the result guards or which
-    /// reads it in another way.
-    fn distance(&self, (writer, latency): (Unit, u32), reader: &Inst, guards: bool) -> u32 {
+    /// From the issue of an instruction on a unit with a latency to that of `reader`, which its result, in `register`,
+    /// guards or which reads it in another way.
+    fn distance(&self, (writer, latency): (Unit, u32), reader: &Inst, (register, guards): (RegId, bool)) -> u32 {
         let d = &self.spec.sm.dependence;
         let from_dp = writer == Unit::Dp;
         let least = match (reader.class, self.spec.timing_of(reader).unit) {
             _ if guards => d.to_guard_cycles,
             (_, Unit::Mem) => d.to_memory_cycles,
+            // A target in a register is read as special functions read theirs, and so is the number of a barrier.
+            (_, Unit::Branch) if self.program.regs.is_vector(register) => d.to_sfu_cycles,
             (_, Unit::Branch) => d.to_guard_cycles,
             (_, Unit::Int) if from_dp => d.dp_to_int_cycles,
             (_, Unit::Sp) if from_dp => d.dp_to_sp_cycles,
