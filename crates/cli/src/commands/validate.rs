@@ -3,6 +3,8 @@
 mod accelsim;
 mod accelwattch;
 mod hardware;
+mod measured;
+mod rerun;
 
 use super::microbench::{self, Choice};
 use crate::failure::Outcome;
