@@ -125,10 +125,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Short name: the program without the suite's name, and what distinguishes its input.
+    /// Short name: the program without the suite's name, or the kernel that it is asked for, and what distinguishes its
+    /// input.
     pub fn name(&self) -> String {
         let program = self.program.trim_start_matches("parboil-").trim_start_matches("polybench-");
         let program = program.trim_end_matches("-rodinia-3.1");
+        let kernel = self.arguments.split_whitespace().find_map(|argument| argument.strip_prefix("--kernels="));
+        let program = kernel.unwrap_or(program);
         let input: Vec<&str> = self.arguments.split_whitespace().filter_map(telling).take(3).collect();
         if input.is_empty() { program.to_owned() } else { format!("{program} {}", input.join(" ")) }
     }
@@ -137,7 +140,7 @@ impl Run {
 /// The part of an argument that distinguishes one run of a program from another.
 fn telling(argument: &str) -> Option<&str> {
     if let Some((key, value)) = argument.split_once('=') {
-        return ["--m", "--n", "--kernels"].contains(&key).then_some(value);
+        return ["--m", "--n"].contains(&key).then_some(value);
     }
     let first = argument.split(',').next().unwrap_or(argument);
     let file = first.rsplit('/').next().unwrap_or(first);
@@ -396,7 +399,7 @@ mod tests {
         assert_eq!(name("vectorAdd", "--size 6000000"), "vectorAdd 6000000");
         assert_eq!(
             name("cutlass_perf_test", "--seed=2 --m=1 --n=16 --k=1 --kernels=sgemm_nn"),
-            "cutlass_perf_test 1 16 sgemm_nn"
+            "sgemm_nn 1 16"
         );
         assert_eq!(
             name("parboil-sad", "-i ./data/default/input/reference.bin,./data/x -o out.bin"),

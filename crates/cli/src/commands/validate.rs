@@ -2,6 +2,7 @@
 
 mod accelsim;
 mod accelwattch;
+mod agreements;
 mod hardware;
 mod measured;
 mod rerun;

@@ -1,6 +1,6 @@
 //! A table of the user's own of cycles measured on any GPU, beside ours of the same programs.
 
-use super::hardware::{agreement_table, percent};
+use super::agreements::{agreement_table, percent};
 use super::rerun::{Machine, Programs, Ran};
 use crate::failure::Failure;
 use crate::output;
