@@ -341,6 +341,15 @@ mod tests {
         let file = loaded();
         for (gpu, measured) in &file.measured {
             assert_eq!(measured.profiled_as, file.published.profiler, "{gpu}");
+            let launch = config::load(gpu).unwrap().launch;
+            assert_eq!(
+                launch.profiled_cycles.map_or(measured.launch_cycles, u64::from),
+                measured.launch_cycles,
+                "{gpu}"
+            );
+            if config::hardware().any(|name| name == gpu) {
+                assert_eq!(launch.profiler, Some(config::Profiler::Nvprof), "{gpu} is usually counted so");
+            }
             let sampled: Vec<&String> = measured.sample.keys().collect();
             let mut workloads: Vec<&String> = file.sample.workloads.iter().collect();
             workloads.sort();
@@ -397,10 +406,7 @@ mod tests {
         assert_eq!(name("bfs-rodinia-3.1", "./data/graph65536.txt"), "bfs graph65536.txt");
         assert_eq!(name("polybench-2mm", ""), "2mm");
         assert_eq!(name("vectorAdd", "--size 6000000"), "vectorAdd 6000000");
-        assert_eq!(
-            name("cutlass_perf_test", "--seed=2 --m=1 --n=16 --k=1 --kernels=sgemm_nn"),
-            "sgemm_nn 1 16"
-        );
+        assert_eq!(name("cutlass_perf_test", "--seed=2 --m=1 --n=16 --k=1 --kernels=sgemm_nn"), "sgemm_nn 1 16");
         assert_eq!(
             name("parboil-sad", "-i ./data/default/input/reference.bin,./data/x -o out.bin"),
             "sad reference.bin"
