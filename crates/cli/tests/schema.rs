@@ -184,6 +184,13 @@ fn validation_follows_its_schema() {
     check("microbench", &["validate", "titanv", "--only", "fp32_fma_latency", "--code", "ptx"]);
     check("microbench", &["microbench", "--list"]);
     check("validate-hardware", &["validate", "hardware"]);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if let Some(folder) = crate::validate::programs() {
+        let folder = folder.path().to_str().unwrap();
+        let table = format!("{folder}/measured.csv");
+        check("validate-hardware", &["validate", "hardware", "--rerun", folder, "--only", "vectorAdd 4*"]);
+        check("validate-hardware", &["validate", "hardware", "--rerun", folder, "--measured", &table]);
+    }
     check("validate-accelwattch", &["validate", "accelwattch"]);
 }
 

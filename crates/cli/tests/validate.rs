@@ -80,6 +80,67 @@ fn the_table_of_applications_is_of_this_model() {
     }
 }
 
+/// A program of one launch as two of the table's, and a table of the program; none without a C compiler.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn programs() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir().unwrap();
+    if !crate::exec::build(folder.path(), crate::exec::LAUNCHES) {
+        return None;
+    }
+    for name in ["vectorAdd", "bfs-rodinia-3.1"] {
+        std::fs::copy(folder.path().join("program"), folder.path().join(name)).unwrap();
+    }
+    let table = "suite,program,arguments,kernel,cycles,counter\nown,program,,one(int *),8000,elapsed_cycles_sm\nown,program,4,,4000,sm__cycles_elapsed.max\nown,program,,two,5,ncu\nown,absent,,,5,ncu\n";
+    std::fs::write(folder.path().join("measured.csv"), table).unwrap();
+    Some(folder)
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_table_of_the_user_s_own_is_compared() {
+    let Some(folder) = programs() else { return };
+    let (folder, table) = (folder.path().to_str().unwrap(), folder.path().join("measured.csv"));
+    let args = ["validate", "hardware", "--rerun", folder, "--measured", table.to_str().unwrap(), "--gpu"];
+    let of = |gpu: &str| -> Value { serde_json::from_str(&succeed(&[&args[..], &[gpu, "--json"]].concat())).unwrap() };
+    let volta = of("v100");
+    let row = |document: &Value, at: usize, key: &str| document["rows"][at][key].as_f64().unwrap();
+    for (at, hardware) in [(0, 8000.0), (1, 4000.0)] {
+        let (ours, kernels) = (row(&volta, at, "ours"), row(&volta, at, "kernels"));
+        assert_eq!(ours - kernels, 5000.0, "the profiler's count of a launch");
+        assert!((row(&volta, at, "error_percent") - (ours / hardware - 1.0) * 100.0).abs() < 1e-9);
+        assert_eq!(row(&volta, at, "launches"), 1.0);
+    }
+    let of_kernels = (row(&volta, 0, "kernels") / 3000.0 - 1.0) * 100.0;
+    assert!((row(&volta, 0, "kernels_error_percent") - of_kernels).abs() < 1e-9);
+    assert!(volta["rows"][1]["kernels_error_percent"].is_null(), "a launch is more than was measured");
+    let absent = volta["not_compared"].as_array().unwrap();
+    let reasons: Vec<&str> = absent.iter().map(|row| row["reason"].as_str().unwrap()).collect();
+    assert!(reasons[0].contains("launches one") && reasons[1].contains("no such program"), "{reasons:?}");
+    let ampere = of("a6000");
+    assert_eq!(row(&ampere, 0, "ours") - row(&ampere, 0, "kernels"), 1500.0);
+    let text = succeed(&[&args[..], &["v100"]].concat());
+    assert!(text.contains("elapsed_cycles_sm          8,000") && text.contains("Not compared: absent:"), "{text}");
+    std::fs::write(&table, "program,cycles,counter\nprogram,5,clock64\n").unwrap();
+    let ran = run(&[&args[..], &["v100"]].concat());
+    assert!(ran.status == 2 && ran.stderr.contains("line 2"), "{}", ran.stderr);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn figures_of_the_table_that_are_older_than_the_model_are_named() {
+    let Some(folder) = programs() else { return };
+    let args = ["validate", "hardware", "--rerun", folder.path().to_str().unwrap()];
+    let only = |pattern| succeed(&[&args[..], &["--only", pattern]].concat());
+    // The program is not the one that the table's figure is of.
+    let text = only("vectorAdd 4*");
+    assert!(text.contains("1 of 1 figures of the table are older than the model"), "{text}");
+    let ran = run(&[&args[..], &["--only", "bfs*"]].concat());
+    assert!(ran.status == 2 && ran.stderr.contains("graph"), "its input is not there: {}", ran.stderr);
+    let ran = run(&[&args[..], &["--only", "nn*"]].concat());
+    assert!(ran.status == 2 && ran.stderr.contains("no program of the table"), "{}", ran.stderr);
+    assert_eq!(run(&["validate", "hardware", "--only", "nn*"]).status, 2, "nothing is repeated");
+}
+
 #[test]
 fn mistakes_are_bad_input() {
     for args in [

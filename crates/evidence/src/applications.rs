@@ -125,10 +125,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Short name: the program without the suite's name, and what distinguishes its input.
+    /// Short name: the program without the suite's name, or the kernel that it is asked for, and what distinguishes its
+    /// input.
     pub fn name(&self) -> String {
         let program = self.program.trim_start_matches("parboil-").trim_start_matches("polybench-");
         let program = program.trim_end_matches("-rodinia-3.1");
+        let kernel = self.arguments.split_whitespace().find_map(|argument| argument.strip_prefix("--kernels="));
+        let program = kernel.unwrap_or(program);
         let input: Vec<&str> = self.arguments.split_whitespace().filter_map(telling).take(3).collect();
         if input.is_empty() { program.to_owned() } else { format!("{program} {}", input.join(" ")) }
     }
@@ -137,7 +140,7 @@ impl Run {
 /// The part of an argument that distinguishes one run of a program from another.
 fn telling(argument: &str) -> Option<&str> {
     if let Some((key, value)) = argument.split_once('=') {
-        return ["--m", "--n", "--kernels"].contains(&key).then_some(value);
+        return ["--m", "--n"].contains(&key).then_some(value);
     }
     let first = argument.split(',').next().unwrap_or(argument);
     let file = first.rsplit('/').next().unwrap_or(first);
@@ -338,6 +341,15 @@ mod tests {
         let file = loaded();
         for (gpu, measured) in &file.measured {
             assert_eq!(measured.profiled_as, file.published.profiler, "{gpu}");
+            let launch = config::load(gpu).unwrap().launch;
+            assert_eq!(
+                launch.profiled_cycles.map_or(measured.launch_cycles, u64::from),
+                measured.launch_cycles,
+                "{gpu}"
+            );
+            if config::hardware().any(|name| name == gpu) {
+                assert_eq!(launch.profiler, Some(config::Profiler::Nvprof), "{gpu} is usually counted so");
+            }
             let sampled: Vec<&String> = measured.sample.keys().collect();
             let mut workloads: Vec<&String> = file.sample.workloads.iter().collect();
             workloads.sort();
@@ -394,10 +406,7 @@ mod tests {
         assert_eq!(name("bfs-rodinia-3.1", "./data/graph65536.txt"), "bfs graph65536.txt");
         assert_eq!(name("polybench-2mm", ""), "2mm");
         assert_eq!(name("vectorAdd", "--size 6000000"), "vectorAdd 6000000");
-        assert_eq!(
-            name("cutlass_perf_test", "--seed=2 --m=1 --n=16 --k=1 --kernels=sgemm_nn"),
-            "cutlass_perf_test 1 16 sgemm_nn"
-        );
+        assert_eq!(name("cutlass_perf_test", "--seed=2 --m=1 --n=16 --k=1 --kernels=sgemm_nn"), "sgemm_nn 1 16");
         assert_eq!(
             name("parboil-sad", "-i ./data/default/input/reference.bin,./data/x -o out.bin"),
             "sad reference.bin"

@@ -56,7 +56,7 @@ pub struct Found {
     pub deviation_percent: Option<f64>,
     /// Verdict on the deviation.
     pub verdict: Option<Verdict>,
-    /// Whether a number that sets it has the published value's own source, so that it is no prediction. None where
+    /// Whether a number that sets it has the published value's own source, so that it is not a prediction. None where
     /// nothing is published.
     pub given: Option<bool>,
 }

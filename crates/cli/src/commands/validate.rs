@@ -2,7 +2,10 @@
 
 mod accelsim;
 mod accelwattch;
+mod agreements;
 mod hardware;
+mod measured;
+mod rerun;
 
 use super::microbench::{self, Choice};
 use crate::failure::Outcome;

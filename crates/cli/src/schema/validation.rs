@@ -234,7 +234,23 @@ pub fn hardware() -> Value {
         "A run without a figure of ours.",
         [("suite", text("Suite of the program.")), ("name", text("Program and input.")), ("reason", text("Why."))],
     );
-    object(
+    let older = object(
+        "A figure of the table that is older than the model.",
+        [
+            ("suite", text("Suite of the program.")),
+            ("name", text("Program and input.")),
+            ("recorded", count("Cycles without launches, in the table.", "core cycles")),
+            ("now", count("The same of this build.", "core cycles")),
+        ],
+    );
+    let rerun = object(
+        "With --rerun, which runs were repeated.",
+        [
+            ("repeated", count("Runs with a figure in the table.", "runs")),
+            ("older", list("Of these, runs with other cycles than the table has.", &older)),
+        ],
+    );
+    let of_a_gpu = object(
         "Applications beside a GPU.",
         [
             ("schema", version()),
@@ -272,6 +288,52 @@ pub fn hardware() -> Value {
             ("suites", list("Agreement by suite.", &share())),
             ("applications", share()),
             ("left_out", list("Runs without a figure of ours.", &left_out)),
+            ("rerun", nullable(rerun)),
         ],
-    )
+    );
+    let row = object(
+        "A kernel of a run.",
+        [
+            ("suite", text("Suite of the program.")),
+            ("program", text("Name of the executable.")),
+            ("arguments", text("Its command line.")),
+            ("kernel", text("Name of the kernel; empty for all of the run.")),
+            ("counter", text("Profiler or counter of the cycles.")),
+            ("profiled_as", word("Profiler that was imitated.", &["ncu", "nvprof"])),
+            ("hardware", number("Measured cycles of all launches.", "core cycles")),
+            ("launches", count("Launches in ours.", "launches")),
+            ("ours", count("Cycles of ours, with launches.", "core cycles")),
+            ("kernels", count("Cycles of ours without launches.", "core cycles")),
+            ("error_percent", number("Deviation of ours.", "%")),
+            ("kernels_error_percent", nullable(number("The same without launches.", "%"))),
+        ],
+    );
+    let share = || {
+        object(
+            "A suite, or all rows.",
+            [("suite", text("Name.")), ("ours", agreement()), ("ours_of_kernels", agreement())],
+        )
+    };
+    let not_compared = object(
+        "A row without figures of ours.",
+        [
+            ("program", text("Name of the executable.")),
+            ("arguments", text("Its command line.")),
+            ("kernel", text("Name of the kernel.")),
+            ("reason", text("Why.")),
+        ],
+    );
+    let of_own = object(
+        "With --measured: the table beside ours.",
+        [
+            ("schema", version()),
+            ("gpu", text("Our GPU description.")),
+            ("core", text("Core design.")),
+            ("rows", list("Kernels of runs.", &row)),
+            ("suites", list("Agreement by suite.", &share())),
+            ("all", share()),
+            ("not_compared", list("Rows without figures of ours.", &not_compared)),
+        ],
+    );
+    json!({ "anyOf": [of_a_gpu, of_own] })
 }

@@ -1,5 +1,8 @@
 //! `warpwright validate hardware`: applications on a real GPU beside our runs of the same programs.
 
+use super::agreements::{agreement_table, percent};
+use super::measured;
+use super::rerun::{Machine, Programs, Ran};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Formats;
 use crate::output;
@@ -7,31 +10,51 @@ use crate::render::number::count;
 use crate::render::scatter::{self, Group};
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
+use crate::version;
 use evidence::applications::{
-    Agreement, ApplicationRow, Applications, Input, Measured, OUTLIER_PERCENT, Published, agreement, applications,
+    Agreement, ApplicationRow, Applications, Input, Measured, OUTLIER_PERCENT, Published, Run, agreement, applications,
 };
 use serde::Serialize;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// Print cycles of applications on a Quadro GV100 beside ours and Accel-Sim's
+/// Print cycles of applications on a Quadro GV100, or of a table of your own, beside ours
 ///
-/// The figures come with the program; nothing is simulated. `warpwright docs applications` says how they were taken and how to repeat them. Microbenchmarks are a group of their own and are in no figure over all applications.
+/// The figures of the GV100 and Accel-Sim's come with the program; nothing is simulated without `--rerun`. `warpwright docs applications` says how they were taken, how to repeat them, and what a table of your own has. Microbenchmarks are a group of their own and are in no figure over all applications.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate hardware
   warpwright validate hardware --gpu accel-sim/v100
   warpwright validate hardware --svg applications.svg
+  warpwright validate hardware --rerun programs --data inputs --only 'bfs*'
+  warpwright validate hardware --gpu a100 --measured ncu.csv --rerun programs
   warpwright validate hardware --json")]
 pub struct Args {
-    /// GPU description whose runs are shown [default: gv100 if there are runs of it]
+    /// GPU description: a name, or with --rerun also the path of one [default: gv100]
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
     /// Write the scatter plot as a picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Run again each program of the table that is in this folder, and say which figures are older than the model
+    #[arg(long, value_name = "FOLDER")]
+    rerun: Option<PathBuf>,
+    /// Input files of the programs [default: the folder `data` beside the programs]
+    #[arg(long, value_name = "FOLDER", requires = "rerun")]
+    data: Option<PathBuf>,
+    /// Runs to repeat, by name; * matches any text
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',', requires = "rerun")]
+    only: Vec<String>,
+    /// Compare a table of your own: CSV with program, arguments, kernel, cycles and counter
+    #[arg(long, value_name = "FILE", requires = "rerun", conflicts_with_all = ["svg", "only"])]
+    measured: Option<PathBuf>,
     #[command(flatten)]
     formats: Formats,
 }
+
+/// The GPU of the table that comes with the program.
+const USUAL: &str = "gv100";
 
 /// Agreement over a suite, or over all applications.
 #[derive(Debug, Serialize)]
@@ -61,13 +84,44 @@ struct Document<'a> {
     suites: Vec<Share>,
     applications: Share,
     left_out: Vec<LeftOut>,
+    rerun: Option<Rerun>,
+}
+
+/// Runs repeated.
+#[derive(Debug, Serialize)]
+struct Rerun {
+    /// With a figure in the table.
+    repeated: usize,
+    /// Of these, with other cycles than the table has.
+    older: Vec<Older>,
+}
+
+/// A figure of the table that is older than the model.
+#[derive(Debug, Serialize)]
+struct Older {
+    suite: String,
+    name: String,
+    /// Cycles of kernels without launches, in the table and of this build.
+    recorded: u64,
+    now: u64,
 }
 
 /// Prints the comparison.
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?.into_iter().chain(args.svg.as_deref()), &[])?;
-    let file = applications();
-    let document = document(file, args.gpu.as_deref()).map_err(Failure::bad_input)?;
+    let programs = args.rerun.as_deref().map(|folder| Programs::new(folder, args.data.as_deref())).transpose()?;
+    if let Some((table, programs)) = args.measured.as_deref().zip(programs.as_ref()) {
+        let document = measured::compare(table, args.gpu.as_deref().unwrap_or(USUAL), programs)?;
+        if args.formats.as_text() {
+            output::print(&measured::render(&document))?;
+        }
+        args.formats.give(&document, || &document.rows)?;
+        return Ok(Exit::Success);
+    }
+    let again = programs.map(|programs| repeated(applications(), args, &programs)).transpose()?;
+    let (file, rerun) =
+        again.map_or((Cow::Borrowed(applications()), None), |(file, rerun)| (Cow::Owned(file), Some(rerun)));
+    let document = Document { rerun, ..document(&file, args.gpu.as_deref()).map_err(Failure::bad_input)? };
     if let Some(path) = &args.svg {
         let title = format!("{} on {}, core {}", document.gpu, file.published.gpu, document.measured.core);
         let picture = scatter::svg(&groups(&document), &title, OUTLIER_PERCENT).map_err(Failure::failed)?;
@@ -78,6 +132,69 @@ pub fn run(args: &Args) -> Outcome {
     }
     args.formats.give(&document, || &document.rows)?;
     Ok(Exit::Success)
+}
+
+/// The table with the cycles of this build, of the runs whose programs are at hand.
+fn repeated(table: &Applications, args: &Args, programs: &Programs) -> Result<(Applications, Rerun), Failure> {
+    let gpu = args.gpu.as_deref().unwrap_or(USUAL);
+    request::gpu::load(Path::new(gpu), &[])?;
+    let mut file = table.clone();
+    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|only| kit::text::matches(only, name));
+    file.runs.retain(|run| programs.has(&run.program) && wanted(&run.name()));
+    // The shortest first.
+    file.runs.sort_by_key(|run| run.warp_instructions.unwrap_or(u64::MAX));
+    let recorded = file.measured.get(gpu).cloned();
+    let machine = Machine {
+        gpu,
+        core: recorded.as_ref().map(|measured| measured.core.as_str()),
+        profiled_as: &table.published.profiler,
+    };
+    let mut rerun = Rerun { repeated: 0, older: Vec::new() };
+    file.measured.remove(gpu);
+    for run in &mut file.runs {
+        output::remark(&format!("{}\n", run.name()));
+        let before = run.cycles.remove(gpu);
+        run.older.remove(gpu);
+        match programs.run(&run.program, &run.arguments, machine) {
+            Ok(ran) => {
+                let now = ran.cycles();
+                rerun.repeated += usize::from(before.is_some());
+                let (suite, name) = (run.suite.clone(), run.name());
+                let moved = before.filter(|&recorded| recorded != now);
+                rerun.older.extend(moved.map(|recorded| Older { suite, name, recorded, now }));
+                file.measured.entry(gpu.to_owned()).or_insert_with(|| of_this_build(&ran, machine.profiled_as));
+                run.launches = ran.launches.len() as u64;
+                run.cycles.insert(gpu.to_owned(), now);
+            }
+            Err(reason) => run.left_out = Some(reason),
+        }
+    }
+    // In the order of the table.
+    let place = |run: &Run| {
+        table.runs.iter().position(|other| (&other.program, &other.arguments) == (&run.program, &run.arguments))
+    };
+    file.runs.sort_by_key(place);
+    if !file.measured.contains_key(gpu) {
+        let reasons: Vec<&str> = file.runs.iter().filter_map(|run| run.left_out.as_deref()).take(1).collect();
+        let why = reasons
+            .first()
+            .map_or_else(|| "no program of the table is there".to_owned(), |why| format!("the first run: {why}"));
+        return Err(Failure::bad_input(format!("nothing could be run again: {why}")));
+    }
+    Ok((file, rerun))
+}
+
+/// How the cycles of a run of this build were taken.
+fn of_this_build(ran: &Ran, profiled_as: &str) -> Measured {
+    Measured {
+        core: ran.core.clone(),
+        profiled_as: profiled_as.to_owned(),
+        launch_cycles: ran.launch_cycles(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: version::COMMIT.unwrap_or("unknown").to_owned(),
+        date: "now".to_owned(),
+        sample: BTreeMap::new(),
+    }
 }
 
 fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a>, String> {
@@ -108,6 +225,7 @@ fn document<'a>(file: &'a Applications, gpu: Option<&str>) -> Result<Document<'a
         suites,
         applications: share("all applications", &ApplicationRow::is_application),
         left_out: left_out.collect(),
+        rerun: None,
         gpu,
         rows,
     })
@@ -120,10 +238,6 @@ fn groups(document: &Document) -> Vec<Group> {
         rows.map(|row| (row.hardware as f64, row.ours as f64)).collect()
     };
     document.suites.iter().map(|s| Group { name: s.suite.clone(), points: points(&s.suite) }).collect()
-}
-
-fn percent(x: f64) -> String {
-    format!("{x:+.1} %")
 }
 
 fn render(document: &Document) -> String {
@@ -144,7 +258,7 @@ fn render(document: &Document) -> String {
         measured.launch_cycles,
         measured.profiled_as
     );
-    let mut text = wrapped(&heading, "", "");
+    let mut text = wrapped(&heading, "", "") + &document.rerun.as_ref().map(older).unwrap_or_default();
     let (mut rough, mut old) = (false, false);
     for share in &document.suites {
         let mut table = Table::new([
@@ -184,32 +298,35 @@ fn render(document: &Document) -> String {
     text + &outliers(document) + &left_out(document)
 }
 
-/// The agreements of suites, as the profiler counts and of kernels without launches.
-fn agreements(document: &Document) -> String {
-    let counted = format!("as {} counts", document.hardware.profiler);
-    let counted = agreement_table(&counted, document, |share| [&share.ours, &share.accelsim]);
-    let kernels =
-        agreement_table("without launches", document, |share| [&share.ours_of_kernels, &share.accelsim_of_kernels]);
-    let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where a simulator is too fast. of logs: correlation of logarithms. of kernels, without launches: on all sides.";
-    format!("{counted}\n{kernels}{}", wrapped(legend, "  ", "  "))
+/// The figures of the table that are older than the model.
+fn older(rerun: &Rerun) -> String {
+    use Align::{Name, Right};
+    let Rerun { repeated, older } = rerun;
+    if older.is_empty() {
+        return format!("\nAll {repeated} figures of the table that were repeated are of this model.\n");
+    }
+    let mut table = Table::new([("run", Name), ("in the table", Right), ("now", Right), ("change", Right)]);
+    for Older { name, recorded, now, .. } in older {
+        let change = percent((*now as f64 / (*recorded).max(1) as f64 - 1.0) * 100.0);
+        table.row(&[name.clone(), count(*recorded), count(*now), change]);
+    }
+    let heading = format!(
+        "{} of {repeated} figures of the table are older than the model; cycles without launches:",
+        older.len()
+    );
+    format!("\n{}{}", wrapped(&heading, "", ""), table.render())
 }
 
-fn agreement_table(way: &str, document: &Document, of: fn(&Share) -> [&Agreement; 2]) -> String {
-    use Align::{Left, Right};
-    let columns =
-        ["runs", "mean", "median", "90 %", "signed", "of logs", "Accel-Sim: mean", "median", "90 %", "signed"];
-    let mut table = Table::new([(way, Left)].into_iter().chain(columns.map(|column| (column, Right))));
-    let errors = |of: &Agreement| {
-        let absolute = [of.mean_error_percent, of.median_error_percent, of.p90_error_percent];
-        absolute.map(|x| format!("{x:.1} %")).into_iter().chain([percent(of.signed_mean_percent)])
-    };
-    for share in document.suites.iter().chain([&document.applications]) {
-        let [ours, accelsim] = of(share);
-        let correlation = ours.log_correlation.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
-        let cells = [share.suite.clone(), ours.runs.to_string()].into_iter().chain(errors(ours));
-        table.row(&cells.chain([correlation]).chain(errors(accelsim)).collect::<Vec<_>>());
-    }
-    table.render()
+/// The agreements of suites, as the profiler counts and of kernels without launches.
+fn agreements(document: &Document) -> String {
+    let shares = || document.suites.iter().chain([&document.applications]);
+    let rows = |of: fn(&Share) -> Vec<&Agreement>| shares().map(move |share| (share.suite.as_str(), of(share)));
+    let counted = format!("as {} counts", document.hardware.profiler);
+    let counted = agreement_table(&counted, &["Accel-Sim"], rows(|share| vec![&share.ours, &share.accelsim]));
+    let of_kernels = rows(|share| vec![&share.ours_of_kernels, &share.accelsim_of_kernels]);
+    let kernels = agreement_table("without launches", &["Accel-Sim"], of_kernels);
+    let legend = "mean, median, 90 %: of absolute errors. signed: mean with signs, negative where a simulator is too fast. of logs: correlation of logarithms. of kernels, without launches: on all sides.";
+    format!("{counted}\n{kernels}{}", wrapped(legend, "  ", "  "))
 }
 
 fn outliers(document: &Document) -> String {
