@@ -8,7 +8,7 @@ pub fn percent(x: f64) -> String {
     format!("{x:+.1} %")
 }
 
-/// A table of agreements: ours, and those of `others`.
+/// A table of agreements: ours, and of each of `others`.
 pub fn agreement_table<'a>(
     way: &str,
     others: &[&str],

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub struct Programs {
     folder: PathBuf,
     data: PathBuf,
-    /// What programs write goes there.
+    /// Folder for the files that programs write.
     scratch: TempDir,
 }
 
