@@ -72,7 +72,7 @@ fn a_cold_start_takes_the_way_to_memory_and_back() {
     let first = FROM_MEMORY + TO_ISSUE;
     assert_eq!(cycles::<SubCores>(&bench(&lines)), (first..first + 7).collect::<Vec<_>>());
     let run = bench(&lines).run_design::<SubCores, _>(&(), Timeline::default());
-    // From the cycle after the miss to that in which the line comes.
+    // From the cycle after the miss to the cycle in which the line comes.
     assert_eq!(run.sm.account().stalled(Stall::InstructionCache), FROM_MEMORY - 1);
     assert_eq!((run.sm.counters().fetch_misses, run.sm.icache_counters().read_misses), (1, 1));
 }
@@ -307,7 +307,7 @@ fn sleeping_changes_nothing() {
     }
 }
 
-/// Both know the same lines, those under way too.
+/// Lines that are there and lines under way.
 #[test]
 fn a_checkpoint_holds_caches_and_what_is_under_way() {
     let bytes = |run: &mut Run<Timeline, SubCores>| {

@@ -196,7 +196,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         self.state.counters.fetch_refusals += 1;
     }
 
-    /// What the schedulers of `warps` see has changed: they look again in the next cycle.
+    /// The schedulers of `warps` look at them again in the next cycle: something has changed for them.
     #[inline]
     pub fn look_again(&mut self, warps: M) {
         self.state.dirty |= warps;

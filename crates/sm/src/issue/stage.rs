@@ -63,7 +63,7 @@ struct Turn<M> {
     slot: u8,
 }
 
-/// What the front end of `D` looks up at issue.
+/// Look-ups of the front end of `D` at issue.
 struct LooksUp<D>(PhantomData<D>);
 
 impl<D: CoreDesign> LooksUp<D> {

@@ -86,7 +86,7 @@ impl<M: WarpMask> ConstantCache<M> {
         }
     }
 
-    /// Ends a hold until `cycle`, the next one. Until when the sub-core is held, if it was.
+    /// The cycle until which the sub-core is held, if it is. A hold until `cycle`, the next one, ends.
     #[inline]
     pub fn end_hold(&mut self, cycle: Cycle) -> Option<Cycle> {
         let until = self.holder?.1.max(cycle);

@@ -189,7 +189,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
         1
     }
 
-    /// Those of the sub-cores' caches together; the shared one is among the [statistics](FrontEnd::statistics).
+    /// The L0 caches of all sub-cores, added up; L1 is among the [statistics](FrontEnd::statistics).
     fn counters(&self) -> CacheCounters {
         let mut sum = CacheCounters::default();
         self.sub_cores.iter().for_each(|core| sum.add(&core.counters()));
