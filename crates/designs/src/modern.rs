@@ -15,7 +15,7 @@
 //!   and the one for its sources; both are seen two cycles after its issue. It decrements them when its results are
 //!   written and its sources are read, which the next issue sees.
 //! - **Front end**: [`SubCoreFetch`], with the caches of the GPU description.
-//! - **Operands**: [`SubCoreOperands`].
+//! - **Operands**: [`SubCoreOperands`]. **Memory**: [`SubCoreMemory`].
 //! - **Policy**: greedy, then youngest ([`CoreDesign::SCHEDULER`]).
 //! - **Programs without control bits** (PTX, traces) have two scoreboards instead, as the paper's section 7.5 has them:
 //!   registers with a write under way, and counts of reads under way. So does every program with
@@ -42,8 +42,8 @@ use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
 use sm::{
-    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy, LoadStoreUnit,
-    PerWarp, Pipe, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, Units, WakeUp, WarpMask, Window,
+    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy, PerWarp, Pipe,
+    PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, SubCoreMemory, Units, WakeUp, WarpMask, Window,
 };
 
 kit::words! {
@@ -71,6 +71,9 @@ kit::parameters! {
         pub prefetch: bool = true,
         /// Reads of each register bank in a cycle.
         pub ports: u32 = 1 in (1, 8),
+        /// Accesses to memory wait in a queue of each sub-core and have their addresses generated there. Without that
+        /// they go to the load/store unit as they come.
+        pub memory_queues: bool = true,
         /// Operands that the compiler marks for reuse are kept beside the register banks.
         pub register_cache: bool = true,
     }
@@ -239,13 +242,17 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
     type Issue = Self;
     type Operands = SubCoreOperands;
     type Execution = Units;
-    type Memory = LoadStoreUnit;
+    type Memory = SubCoreMemory;
 
     const SCHEDULER: Option<&'static str> = Some("gty");
 
     fn operands(config: &ModernConfig, spec: &CoreSpec) -> SubCoreOperands {
-        let &ModernConfig { ports, register_cache, .. } = config;
-        SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache })
+        let &ModernConfig { ports, register_cache, memory_queues, .. } = config;
+        SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache, memory_queues })
+    }
+
+    fn memory(config: &ModernConfig, spec: &CoreSpec) -> SubCoreMemory {
+        SubCoreMemory::with_queues(spec, config.memory_queues)
     }
 
     fn front_end(config: &ModernConfig, spec: &CoreSpec) -> SubCoreFetch<M> {
@@ -276,7 +283,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         }
     }
 
-    fn check(_: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
+    fn check(config: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
         let sm = &spec.sm;
         if !sm.operands.sub_cores || sm.issue.width != 1 {
             return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
@@ -284,7 +291,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         if sm.latency != Some(LatencyOf::Issue) {
             return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
         }
-        Ok(())
+        if config.memory_queues { SubCoreMemory::check(spec) } else { Ok(()) }
     }
 
     fn structures(&self) -> Vec<Structure> {

@@ -231,13 +231,55 @@ fn a_bound_waits_for_the_older_ones() {
     assert_eq!(issue(2, 1 << 5), 28);
 }
 
-/// A write waits for the read of an older instruction where the compiler has said so.
+/// Table 2: a write waits for the read of an older access where the compiler has said so.
 #[test]
 fn counters_of_reads_release_writers() {
-    let reader = store(Space::Global, 1, 0, 4).stall(2, false).bits(|bits| bits.read_barrier = Some(0));
-    let writer = add(1, &[]).bits(|bits| bits.wait_mask = 1);
-    let drawn = draw(&[reader, writer]);
-    assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'C'));
+    let distance = |access: Line, config: &ModernConfig| {
+        let reader = access.stall(2, false).bits(|bits| bits.read_barrier = Some(0));
+        let writer = add(1, &[]).bits(|bits| bits.wait_mask = 1);
+        issues(&bench(&[reader, writer]).draw::<Modern>(config), 2)[0]
+    };
+    let stored = |space, bytes| store(space, 1, 0, u64::from(bytes)).bytes(bytes);
+    assert_eq!(distance(load(Space::Global, 2, 0, 4), &CONFIG), 11);
+    assert_eq!([4, 8, 16].map(|bytes| distance(stored(Space::Global, bytes), &CONFIG)), [14, 16, 20]);
+    assert_eq!([4, 8, 16].map(|bytes| distance(stored(Space::Shared, bytes), &CONFIG)), [12, 14, 18]);
+    assert_eq!(distance(load(Space::Global, 2, 0, 4), &ModernConfig { memory_queues: false, ..CONFIG }), 2);
+}
+
+/// Table 1: issues of independent loads, from the first, by the sub-cores that have them.
+#[test]
+fn sub_cores_take_turns_at_the_shared_part() {
+    let issued = |sub_cores: u32| -> Vec<Vec<u64>> {
+        let lines: Vec<_> = (0..8).map(|i| load(Space::Global, 40 + i, 0, 4).stall(1, false)).collect();
+        let run = bench(&lines).warps(sub_cores).run_design::<Modern, _>(&CONFIG, Issues::default());
+        let of = |warp| run.sm.observer.0.iter().filter(move |issue| issue.1 == warp && issue.2 < 8);
+        let first = run.sm.observer.0[0].0;
+        (0..sub_cores as u16).map(|warp| of(warp).map(|issue| issue.0 - first + 2).collect()).collect()
+    };
+    let firsts = |of_sixth: [u64; 3]| [&[2, 3, 4, 5, 6][..], &of_sixth[..]].concat();
+    assert_eq!(issued(1), [firsts([13, 17, 21])]);
+    assert_eq!(issued(2), [firsts([13, 17, 21]), firsts([15, 19, 23])]);
+    assert_eq!(issued(3), [firsts([13, 19, 25]), firsts([15, 21, 27]), firsts([17, 23, 29])]);
+    assert_eq!(issued(4), [13, 15, 17, 19].map(|sixth| firsts([sixth, sixth + 8, sixth + 16])));
+}
+
+/// An access alone takes as long as without queues: the description's latency from issue to use.
+#[test]
+fn latencies_are_those_of_the_description() {
+    let distance = |space, config: &ModernConfig| {
+        let first = load(space, 1, 0, 4).stall(2, false).bits(|bits| bits.write_barrier = Some(0));
+        // The line is there when the second one comes.
+        let second = load(space, 2, 0, 4).stall(2, false).bits(|bits| {
+            (bits.write_barrier, bits.wait_mask) = (Some(1), 1);
+        });
+        let reader = add(4, &[2]).bits(|bits| bits.wait_mask = 2);
+        let issued = issues(&bench(&[first, second, reader]).draw::<Modern>(config), 3);
+        issued[1] - issued[0]
+    };
+    let direct = ModernConfig { memory_queues: false, ..CONFIG };
+    for space in [Space::Global, Space::Shared] {
+        assert_eq!(distance(space, &CONFIG), distance(space, &direct), "{space:?}");
+    }
 }
 
 /// Programs without control bits have scoreboards, which keep all orders; an SM that sleeps is the one that is ticked in

@@ -66,6 +66,11 @@ pub trait CoreDesign: Sized {
         FrontEnd::new(spec)
     }
 
+    /// The memory stage of an SM of `spec`.
+    fn memory(_config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::Memory {
+        MemoryStage::new(spec)
+    }
+
     /// How decode continues after a branch that has not issued, on a GPU whose front end does as `of_gpu`.
     fn branches(_config: &ConfigOf<Self>, of_gpu: BranchFetch) -> BranchFetch {
         of_gpu
@@ -81,10 +86,10 @@ pub trait CoreDesign: Sized {
 #[derive(Debug)]
 pub struct With<S, D>(PhantomData<(S, D)>);
 
-/// Makes `With<$stage, D>` a design: `D` with these stages, of which `$make` makes the front end. Not for operand
-/// stages, because a design says how its own is made.
+/// Makes `With<$stage, D>` a design: `D` with these stages, of which `$make` makes the front end and `$memorise` the memory
+/// stage. Not for operand stages, because a design says how its own is made.
 macro_rules! with {
-    ($stage:ty => $front_end:ty, $execution:ty, $memory:ty; $make:expr) => {
+    ($stage:ty => $front_end:ty, $execution:ty, $memory:ty; $make:expr, $memorise:expr) => {
         impl<D: $crate::CoreDesign> $crate::CoreDesign for $crate::With<$stage, D> {
             type FrontEnd = $front_end;
             type Issue = D::Issue;
@@ -101,6 +106,11 @@ macro_rules! with {
 
             fn front_end(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> $front_end {
                 let make: fn(&$crate::ConfigOf<D>, &$crate::CoreSpec) -> $front_end = $make;
+                make(config, spec)
+            }
+
+            fn memory(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> $memory {
+                let make: fn(&$crate::ConfigOf<D>, &$crate::CoreSpec) -> $memory = $memorise;
                 make(config, spec)
             }
 

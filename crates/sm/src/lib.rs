@@ -68,6 +68,7 @@ pub use issue::{policy, schedulers};
 pub use kernel::{Code, ResidentKernel};
 pub use memory::load_store::LoadStoreUnit;
 pub use memory::perfect::PerfectMemory;
+pub use memory::sub_cores::SubCoreMemory;
 pub use memory::{MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};

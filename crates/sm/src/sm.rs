@@ -83,7 +83,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             operands: D::operands(config, &spec),
             oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: D::Execution::new(&spec),
-            memory: D::Memory::new(&spec),
+            memory: D::memory(config, &spec),
             inbox_stuck: false,
             state: State::new(id, spec),
             observer,

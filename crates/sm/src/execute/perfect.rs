@@ -78,4 +78,4 @@ impl ExecutionStage for PerfectExecution {
     }
 }
 
-with!(PerfectExecution => D::FrontEnd, PerfectExecution, D::Memory; D::front_end);
+with!(PerfectExecution => D::FrontEnd, PerfectExecution, D::Memory; D::front_end, D::memory);

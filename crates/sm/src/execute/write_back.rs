@@ -65,6 +65,16 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
         id
     }
 
+    /// `id`, an access whose registers the operand stage has left to the memory stage, has read them.
+    #[inline]
+    pub fn registers_read(&mut self, id: InstId) {
+        let Self { tick, state, policy, .. } = self;
+        state.wake_up.moved();
+        let window = state.window(tick.kernels);
+        policy.on_operands_read(window, id);
+        tick.observer.operands_read(tick.now, Seen { id, window });
+    }
+
     /// `id`, which comes from a unit, writes its results and is complete: see [`Self::complete`]. `contended`: the memory
     /// unit has a result to write as well.
     #[inline(always)]

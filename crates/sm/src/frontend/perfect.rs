@@ -56,4 +56,4 @@ impl<M: WarpMask> FrontEnd<M> for PerfectFetch<M> {
 
 impl<M> Client for PerfectFetch<M> {}
 
-with!(PerfectFetch<MaskOf<D>> => PerfectFetch<MaskOf<D>>, D::Execution, D::Memory; |_, spec| FrontEnd::new(spec));
+with!(PerfectFetch<MaskOf<D>> => PerfectFetch<MaskOf<D>>, D::Execution, D::Memory; |_, spec| FrontEnd::new(spec), D::memory);

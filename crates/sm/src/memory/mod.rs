@@ -1,10 +1,11 @@
 //! The memory stage: where loads and stores execute, a choice of the core design ([`MemoryStage`]).
-//! [`LoadStoreUnit`](load_store::LoadStoreUnit) is GPGPU-Sim's, [`PerfectMemory`](perfect::PerfectMemory) one without
-//! limits.
+//! [`LoadStoreUnit`](load_store::LoadStoreUnit) is GPGPU-Sim's, [`SubCoreMemory`](sub_cores::SubCoreMemory) has a queue
+//! in each sub-core before it, [`PerfectMemory`](perfect::PerfectMemory) is one without limits.
 
 pub(crate) mod copies;
 pub(crate) mod load_store;
 pub(crate) mod perfect;
+pub(crate) mod sub_cores;
 
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;

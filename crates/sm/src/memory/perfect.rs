@@ -135,4 +135,4 @@ fn hit<M: WarpMask>(state: &mut State<M>, id: InstId) -> Hit {
     hit
 }
 
-with!(PerfectMemory => D::FrontEnd, D::Execution, PerfectMemory; D::front_end);
+with!(PerfectMemory => D::FrontEnd, D::Execution, PerfectMemory; D::front_end, |_, spec| MemoryStage::new(spec));

@@ -161,6 +161,10 @@ pub trait OperandStage<P: IssuePolicy>: Send {
     #[inline]
     fn written_back(&mut self, _policy: &mut P, _slab: &Slab, _id: InstId, _partition: usize) {}
 
+    /// An access of `partition` has left its queue in the memory stage, if there are such queues.
+    #[inline]
+    fn access_left(&mut self, _partition: usize) {}
+
     /// Whether an instruction in `partition` has its operands and waits for its unit.
     fn any_waits_for_unit(&self, partition: usize) -> bool;
 

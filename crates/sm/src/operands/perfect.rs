@@ -160,6 +160,10 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for With<PerfectOperands, 
         PerfectOperands::new(spec)
     }
 
+    fn memory(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Memory {
+        D::memory(config, spec)
+    }
+
     fn front_end(config: &ConfigOf<D>, spec: &CoreSpec) -> D::FrontEnd {
         D::front_end(config, spec)
     }

@@ -34,6 +34,7 @@ use super::{Hooks, OperandStage, PARTITIONS, RegisterBanks, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::sub_cores::QUEUED;
 use crate::observe::observer::Observer;
 use crate::slab::Flight;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
@@ -59,6 +60,9 @@ pub struct SubCoreSettings {
     pub ports: u32,
     /// There is a cache of operands.
     pub register_cache: bool,
+    /// The memory stage has a queue for each sub-core, of so many accesses that issue stops in time, and reads their
+    /// registers.
+    pub memory_queues: bool,
 }
 
 /// An instruction on its way, its place in the order of issue, and the latch of its unit.
@@ -82,6 +86,8 @@ struct SubCore {
     free_at: [Cycle; Pipe::COUNT],
     /// The latest of these.
     all_free_at: Cycle,
+    /// Accesses that have not left the queue of the memory stage.
+    accesses: u8,
     /// Latches that are closed.
     closed: u64,
     /// By position and bank.
@@ -110,6 +116,7 @@ impl SubCoreOperands {
             reserved: [Reserved::default(); AHEAD],
             free_at: [0; Pipe::COUNT],
             all_free_at: 0,
+            accesses: 0,
             closed: 0,
             cache: [[None; BANKS]; POSITIONS],
         };
@@ -152,7 +159,9 @@ impl SubCoreOperands {
                 self.sub_cores[partition].control = None;
                 hooks.counters.register_reads += u64::from(wires.slab.get(id).vector_srcs);
                 hooks.collected(wires.window(), id);
-                hooks.operands_read(wires.window(), id);
+                if !self.settings.memory_queues || wires.oc_ex.pipe(latch) != Pipe::MEM {
+                    hooks.operands_read(wires.window(), id);
+                }
                 wires.oc_ex.push(latch, id, order);
                 moved = true;
             }
@@ -171,6 +180,7 @@ impl SubCoreOperands {
                 sub_core.free_at[flight.pipe.index()] = free_at;
                 sub_core.all_free_at = sub_core.all_free_at.max(free_at);
             }
+            sub_core.accesses += u8::from(self.settings.memory_queues && flight.unit_pipe == Pipe::MEM);
             hooks.collecting(wires.window(), id, 0);
             (moved, taken) = (true, true);
         }
@@ -272,10 +282,11 @@ impl SubCore {
         if blocked {
             return mine;
         }
+        let of_memory = if self.accesses >= QUEUED { latch(Pipe::MEM) } else { 0 };
         if self.all_free_at <= now {
-            return 0;
+            return of_memory;
         }
-        Pipe::all().filter(|pipe| self.free_at[pipe.index()] > now).fold(0, |all, pipe| all | latch(pipe))
+        of_memory | Pipe::all().filter(|pipe| self.free_at[pipe.index()] > now).fold(0, |all, pipe| all | latch(pipe))
     }
 
     #[inline]
@@ -335,6 +346,12 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
         }
     }
 
+    #[inline]
+    fn access_left(&mut self, partition: usize) {
+        self.sub_cores[partition].accesses -= 1;
+        self.awake |= 1 << partition;
+    }
+
     fn any_waits_for_unit(&self, partition: usize) -> bool {
         let sub_core = &self.sub_cores[partition];
         sub_core.control.is_some() || sub_core.closed != 0
@@ -348,7 +365,9 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
         if self.sub_cores.iter().any(|s| s.control.is_some() || s.allocate.is_some()) {
             return Err(Mismatch::new("an instruction is in the operand stage"));
         }
-        for SubCore { control: _, allocate: _, reserved, free_at, all_free_at, closed, cache } in &mut self.sub_cores {
+        for SubCore { control: _, allocate: _, accesses: _, reserved, free_at, all_free_at, closed, cache } in
+            &mut self.sub_cores
+        {
             kit::persist::each(reserved, archive)?;
             kit::persist::each(free_at, archive)?;
             all_free_at.persist(archive)?;

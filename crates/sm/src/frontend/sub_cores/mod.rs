@@ -267,4 +267,4 @@ impl<M: WarpMask> Client for SubCoreFetch<M> {
     }
 }
 
-with!(SubCoreFetch<MaskOf<D>> => SubCoreFetch<MaskOf<D>>, D::Execution, D::Memory; |_, spec| FrontEnd::new(spec));
+with!(SubCoreFetch<MaskOf<D>> => SubCoreFetch<MaskOf<D>>, D::Execution, D::Memory; |_, spec| FrontEnd::new(spec), D::memory);
