@@ -330,6 +330,8 @@ keys! {
         dependence: Dependence => default;
         /// Instruction caches of sub-cores.
         instruction_caches: InstructionCaches => default;
+        /// Queues of sub-cores before the load/store unit.
+        memory_queues: MemoryQueues => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -475,6 +477,19 @@ keys! {
         constant_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
         /// Optional. Cycles in which a sub-core issues nothing after a miss of a constant operand, before other warps may; 4 if absent.
         constant_hold_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+    }
+
+    /// Queues and address generation of sub-cores, and the load/store unit's part that they share. For core designs whose
+    /// memory stage has them.
+    MemoryQueues: Default at "sm.memory_queues." {
+        /// Optional. Accesses of a sub-core between issue and the shared part; 5 if absent.
+        accesses: Option<u32> = Int(1, 64), "accesses", optional;
+        /// Optional. Address generation of a sub-core from one access to the next, half of it for shared memory; 4 if absent.
+        address_cycles: Option<u32> = Int(2, 64), "core cycles", optional;
+        /// Optional. An access alone from its sub-core's latch to the shared part, as a part of the latencies of L1 and shared memory; 8 if absent.
+        unit_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
+        /// Optional. From one access that the shared part takes to the next; 2 if absent.
+        shared_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

@@ -20,6 +20,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.tensor", true),
     ("sm.dependence", false),
     ("sm.instruction_caches", false),
+    ("sm.memory_queues", false),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

@@ -42,8 +42,9 @@ use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
 use sm::{
-    Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy, PerWarp, Pipe,
-    PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, SubCoreMemory, Units, WakeUp, WarpMask, Window,
+    Allowances, Candidates, CoreDesign, CoreSpec, Each, Flight, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
+    PerWarp, Pipe, PipeSet, Stall, Structure, SubCoreCaches, SubCoreFetch, SubCoreMemory, Units, WakeUp, WarpMask,
+    Window,
 };
 
 kit::words! {
@@ -249,6 +250,11 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
     fn operands(config: &ModernConfig, spec: &CoreSpec) -> SubCoreOperands {
         let &ModernConfig { ports, register_cache, memory_queues, .. } = config;
         SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache, memory_queues })
+    }
+
+    fn allowances(config: &ModernConfig) -> Allowances {
+        let trusts_stall_counts = config.dependences == Dependences::ControlBits;
+        Allowances { trusts_stall_counts, ..Allowances::default() }
     }
 
     fn memory(config: &ModernConfig, spec: &CoreSpec) -> SubCoreMemory {

@@ -126,6 +126,10 @@ audits! {
     ideal_on_gtx480: "gtx480" Ptx "ideal" "ideal-ab";
     ideal_on_rtx2060s: "rtx2060s" Sass "ideal" "ideal-r" "ideal-b";
     ideal_on_v100: "v100" Sass "ideal" "ideal-none";
+    modern_on_a6000: "a6000" Sass "modern" "modern:dependences=scoreboard";
+    modern_on_h100: "h100" Sass "modern";
+    modern_on_rtx2060s: "rtx2060s" Ptx "modern";
+    modern_on_v100: "v100" Sass "modern" "modern:instruction_caches=false,memory_queues=false";
     limits_on_gtx480: "gtx480" Ptx "perfect-operands";
     limits_on_rtx2060s: "rtx2060s" Sass "perfect-operands";
 }

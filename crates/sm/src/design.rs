@@ -23,6 +23,9 @@ pub struct Allowances {
     pub passes_branches: bool,
     /// Instructions read and write registers whatever older ones have yet to read or write, as no machine could.
     pub ignores_registers: bool,
+    /// Results of fixed latency are there when the control bits of machine code say so, whatever the SM knows of them:
+    /// [`early_reads`](crate::early_reads) compares these with the latencies. Others have dependence counters.
+    pub trusts_stall_counts: bool,
 }
 
 /// Sizes and choices of a design's issue stage.

@@ -129,6 +129,12 @@ impl Scheduling {
         [self.bits >> 5 & 7, self.bits >> 8 & 7]
     }
 
+    /// Whether a counter counts it until its results are written.
+    #[inline]
+    pub fn counts_results(self) -> bool {
+        self.counters()[0] != 7
+    }
+
     /// Whether any of its operand positions has a general register.
     #[inline]
     pub(crate) fn has_slots(self) -> bool {

@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
     BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, InstructionCaches,
-    Issue, Launch, Operands, Sm, Unit, UnitConfig,
+    Issue, Launch, MemoryQueues, Operands, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -130,6 +130,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         tensor: BTreeMap::new(),
         dependence: Dependence::default(),
         instruction_caches: InstructionCaches::default(),
+        memory_queues: MemoryQueues::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

@@ -7,11 +7,12 @@
 //! Follows Huerta et al., *Dissecting and Modeling the Architecture of Modern GPU Cores* (MICRO 2025), section 5.4 and
 //! tables 1 and 2 (Ampere).
 //!
-//! - **Queue.** A sub-core has five accesses between issue and the shared part. The sixth issues when the first has left:
-//!   the latch of the memory pipe is closed until then ([`OperandStage::access_left`]).
-//! - **Address generation** takes [`ADDRESS_CYCLES`] from one access to the next of a sub-core, half of that for shared
-//!   memory, and [`UNIT_CYCLES`] for each.
-//! - **Shared part.** It takes an access in every second cycle, of the sub-cores in turn, if the load/store unit has room.
+//! - **Queue.** A sub-core has a number of accesses between issue and the shared part, five on Ampere. The sixth issues
+//!   when the first has left: the latch of the memory pipe is closed until then ([`OperandStage::access_left`]).
+//! - **Address generation** takes some cycles from one access to the next of a sub-core, half of them for shared memory,
+//!   and more for each.
+//! - **Shared part.** It takes accesses of the sub-cores in turn, one in some cycles, if the load/store unit has room.
+//! - Sizes and times are keys of GPU descriptions ([`config::MemoryQueues`]).
 //! - **Data of stores** move to it at [`DATA_BYTES`] a cycle, for which it takes nothing else.
 //! - **Registers** of an access are read when it comes to the shared part, the last data of stores a cycle after they
 //!   have moved, of shared memory two cycles earlier. Until then they may not be overwritten.
@@ -43,24 +44,44 @@ use kit::{Cycle, NEVER, WARP_LANES};
 use mem::Request;
 use std::collections::VecDeque;
 
-/// From one access of a sub-core to the next.
-const ADDRESS_CYCLES: Cycle = 4;
-/// From the latch of the memory pipe to the shared part.
-const UNIT_CYCLES: Cycle = 8;
-/// From one access of the shared part to the next.
-const SHARED_CYCLES: Cycle = 2;
+/// Sizes and times of the queues: [`config::MemoryQueues`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queues {
+    /// Accesses of a sub-core between issue and the shared part.
+    pub accesses: u8,
+    /// From one access of a sub-core to the next.
+    address_cycles: Cycle,
+    /// From the latch of the memory pipe to the shared part.
+    unit_cycles: Cycle,
+    /// From one access of the shared part to the next.
+    shared_cycles: Cycle,
+}
+
+impl Queues {
+    /// Those of an SM of `spec`.
+    pub fn of(spec: &CoreSpec) -> Self {
+        let of = &spec.sm.memory_queues;
+        Self {
+            accesses: of.accesses.unwrap_or(5) as u8,
+            address_cycles: of.address_cycles.unwrap_or(4).into(),
+            unit_cycles: of.unit_cycles.unwrap_or(8).into(),
+            shared_cycles: of.shared_cycles.unwrap_or(2).into(),
+        }
+    }
+}
+
+/// Cycles by which data of stores to shared memory are there before those of others.
+const SHARED_STORES: Cycle = 2;
 /// Bytes of a store that move to the shared part in a cycle.
 const DATA_BYTES: Cycle = 64;
-/// Accesses of a sub-core between issue and the shared part.
-pub(crate) const QUEUED: u8 = 5;
-
 /// An access on its way to the shared part.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     id: InstId,
     /// Its place in the order of issue.
     order: u64,
-    arrived: Cycle,
+    /// When it may go to the shared part, if no other is before it.
+    due: Cycle,
     address_cycles: Cycle,
 }
 
@@ -76,8 +97,7 @@ impl Queue {
     /// When the oldest access may go to the shared part.
     #[inline]
     fn ready_at(&self) -> Cycle {
-        let ready = |first: &Queued| (first.arrived + UNIT_CYCLES).max(self.last_left + first.address_cycles);
-        self.accesses.front().map_or(NEVER, ready)
+        self.accesses.front().map_or(NEVER, |first| first.due.max(self.last_left + first.address_cycles))
     }
 }
 
@@ -87,6 +107,7 @@ pub struct SubCoreMemory {
     queues: Box<[Queue]>,
     /// Of all queues.
     queued: u32,
+    times: Queues,
     /// The access that the load/store unit takes next.
     entry: Latches,
     /// When the shared part may take another access, and which sub-core is first then.
@@ -105,15 +126,16 @@ pub struct SubCoreMemory {
 impl SubCoreMemory {
     /// The stage of an SM of `spec`, with queues or without.
     pub fn with_queues(spec: &CoreSpec, queues: bool) -> Self {
-        let mut of_unit = spec.clone();
+        let (mut of_unit, times) = (spec.clone(), Queues::of(spec));
         if queues {
             for cycles in [&mut of_unit.sm.l1d.latency_cycles, &mut of_unit.sm.shared.latency_cycles] {
-                *cycles = cycles.saturating_sub(UNIT_CYCLES as u32).max(1);
+                *cycles = cycles.saturating_sub(times.unit_cycles as u32).max(1);
             }
         }
         Self {
             queues: (0..spec.partitions).map(|_| Queue::default()).collect(),
             queued: 0,
+            times,
             entry: Latches::new(spec, |_| spec.partitions as u32),
             free_at: 0,
             turn: 0,
@@ -133,10 +155,9 @@ impl SubCoreMemory {
             ("sm.l1d.latency_cycles", spec.sm.l1d.latency_cycles),
             ("sm.shared.latency_cycles", spec.sm.shared.latency_cycles),
         ];
-        match latencies.iter().find(|(_, cycles)| Cycle::from(*cycles) <= UNIT_CYCLES) {
-            Some((key, cycles)) => {
-                Err(format!("{key} is {cycles}, and address generation alone takes {UNIT_CYCLES} cycles of it"))
-            }
+        let own = Queues::of(spec).unit_cycles;
+        match latencies.iter().find(|(_, cycles)| Cycle::from(*cycles) <= own) {
+            Some((key, cycles)) => Err(format!("{key} is {cycles}, of which sm.memory_queues.unit_cycles takes {own}")),
             None => Ok(()),
         }
     }
@@ -146,9 +167,9 @@ impl SubCoreMemory {
         let flight = slab.get(id);
         let Some(mem) = flight.mem.filter(|mem| mem.access == Access::Store && flight.mask != 0) else { return (0, 0) };
         let space = if mem.space == Space::Generic { slab.dynamic(id).space } else { mem.space };
-        let moving = Cycle::from(u32::from(mem.bytes) * WARP_LANES as u32).div_ceil(DATA_BYTES).max(SHARED_CYCLES);
+        let moving = Cycle::from(u32::from(mem.bytes) * WARP_LANES as u32).div_ceil(DATA_BYTES).max(SHARED_STORES);
         // Shared memory begins with the first half of a warp.
-        (moving, if space == Space::Shared { moving - SHARED_CYCLES } else { moving })
+        (moving, if space == Space::Shared { moving - SHARED_STORES } else { moving })
     }
 
     /// Accesses come from OC_EX into the queues.
@@ -164,8 +185,8 @@ impl SubCoreMemory {
             oc_ex.drop_oldest(latch);
             wb.operands.latches_freed(1 << (latch & 63));
             let is_shared = wb.state.slab.get(id).mem.is_some_and(|mem| mem.space == Space::Shared);
-            let address_cycles = if is_shared { ADDRESS_CYCLES / 2 } else { ADDRESS_CYCLES };
-            let access = Queued { id, order, arrived: wb.tick.now, address_cycles };
+            let address_cycles = if is_shared { self.times.address_cycles / 2 } else { self.times.address_cycles };
+            let access = Queued { id, order, due: wb.tick.now + self.times.unit_cycles, address_cycles };
             self.queues[oc_ex.partition(latch)].accesses.push_back(access);
             self.queued += 1;
             wb.state.wake_up.moved();
@@ -190,7 +211,7 @@ impl SubCoreMemory {
         let Some(Queued { id, order, .. }) = queue.accesses.pop_front() else { return };
         queue.last_left = now;
         self.queued -= 1;
-        (self.turn, self.free_at) = ((core + 1) % count, now + SHARED_CYCLES);
+        (self.turn, self.free_at) = ((core + 1) % count, now + self.times.shared_cycles);
         wb.operands.access_left(core);
         wb.state.wake_up.moved();
         let (moving, delay) = Self::data_cycles(&wb.state.slab, id);

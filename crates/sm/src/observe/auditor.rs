@@ -231,7 +231,8 @@ impl Auditor {
             record.dependences.push(Dependence { kind, reg, source: source as u8, vector: reg.0 < vectors, on });
         };
         for (source, &reg) in window.srcs(id).iter().enumerate() {
-            tables.writers[reg.index()].into_iter().for_each(|on| add(Violation::Raw, reg, source, on));
+            let awaited = |on: &Link| !trusted(self.allowed, window, on.id);
+            tables.writers[reg.index()].into_iter().filter(awaited).for_each(|on| add(Violation::Raw, reg, source, on));
         }
         if !self.allowed.renames {
             for &reg in window.dsts(id) {
@@ -313,6 +314,15 @@ impl MemoryRole {
         };
         Self { is_ordered: visible || point, orders: visible && atomic || point }
     }
+}
+
+/// Whether readers of the results of `writer` wait by their stall counts alone.
+fn trusted(allowed: Allowances, window: Window<'_>, writer: InstId) -> bool {
+    let scheduling = window.names(writer).scheduling;
+    allowed.trusts_stall_counts
+        && scheduling.has_bits()
+        && !scheduling.counts_results()
+        && window.inst(writer).mem.is_none()
 }
 
 /// Whether two accesses of a warp, one of them a write, touch a byte in common.

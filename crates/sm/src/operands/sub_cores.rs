@@ -34,7 +34,7 @@ use super::{Hooks, OperandStage, PARTITIONS, RegisterBanks, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
-use crate::memory::sub_cores::QUEUED;
+use crate::memory::sub_cores::Queues;
 use crate::observe::observer::Observer;
 use crate::slab::Flight;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
@@ -101,6 +101,8 @@ pub struct SubCoreOperands {
     /// Sub-cores in which anything may move, one bit each.
     awake: u8,
     settings: SubCoreSettings,
+    /// Accesses of a sub-core that the memory stage has room for.
+    most_accesses: u8,
     /// Units whose instructions have a fixed latency.
     fixed: PipeSet,
     bank_count: usize,
@@ -127,6 +129,7 @@ impl SubCoreOperands {
         Self {
             sub_cores: (0..spec.partitions).map(|_| sub_core()).collect(),
             awake: 0,
+            most_accesses: Queues::of(spec).accesses,
             settings,
             fixed,
             bank_count: (spec.banks_per_partition() as usize).min(BANKS),
@@ -184,7 +187,7 @@ impl SubCoreOperands {
             hooks.collecting(wires.window(), id, 0);
             (moved, taken) = (true, true);
         }
-        let closed = sub_core.closed_at(now, wires.id_oc.occupied() & mine != 0, mine, |pipe| {
+        let closed = sub_core.closed_at(now, (wires.id_oc.occupied() & mine != 0, self.most_accesses), mine, |pipe| {
             1 << (wires.id_oc.id(pipe, partition) & 63)
         });
         if closed != sub_core.closed {
@@ -276,13 +279,13 @@ impl SubCoreOperands {
 
 impl SubCore {
     /// The latches that take nothing in cycle `now`: all of `mine` if one is `blocked`, else those of units that are
-    /// busy.
+    /// busy, and that of the memory pipe with `most` accesses.
     #[inline(always)]
-    fn closed_at(&self, now: Cycle, blocked: bool, mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
+    fn closed_at(&self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
         if blocked {
             return mine;
         }
-        let of_memory = if self.accesses >= QUEUED { latch(Pipe::MEM) } else { 0 };
+        let of_memory = if self.accesses >= most { latch(Pipe::MEM) } else { 0 };
         if self.all_free_at <= now {
             return of_memory;
         }
