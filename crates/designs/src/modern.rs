@@ -30,6 +30,8 @@
 //!   counters.
 //! - D4: double precision of GPUs whose units serve several sub-cores has an interlock: its machine code has the stall
 //!   counts of GPUs of its architecture with units in the sub-cores, and no counters. The scoreboard stands for it.
+//! - D5: `DEPBAR.LE` lets a number of a counter's instructions be on their way, the youngest: their results must come in
+//!   order. Texture reads, which end in any order here, are counted off in theirs.
 //!
 //! **Structures**: instruction buffer; dependence counters with the stall counter and the yield bit, 41 bits a warp;
 //! register-file cache, six operands a sub-core. **Stall reasons**: `stall_count`; `raw_memory`, `raw` and `war` as the
@@ -37,7 +39,7 @@
 
 use crate::boards::{Release, WarScoreboard};
 use config::{LatencyOf, Unit};
-use isa::{RegFile, WarpSlot};
+use isa::{OpClass, RegFile, WarpSlot};
 use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
 use sm::scoreboard::Board;
@@ -159,6 +161,9 @@ pub struct Modern<M: WarpMask = u64> {
     coming: [M; 2],
     /// The cycle of the last tick.
     now: Cycle,
+    /// Texture reads of each warp that a counter counts, in order: each with its counter, and whether it has its results
+    /// (D5).
+    textures: PerWarp<Vec<(InstId, u32, bool)>, M>,
     board: WarScoreboard<M>,
     by_bits: bool,
     /// Units of double precision serve several sub-cores (D4).
@@ -228,6 +233,21 @@ impl<M: WarpMask> Modern<M> {
         }
     }
 
+    /// The results of `id`, a texture read of `warp` that counter number `counter` counts, are there: it is counted off
+    /// when those before it are.
+    #[cold]
+    fn end_texture(&mut self, warp: WarpSlot, id: InstId, counter: u32) {
+        let textures = &mut self.textures[warp.index()];
+        textures.iter_mut().filter(|texture| texture.0 == id).for_each(|texture| texture.2 = true);
+        let is_counted = |texture: &(InstId, u32, bool)| texture.1 == counter;
+        while let Some(first) = self.textures[warp.index()].iter().position(is_counted)
+            && self.textures[warp.index()][first].2
+        {
+            self.textures[warp.index()].remove(first);
+            self.decrement(warp, counter);
+        }
+    }
+
     /// Counter number `counter` of the warp of an instruction counts it no longer. Whether it is one.
     #[inline(always)]
     fn decrement(&mut self, warp: WarpSlot, counter: u32) -> bool {
@@ -280,6 +300,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             counters: PerWarp::new(Counters::NEW),
             coming: [M::NONE; 2],
             now: 0,
+            textures: PerWarp::from_fn(|_| Vec::new()),
             board: WarScoreboard::new(&Release::Read, spec),
             by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
             shares_dp: !spec.unit_count(Pipe::of(Unit::Dp)).is_multiple_of(spec.partitions),
@@ -375,6 +396,9 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         self.buffer.pop(warp);
         if self.goes_by_bits(flight) {
             let [results, reads] = flight.names().scheduling.counters();
+            if flight.class == OpClass::Texture && results < COUNTERS {
+                self.textures[warp.index()].push((id, results, false));
+            }
             let parity = (self.now + SEEN_AFTER) as usize % 2;
             let counters = &mut self.counters[warp.index()];
             for (counter, of_reads) in [(results, false), (reads, true)] {
@@ -407,7 +431,12 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     #[inline(always)]
     fn on_writeback(&mut self, flight: Flight<'_>) {
         if self.goes_by_bits(flight) {
-            self.decrement(flight.warp, flight.names().scheduling.counters()[0]);
+            let counter = flight.names().scheduling.counters()[0];
+            if flight.class == OpClass::Texture && counter < COUNTERS {
+                self.end_texture(flight.warp, flight.id, counter);
+            } else {
+                self.decrement(flight.warp, counter);
+            }
         }
         if self.is_on_board(flight) {
             self.board.on_writeback(flight);

@@ -279,9 +279,9 @@ fn two_warps_that_miss_one_constant_issue_when_it_comes() {
     let lines: Vec<_> = stream(3).map(|line| line.constant(8)).collect();
     let run = bench(&lines).warps(5).scheduler("gty").run_design::<SubCores, _>(&(), Timeline::default());
     let at = |warp| run.sm.observer.at(warp, 0, 'I').expect("it issues");
-    // The younger one missed first. When the line has come, both are ready, and each issues its four instructions.
+    // When the line has come, both are ready, the younger one first, and each issues its four instructions.
     let comes = FROM_MEMORY + TO_ISSUE + FROM_MEMORY;
-    assert_eq!((at(0), at(4)), (comes, comes + 4));
+    assert_eq!((at(4), at(0)), (comes, comes + 4));
     // Of each sub-core one request, of all together one to L2, as for the instructions and eight lines after them.
     assert_eq!(run.sm.counters().requests, 9 + 1);
 }
