@@ -33,8 +33,8 @@ use crate::slab::Window;
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use config::FenceWaits;
 use isa::{Access, Control, CtaSlot, Dim3, KernelId, Pc, RegId, Space, WarpSlot};
-use kit::Cycle;
 use kit::bits::lanes;
+use kit::{Cycle, LaneMask};
 
 /// A dynamic instruction: its id is given to others later, its place in its warp's program is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,14 +230,14 @@ impl Auditor {
         let mut add = |kind, reg: RegId, source: usize, on| {
             record.dependences.push(Dependence { kind, reg, source: source as u8, vector: reg.0 < vectors, on });
         };
+        let awaited = |on: &Link| !trusted(self.allowed, window, (on.id, inst.mask));
         for (source, &reg) in window.srcs(id).iter().enumerate() {
-            let awaited = |on: &Link| !trusted(self.allowed, window, on.id);
             tables.writers[reg.index()].into_iter().filter(awaited).for_each(|on| add(Violation::Raw, reg, source, on));
         }
         if !self.allowed.renames {
             for &reg in window.dsts(id) {
                 tables.readers[reg.index()].iter().for_each(|&on| add(Violation::War, reg, 0, on));
-                tables.writers[reg.index()].into_iter().for_each(|on| add(Violation::Waw, reg, 0, on));
+                tables.writers[reg.index()].into_iter().filter(awaited).for_each(|on| add(Violation::Waw, reg, 0, on));
             }
         }
         for &reg in window.dsts(id) {
@@ -316,13 +316,13 @@ impl MemoryRole {
     }
 }
 
-/// Whether readers of the results of `writer` wait by their stall counts alone.
-fn trusted(allowed: Allowances, window: Window<'_>, writer: InstId) -> bool {
+/// Whether an instruction of `lanes` that reads or overwrites the results of `writer` waits by its stall count alone, or
+/// need not wait: compilers keep the dependences of each lane, on whatever way others are.
+fn trusted(allowed: Allowances, window: Window<'_>, (writer, lanes): (InstId, LaneMask)) -> bool {
     let scheduling = window.names(writer).scheduling;
-    allowed.trusts_stall_counts
-        && scheduling.has_bits()
-        && !scheduling.counts_results()
-        && window.inst(writer).mem.is_none()
+    let others = window.inst(writer).mask & lanes == 0 && lanes != 0;
+    let by_count = !scheduling.counts_results() && window.inst(writer).mem.is_none();
+    allowed.trusts_stall_counts && scheduling.has_bits() && (by_count || others)
 }
 
 /// Whether two accesses of a warp, one of them a write, touch a byte in common.
