@@ -4,8 +4,8 @@ use crate::support;
 
 use config::{LatencyOf, Unit};
 use designs::modern::{Dependences, Modern, ModernConfig};
-use isa::{Control, CounterBound, OpClass, Space};
-use sm::{Stall, Timeline};
+use isa::{Control, CounterBound, Form, OpClass, Space};
+use sm::{CoreOptions, CoreSpec, Stall, Timeline, early_reads};
 use support::*;
 
 const CONFIG: ModernConfig = ModernConfig { instruction_caches: false, ..ModernConfig::DEFAULT };
@@ -310,4 +310,47 @@ fn random_programs_keep_their_order() {
         random.sleeping_changes_nothing::<Modern>(&CONFIG);
         random.sleeping_changes_nothing::<Modern>(&ModernConfig::DEFAULT);
     }
+}
+
+/// The reads of `lines` that come too early by the latencies of the bench: writer, reader, distance and the one needed.
+fn early(lines: &[Line]) -> Vec<(u32, u32, u32, Option<u32>)> {
+    let bench = bench(lines);
+    let run = bench.run_design::<Modern, _>(&CONFIG, Issues::default());
+    let spec = CoreSpec::new(&bench.gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
+    let found = early_reads(&run.kernels[0].code.program, &spec);
+    found.iter().map(|e| (e.writer.0, e.reader.0, e.distance, e.needed)).collect()
+}
+
+#[test]
+fn early_reads_are_found() {
+    let writer = |stall| op(OpClass::FpMul, 1, &[2]).stall(stall, false);
+    assert_eq!(early(&[writer(3), fma(3, &[1])]), [(0, 1, 3, Some(4))]);
+    assert_eq!(early(&[writer(4), fma(3, &[1])]), []);
+    // The stall counts of all between add up.
+    assert_eq!(early(&[writer(1), plain(9).stall(2, false), fma(3, &[1])]), [(0, 2, 3, Some(4))]);
+    assert_eq!(early(&[writer(1), plain(9).stall(3, false), fma(3, &[1])]), []);
+    assert_eq!(early(&[writer(1), plain(1), fma(3, &[1]).stall(4, false), fma(4, &[3])]), [(1, 2, 1, Some(4))]);
+    let load = |stall| load(Space::Global, 1, 0, 4).stall(stall, false).bits(|bits| bits.write_barrier = Some(2));
+    let reader = |mask| fma(3, &[1]).bits(|bits| bits.wait_mask = mask);
+    assert_eq!(early(&[load(2), reader(1 << 2)]), []);
+    assert_eq!(early(&[load(2), reader(1 << 3)]), [(0, 1, 2, None)], "another counter");
+    assert_eq!(early(&[load(1), reader(1 << 2)]), [(0, 1, 1, None)], "before the counter is seen");
+}
+
+/// Texture reads that end in any order are counted off in theirs: a bounded wait is for the oldest.
+#[test]
+fn texture_reads_are_counted_off_in_order() {
+    let texture = |dst, address, counter| {
+        let line =
+            load(Space::Texture, dst, address, 4).stall(2, false).bits(|bits| bits.write_barrier = Some(counter));
+        Line { class: OpClass::Texture, ..line }
+    };
+    // The third one hits the line that the first has brought.
+    let wait = plain(50).bits(|bits| bits.wait_mask = 2);
+    let bound = Line { counter_bound: Some(CounterBound { counter: 0, at_most: 1, drained: 0 }), ..plain(51) };
+    let lines = [texture(1, 0, 1), wait, texture(2, 4096, 0), texture(3, 0, 0), bound, add(4, &[2])];
+    let drawn = draw(&lines);
+    let ends = |order| at(&drawn, order, 'W');
+    assert!(ends(3) < ends(2), "the younger one ends first");
+    assert!(at(&drawn, 4, 'I') >= ends(2), "the wait is for the older one");
 }

@@ -53,6 +53,7 @@ const PAGES: &[(&str, &str)] = pages![
     "designs/limits",
     "designs/load-slice",
     "designs/loog",
+    "designs/modern",
     "designs/occupancy",
     "designs/scalar-vector",
     "designs/sgmf",
