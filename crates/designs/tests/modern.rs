@@ -188,7 +188,7 @@ fn units_that_are_busy_close_their_latch() {
 #[test]
 fn variable_latency_blocks_the_sub_core() {
     let sfu = |dst| op(OpClass::Sfu, dst, &[]).stall(1, false);
-    let lines = [sfu(40), sfu(41), sfu(42), plain(43), plain(44)];
+    let lines = [sfu(40), sfu(41), sfu(42), plain(43), fma(44, &[])];
     let issued = issues(&draw(&lines), 5);
     // The third one is in Control until the second has left the latch for its unit, eight cycles after the first.
     assert_eq!(issued[..3], [1, 2, 3]);
@@ -258,6 +258,24 @@ fn sub_cores_take_turns_at_the_shared_part() {
     assert_eq!(issued(2), [firsts([13, 17, 21]), firsts([15, 19, 23])]);
     assert_eq!(issued(3), [firsts([13, 19, 25]), firsts([15, 21, 27]), firsts([17, 23, 29])]);
     assert_eq!(issued(4), [13, 15, 17, 19].map(|sixth| firsts([sixth, sixth + 8, sixth + 16])));
+}
+
+/// The first accesses of two sub-cores as their sizes and times change, one at a time.
+#[test]
+fn each_key_of_the_queues_counts() {
+    let issued = |change: fn(&mut config::MemoryQueues)| -> [u64; 4] {
+        let lines: Vec<_> = (0..8).map(|i| load(Space::Global, 40 + i, 0, 4).stall(1, false)).collect();
+        let bench = bench(&lines).gpu(|g| change(&mut g.sm.memory_queues)).warps(2);
+        let run = bench.run_design::<Modern, _>(&CONFIG, Issues::default());
+        let of = |warp, order| run.sm.observer.0.iter().find(|i| (i.1, i.2) == (warp, order)).expect("it issues").0;
+        let first = run.sm.observer.0[0].0;
+        [of(0, 4), of(0, 5), of(1, 5), of(0, 6)].map(|now| now - first + 2)
+    };
+    assert_eq!(issued(|_| {}), [6, 13, 15, 17]);
+    assert_eq!(issued(|q| q.accesses = Some(6)), [6, 7, 7, 13]);
+    assert_eq!(issued(|q| q.unit_cycles = Some(10)), [6, 15, 17, 19]);
+    assert_eq!(issued(|q| q.shared_cycles = Some(1)), [6, 13, 14, 17]);
+    assert_eq!(issued(|q| q.address_cycles = Some(6)), [6, 13, 15, 19]);
 }
 
 /// An access alone takes as long as without queues: the description's latency from issue to use.

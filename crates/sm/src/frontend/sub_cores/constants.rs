@@ -1,6 +1,6 @@
 //! The cache of constant operands of a sub-core.
 
-use super::SubCoreCaches;
+use super::sizes::SubCoreCaches;
 use crate::warps::mask::WarpMask;
 use isa::{ConstantOperand, WarpSlot};
 use kit::Cycle;

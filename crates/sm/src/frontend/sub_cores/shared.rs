@@ -1,6 +1,6 @@
 //! The SM's cache of instructions and constants, and the path between it and the sub-cores.
 
-use super::SubCoreCaches;
+use super::sizes::SubCoreCaches;
 use crate::outbox::Outbox;
 use crate::spec::SCHEDULERS;
 use kit::Cycle;

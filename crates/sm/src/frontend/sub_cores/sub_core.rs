@@ -2,8 +2,9 @@
 
 use super::constants::ConstantCache;
 use super::shared::SharedCache;
+use super::sizes::SubCoreCaches;
 use super::stream_buffer::StreamBuffer;
-use super::{FetchWires, SubCoreCaches};
+use crate::frontend::FetchWires;
 use crate::observe::observer::Observer;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
