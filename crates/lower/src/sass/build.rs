@@ -123,6 +123,7 @@ fn constant(inst: &SassInst) -> Option<ConstantOperand> {
 }
 
 /// The compiler's scheduling of an instruction, and what it reads from elsewhere than registers of operations.
+#[derive(Clone, Copy)]
 struct Scheduled {
     bits: ControlBits,
     slots: [Option<u8>; 3],
