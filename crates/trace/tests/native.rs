@@ -2,9 +2,9 @@
 
 use isa::Form;
 use isa::{
-    Access, CacheOp, ConstantOperand, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId,
-    LaunchShape, MatrixType, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile,
-    RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
+    Access, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst, Fault, InstSpec,
+    KernelId, LaunchShape, MatrixType, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder,
+    RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -24,7 +24,9 @@ fn program() -> Arc<Program> {
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
     let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192 });
     let constant = Some(ConstantOperand { bank: 3, offset: 0xfffc });
-    let traits = Traits { partial: true, matrix, constant, ..Traits::of(OpClass::IntAdd) };
+    let counter_bound = Some(CounterBound { counter: 5, at_most: 63, drained: 7 });
+    let slots = [Some(2), None, Some(254)];
+    let traits = Traits { partial: true, matrix, constant, slots, counter_bound, ..Traits::of(OpClass::IntAdd) };
     let add = InstSpec { dsts: &r[..2], srcs: &r, ..InstSpec::of(traits) };
     builder.push(InstSpec { text: "add.u64 %rd1, %rd1, %rd2;", ..add });
     let load = InstSpec {

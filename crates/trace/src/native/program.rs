@@ -4,8 +4,8 @@ use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
 use super::file::{CONSTANT_VERSION, MATRIX_VERSION, WORK_VERSION};
 use isa::{
-    ConstantOperand, ControlBits, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program, ProgramBuilder,
-    RegFile, RegId, Source, Traits, Work,
+    ConstantOperand, ControlBits, CounterBound, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program,
+    ProgramBuilder, RegFile, RegId, Source, Traits, Work,
 };
 use sass::meaning::{Generation, meaning};
 use std::sync::Arc;
@@ -23,6 +23,10 @@ const PARTIAL: u8 = 8;
 const MATRIX: u8 = 16;
 const GUARDED: u8 = 32;
 const CONSTANT: u8 = 64;
+const SCHEDULED: u8 = 128;
+
+/// Bit of the operand positions that follow: a bound of a counter follows them.
+const BOUND: u8 = 8;
 
 /// Writes the names of the classes: classes in a file are indices in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
@@ -61,6 +65,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             (MATRIX, inst.matrix.is_some()),
             (GUARDED, inst.guarded),
             (CONSTANT, inst.constant.is_some()),
+            (SCHEDULED, inst.slots != [None; 3] || inst.counter_bound.is_some()),
         ];
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
@@ -78,6 +83,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             out.push(bank);
             put(out, offset.into());
         }
+        put_scheduling(out, inst);
         for registers in [program.dsts(inst), program.srcs(inst)] {
             out.push(registers.len() as u8);
             registers.iter().for_each(|register| put(out, register.0.into()));
@@ -94,6 +100,37 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
     let complete = words.len() == program.insts().len();
     put(out, if complete { words.len() as u64 } else { 0 });
     words.iter().filter(|_| complete).for_each(|word| out.extend(word.to_le_bytes()));
+}
+
+/// Writes what the control bits of `inst` refer to, if there is anything.
+fn put_scheduling(out: &mut Vec<u8>, inst: &Traits) {
+    if inst.slots == [None; 3] && inst.counter_bound.is_none() {
+        return;
+    }
+    let positions = (0..3).filter(|&i| inst.slots[i].is_some()).fold(0, |all, i| all | 1 << i);
+    out.push(positions | if inst.counter_bound.is_some() { BOUND } else { 0 });
+    out.extend(inst.slots.iter().flatten());
+    out.extend(inst.counter_bound.iter().flat_map(|bound| [bound.counter, bound.at_most, bound.drained]));
+}
+
+/// The registers of operand positions, and the bound of a counter.
+fn scheduling(cursor: &mut Cursor, bytes: &[u8]) -> Result<([Option<u8>; 3], Option<CounterBound>), Expected> {
+    let parts = cursor.byte(bytes)?;
+    let mut slots = [None; 3];
+    for (position, slot) in slots.iter_mut().enumerate() {
+        if parts >> position & 1 != 0 {
+            *slot = Some(cursor.byte(bytes)?);
+        }
+    }
+    if parts & BOUND == 0 {
+        return Ok((slots, None));
+    }
+    let bound =
+        CounterBound { counter: cursor.byte(bytes)?, at_most: cursor.byte(bytes)?, drained: cursor.byte(bytes)? };
+    if bound.counter > 5 {
+        return Err("a dependence counter from 0 to 5");
+    }
+    Ok((slots, Some(bound)))
 }
 
 pub(super) fn program(
@@ -169,6 +206,8 @@ fn instruction(
     } else {
         None
     };
+    let is_scheduled = version >= CONSTANT_VERSION && flags & SCHEDULED != 0;
+    let (slots, counter_bound) = if is_scheduled { scheduling(cursor, bytes)? } else { ([None; 3], None) };
     let dsts = registers(cursor, bytes, regs)?;
     let srcs = registers(cursor, bytes, regs)?;
     let line = moved(last.line, cursor.signed(bytes)?)?;
@@ -189,6 +228,8 @@ fn instruction(
             partial: flags & PARTIAL != 0,
             guarded: flags & GUARDED != 0 && !srcs.is_empty(),
             constant,
+            slots,
+            counter_bound,
             ..Traits::of(class)
         },
         dsts: &dsts,
