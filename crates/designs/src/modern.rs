@@ -334,7 +334,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         if self.register_cache {
             // Two banks of three positions; the number of a register and a warp to compare with.
             let cache = Structure::new("register-file cache", self.sub_cores, 6, 1024).compares(3 * 14);
-            all.push(cache.read(Each::Source.times(1)).searched(one));
+            all.push(cache.read(Each::Source.times(1)).written(one).searched(one));
         }
         all
     }

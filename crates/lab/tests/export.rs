@@ -70,6 +70,12 @@ fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_rtx3070() {
     native_round_trip("rtx3070", Form::Sass, "inorder");
 }
 
+/// It issues by what the file has of control bits, operand positions and constants.
+#[test]
+fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_the_modern_core() {
+    native_round_trip("rtx3070", Form::Sass, "modern");
+}
+
 /// Which CTA's host thread comes first does not show in the file.
 #[test]
 fn a_trace_is_the_same_file_for_any_number_of_host_threads() {
