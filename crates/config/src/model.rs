@@ -461,7 +461,7 @@ keys! {
         l1_sets: Option<u32> = Int(1, 65_536), "sets", optional;
         /// Optional. Lines of a set of that L1; 16 if absent.
         l1_ways: Option<u32> = Int(1, 4096), "ways", optional;
-        /// Optional. Bytes of a line of that L1, at least those of a line of a sub-core; 128 if absent.
+        /// Optional. Bytes of a line of that L1, no fewer than of a line of a sub-core; 128 if absent.
         l1_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
         /// Optional. From a miss in L0 to L1; 39 if absent.
         to_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;

@@ -29,7 +29,7 @@
 //! - D3: an instruction without bits in a program that has them (a function of the device runtime) waits for all
 //!   counters.
 //! - D4: double precision of GPUs whose units serve several sub-cores has an interlock: its machine code has the stall
-//!   counts of GPUs of its architecture with units in the sub-cores, and no counters. The scoreboard stands for it.
+//!   counts of GPUs of its architecture with units in the sub-cores, and no counters. The scoreboard models the interlock.
 //! - D5: `DEPBAR.LE` lets a number of a counter's instructions be on their way, the youngest: their results must come in
 //!   order. Texture reads, which end in any order here, are counted off in theirs.
 //!
@@ -184,9 +184,7 @@ impl<M: WarpMask> Modern<M> {
     #[inline(always)]
     fn is_on_board(&self, flight: Flight<'_>) -> bool {
         !self.goes_by_bits(flight)
-            || self.shares_dp
-                && flight.pipe == Pipe::of(Unit::Dp)
-                && flight.names().scheduling.counters()[0] >= COUNTERS
+            || self.shares_dp && flight.pipe == Pipe::of(Unit::Dp) && !flight.names().scheduling.counts_results()
     }
 
     /// Offer of a warp whose oldest instruction is `oldest`.
@@ -303,7 +301,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             textures: PerWarp::from_fn(|_| Vec::new()),
             board: WarScoreboard::new(&Release::Read, spec),
             by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
-            shares_dp: !spec.unit_count(Pipe::of(Unit::Dp)).is_multiple_of(spec.partitions),
+            shares_dp: !spec.has_own_units(Pipe::of(Unit::Dp)),
             warps: spec.sm.max_warps as usize,
             sub_cores: spec.partitions,
             register_cache: config.register_cache,

@@ -35,7 +35,7 @@ fn fma(dst: u16, srcs: &[u16]) -> Line {
     op(OpClass::FpFma, dst, srcs).stall(1, false)
 }
 
-/// Issues of lines 1 and later, from that of line 0.
+/// Cycles from the issue of line 0 to the issues of the other lines.
 fn issues(drawn: &Timeline, count: u32) -> Vec<u64> {
     (1..count).map(|order| at(drawn, order, 'I') - at(drawn, 0, 'I')).collect()
 }

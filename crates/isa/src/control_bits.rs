@@ -17,7 +17,7 @@ pub struct ControlBits {
     pub reuse: u8,
 }
 
-/// The wait of a `DEPBAR.LE`, beside that of its control bits.
+/// The wait of a `DEPBAR.LE`, in addition to the wait mask of its control bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CounterBound {
     /// The dependence barrier (counter) that it waits for.

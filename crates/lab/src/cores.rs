@@ -202,7 +202,7 @@ pub(crate) struct CodeCache {
 
 /// Programs begin at multiples of this many bytes, as CUDA's linker has functions.
 const CODE_ALIGNMENT: u64 = 128;
-/// Bytes that are copied with each program: of the module, which goes on behind it. Prefetchers come there.
+/// Bytes of the module behind each program that are copied with it. Prefetchers fetch them.
 const CODE_BEHIND: u64 = 2048;
 
 impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {

@@ -1,5 +1,5 @@
-//! The control bits of all bundled machine code against the latencies of GPU descriptions: no read comes early but
-//! those of which it is known why. The compiler is right: each is a finding about our latencies.
+//! The control bits of all bundled machine code against the latencies of GPU descriptions: no read comes early
+//! without a known reason. The compiler is right: each early read is a finding about our latencies.
 
 use isa::{Form, Program};
 use lower::{LowerOptions, load_cubin};

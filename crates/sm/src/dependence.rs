@@ -98,7 +98,7 @@ impl<'a> Distances<'a> {
     fn early_readers(&self, pc: Pc, writer: &Inst, bits: ControlBits) -> Vec<EarlyRead> {
         let own = self.spec.timing_of(writer);
         let is_fixed = matches!(own.unit, Unit::Int | Unit::Sp | Unit::Tensor | Unit::Uniform)
-            || own.unit == Unit::Dp && self.spec.unit_count(Pipe::of(Unit::Dp)).is_multiple_of(self.spec.partitions);
+            || own.unit == Unit::Dp && self.spec.has_own_units(Pipe::of(Unit::Dp));
         if bits.write_barrier.is_none() && (!is_fixed || writer.mem.is_some()) {
             return Vec::new();
         }
@@ -132,8 +132,8 @@ impl<'a> Distances<'a> {
         early
     }
 
-    /// From the issue of an instruction on a unit with a latency to that of `reader`, which its result, in `register`,
-    /// guards or which reads it in another way.
+    /// Cycles from the issue of a writer, on its unit with its latency, to the issue of `reader`. The result, in
+    /// `register`, guards `reader` or is an operand.
     fn distance(&self, (writer, latency): (Unit, u32), reader: &Inst, (register, guards): (RegId, bool)) -> u32 {
         let d = &self.spec.sm.dependence;
         let from_dp = writer == Unit::Dp;

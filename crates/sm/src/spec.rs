@@ -188,6 +188,11 @@ impl CoreSpec {
         self.of_pipe(pipe, |unit| unit.count, self.layer_units()) as usize
     }
 
+    /// Whether each partition has units of `pipe` of its own. Fewer units than partitions serve all of them.
+    pub fn has_own_units(&self, pipe: Pipe) -> bool {
+        self.unit_count(pipe).is_multiple_of(self.partitions)
+    }
+
     /// Latches of each pipe before the operand collectors.
     pub fn issue_latches(&self, pipe: Pipe) -> u32 {
         self.of_pipe(pipe, |unit| unit.issue_latches, self.layer_ports())

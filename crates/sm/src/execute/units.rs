@@ -76,7 +76,7 @@ impl ExecutionStage for Units {
         let (mut service, mut several, mut shared, mut others) = (Vec::new(), 0, 0, 0);
         for pipe in Pipe::all() {
             let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) };
-            let split = count.is_multiple_of(partitions);
+            let split = pipe == Pipe::MEM || spec.has_own_units(pipe);
             // Of units that are split, each partition has its first one by itself.
             let more = if split { (count / partitions).saturating_sub(1) } else { count };
             for partition in 0..partitions {

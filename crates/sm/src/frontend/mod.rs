@@ -74,7 +74,7 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     #[inline(always)]
     fn on_issue(&mut self, _scheduler: usize, _warp: WarpSlot) {}
 
-    /// Warps that may issue as far as their constants are concerned, for those of scheduler number `scheduler`.
+    /// Warps that no missing constant holds, for scheduler number `scheduler`.
     #[inline(always)]
     fn may_issue(&self, _scheduler: usize) -> M {
         M::ALL
@@ -99,7 +99,7 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
         CacheCounters::default()
     }
 
-    /// Statistics that only this front end has, as those of an issue policy
+    /// Statistics that only this front end has, like the statistics of an issue policy
     /// ([`IssuePolicy::statistics`](crate::IssuePolicy::statistics)).
     fn statistics(&self) -> Vec<DesignStatistic> {
         Vec::new()

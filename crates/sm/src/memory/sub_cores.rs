@@ -16,7 +16,7 @@
 //! - **Data of stores** move to it at [`DATA_BYTES`] a cycle, for which it takes nothing else.
 //! - **Registers** of an access are read when it comes to the shared part, the last data of stores a cycle after they
 //!   have moved, of shared memory two cycles earlier. Until then they may not be overwritten.
-//! - **Latencies** of the GPU description are those of an access that meets no other: the load/store unit has as many
+//! - **Latencies** of the GPU description apply to an access that meets no other: the load/store unit has as many
 //!   cycles less for L1 and shared memory as the stage adds before it.
 //!
 //! - D-SM1: every address is taken for one in registers. Hardware is three cycles faster with a uniform one.
@@ -70,7 +70,7 @@ impl Queues {
     }
 }
 
-/// Cycles by which data of stores to shared memory are there before those of others.
+/// Cycles that a store to shared memory saves: its data arrive earlier than the data of other stores.
 const SHARED_STORES: Cycle = 2;
 /// Bytes of a store that move to the shared part in a cycle.
 const DATA_BYTES: Cycle = 64;
@@ -119,7 +119,7 @@ pub struct SubCoreMemory {
     moving: Option<(Cycle, InstId, u64, usize)>,
     /// A store, and when the last of its data is read.
     reading: Option<(Cycle, InstId)>,
-    /// There are no queues: accesses go to the unit as they come.
+    /// Without queues, accesses go to the unit as they come.
     direct: bool,
 }
 

@@ -11,7 +11,7 @@
 //!   its unit has room, and keeps the sub-core from issuing until then.
 //! - **Allocate** reserves the ports of the register banks for the reads of an instruction of fixed latency: within the
 //!   next three cycles, each as early as it can. While it cannot, it holds, and the stages before it with it.
-//! - **Banks** are those of the register's number, with [`SubCoreSettings::ports`] reads a cycle each.
+//! - **Banks**: the register's number selects its bank. A bank has [`SubCoreSettings::ports`] reads a cycle.
 //! - **The register-file cache** has one register of a warp for each bank and operand position. An instruction leaves a
 //!   register there if its reuse bit says so. Any read of the same bank and position makes the entry unavailable, hit or
 //!   miss, unless it leaves its own.
@@ -123,7 +123,7 @@ impl SubCoreOperands {
             cache: [[None; BANKS]; POSITIONS],
         };
         // Units of double precision that serve several sub-cores are behind a queue.
-        let has_own = |unit: &Unit| spec.unit_count(Pipe::of(*unit)).is_multiple_of(spec.partitions);
+        let has_own = |unit: &Unit| spec.has_own_units(Pipe::of(*unit));
         let of_units = [Unit::Int, Unit::Sp, Unit::Dp, Unit::Tensor, Unit::Uniform];
         let fixed = of_units.iter().filter(|unit| has_own(unit)).fold(PipeSet::default(), |s, u| s.with(Pipe::of(*u)));
         Self {
@@ -278,8 +278,8 @@ impl SubCoreOperands {
 }
 
 impl SubCore {
-    /// The latches that take nothing in cycle `now`: all of `mine` if one is `blocked`, else those of units that are
-    /// busy, and that of the memory pipe with `most` accesses.
+    /// The latches that take nothing in cycle `now`: all of `mine` if one is `blocked`, else the latches of busy units,
+    /// and the latch of the memory pipe at `most` accesses.
     #[inline(always)]
     fn closed_at(&self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
         if blocked {

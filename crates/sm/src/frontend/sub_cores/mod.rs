@@ -75,7 +75,7 @@ pub struct SubCoreFetch<M: WarpMask = u64> {
 }
 
 impl<M: WarpMask> SubCoreFetch<M> {
-    /// The front end of an SM of `spec` with other caches than those of the description.
+    /// The front end of an SM of `spec` with caches that differ from the description.
     pub fn with_caches(spec: &CoreSpec, caches: &SubCoreCaches) -> Self {
         let (warps, count) = (spec.sm.max_warps as usize, spec.schedulers());
         let mine = |core: usize| M::collect((core..warps).step_by(count).map(|w| WarpSlot(w as u16)));

@@ -9,7 +9,7 @@ const L1_MISSES: u32 = 64;
 /// Sizes and times of a [`SubCoreFetch`](super::SubCoreFetch). A design may change any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubCoreCaches {
-    /// Every look-up hits, those of constants too.
+    /// Every look-up hits, of constants too.
     pub perfect: bool,
     /// Instruction cache of a sub-core.
     pub l0: Cache,
