@@ -9,6 +9,7 @@
 //! | [`ideal`] | the idealised out-of-order core |
 //! | [`load_slice`] | the load slice core |
 //! | [`modern`] | the core of NVIDIA's GPUs since Volta |
+//! | [`on_sub_cores`] | any of these over the stages of that core |
 //!
 //! A design is one file (or folder) that opens with its paper, what is modelled, and its numbered deviations; `lab` has
 //! its row. The machine itself, with the in-order core that all are compared with, is `sm`.
@@ -21,4 +22,5 @@ pub mod ideal;
 pub mod load_slice;
 pub mod loog;
 pub mod modern;
+pub mod on_sub_cores;
 pub mod socgpu;

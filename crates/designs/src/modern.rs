@@ -19,7 +19,7 @@
 //! - **Policy**: greedy, then youngest ([`CoreDesign::SCHEDULER`]).
 //! - **Programs without control bits** (PTX, traces) have two scoreboards instead, as the paper's section 7.5 has them:
 //!   registers with a write under way, and counts of reads under way. So does every program with
-//!   [`Dependences::Scoreboard`], and on descriptions that do not honour stall counts; where these are honoured they
+//!   [`Dependences::Scoreboard`] or another board ([`boards`](crate::boards)), and on descriptions that do not honour stall counts; where these are honoured they
 //!   still bound the distance of issues.
 //!
 //! **Deviations**
@@ -37,8 +37,9 @@
 //! register-file cache, six operands a sub-core. **Stall reasons**: `stall_count`; `raw_memory`, `raw` and `war` as the
 //! counters that a warp waits for count results of accesses, other results, or reads; `design` at a full counter.
 
-use crate::boards::{Release, WarScoreboard};
-use config::{LatencyOf, Unit};
+use crate::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use crate::on_sub_cores::check_sub_cores;
+use config::Unit;
 use isa::{OpClass, RegFile, WarpSlot};
 use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
@@ -56,8 +57,54 @@ kit::words! {
         /// The control bits of machine code.
         #[default]
         ControlBits = "control_bits",
-        /// Scoreboards, as for programs without control bits.
+        /// Scoreboards, as for programs without control bits: writes wait until older reads are done.
         Scoreboard = "scoreboard",
+        /// The same, but writes wait until older readers have written back.
+        ScoreboardCommit = "scoreboard_commit",
+        /// A [`Warpboard`] that is released on read.
+        WarpboardRead = "warpboard_read",
+        /// A [`Warpboard`] that is released on commit.
+        WarpboardCommit = "warpboard_commit",
+        /// A [`Bloomboard`] with bins of one bit,
+        Bloomboard1 = "bloomboard_1",
+        /// of two bits,
+        Bloomboard2 = "bloomboard_2",
+        /// without bound.
+        BloomboardUnbounded = "bloomboard_unbounded",
+    }
+}
+
+/// The board of programs that do not go by control bits.
+#[derive(Debug)]
+enum AnyBoard<M: WarpMask> {
+    Exact(WarScoreboard<M>),
+    Warp(Warpboard<M>),
+    Bloom(Bloomboard<M>),
+}
+
+/// Calls `$call` with the board of `$any` as `$board`.
+macro_rules! on_board {
+    ($any:expr, $board:ident => $call:expr) => {
+        match $any {
+            AnyBoard::Exact($board) => $call,
+            AnyBoard::Warp($board) => $call,
+            AnyBoard::Bloom($board) => $call,
+        }
+    };
+}
+
+impl<M: WarpMask> AnyBoard<M> {
+    fn of(dependences: Dependences, spec: &CoreSpec) -> Self {
+        let bloom = |counter_bits| Self::Bloom(Bloomboard::new(&BloomConfig { counter_bits }, spec));
+        match dependences {
+            Dependences::ControlBits | Dependences::Scoreboard => Self::Exact(WarScoreboard::new(&Release::Read, spec)),
+            Dependences::ScoreboardCommit => Self::Exact(WarScoreboard::new(&Release::Commit, spec)),
+            Dependences::WarpboardRead => Self::Warp(Warpboard::new(&Release::Read, spec)),
+            Dependences::WarpboardCommit => Self::Warp(Warpboard::new(&Release::Commit, spec)),
+            Dependences::Bloomboard1 => bloom(1),
+            Dependences::Bloomboard2 => bloom(2),
+            Dependences::BloomboardUnbounded => bloom(0),
+        }
     }
 }
 
@@ -66,6 +113,9 @@ kit::parameters! {
     pub struct ModernConfig {
         /// What keeps dependences between instructions of machine code.
         pub dependences: Dependences = (Dependences::ControlBits),
+        /// Stall counts bound the distance of issues. Without that there are scoreboards and latencies by writer and
+        /// reader, as designs that reorder have them.
+        pub stall_counts: bool = true,
         /// Instructions of a warp between decode and issue.
         pub instruction_buffer: u32 = 3 in (1, 64),
         /// Instructions come through caches. Without them every fetch hits.
@@ -164,7 +214,7 @@ pub struct Modern<M: WarpMask = u64> {
     /// Texture reads of each warp that a counter counts, in order: each with its counter, and whether it has its results
     /// (D5).
     textures: PerWarp<Vec<(InstId, u32, bool)>, M>,
-    board: WarScoreboard<M>,
+    board: AnyBoard<M>,
     by_bits: bool,
     /// Units of double precision serve several sub-cores (D4).
     shares_dp: bool,
@@ -190,7 +240,7 @@ impl<M: WarpMask> Modern<M> {
     /// Offer of a warp whose oldest instruction is `oldest`.
     #[inline(always)]
     fn head(&self, oldest: Flight<'_>) -> Head {
-        let on_board = || self.board.hazard(oldest);
+        let on_board = || on_board!(&self.board, board => board.hazard(oldest));
         let hazard = match self.goes_by_bits(oldest) {
             true if self.shares_dp => self.wait(oldest).or_else(on_board),
             true => self.wait(oldest),
@@ -275,6 +325,12 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
         Allowances { trusts_stall_counts, ..Allowances::default() }
     }
 
+    fn adapt(config: &ModernConfig, spec: &mut CoreSpec) {
+        if !config.stall_counts {
+            spec.sm.issue.stall_counts = Some(false);
+        }
+    }
+
     fn memory(config: &ModernConfig, spec: &CoreSpec) -> SubCoreMemory {
         SubCoreMemory::with_queues(spec, config.memory_queues)
     }
@@ -299,7 +355,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             coming: [M::NONE; 2],
             now: 0,
             textures: PerWarp::from_fn(|_| Vec::new()),
-            board: WarScoreboard::new(&Release::Read, spec),
+            board: AnyBoard::of(config.dependences, spec),
             by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
             shares_dp: !spec.has_own_units(Pipe::of(Unit::Dp)),
             warps: spec.sm.max_warps as usize,
@@ -309,13 +365,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     }
 
     fn check(config: &ModernConfig, spec: &CoreSpec) -> Result<(), String> {
-        let sm = &spec.sm;
-        if !sm.operands.sub_cores || sm.issue.width != 1 {
-            return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
-        }
-        if sm.latency != Some(LatencyOf::Issue) {
-            return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
-        }
+        check_sub_cores(spec)?;
         if config.memory_queues { SubCoreMemory::check(spec) } else { Ok(()) }
     }
 
@@ -327,7 +377,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         if self.by_bits {
             all.push(counters);
         } else {
-            all.extend(self.board.structures());
+            all.extend(on_board!(&self.board, board => board.structures()));
         }
         if self.register_cache {
             // Two banks of three positions; the number of a register and a warp to compare with.
@@ -341,7 +391,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         debug_assert!(self.heads.is_empty(warp));
         self.counters[warp.index()] = Counters::NEW;
         self.coming.iter_mut().for_each(|warps| warps.remove(warp));
-        self.board.start_warp(warp, regs);
+        on_board!(&mut self.board, board => board.start_warp(warp, regs));
     }
 
     #[inline]
@@ -411,7 +461,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             }
         }
         if self.is_on_board(flight) {
-            self.board.on_issue(flight);
+            on_board!(&mut self.board, board => board.on_issue(flight));
         }
         self.examine(window, warp);
     }
@@ -420,8 +470,9 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let flight = window.flight(id);
         let counted = self.goes_by_bits(flight) && self.decrement(flight.warp, flight.names().scheduling.counters()[1]);
-        let on_board = self.is_on_board(flight) && self.board.on_operands_read(window, id);
-        if counted | on_board {
+        let may_end =
+            self.is_on_board(flight) && on_board!(&mut self.board, board => board.on_operands_read(window, id));
+        if counted | may_end {
             self.examine_if_stalled(window, flight.warp);
         }
     }
@@ -437,7 +488,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             }
         }
         if self.is_on_board(flight) {
-            self.board.on_writeback(flight);
+            on_board!(&mut self.board, board => board.on_writeback(flight));
         }
         self.examine_if_stalled(flight.window, flight.warp);
     }

@@ -18,4 +18,5 @@ mod ideal;
 mod load_slice;
 mod loog;
 mod modern;
+mod on_sub_cores;
 mod socgpu;

@@ -11,7 +11,7 @@ use support::*;
 const CONFIG: ModernConfig = ModernConfig { instruction_caches: false, ..ModernConfig::DEFAULT };
 
 /// Latencies count from issue to issue, and units take an instruction in each cycle.
-fn bench(lines: &[Line]) -> Bench {
+pub(crate) fn bench(lines: &[Line]) -> Bench {
     let of_arithmetic = [(OpClass::IntAdd, Unit::Int), (OpClass::FpFma, Unit::Sp), (OpClass::FpMul, Unit::Sp)];
     let bench = Bench::new(lines).gpu(|g| {
         g.sm.latency = Some(LatencyOf::Issue);

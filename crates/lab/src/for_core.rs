@@ -107,11 +107,28 @@ pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
     impl ForCore for Check<'_> {
         type Output = Result<(), String>;
         fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
-            D::Issue::check(config, self.0)
+            D::check(config, self.0)
         }
     }
     let checked = for_core::<u64, _>(core, Check(spec))?;
     checked.map_err(|problem| format!("core `{}`: {problem}", kit::text::excerpt(core)))
+}
+
+/// What an SM of `core` is made from on `gpu`, with the timing of `form`.
+///
+/// # Errors
+/// The description cannot be built. A core that is unknown or not an SM changes nothing.
+pub(crate) fn core_spec(core: &str, gpu: &GpuConfig, form: Form, options: CoreOptions) -> Result<CoreSpec, String> {
+    struct Adapt<'a>(&'a mut CoreSpec);
+    impl ForCore for Adapt<'_> {
+        type Output = ();
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) {
+            D::adapt(config, self.0);
+        }
+    }
+    let mut spec = CoreSpec::new(gpu, form, options).map_err(|e| e.to_string())?;
+    let _ = for_core::<u64, _>(core, Adapt(&mut spec));
+    Ok(spec)
 }
 
 /// Whether nothing in the core design keeps a write after an older read of the same register, nor memory

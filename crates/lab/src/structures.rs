@@ -3,7 +3,7 @@
 use crate::core_name::CoreName;
 use crate::design_cost::Process;
 use crate::error::RunError;
-use crate::for_core::{ForCore, check_core_on, for_core};
+use crate::for_core::{ForCore, check_core_on, core_spec, for_core};
 use crate::setup::Setup;
 use energy::Hardware;
 use isa::Form;
@@ -22,7 +22,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;
-    let spec = CoreSpec::new(&setup.gpu, Form::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
+    let spec = core_spec(&setup.core, &setup.gpu, Form::Sass, options).map_err(RunError::input)?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
     check_core_on(&setup.core, &spec).map_err(RunError::input)?;

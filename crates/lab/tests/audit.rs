@@ -68,7 +68,9 @@ fn in_order(gpu: &'static str, code: Form, workload: &'static str) -> f64 {
 fn check_reordered(report: &Report, core: &str, name: &str) {
     const SHARE: &str = "design.reordered_share";
     let total = report.total.get(SHARE).and_then(Value::number);
-    let reorders = ["ghost", "ideal", "load-slice", "loog", "socgpu"].iter().any(|design| core.starts_with(design));
+    let reorders = ["ghost", "ideal", "load-slice", "loog", "socgpu"]
+        .iter()
+        .any(|design| core.trim_start_matches("modern-").starts_with(design));
     assert_eq!(total.is_some(), reorders, "{name}");
     let Some(total) = total else { return };
     assert!((0.0..100.0).contains(&total), "{name}: {total} %");
@@ -130,6 +132,11 @@ audits! {
     modern_on_h100: "h100" Sass "modern";
     modern_on_rtx2060s: "rtx2060s" Ptx "modern";
     modern_on_v100: "v100" Sass "modern" "modern:instruction_caches=false,memory_queues=false";
+    boards_on_modern_v100: "v100" Sass "modern:dependences=scoreboard_commit" "modern:dependences=warpboard_read"
+        "modern:dependences=warpboard_commit" "modern:dependences=bloomboard_1" "modern:stall_counts=false";
+    designs_on_modern_a6000: "a6000" Sass "modern-ghost" "modern-loog" "modern-ideal" "modern-socgpu:buffer=32";
+    designs_on_modern_v100: "v100" Sass "modern-ghost:precise=true,issue_buffer=32" "modern-socgpu" "modern-ideal:renaming=false";
+    designs_on_modern_rtx2060s: "rtx2060s" Ptx "modern-ghost" "modern-socgpu";
     limits_on_gtx480: "gtx480" Ptx "perfect-operands";
     limits_on_rtx2060s: "rtx2060s" Sass "perfect-operands";
 }

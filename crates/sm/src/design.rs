@@ -83,6 +83,17 @@ pub trait CoreDesign: Sized {
     fn allowances(_config: &ConfigOf<Self>) -> Allowances {
         Allowances::default()
     }
+
+    /// Changes what the design does without, or does otherwise, in the SM that it is for.
+    fn adapt(_config: &ConfigOf<Self>, _spec: &mut CoreSpec) {}
+
+    /// Whether the design makes sense on an SM of `spec`.
+    ///
+    /// # Errors
+    /// Sizes that do not fit together, or not that SM.
+    fn check(config: &ConfigOf<Self>, spec: &CoreSpec) -> Result<(), String> {
+        Self::Issue::check(config, spec)
+    }
 }
 
 /// The design `D` with the stage `S` in place of its own. The file of `S` says of which kind it is.
@@ -123,6 +134,14 @@ macro_rules! with {
 
             fn allowances(config: &$crate::ConfigOf<D>) -> $crate::Allowances {
                 D::allowances(config)
+            }
+
+            fn adapt(config: &$crate::ConfigOf<D>, spec: &mut $crate::CoreSpec) {
+                D::adapt(config, spec);
+            }
+
+            fn check(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> Result<(), String> {
+                D::check(config, spec)
             }
         }
     };

@@ -5,12 +5,14 @@
 //! [`Scoreboard`](sm::Scoreboard) sees no reads and does not prevent this: that is the historical
 //! behaviour of GPGPU-Sim.
 
+mod access_reads;
 mod bloomboard;
 mod no_dependences;
 mod store_board;
 mod war_scoreboard;
 mod warpboard;
 
+pub use access_reads::AccessReads;
 pub use bloomboard::{BloomConfig, Bloomboard};
 pub use no_dependences::NoDependences;
 pub use store_board::StoreBoard;

@@ -48,9 +48,15 @@ impl<M: WarpMask> WarScoreboard<M> {
         (self.counts, self.stride) = (wider, stride);
     }
 
+    /// The writes of `flight` are under way.
+    #[inline]
+    pub(super) fn begin_write(&mut self, flight: Flight<'_>) {
+        self.writes.begin_write(flight);
+    }
+
     /// Counts the reads of `id`.
     #[inline]
-    fn mark(&mut self, window: Window<'_>, id: InstId) {
+    pub(super) fn mark(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp.index();
         for &reg in window.srcs(id) {
             let count = &mut self.counts[warp * self.stride + reg.index()];
@@ -63,7 +69,7 @@ impl<M: WarpMask> WarScoreboard<M> {
 
     /// The reads of `id` are done.
     #[inline]
-    fn clear(&mut self, window: Window<'_>, id: InstId) {
+    pub(super) fn clear(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp.index();
         for &reg in window.srcs(id) {
             let count = &mut self.counts[warp * self.stride + reg.index()];

@@ -1,12 +1,13 @@
 //! The issue buffer of GhOST: instructions of each warp after their dependence check, with what each
 //! waits for as bit masks over the warp's locations.
 
-use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
+use isa::{Access, CacheOp, Control, RegFile, RegId, WarpSlot};
 use kit::bits::set_bits;
 use sm::PerWarp;
 use sm::Stall;
+use sm::Structure;
 use sm::WarpMask;
-use sm::scoreboard::{Board, Scoreboard};
+use sm::scoreboard::Board;
 use sm::widened;
 use sm::{Flight, Window};
 use sm::{InFlight, InstId};
@@ -73,7 +74,7 @@ struct Uses {
 
 /// The issue buffers of all warps.
 #[derive(Debug)]
-pub(super) struct IssueBuffer<M: WarpMask> {
+pub(super) struct IssueBuffer<M: WarpMask, B> {
     entries: Box<[Entry]>,
     /// Locations of each warp by age, oldest first: what index bits and location FIFO say.
     by_age: PerWarp<[Location; MOST], M>,
@@ -87,8 +88,8 @@ pub(super) struct IssueBuffer<M: WarpMask> {
     pub empty: M,
     /// Warps with all taken.
     pub full: M,
-    /// The registers with a write in flight.
-    board: Scoreboard<M>,
+    /// The registers with a write in flight, or with reads that a write would overtake.
+    board: B,
     /// Loads may pass each other.
     loads_pass: bool,
 }
@@ -106,8 +107,8 @@ fn remove(row: &mut [Location; MOST], size: usize, place: usize) {
     }
 }
 
-impl<M: WarpMask> IssueBuffer<M> {
-    pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard<M>) -> Self {
+impl<M: WarpMask, B: Board> IssueBuffer<M, B> {
+    pub fn new(warps: usize, size: usize, loads_pass: bool, board: B) -> Self {
         Self {
             entries: vec![Entry::default(); warps * size].into(),
             by_age: PerWarp::new([0; MOST]),
@@ -120,6 +121,11 @@ impl<M: WarpMask> IssueBuffer<M> {
             board,
             loads_pass,
         }
+    }
+
+    /// The hardware of what knows the registers in flight.
+    pub fn board_structures(&self) -> Vec<Structure> {
+        self.board.structures()
     }
 
     pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
@@ -232,15 +238,20 @@ impl<M: WarpMask> IssueBuffer<M> {
         of.loads &= !gone;
         of.branches &= !gone;
         let uses = &mut self.uses[w * self.stride..][..self.stride];
-        flight.srcs().iter().for_each(|reg| uses[reg.index()].readers &= !gone);
+        let awaits_reads = self.board.awaits_reads(flight);
         let mut waiting = 0;
+        for reg in flight.srcs() {
+            let of_reg = &mut uses[reg.index()];
+            of_reg.readers &= !gone;
+            waiting |= if awaits_reads { of_reg.writers } else { 0 };
+        }
         for reg in flight.dsts() {
             let of_reg = &mut uses[reg.index()];
             of_reg.writers &= !gone;
             waiting |= of_reg.writers | of_reg.readers;
         }
-        // Those that name what is now being written are younger, or this would not have issued. Those
-        // in checkers look for themselves when they come.
+        // Those that name what is now being written, or write what is yet to be read, are younger, or this would not
+        // have issued. Those in checkers look for themselves when they come.
         of.in_flight |= waiting & of.valid;
         of.fresh &= !waiting;
         let entries = &mut self.entries[w * self.size..][..self.size];
@@ -262,13 +273,27 @@ impl<M: WarpMask> IssueBuffer<M> {
     #[inline(always)]
     pub fn write_back(&mut self, flight: Flight<'_>) -> (bool, bool) {
         self.board.on_writeback(flight);
-        let (window, w) = (flight.window, flight.warp.index());
+        self.free(flight.window, flight.warp.index(), flight.dsts())
+    }
+
+    /// `flight` has read its registers; the same.
+    #[inline]
+    pub fn operands_read(&mut self, flight: Flight<'_>) -> (bool, bool) {
+        if !self.board.on_operands_read(flight.window, flight.id) {
+            return (false, false);
+        }
+        self.free(flight.window, flight.warp.index(), flight.srcs())
+    }
+
+    /// Instructions of warp number `w` that name any of `regs` may wait no longer: whether any did, and the oldest.
+    #[inline(always)]
+    fn free(&mut self, window: Window<'_>, w: usize, regs: &[RegId]) -> (bool, bool) {
         let of = &mut self.warps[w];
         if of.in_flight == 0 {
             return (false, false);
         }
         let uses = &self.uses[w * self.stride..][..self.stride];
-        let named = flight.dsts().iter().map(|reg| uses[reg.index()]);
+        let named = regs.iter().map(|reg| uses[reg.index()]);
         let waiting = named.fold(0, |all, u| all | u.writers | u.readers) & of.in_flight;
         let entries = &self.entries[w * self.size..][..self.size];
         for l in set_bits(waiting) {

@@ -143,9 +143,9 @@ struct Shared<M> {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ghost<M: WarpMask = u64> {
+pub struct Ghost<M: WarpMask = u64, B: Board = Scoreboard<M>> {
     buffer: InstructionBuffer<M>,
-    isb: IssueBuffer<M>,
+    isb: IssueBuffer<M, B>,
     /// Of each warp scheduler; of the first `schedulers`.
     shared: [Shared<M>; SCHEDULERS],
     schedulers: usize,
@@ -181,7 +181,7 @@ pub struct Ghost<M: WarpMask = u64> {
     reordered: u64,
 }
 
-impl<M: WarpMask> Ghost<M> {
+impl<M: WarpMask, B: Board<Config = ()>> Ghost<M, B> {
     /// Recomputes what the warp scheduler sees of `warp`.
     #[inline(never)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -256,6 +256,18 @@ impl<M: WarpMask> Ghost<M> {
         self.fetched & !(self.flagged | self.isb.full)
     }
 
+    /// Instructions have waited for the registers of `flight`: any, and the oldest.
+    #[inline(always)]
+    fn end_waits(&mut self, flight: Flight<'_>, (any_waited, oldest_waited): (bool, bool)) {
+        if any_waited {
+            self.writing.insert(flight.warp);
+        }
+        // Of the others the warp scheduler sees those that are in the table.
+        if oldest_waited {
+            self.examine(flight.window, flight.warp);
+        }
+    }
+
     /// Instructions enter the checkers of each scheduler, its warps in turn.
     #[inline(never)]
     fn check(&mut self, window: Window<'_>) {
@@ -326,7 +338,7 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
 }
 
-impl<M: WarpMask> CoreDesign for Ghost<M> {
+impl<M: WarpMask, B: Board<Config = ()>> CoreDesign for Ghost<M, B> {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
@@ -334,11 +346,14 @@ impl<M: WarpMask> CoreDesign for Ghost<M> {
     type Memory = LoadStoreUnit;
 
     fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
-        Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
+        Collectors::new(
+            spec,
+            CollectorRules { guards_reads: config.guarded && !B::SEES_READS, ..CollectorRules::default() },
+        )
     }
 }
 
-impl<M: WarpMask> IssuePolicy for Ghost<M> {
+impl<M: WarpMask, B: Board<Config = ()>> IssuePolicy for Ghost<M, B> {
     type Config = GhostConfig;
     type Mask = M;
 
@@ -350,7 +365,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         Self {
             buffer: InstructionBuffer::new(spec, config.instruction_buffer),
-            isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
+            isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, B::new(&(), spec)),
             shared: std::array::from_fn(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }),
             schedulers,
             fetched: M::NONE,
@@ -371,6 +386,13 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             issued: 0,
             reordered: 0,
         }
+    }
+
+    fn check(config: &GhostConfig, _: &CoreSpec) -> Result<(), String> {
+        if B::SEES_READS && !config.guarded {
+            return Err("`guarded=false` is for operand collectors, and sub-cores have none".into());
+        }
+        Ok(())
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -406,9 +428,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
                 .searched(looks),
             of("warp write-back bits (WWb)", schedulers, 1, warps_each).written(twice),
             of("instruction table empty bits (ITE)", schedulers, 1, warps_each).written(twice),
-            Scoreboard::structure(warps),
         ];
-        if self.config.guarded {
+        all.extend(self.isb.board_structures());
+        if self.config.guarded && !B::SEES_READS {
             all.push(self.read_guard.clone());
         }
         if self.config.precise {
@@ -510,18 +532,15 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         if let Some(translations) = &mut self.translations {
             translations.look_up(window, id);
         }
+        let flight = window.flight(id);
+        let waited = self.isb.operands_read(flight);
+        self.end_waits(flight, waited);
     }
 
     #[inline(always)]
     fn on_writeback(&mut self, flight: Flight<'_>) {
-        let (any_waited, oldest_waited) = self.isb.write_back(flight);
-        if any_waited {
-            self.writing.insert(flight.warp);
-        }
-        // Of the others the warp scheduler sees those that are in the table.
-        if oldest_waited {
-            self.examine(flight.window, flight.warp);
-        }
+        let waited = self.isb.write_back(flight);
+        self.end_waits(flight, waited);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {

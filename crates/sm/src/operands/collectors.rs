@@ -87,6 +87,11 @@ impl Collectors {
         }
     }
 
+    /// Whether every write waits here for older reads ([`CollectorRules::guards_reads`]).
+    pub fn guards_reads(&self) -> bool {
+        self.kept.guard == Guard::All
+    }
+
     /// One cycle of all partitions, which share nothing.
     #[inline(always)]
     fn step_in_turns<P: IssuePolicy, O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {

@@ -27,6 +27,10 @@
 //! - D-SC5: no queue of results. At one issue a cycle it would never be full: results of fixed latency are forwarded and
 //!   written as they come, and a load that meets one at its bank waits for a cycle.
 //!
+//! - D-SC6: with a scalar path, an instruction reads the scalar register file without ports of the banks, one for
+//!   scalar ALUs leaves Control as those of variable latency do, and neither uses the cache of operands. What is
+//!   copied from the scalar file to the banks takes no port.
+//!
 //! Stall reasons: `operand_collector_full` while Allocate waits for ports, `unit_busy` and `memory_pipe_full` while
 //! Control waits for the latch of a unit.
 
@@ -160,9 +164,10 @@ impl SubCoreOperands {
                 moved = true;
             } else if wires.oc_ex.has_room(latch) {
                 self.sub_cores[partition].control = None;
-                hooks.counters.register_reads += u64::from(wires.slab.get(id).vector_srcs);
-                hooks.collected(wires.window(), id);
+                let skipped = wires.slab.route(id).skipped.count_ones();
+                hooks.counters.register_reads += u64::from(u32::from(wires.slab.get(id).vector_srcs) - skipped);
                 if !self.settings.memory_queues || wires.oc_ex.pipe(latch) != Pipe::MEM {
+                    hooks.collected(wires.window(), id);
                     hooks.operands_read(wires.window(), id);
                 }
                 wires.oc_ex.push(latch, id, order);
@@ -235,11 +240,14 @@ impl SubCoreOperands {
             }
             if flight.banks().has_many {
                 needed = [0; BANKS];
-                flight.vector_srcs().iter().for_each(|reg| needed[reg.index() % banks] += 1);
+                let skipped = flight.route().skipped;
+                let read = flight.vector_srcs().iter().enumerate();
+                let read = read.filter(|(i, _)| skipped.checked_shr(*i as u32).is_none_or(|bits| bits & 1 == 0));
+                read.for_each(|(_, reg)| needed[reg.index() % banks] += 1);
             }
         }
         let scheduling = flight.names().scheduling;
-        let cached = self.settings.register_cache && scheduling.has_slots();
+        let cached = self.settings.register_cache && scheduling.has_slots() && !flight.is_routed;
         let mut slots = [None; POSITIONS];
         if cached {
             for (position, slot) in slots.iter_mut().enumerate() {

@@ -544,8 +544,9 @@ impl Bench {
     pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
         let scheduler = self.options.scheduler.clone().or(P::SCHEDULER.map(str::to_owned));
         let options = CoreOptions { scheduler, ..self.options.clone() };
-        let spec = CoreSpec::new(&self.gpu, Form::Sass, options);
-        let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
+        let mut spec = CoreSpec::new(&self.gpu, Form::Sass, options).unwrap_or_else(|e| panic!("{e}"));
+        P::adapt(policy, &mut spec);
+        let spec = Arc::new(spec);
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
         let launch = |&shared_bytes: &u32| {
             let (grid, block) = (Dim3::new(self.ctas, 1, 1), Dim3::new(self.threads, 1, 1));
