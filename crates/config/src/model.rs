@@ -484,12 +484,16 @@ keys! {
     MemoryQueues: Default at "sm.memory_queues." {
         /// Optional. Accesses of a sub-core between issue and the shared part; 5 if absent.
         accesses: Option<u32> = Int(1, 64), "accesses", optional;
-        /// Optional. Address generation of a sub-core from one access to the next, half of it for shared memory; 4 if absent.
+        /// Optional. Address generation of a sub-core from one access to the next, half of it if the address is uniform or in shared memory; 4 if absent.
         address_cycles: Option<u32> = Int(2, 64), "core cycles", optional;
-        /// Optional. An access alone from its sub-core's latch to the shared part, as a part of the latencies of L1 and shared memory; 8 if absent.
+        /// Optional. An access alone from its sub-core's latch to the shared part, as a part of the latencies of L1 and shared memory, less what address generation saves; 8 if absent.
         unit_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
         /// Optional. From one access that the shared part takes to the next; 2 if absent.
         shared_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
+        /// Optional. From the shared part to the load/store unit, unless the address is uniform, as a part of the same latencies; 1 if absent.
+        gather_cycles: Option<u32> = Int(0, 64), "core cycles", optional;
+        /// Optional. In which a register of data moves between a sub-core and the shared part; registers of a wide load from shared memory move in half of it; 2 if absent.
+        register_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

@@ -228,19 +228,63 @@ fn a_bound_waits_for_the_older_ones() {
     assert_eq!(issue(2, 1 << 5), 28);
 }
 
-/// Table 2: a write waits for the read of an older access where the compiler has said so.
-#[test]
-fn counters_of_reads_release_writers() {
-    let distance = |access: Line, config: &ModernConfig| {
-        let reader = access.stall(2, false).bits(|bits| bits.read_barrier = Some(0));
-        let writer = add(1, &[]).bits(|bits| bits.wait_mask = 1);
-        issues(&bench(&[reader, writer]).draw::<Modern>(config), 2)[0]
+/// An access of `bytes` a lane to `space`, whose address is in a register or uniform.
+fn access(access: &Line, bytes: u8, uniform: bool) -> Line {
+    let registers = u16::from(bytes / 4);
+    let mut line = Line { srcs: if uniform { vec![] } else { vec![100] }, ..access.clone().bytes(bytes) };
+    line.address.1 = if uniform { 0 } else { bytes.into() };
+    if line.dsts.is_empty() {
+        line.srcs.extend(40..40 + registers);
+    } else {
+        line.dsts = (20..20 + registers).collect();
+    }
+    line
+}
+
+/// On an RTX A6000, the cycles from the issue of `access` to the issue of a writer of its sources, and of a reader of its
+/// result. Its lines are in L1.
+fn distances(access: &Line, config: &ModernConfig, change: fn(&mut config::MemoryQueues)) -> [u64; 2] {
+    let counted = |line: &Line| {
+        line.clone().stall(2, false).bits(|bits| {
+            (bits.write_barrier, bits.read_barrier, bits.wait_mask) = (Some(0), Some(1), 1);
+        })
     };
-    let stored = |space, bytes| store(space, 1, 0, u64::from(bytes)).bytes(bytes);
-    assert_eq!(distance(load(Space::Global, 2, 0, 4), &CONFIG), 11);
-    assert_eq!([4, 8, 16].map(|bytes| distance(stored(Space::Global, bytes), &CONFIG)), [14, 16, 20]);
-    assert_eq!([4, 8, 16].map(|bytes| distance(stored(Space::Shared, bytes), &CONFIG)), [12, 14, 18]);
-    assert_eq!(distance(load(Space::Global, 2, 0, 4), &ModernConfig { memory_queues: false, ..CONFIG }), 2);
+    let before = counted(&load(Space::Global, 90, 0, 16));
+    [1, 0].map(|counter| {
+        let next = add(91, &[]).bits(|bits| bits.wait_mask = 1 << counter);
+        let lines = [before.clone(), counted(access), next];
+        let gpu = config::load("a6000").expect("a built-in GPU");
+        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| {
+            // The description has those of microbenchmarks.
+            (g.sm.l1d.latency_cycles, g.sm.shared.latency_cycles) = (28, 19);
+            change(&mut g.sm.memory_queues);
+        });
+        let issued = issues(&bench.draw::<Modern>(config), 3);
+        issued[1] - issued[0]
+    })
+}
+
+/// Table 2: a write waits for the read of an older access, and a reader for its result, where the compiler has said so.
+#[test]
+fn accesses_take_as_long_as_in_table_2() {
+    let rows = |line: &Line, uniform| {
+        let all = [4, 8, 16].map(|bytes| distances(&access(line, bytes, uniform), &CONFIG, |_| {}));
+        [0, 1].map(|which| all.map(|distances| distances[which]))
+    };
+    let [to_global, to_shared] = [Space::Global, Space::Shared].map(|space| load(space, 20, 0, 4));
+    assert_eq!(rows(&to_global, true), [[9; 3], [29, 31, 35]]);
+    assert_eq!(rows(&to_global, false), [[11; 3], [32, 34, 38]]);
+    assert_eq!(rows(&to_shared, true), [[9; 3], [23, 23, 25]]);
+    assert_eq!(rows(&to_shared, false), [[9; 3], [24, 24, 26]]);
+    let [to_global, to_shared] = [Space::Global, Space::Shared].map(|space| store(space, 20, 0, 4));
+    assert_eq!(rows(&to_global, true)[0], [10, 12, 16]);
+    assert_eq!(rows(&to_global, false)[0], [14, 16, 20]);
+    assert_eq!(rows(&to_shared, true)[0], [10, 12, 16]);
+    assert_eq!(rows(&to_shared, false)[0], [12, 14, 18]);
+    let copy = Line { srcs: vec![100, 101], ..copy_async(0) };
+    assert_eq!(distances(&copy, &CONFIG, |_| {})[0], 13);
+    let direct = ModernConfig { memory_queues: false, ..CONFIG };
+    assert_eq!(distances(&access(&to_global, 16, false), &direct, |_| {})[0], 2);
 }
 
 /// Table 1: issues of independent loads, from the first, by the sub-cores that have them.
@@ -276,6 +320,15 @@ fn each_key_of_the_queues_counts() {
     assert_eq!(issued(|q| q.unit_cycles = Some(10)), [6, 15, 17, 19]);
     assert_eq!(issued(|q| q.shared_cycles = Some(1)), [6, 13, 14, 17]);
     assert_eq!(issued(|q| q.address_cycles = Some(6)), [6, 13, 15, 19]);
+    let taken = |change| {
+        let loads = [access(&load(Space::Global, 20, 0, 4), 8, true), access(&load(Space::Shared, 20, 0, 4), 8, false)];
+        let of = |line: &Line| distances(line, &CONFIG, change);
+        [of(&loads[0])[1], of(&loads[1])[1], of(&access(&store(Space::Global, 20, 0, 4), 8, false))[0]]
+    };
+    assert_eq!(taken(|_| {}), [31, 24, 16]);
+    assert_eq!(taken(|q| q.address_cycles = Some(6)), [30, 24, 16], "a larger half is saved");
+    assert_eq!(taken(|q| q.gather_cycles = Some(3)), [29, 24, 16], "the unit has less of the latency");
+    assert_eq!(taken(|q| q.register_cycles = Some(3)), [32, 24, 18]);
 }
 
 /// An access alone takes as long as without queues: the description's latency from issue to use.

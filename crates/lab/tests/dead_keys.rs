@@ -82,6 +82,8 @@ const NOT_GIVEN: &[(&str, &str)] = &[
     ("sm.instruction_caches.to_l1_cycles", "as above"),
     ("sm.memory_queues.accesses", "memory stages of sub-cores (`each_key_of_the_queues_counts` in `designs`)"),
     ("sm.memory_queues.address_cycles", "as above"),
+    ("sm.memory_queues.gather_cycles", "as above"),
+    ("sm.memory_queues.register_cycles", "as above"),
     ("sm.memory_queues.shared_cycles", "as above"),
     ("sm.memory_queues.unit_cycles", "as above"),
     ("board.memory_mib", "what programs under `exec` see and may allocate"),

@@ -9,18 +9,23 @@
 //!
 //! - **Queue.** A sub-core has a number of accesses between issue and the shared part, five on Ampere. The sixth issues
 //!   when the first has left: the latch of the memory pipe is closed until then ([`OperandStage::access_left`]).
-//! - **Address generation** takes some cycles from one access to the next of a sub-core, half of them for shared memory,
-//!   and more for each.
+//! - **Address generation** takes some cycles from one access to the next of a sub-core, half of them if the address is
+//!   uniform or in shared memory. Such an access also comes to the shared part by that half earlier.
 //! - **Shared part.** It takes accesses of the sub-cores in turn, one in some cycles, if the load/store unit has room.
 //! - Sizes and times are keys of GPU descriptions ([`config::MemoryQueues`]).
-//! - **Data of stores** move to it at [`DATA_BYTES`] a cycle, for which it takes nothing else.
-//! - **Registers** of an access are read when it comes to the shared part, the last data of stores a cycle after they
-//!   have moved, of shared memory two cycles earlier. Until then they may not be overwritten.
-//! - **Latencies** of the GPU description apply to an access that meets no other: the load/store unit has as many
-//!   cycles less for L1 and shared memory as the stage adds before it.
+//! - **Registers** move between register file and shared part at half a register a cycle. A store moves its data there,
+//!   for which the shared part takes nothing else, after its address registers if it has any; the last is read a cycle
+//!   later. An asynchronous copy moves its second address. Other registers are read when an access comes to the shared
+//!   part. Until they are read they may not be overwritten.
+//! - **Wide loads** end as many cycles later as their further registers move; from shared memory these move at twice the
+//!   rate.
+//! - **Latencies** of the GPU description apply to a load of 4 bytes that meets no other and whose address is in
+//!   registers. The load/store unit has as many cycles less for L1 and shared memory as the stage adds before it.
 //!
-//! - D-SM1: every address is taken for one in registers. Hardware is three cycles faster with a uniform one.
-//! - D-SM2: wider accesses take longer as the load/store unit makes them, by their transactions.
+//! - D-SM1: an address is uniform if the access reads no more general registers than its data fill. A store of `RZ` whose
+//!   address is in one register is taken for one with a uniform address.
+//! - D-SM2: a wide load waits before the load/store unit, in order, and not on its way to the registers. If its address is
+//!   in registers, one cycle for each further register is left to the unit, whose transactions or conflicts make it.
 //! - D-SM3: what bypasses L1 has no latency there from which the cycles of the stage could be taken.
 //!
 //! Stall reasons: `memory_pipe_full` while a sub-core has five accesses.
@@ -29,18 +34,18 @@ use super::load_store::LoadStoreUnit;
 use super::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
-use crate::inflight::InstId;
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
-use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe};
+use config::Sm as SmConfig;
 use isa::{Access, KernelId, Space};
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};
-use kit::{Cycle, NEVER, WARP_LANES};
+use kit::{Cycle, NEVER};
 use mem::Request;
 use std::collections::VecDeque;
 
@@ -55,6 +60,10 @@ pub(crate) struct Queues {
     unit_cycles: Cycle,
     /// From one access of the shared part to the next.
     shared_cycles: Cycle,
+    /// From the shared part to the load/store unit, unless the address is uniform.
+    gather_cycles: Cycle,
+    /// In which a register moves.
+    register_cycles: Cycle,
 }
 
 impl Queues {
@@ -66,14 +75,89 @@ impl Queues {
             address_cycles: of.address_cycles.unwrap_or(4).into(),
             unit_cycles: of.unit_cycles.unwrap_or(8).into(),
             shared_cycles: of.shared_cycles.unwrap_or(2).into(),
+            gather_cycles: of.gather_cycles.unwrap_or(1).into(),
+            register_cycles: of.register_cycles.unwrap_or(2).into(),
+        }
+    }
+
+    /// Address generation of an access, and its way from the latch to the shared part. `is_short`: its address is
+    /// uniform or in shared memory.
+    #[inline]
+    fn to_shared_part(&self, is_short: bool) -> (Cycle, Cycle) {
+        let saved = if is_short { self.address_cycles.div_ceil(2) } else { 0 };
+        (self.address_cycles - saved, self.unit_cycles.saturating_sub(saved).max(1))
+    }
+
+    /// Cycles of a load of 4 bytes whose address is in registers before the load/store unit.
+    fn before_unit(&self, is_shared: bool) -> Cycle {
+        self.to_shared_part(is_shared).1 + self.gather_cycles
+    }
+
+    /// The path of `flight`, an access to `space`, from when it comes to the shared part.
+    #[inline]
+    fn in_shared_part(&self, flight: &InFlight, space: Option<Space>) -> Passage {
+        let Self { shared_cycles, gather_cycles, register_cycles: moving, .. } = *self;
+        let (is_uniform, access) = (is_uniform(flight), flight.mem.map(|mem| mem.access));
+        let registers = Cycle::from(registers(flight));
+        let gathers = if is_uniform { 0 } else { gather_cycles };
+        let plain = Passage { busy: shared_cycles, reads: 0, enters: gathers };
+        match access {
+            Some(Access::Store) if flight.mask != 0 => {
+                let data = moving * registers;
+                let moved = if is_uniform { data - moving } else { data };
+                Passage { busy: data.max(shared_cycles), reads: moved + 1, enters: gathers.max(moved) }
+            }
+            Some(Access::AsyncCopy) => Passage { reads: moving, enters: gathers.max(moving - 1), ..plain },
+            Some(Access::Load) => {
+                let all =
+                    if space == Some(Space::Shared) { (moving * registers).div_ceil(2) } else { moving * registers };
+                let of_unit = if is_uniform { 0 } else { registers - 1 };
+                Passage { enters: (gathers + all.saturating_sub(moving)).saturating_sub(of_unit), ..plain }
+            }
+            _ => plain,
         }
     }
 }
 
-/// Cycles that a store to shared memory saves: its data arrive earlier than the data of other stores.
-const SHARED_STORES: Cycle = 2;
-/// Bytes of a store that move to the shared part in a cycle.
-const DATA_BYTES: Cycle = 64;
+/// Registers of a lane's data, one at least.
+#[inline]
+fn registers(flight: &InFlight) -> u8 {
+    flight.mem.map_or(1, |mem| mem.bytes.div_ceil(4).max(1))
+}
+
+/// Whether the address of `flight` is in no general register (D-SM1).
+#[inline]
+fn is_uniform(flight: &InFlight) -> bool {
+    let data = match flight.mem.map(|mem| mem.access) {
+        Some(Access::Store | Access::Atomic | Access::Reduction) => registers(flight),
+        _ => 0,
+    };
+    flight.vector_srcs <= data
+}
+
+/// The cycles of an access from when it comes to the shared part.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    /// To the next access.
+    busy: Cycle,
+    /// To the read of its last register.
+    reads: Cycle,
+    /// To the load/store unit.
+    enters: Cycle,
+}
+
+/// Accesses between the shared part and the load/store unit.
+const LEAVING: usize = 8;
+
+/// An access that the shared part has taken.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    id: InstId,
+    order: u64,
+    core: usize,
+    enters_at: Cycle,
+}
+
 /// An access on its way to the shared part.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
@@ -114,11 +198,10 @@ pub struct SubCoreMemory {
     free_at: Cycle,
     turn: usize,
     unit: LoadStoreUnit,
-    /// A store whose data move to the shared part: when the unit may have it, its place in the order of issue, its
-    /// sub-core.
-    moving: Option<(Cycle, InstId, u64, usize)>,
-    /// A store, and when the last of its data is read.
-    reading: Option<(Cycle, InstId)>,
+    /// Accesses on their way to the load/store unit.
+    leaving: VecDeque<Leaving>,
+    /// Accesses that have registers to read, each with the cycle of the last.
+    reading: VecDeque<(Cycle, InstId)>,
     /// Without queues, accesses go to the unit as they come.
     direct: bool,
 }
@@ -128,8 +211,9 @@ impl SubCoreMemory {
     pub fn with_queues(spec: &CoreSpec, queues: bool) -> Self {
         let (mut of_unit, times) = (spec.clone(), Queues::of(spec));
         if queues {
-            for cycles in [&mut of_unit.sm.l1d.latency_cycles, &mut of_unit.sm.shared.latency_cycles] {
-                *cycles = cycles.saturating_sub(times.unit_cycles as u32).max(1);
+            let SmConfig { l1d, shared, .. } = &mut of_unit.sm;
+            for (cycles, is_shared) in [(&mut l1d.latency_cycles, false), (&mut shared.latency_cycles, true)] {
+                *cycles = cycles.saturating_sub(times.before_unit(is_shared) as u32).max(1);
             }
         }
         Self {
@@ -140,8 +224,8 @@ impl SubCoreMemory {
             free_at: 0,
             turn: 0,
             unit: LoadStoreUnit::new(&of_unit),
-            moving: None,
-            reading: None,
+            leaving: VecDeque::with_capacity(LEAVING),
+            reading: VecDeque::with_capacity(LEAVING),
             direct: !queues,
         }
     }
@@ -152,24 +236,18 @@ impl SubCoreMemory {
     /// They are too short.
     pub fn check(spec: &CoreSpec) -> Result<(), String> {
         let latencies = [
-            ("sm.l1d.latency_cycles", spec.sm.l1d.latency_cycles),
-            ("sm.shared.latency_cycles", spec.sm.shared.latency_cycles),
+            ("sm.l1d.latency_cycles", spec.sm.l1d.latency_cycles, false),
+            ("sm.shared.latency_cycles", spec.sm.shared.latency_cycles, true),
         ];
-        let own = Queues::of(spec).unit_cycles;
-        match latencies.iter().find(|(_, cycles)| Cycle::from(*cycles) <= own) {
-            Some((key, cycles)) => Err(format!("{key} is {cycles}, of which sm.memory_queues.unit_cycles takes {own}")),
+        let queues = Queues::of(spec);
+        let too_short = |&&(_, cycles, is_shared): &&(_, u32, _)| Cycle::from(cycles) <= queues.before_unit(is_shared);
+        match latencies.iter().find(too_short) {
+            Some(&(key, cycles, is_shared)) => {
+                let own = queues.before_unit(is_shared);
+                Err(format!("{key} is {cycles}, of which the stages of sm.memory_queues take {own}"))
+            }
             None => Ok(()),
         }
-    }
-
-    /// Cycles for which the data of `id` move to the shared part, and those after which the load/store unit has them.
-    fn data_cycles(slab: &Slab, id: InstId) -> (Cycle, Cycle) {
-        let flight = slab.get(id);
-        let Some(mem) = flight.mem.filter(|mem| mem.access == Access::Store && flight.mask != 0) else { return (0, 0) };
-        let space = if mem.space == Space::Generic { slab.dynamic(id).space } else { mem.space };
-        let moving = Cycle::from(u32::from(mem.bytes) * WARP_LANES as u32).div_ceil(DATA_BYTES).max(SHARED_STORES);
-        // Shared memory begins with the first half of a warp.
-        (moving, if space == Space::Shared { moving - SHARED_STORES } else { moving })
     }
 
     /// Accesses come from OC_EX into the queues.
@@ -184,9 +262,10 @@ impl SubCoreMemory {
             let (id, order) = (oc_ex.oldest_in(latch), oc_ex.order(latch));
             oc_ex.drop_oldest(latch);
             wb.operands.latches_freed(1 << (latch & 63));
-            let is_shared = wb.state.slab.get(id).mem.is_some_and(|mem| mem.space == Space::Shared);
-            let address_cycles = if is_shared { self.times.address_cycles / 2 } else { self.times.address_cycles };
-            let access = Queued { id, order, due: wb.tick.now + self.times.unit_cycles, address_cycles };
+            let flight = wb.state.slab.get(id);
+            let is_shared = flight.mem.is_some_and(|mem| mem.space == Space::Shared && mem.access != Access::AsyncCopy);
+            let (address_cycles, unit_cycles) = self.times.to_shared_part(is_shared || is_uniform(flight));
+            let access = Queued { id, order, due: wb.tick.now + unit_cycles, address_cycles };
             self.queues[oc_ex.partition(latch)].accesses.push_back(access);
             self.queued += 1;
             wb.state.wake_up.moved();
@@ -201,7 +280,7 @@ impl SubCoreMemory {
             return;
         }
         self.enter(wb);
-        if self.queued == 0 || self.free_at > now || self.moving.is_some() || self.entry.occupied() != 0 {
+        if self.queued == 0 || self.free_at > now || self.leaving.len() == LEAVING {
             return;
         }
         let count = self.queues.len();
@@ -211,49 +290,64 @@ impl SubCoreMemory {
         let Some(Queued { id, order, .. }) = queue.accesses.pop_front() else { return };
         queue.last_left = now;
         self.queued -= 1;
-        (self.turn, self.free_at) = ((core + 1) % count, now + self.times.shared_cycles);
         wb.operands.access_left(core);
         wb.state.wake_up.moved();
-        let (moving, delay) = Self::data_cycles(&wb.state.slab, id);
-        if moving == 0 {
+        let flight = wb.state.slab.get(id);
+        let space = match flight.mem {
+            Some(mem) if mem.space == Space::Generic && flight.mask != 0 => Some(wb.state.slab.dynamic(id).space),
+            mem => mem.map(|mem| mem.space),
+        };
+        let Passage { busy, reads, enters } = self.times.in_shared_part(flight, space);
+        (self.turn, self.free_at) = ((core + 1) % count, now + busy);
+        if reads == 0 {
             wb.registers_read(id);
-            self.entry.push(self.entry.id(Pipe::MEM, core), id, order);
         } else {
-            self.free_at = now + moving;
-            self.moving = Some((now + delay, id, order, core));
-            self.enter(wb);
+            self.reading.push_back((now + reads, id));
         }
+        self.leaving.push_back(Leaving { id, order, core, enters_at: now + enters });
+        self.enter(wb);
     }
 
-    /// The store whose data have come goes to the load/store unit. Its last data are read in the next cycle.
+    /// The oldest access that has left the shared part goes to the load/store unit, if its time has come.
     #[inline]
     fn enter<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>) {
-        let Some((_, id, order, core)) = self.moving.take_if(|store| store.0 <= wb.tick.now) else { return };
-        self.reading = Some((wb.tick.now + 1, id));
-        self.entry.push(self.entry.id(Pipe::MEM, core), id, order);
-        wb.state.wake_up.moved();
+        if self.entry.occupied() != 0 {
+            return;
+        }
+        let Some(&Leaving { id, order, core, enters_at }) = self.leaving.front() else { return };
+        if enters_at <= wb.tick.now {
+            self.leaving.pop_front();
+            self.entry.push(self.entry.id(Pipe::MEM, core), id, order);
+            wb.state.wake_up.moved();
+        }
     }
 
-    /// The data of a store have been read.
+    /// The last registers of accesses are read.
     #[inline]
     fn read<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>) {
-        if let Some((_, id)) = self.reading.take_if(|read| read.0 <= wb.tick.now) {
+        while let Some(&(due, id)) = self.reading.front().filter(|&&(due, _)| due <= wb.tick.now) {
+            debug_assert_eq!(due, wb.tick.now);
+            self.reading.pop_front();
             wb.registers_read(id);
         }
     }
 
-    /// Whether any access is before the load/store unit's entry, or has data to read.
+    /// Whether any access is before the load/store unit's entry, or has registers to read.
     #[inline]
     fn holds_any(&self) -> bool {
-        self.queued > 0 || self.reading.is_some() || self.moving.is_some()
+        self.queued > 0 || !self.reading.is_empty() || !self.leaving.is_empty()
     }
 
-    /// The next cycle in which an access may pass or data are read.
+    /// The next cycle in which an access may pass or enter, or registers are read.
     fn next_of_queues(&self) -> Cycle {
+        let reads = self.reading.front().map_or(NEVER, |&(due, _)| due);
+        if self.entry.occupied() != 0 {
+            return reads;
+        }
+        let enters = self.leaving.front().map_or(NEVER, |access| access.enters_at);
         let ready = self.queues.iter().map(Queue::ready_at).min().unwrap_or(NEVER);
-        let reads = self.reading.map_or(NEVER, |read| read.0);
-        let enters = self.moving.map_or(NEVER, |store| store.0);
-        if self.entry.occupied() != 0 { reads } else { ready.max(self.free_at).min(reads).min(enters) }
+        let passes = if self.leaving.len() == LEAVING { NEVER } else { ready.max(self.free_at) };
+        passes.min(reads).min(enters)
     }
 }
 
@@ -279,7 +373,7 @@ impl MemoryStage for SubCoreMemory {
 
     #[inline(always)]
     fn write_back<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>) {
-        if self.reading.is_some() {
+        if !self.reading.is_empty() {
             self.read(wb);
         }
         self.unit.write_back(wb);
