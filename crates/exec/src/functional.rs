@@ -53,6 +53,9 @@ enum Waiting {
 
 /// Observer of a functional run, which may stop it. A closure sees the executed instructions only.
 pub trait Observer {
+    /// Called before each turn of a warp.
+    fn turn(&mut self, _cta: u64, _warp: WarpSlot) {}
+
     /// Called for each executed instruction, with the lanes that were live before it.
     fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()>;
 
@@ -133,20 +136,20 @@ pub fn run_ctas(
     ctas: Range<u64>,
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
-    run_in_order(state, launch, ctas, Order::default(), observer)
+    run_in_order(state, launch, ctas, Order::default(), FunctionalStats::default(), observer)
 }
 
-/// As [`run_ctas`], in another order.
+/// As [`run_ctas`], in another order, after other CTAs with these `stats`.
 pub(crate) fn run_in_order(
     state: &mut DeviceState,
     launch: &Launch,
     mut ctas: impl Iterator<Item = u64>,
     order: Order,
+    mut stats: FunctionalStats,
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
-    let mut stats = FunctionalStats::default();
     let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), (cta, order), &mut stats, observer));
     state.take_back_launch(id);
     match result {
@@ -193,6 +196,7 @@ fn run_cta(
             if waiting[warp.index()] == Waiting::No {
                 progress = true;
                 turns[warp.index()] += 1;
+                observer.turn(cta, warp);
                 let mut see = |live: LaneMask, out: &DynInst| observer.see(live, out);
                 waiting[warp.index()] =
                     turn(state, stream, (warp, order.turn), stats, (&mut barriers, &mut see), &mut out)?;

@@ -34,6 +34,7 @@ pub mod operand;
 mod print;
 mod probe;
 mod runtime;
+mod screen;
 pub mod shuffle;
 pub mod simt;
 pub mod single;
@@ -56,6 +57,7 @@ pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
 pub use probe::decisive_races;
+pub use screen::run_screened;
 pub use spot::spot;
 pub use state::{DeviceState, GpuFacts, Undo};
 pub use stream::LiveStream;

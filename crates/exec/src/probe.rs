@@ -3,15 +3,16 @@
 //! Without time, warps have long turns, and CTAs run one after another. A race that hardware hardly ever loses can
 //! make every result wrong there. It is reported if both hold:
 //!
-//! 1. Accesses of two warps of a CTA, or of the two CTAs, conflict, and nothing that the checks know can give them an
-//!    order ([`Scope::PlainRaces`]).
-//! 2. The CTAs leave other memory if their warps have their turns in another order. Races of which all outcomes are the
+//! 1. The CTAs leave other memory if their warps have their turns in another order. Races of which all outcomes are the
 //!    same, and flags that the checks take for data, end here.
+//! 2. Accesses of two warps of a CTA, or of the two CTAs, conflict, and nothing that the checks know can give them an
+//!    order ([`Scope::PlainRaces`]).
 //!
-//! Device memory is as before afterwards. The cost of a launch without races is bounded by [`MOST_WATCHED`].
+//! Device memory is as before afterwards. The CTAs are executed up to four times: [`run_screened`](crate::run_screened)
+//! says whether that is due.
 
 use crate::check::{Finding, Findings, Scope, Watch};
-use crate::functional::{Observer, Order, run_in_order};
+use crate::functional::{FunctionalStats, Observer, Order, run_in_order};
 use crate::launch::Launch;
 use crate::state::DeviceState;
 use isa::DynInst;
@@ -19,9 +20,9 @@ use kit::LaneMask;
 use std::ops::ControlFlow;
 
 /// CTAs that are executed.
-const CTAS: u64 = 2;
+pub(crate) const CTAS: u64 = 2;
 /// Warp instructions of each that are checked.
-const MOST_WATCHED: u64 = 1536;
+pub(crate) const MOST_WATCHED: u64 = 1536;
 /// Short turns, so that all warps come to their first accesses. Races are found in every order.
 const WATCHED_ORDER: Order = Order { is_reversed: false, turn: 16 };
 /// Warp instructions of each order that is tried; of longer CTAs nothing is said.
@@ -42,10 +43,9 @@ impl Observer for AtMost {
 /// Races of the first CTAs of `launch`, if they decide what these CTAs leave in memory. `state` has no launch that runs.
 pub fn decisive_races(state: &mut DeviceState, launch: &Launch) -> Vec<Finding> {
     let watch = state.watch.take();
-    let races = plain_races(state, launch);
-    let decide = !races.found().is_empty() && depends_on_order(state, launch);
+    let races = depends_on_order(state, launch).then(|| plain_races(state, launch));
     state.watch = watch;
-    if decide { races.found().to_vec() } else { Vec::new() }
+    races.map_or_else(Vec::new, |races| races.found().to_vec())
 }
 
 fn ctas(launch: &Launch) -> u64 {
@@ -57,7 +57,8 @@ fn plain_races(state: &mut DeviceState, launch: &Launch) -> Findings {
     state.watch = Some(Box::new(Watch::new(Scope::PlainRaces)));
     for cta in 0..ctas(launch) {
         // The run that follows has the fault, too.
-        let _ = run_in_order(state, launch, cta..cta + 1, WATCHED_ORDER, &mut AtMost(MOST_WATCHED));
+        let (stats, mut most) = (FunctionalStats::default(), AtMost(MOST_WATCHED));
+        let _ = run_in_order(state, launch, cta..cta + 1, WATCHED_ORDER, stats, &mut most);
     }
     let found = state.watch.take().map_or_else(Findings::default, |watch| watch.findings().clone());
     state.undo(undo);
@@ -78,7 +79,8 @@ fn digest(state: &mut DeviceState, launch: &Launch, order: Order) -> Option<u64>
     if order.is_reversed {
         numbers.reverse();
     }
-    let ran = run_in_order(state, launch, numbers.into_iter(), order, &mut AtMost(MOST_EXECUTED));
+    let (stats, mut most) = (FunctionalStats::default(), AtMost(MOST_EXECUTED));
+    let ran = run_in_order(state, launch, numbers.into_iter(), order, stats, &mut most);
     let digest = matches!(ran, Ok(Some(_))).then(|| state.memory.digest_of_changes());
     state.undo(undo);
     digest

@@ -3,8 +3,9 @@
 use crate::common::{kernel, module};
 use crate::sass_memory::{Bench, ldg, stg};
 use exec::check::{Finding, Hazard};
-use exec::{Arg, DeviceState, Launch, OutOfBounds, decisive_races, run};
+use exec::{Arg, DeviceState, Launch, OutOfBounds, decisive_races, run, run_screened};
 use isa::{Dim3, Fault};
+use std::ops::ControlFlow;
 
 /// A run of a kernel with a buffer of 64 words that the host has written.
 struct Run {
@@ -214,6 +215,15 @@ fn races_in_global_memory_between_ctas_are_found() {
 
 /// Races that decide what a launch of this kernel leaves, and where. It changes nothing.
 fn decisive(body: &str, grid: u32, block: u32) -> Vec<(Hazard, String)> {
+    looked_at(body, grid, block).0
+}
+
+/// Whether a launch of this kernel is executed to its end without a closer look at races.
+fn passes(body: &str, grid: u32, block: u32) -> bool {
+    looked_at(body, grid, block).1
+}
+
+fn looked_at(body: &str, grid: u32, block: u32) -> (Vec<(Hazard, String)>, bool) {
     let loaded = module(&kernel(body));
     let mut state = DeviceState::default();
     state.check(OutOfBounds::Warn, false);
@@ -226,7 +236,14 @@ fn decisive(body: &str, grid: u32, block: u32) -> Vec<(Hazard, String)> {
     let mut after = vec![0; 4096];
     state.memory.read(buffer, &mut after).unwrap();
     assert!(after == before && state.findings().unwrap().found().is_empty(), "{body}");
-    races.into_iter().map(|race| (race.kind, race.spot.text)).collect()
+    let undo = state.begin_undo();
+    let passes = run_screened(&mut state, &launch, Some(undo), &mut |_, _: &_| ControlFlow::Continue(())).is_some();
+    if !passes {
+        state.memory.read(buffer, &mut after).unwrap();
+        assert!(after == before, "what has run is undone: {body}");
+    }
+    assert!(races.is_empty() || !passes, "{body}");
+    (races.into_iter().map(|race| (race.kind, race.spot.text)).collect(), passes)
 }
 
 #[test]
@@ -277,6 +294,28 @@ fn races_that_decide_nothing_are_not_reported() {
     let endless = exchange("") + "AGAIN: st.global.u32 [%at], %r5; bra AGAIN;";
     assert_eq!(decisive(&endless, 1, 64), []);
     assert_eq!(decisive("ld.global.u32 %r1, [%buf+536870912];", 1, 64), [], "the launch reports the fault");
+}
+
+#[test]
+fn launches_without_conflicts_are_not_looked_at_twice() {
+    let store = "st.global.u32 [%at], %r5;";
+    assert!(passes(&(exchange("bar.sync 0;") + store), 2, 64));
+    assert!(passes(&(exchange("bar.sync 3, 64;") + store), 2, 64));
+    assert!(passes(&(exchange("membar.cta;") + store), 1, 64), "an order by memory may follow the fence");
+    assert!(!passes(&(exchange("bar.arrive 1, 128;") + store), 1, 64));
+    // The barriers of some warps are not counted.
+    assert!(!passes(&(exchange("shr.u32 %r8, %i, 5; bar.sync %r8, 32;") + store), 1, 64));
+    // Each CTA has words of its own; an order by memory is every thread's after the barrier that follows it.
+    assert!(passes("st.global.u32 [%at], %i; ld.global.u32 %r1, [%at];", 3, 32));
+    assert!(!passes("st.global.u32 [%buf], 1;", 2, 32));
+    let ordered = "setp.eq.u32 %p1, %i, 0; @%p1 red.global.add.u32 [%buf], 1; bar.sync 0; st.global.u32 [%buf+4], 1;";
+    assert!(passes(ordered, 2, 64));
+    assert!(!passes(&ordered.replace("bar.sync 0;", ""), 2, 64));
+    // Through generic addresses, too.
+    let generic = ".shared .align 4 .b8 s[64]; cvta.shared.u64 %rd1, s; st.u32 [%rd1], %i;";
+    assert!(!passes(generic, 1, 64));
+    assert!(passes(generic, 1, 32));
+    assert!(passes("st.u32 [%at], %i;", 2, 32) && !passes("st.u32 [%buf], 1;", 2, 32));
 }
 
 #[test]

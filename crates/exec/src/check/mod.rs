@@ -369,12 +369,12 @@ impl Watch {
 }
 
 /// Whether threads may have an order by memory from an instruction on.
-fn may_synchronise(inst: &Inst) -> bool {
+pub(crate) fn may_synchronise(inst: &Inst) -> bool {
     matches!(inst.control, Control::Fence | Control::FenceCta) || inst.mem.as_ref().is_some_and(is_strong)
 }
 
 /// Whether an access synchronises: two such accesses are not a race.
-fn is_strong(mem: &MemAccess) -> bool {
+pub(crate) fn is_strong(mem: &MemAccess) -> bool {
     matches!(mem.access, Access::Atomic | Access::Reduction) || matches!(mem.cache, CacheOp::Volatile | CacheOp::L2)
 }
 

@@ -11,7 +11,7 @@ use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
 use exec::check::Hazard;
 use exec::{FunctionalStats, Launch};
-use isa::{DynInst, KernelId};
+use isa::{DynInst, Fault, KernelId};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 use workloads::DeviceError;
@@ -19,6 +19,8 @@ use workloads::DeviceError;
 /// Outcome of a launch that was executed first.
 enum Tried {
     Did(Work, FunctionalStats),
+    /// Its first CTAs may have races.
+    MayRace,
     /// It has no result without time.
     Failed,
 }
@@ -90,7 +92,9 @@ impl SimulatedDevice<'_> {
                     self.sampler().add_timed(number, &name, &shape);
                     return Ok(Began::ToQueue);
                 }
-                self.remark_races(&name, launch);
+                if self.is_to_be_probed(&name, launch) {
+                    self.remark_races(&name, launch);
+                }
                 let slots = slots(&self.simulation.setup().gpu, &shape);
                 self.sampler().add_part(number, &name, &shape, part.clone(), slots);
                 let before = self.execute(launch, 0..part.start)?;
@@ -115,9 +119,32 @@ impl SimulatedDevice<'_> {
         let before = self.sampler().executed;
         let mut bounded = Bounded::new(self.setup(), launch, before, |_| ControlFlow::Continue(()));
         let ran = exec::run_ctas(self.state(), launch, ctas, &mut bounded);
-        self.sampler().executed += bounded.executed;
+        self.ended(ran, bounded.executed, bounded.end)
+    }
+
+    /// Executes a launch, counted. Races that decide its result are a remark.
+    fn execute_probed(&mut self, name: &str, launch: &Launch) -> Result<FunctionalStats, DeviceError> {
+        let before = self.sampler().executed;
+        let mut bounded = Bounded::new(self.setup(), launch, before, |_| ControlFlow::Continue(()));
+        let undo = self.state().begin_undo();
+        match exec::run_screened(self.state(), launch, Some(undo), &mut bounded) {
+            Some(ran) => self.ended(ran, bounded.executed, bounded.end),
+            None => {
+                self.remark_races(name, launch);
+                self.execute(launch, 0..launch.grid.volume())
+            }
+        }
+    }
+
+    fn ended(
+        &mut self,
+        ran: Result<Option<FunctionalStats>, Box<Fault>>,
+        executed: u64,
+        end: Option<End>,
+    ) -> Result<FunctionalStats, DeviceError> {
+        self.sampler().executed += executed;
         let ended = ran.map_err(DeviceError::Fault)?;
-        ended.ok_or_else(|| match bounded.end {
+        ended.ok_or_else(|| match end {
             Some(End::Livelock(livelock)) => DeviceError::Deadlock(format!("{livelock}\n  hint: {LIVELOCK_HINT}")),
             _ => self.interrupted_without_time(),
         })
@@ -128,12 +155,17 @@ impl SimulatedDevice<'_> {
         DeviceError::Interrupted
     }
 
-    /// Executes a launch to see what it does.
-    fn try_out(&mut self, launch: &Launch) -> Result<Tried, DeviceError> {
+    /// Executes a launch to see what it does and, if it `is_probed`, whether it may have races.
+    fn try_out(&mut self, launch: &Launch, is_probed: bool) -> Result<Tried, DeviceError> {
         let before = self.sampler().executed;
         let mut tally = Tally::new(&launch.kernel.program);
         let mut bounded = Bounded::new(self.setup(), launch, before, |out: &DynInst| tally.see(out));
-        let ran = exec::run_ctas(self.state(), launch, 0..launch.grid.volume(), &mut bounded);
+        let ran = if is_probed {
+            exec::run_screened(self.state(), launch, None, &mut bounded)
+        } else {
+            Some(exec::run_ctas(self.state(), launch, 0..launch.grid.volume(), &mut bounded))
+        };
+        let Some(ran) = ran else { return Ok(Tried::MayRace) };
         let (end, executed) = (bounded.end, bounded.executed);
         self.sampler().executed += executed;
         match (ran, end) {
@@ -143,11 +175,13 @@ impl SimulatedDevice<'_> {
         }
     }
 
+    /// Whether races of the launch's first CTAs are to be looked for.
+    fn is_to_be_probed(&mut self, name: &str, launch: &Launch) -> bool {
+        !self.setup().check_memory && self.sampler().is_to_be_probed(name, launch)
+    }
+
     /// Looks for races that decide the result of a kernel without time.
     fn remark_races(&mut self, name: &str, launch: &Launch) {
-        if self.setup().check_memory || !self.sampler().is_to_be_probed(name, launch) {
-            return;
-        }
         let races = exec::decisive_races(self.state(), launch);
         let Some(first) = races.first() else { return };
         let others = match races.len() - 1 {
@@ -164,9 +198,10 @@ impl SimulatedDevice<'_> {
     }
 
     fn execute_whole(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
-        self.remark_races(name, launch);
+        let is_probed = self.is_to_be_probed(name, launch);
         self.sampler().add_untimed(number, name, &launch.shape(), How::Functional);
-        let stats = self.execute(launch, 0..launch.grid.volume())?;
+        let stats =
+            if is_probed { self.execute_probed(name, launch)? } else { self.execute(launch, 0..launch.grid.volume())? };
         let work = Work {
             amount: stats.warp_instructions,
             thread_instructions: Some(stats.thread_instructions),
@@ -187,9 +222,15 @@ impl SimulatedDevice<'_> {
 
     /// Executes the launch, and undoes that if it is to be timed.
     fn begin_tried(&mut self, number: u32, name: &str, launch: &Launch) -> Result<Began, DeviceError> {
-        self.remark_races(name, launch);
-        let undo = self.state().begin_undo();
-        let tried = self.try_out(launch);
+        let is_probed = self.is_to_be_probed(name, launch);
+        let mut undo = self.state().begin_undo();
+        let mut tried = self.try_out(launch, is_probed);
+        if let Ok(Tried::MayRace) = tried {
+            self.state().undo(undo);
+            self.remark_races(name, launch);
+            undo = self.state().begin_undo();
+            tried = self.try_out(launch, false);
+        }
         let Ok(Tried::Did(work, stats)) = tried else {
             self.state().undo(undo);
             tried?;
