@@ -17,7 +17,10 @@ const DESIGN: &str = include_str!("../examples/sidestep/policy.rs");
 #[test]
 fn the_guide_shows_the_design_as_it_is_tested() {
     let shown = GUIDE.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
-    assert!(shown == Some(DESIGN), "docs/designs/write-your-own.md must show crates/lab/examples/sidestep/policy.rs");
+    assert!(
+        shown.is_some_and(|shown| shown.contains("fn examine") && DESIGN.contains(shown)),
+        "docs/designs/write-your-own.md must show a part of crates/lab/examples/sidestep/policy.rs"
+    );
 }
 
 #[test]
