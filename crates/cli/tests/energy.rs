@@ -101,18 +101,28 @@ fn the_area_of_a_fabric_is_reproduced() {
 
 /// The cost of an SM's structures, beside the published one.
 #[test]
-fn the_area_of_a_core_design_is_reproduced() {
-    let text = succeed(&["reproduce", "socgpu-area"]);
-    for part in ["$ warpwright list cores socgpu --gpu v100", "dependence matrix", "scoreboard", "2.40 %", "3.26 W"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let document: Value = serde_json::from_str(&succeed(&["reproduce", "socgpu-area", "--json"])).unwrap();
-    let list: Value = serde_json::from_str(&succeed(&["list", "cores", "socgpu", "--gpu", "v100", "--json"])).unwrap();
-    assert_eq!(document["sms"][0], list["cores"][0]);
-    assert_eq!(
-        (document["sms"].as_array().map(Vec::len), document["parts"].as_array().map(Vec::len)),
-        (Some(2), Some(0))
-    );
+fn the_areas_of_core_designs_are_reproduced() {
+    let check = |core: &str, gpu: &str, parts: &[&str]| {
+        let figure = format!("{core}-area");
+        let text = succeed(&["reproduce", &figure]);
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let document: Value = serde_json::from_str(&succeed(&["reproduce", &figure, "--json"])).unwrap();
+        let list: Value = serde_json::from_str(&succeed(&["list", "cores", core, "--gpu", gpu, "--json"])).unwrap();
+        assert_eq!(document["sms"][0], list["cores"][0]);
+        assert_eq!(
+            (document["sms"].as_array().map(Vec::len), document["parts"].as_array().map(Vec::len)),
+            (Some(2), Some(0))
+        );
+        let claims = document["claims"].as_array().unwrap();
+        claims.iter().map(|claim| claim["verdict"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let socgpu = ["$ warpwright list cores socgpu --gpu v100", "dependence matrix", "scoreboard", "2.40 %", "3.26 W"];
+    assert_eq!(check("socgpu", "v100", &socgpu), ["not", "holds"]);
+    // The paper's table II: an entry of a checker or of the issue buffer has 111 bits.
+    let ghost = ["dependence checker                         16        1   111", "1276 um2", "0.00700 %", "1.17 mW", "loog"];
+    assert_eq!(check("ghost", "rtx2060s", &ghost), ["not", "not", "holds", "holds"]);
 }
 
 #[test]
