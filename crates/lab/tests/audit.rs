@@ -21,8 +21,9 @@ const UNPROTECTED: [&str; 8] = [
     "no-dependences",
 ];
 
-/// Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it.
-const ORDERED: [&str; 2] = ["hashtable", "hybridsort"];
+/// Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it; a node that another
+/// warp reached first is not reached again.
+const ORDERED: [&str; 3] = ["hashtable", "hybridsort", "bfslevels"];
 
 fn setup(gpu: &str, code: Form, core: &str) -> Setup {
     // Accel-Sim's atomics hold their warp, which keeps the order that is to be seen broken.

@@ -9,8 +9,8 @@ use workloads::{
     ArgBytes, Buffer, Device, DeviceError, Form, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters, suite,
 };
 
-/// A workload whose warps spin until a lock is free: how often depends on their order.
-const ORDERED: [&str; 2] = ["hashtable", "hybridsort"];
+/// Workloads whose number of instructions depends on the order of their warps.
+const ORDERED: [&str; 3] = ["hashtable", "hybridsort", "bfslevels"];
 
 fn setup(gpu: &str, code: Form, core: &str) -> Setup {
     Setup { code, core: core.into(), max_cycles: Some(50_000_000), ..Setup::new(config::load(gpu).unwrap()) }

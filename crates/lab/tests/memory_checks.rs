@@ -16,7 +16,7 @@ fn checks(code: Form, core: &str, name: &str) -> MemoryChecks {
 }
 
 /// The only workloads with races: threads of several CTAs write the same place, all with the same value.
-const RACY: [&str; 2] = ["bfs", "sssp"];
+const RACY: [&str; 3] = ["bfs", "sssp", "bfslevels"];
 
 #[test]
 fn the_suite_is_clean() {

@@ -63,8 +63,9 @@ fn check_all(gpu: &str, code: Form) {
         assert!(check.passed && !report.interrupted, "{name}: {}", check.details);
         let without_time = simulate(code, gpu, "functional", None, workload.name);
         let figures = |r: &Report| ["warp_instructions", "thread_instructions"].map(|name| r.total.number(name));
-        // Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it.
-        if !["hashtable", "hybridsort"].contains(&workload.name) {
+        // Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it; a node that
+        // another warp reached first is not reached again.
+        if !["hashtable", "hybridsort", "bfslevels"].contains(&workload.name) {
             assert_eq!(figures(&report), figures(&without_time), "{name}");
         }
         let occupancy = |r: &Report| r.kernels.iter().map(|k| k.occupancy.clone()).collect::<Vec<_>>();

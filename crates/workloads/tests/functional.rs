@@ -223,6 +223,9 @@ workloads_run_right! {
     hybridsort: [("n", 1), ("bucket_bits", 0)], [("n", 1)], [("n", 5001), ("bucket_bits", 3)], [("n", 10_000), ("bucket_bits", 10)];
     dwt2d: [("width", 1), ("height", 1)], [("width", 45), ("height", 70), ("levels", 7)], [("width", 500), ("height", 19)], [("width", 1000), ("height", 7), ("levels", 1)];
     beamformer: [("sets", 1), ("channels", 1), ("samples", 2), ("beams", 1)], [("channels", 5), ("samples", 130), ("beams", 3)];
+    bfslevels: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
+    matrixmul: [("n", 1)], [("products", 3), ("n", 19), ("block", 96)];
+    multiwork: [("samples", 8), ("branches", 1), ("n", 1)], [("rounds", 3), ("samples", 104), ("branches", 3), ("n", 19), ("block", 96)];
     cifarnet: [("side", 8), ("maps", 1)], [("pictures", 3), ("side", 24), ("maps", 2)];
     myocyte: [("steps", 1), ("step_us", 1)], [("steps", 7), ("step_us", 9)];
 }

@@ -23,13 +23,13 @@ pub(super) const WORKLOAD: Workload = Workload {
 };
 
 /// A directed graph: node `i` has the edges `edges[first[i]..first[i + 1]]`.
-struct Graph {
+pub(super) struct Graph {
     first: Vec<i32>,
-    edges: Vec<i32>,
+    pub(super) edges: Vec<i32>,
 }
 
 impl Graph {
-    fn random(run: &mut Run<'_>, nodes: usize, degree: usize) -> Self {
+    pub(super) fn random(run: &mut Run<'_>, nodes: usize, degree: usize) -> Self {
         let mut first = vec![0];
         let mut edges = Vec::with_capacity(nodes * degree);
         for _ in 0..nodes {
@@ -50,7 +50,7 @@ impl Graph {
     }
 
     /// (first edge, edge count) of each node: the kernel's struct.
-    fn records(&self) -> Vec<i32> {
+    pub(super) fn records(&self) -> Vec<i32> {
         self.first.windows(2).flat_map(|pair| [pair[0], pair[1] - pair[0]]).collect()
     }
 }
@@ -111,7 +111,7 @@ fn expand(
 }
 
 /// Edges on the shortest way from the source to each node; -1 where there is none.
-fn levels(graph: &Graph, source: usize) -> Vec<i32> {
+pub(super) fn levels(graph: &Graph, source: usize) -> Vec<i32> {
     let mut cost = vec![-1; graph.nodes()];
     cost[source] = 0;
     let mut queue = VecDeque::from([source]);

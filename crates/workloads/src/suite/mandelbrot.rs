@@ -33,12 +33,15 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
         run.launch("mandelbrot", 1, block, &[&[picture.into(), out.into()][..], &sizes].concat())?;
     }
     let got = run.download::<i32>(steps)?;
-    let of = |&[x, y, step]: &[f32; 3]| {
-        let start = move |i: usize| [((i % side) as f32).mul_add(step, x), ((i / side) as f32).mul_add(step, y)];
-        (0..side * side).map(move |i| steps_of(start(i), most as i32))
-    };
-    run.check_equal("steps", &got, &pictures.iter().flat_map(of).collect::<Vec<_>>());
+    let expected: Vec<i32> = pictures.iter().flat_map(|&place| steps_in(place, side, most)).collect();
+    run.check_equal("steps", &got, &expected);
     Ok(())
+}
+
+/// The steps of all points of a picture, from its lower left corner and the distance of points.
+pub(super) fn steps_in([x, y, distance]: [f32; 3], side: usize, most: usize) -> impl Iterator<Item = i32> {
+    let start = move |i: usize| [((i % side) as f32).mul_add(distance, x), ((i / side) as f32).mul_add(distance, y)];
+    (0..side * side).map(move |i| steps_of(start(i), most as i32))
 }
 
 /// Steps after which a point leaves the circle of radius 2; `most` if it does not before.

@@ -6,6 +6,7 @@ mod asynccopy;
 mod backprop;
 mod beamformer;
 mod bfs;
+mod bfslevels;
 mod binomial;
 mod bitonic;
 mod btree;
@@ -35,7 +36,9 @@ mod lps;
 mod lud;
 mod mandelbrot;
 mod matmul;
+mod matrixmul;
 mod montecarlo;
+mod multiwork;
 mod mummer;
 mod myocyte;
 mod nbody;
@@ -116,6 +119,9 @@ pub static ALL: &[Workload] = &[
     myocyte::WORKLOAD,
     beamformer::WORKLOAD,
     cifarnet::WORKLOAD,
+    bfslevels::WORKLOAD,
+    matrixmul::WORKLOAD,
+    multiwork::WORKLOAD,
 ];
 
 /// The workload called `name`.
