@@ -63,7 +63,7 @@ mod tests {
         let gpu = config::load("gtx480").unwrap();
         let (mut rows, [mut whole, mut uncut, mut cut, mut refused]) = (String::new(), [0; 4]);
         for workload in workloads::suite::ALL {
-            let ptx = workload.module.ptx.as_bytes();
+            let ptx = workload.module.ptx().as_bytes();
             let mut module = FabricInspection::new(workload.name, ptx, "sgmf", &gpu).unwrap();
             module.map();
             for kernel in &module.kernels {
@@ -108,7 +108,7 @@ mod tests {
             let of = || rows().filter(|row| row.workload == workload.name);
             assert!(of().count() > 0, "{}", workload.name);
             for row in of() {
-                assert!(workload.module.ptx.contains(&format!(".entry {}(", row.kernel)), "{row:?}");
+                assert!(workload.module.ptx().contains(&format!(".entry {}(", row.kernel)), "{row:?}");
                 assert!(row.outcome == "whole" || !row.reasons.is_empty(), "{row:?}");
             }
         }

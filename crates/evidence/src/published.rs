@@ -177,7 +177,7 @@ mod tests {
                 &figure.efficiency,
             ];
             for (name, value) in by_name.into_iter().flatten() {
-                let is_kernel = || suite::ALL.iter().any(|w| w.module.ptx.contains(&format!(".entry {name}(")));
+                let is_kernel = || suite::ALL.iter().any(|w| w.module.ptx().contains(&format!(".entry {name}(")));
                 assert!((suite::find(name).is_ok() || is_kernel()) && *value > 0.0, "{name}: {figure:?}");
             }
         }

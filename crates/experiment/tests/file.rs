@@ -139,7 +139,7 @@ fn every_bundled_experiment_can_be_made_at_every_size_on_both_machines() {
                     let plan = Plan::new(&part.options, &part.workloads).unwrap_or_else(|e| panic!("{name}: {e}"));
                     assert!(plan.sweep.columns.len() > 1, "{name}: {}", part.command);
                     for kernel in &part.options.kernels {
-                        let has_it = |w: &&workloads::Workload| w.module.ptx.contains(&format!(".entry {kernel}("));
+                        let has_it = |w: &&workloads::Workload| w.module.ptx().contains(&format!(".entry {kernel}("));
                         assert!(suite::ALL.iter().any(|w| has_it(&w)), "{name}: no kernel {kernel}");
                     }
                     count += 1;

@@ -116,7 +116,7 @@ fn read(place: &SourcePlace, file: &str) -> Option<Arc<[String]>> {
     let on_disk = |path: PathBuf| path.is_file().then(|| kit::files::read_text(path).ok()).flatten();
     match place {
         SourcePlace::Bundled(bundled) => {
-            (path.file_name()? == format!("{}.cu", bundled.name).as_str()).then(|| of(bundled.cuda))
+            (path.file_name()? == format!("{}.cu", bundled.name).as_str()).then(|| of(bundled.cuda()))
         }
         SourcePlace::AsRecorded => on_disk(path.to_owned()).map(|text| of(&text)),
         SourcePlace::Folder(folder) => {
@@ -148,7 +148,7 @@ mod tests {
             let multiply = all.iter().find(|inst| inst.text.starts_with("FFMA")).unwrap();
             let (source, ptx) = (multiply.source.as_ref().unwrap(), multiply.ptx.as_ref().unwrap());
             assert_eq!((source.file.as_deref(), source.line), (Some("saxpy.cu"), 7));
-            assert_eq!(source.text.as_deref(), bundled("saxpy").cuda.lines().nth(6).map(str::trim));
+            assert_eq!(source.text.as_deref(), bundled("saxpy").cuda().lines().nth(6).map(str::trim));
             assert_eq!(ptx.text.as_deref(), Some("fma.rn.f32 %f4, %f2, %f1, %f3;"));
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn ptx_beside_cuda() {
         let module = bundled("saxpy");
-        let loaded = lower::load("saxpy.ptx", module.ptx.to_owned().into_bytes(), LowerOptions::default()).unwrap();
+        let loaded = lower::load("saxpy.ptx", module.ptx().to_owned().into_bytes(), LowerOptions::default()).unwrap();
         let all = listing(&loaded.module.kernels[0].program, &SourcePlace::Bundled(module));
         let multiply = all.iter().find(|inst| inst.text.starts_with("fma")).unwrap();
         assert_eq!(multiply.source.as_ref().map(|line| line.line), Some(7));
@@ -167,7 +167,7 @@ mod tests {
     fn ptx_without_lines_is_its_own_source() {
         let folder = tempfile::tempdir().unwrap();
         let text: String = bundled("saxpy")
-            .ptx
+            .ptx()
             .lines()
             .filter(|l| !l.trim_start().starts_with(".loc"))
             .fold(String::new(), |text, line| text + line + "\n");
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn inlined_ptx_names_its_calls() {
         let module = bundled("bitonic");
-        let loaded = lower::load("bitonic.ptx", module.ptx.to_owned().into_bytes(), LowerOptions::default()).unwrap();
+        let loaded = lower::load("bitonic.ptx", module.ptx().to_owned().into_bytes(), LowerOptions::default()).unwrap();
         let of = |kernel: &Arc<exec::Kernel>| listing(&kernel.program, &SourcePlace::Bundled(module));
         let all: Vec<ListedInstruction> = loaded.module.kernels.iter().flat_map(of).collect();
         let inlined: Vec<_> = all.iter().filter(|inst| !inst.calls.is_empty()).collect();

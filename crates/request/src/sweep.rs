@@ -5,7 +5,7 @@ use crate::BadRequest;
 use crate::comparison::{Axis, Column};
 use crate::machine;
 use crate::options::{Options, row};
-use crate::values::{Core, EVERY, NameOrFile, Over, Scheduler, Vary, distinct};
+use crate::values::{Core, EVERY, NameOrFile, Over, Scheduler, USUAL_GPU, Vary, distinct};
 use crate::{Way, code, gpu, name};
 use kit::text::counted;
 use lab::Setup;
@@ -138,7 +138,12 @@ impl Sweep {
     pub fn new(options: &Options, workloads: &[PathBuf]) -> Result<Self, BadRequest> {
         distinct("workload", workloads)?;
         distinct(&options.called("kernels"), &options.kernels)?;
-        let (columns, setups): (Vec<_>, Vec<_>) = machines(options, workloads)?.into_iter().unzip();
+        let of_files = || {
+            let paths: Vec<&Path> = workloads.iter().map(PathBuf::as_path).collect();
+            Ok(vec![name::usual_gpu(options, &paths)?])
+        };
+        let gpus_meant = given_gpus(options).map_or_else(of_files, Ok)?;
+        let (columns, setups): (Vec<_>, Vec<_>) = machines(options, &gpus_meant)?.into_iter().unzip();
         let (mut workloads, mut left_out) = (workloads.to_vec(), Vec::new());
         if workloads.iter().any(|w| w == Path::new(EVERY)) {
             let (gpus, cores) = (gpus(&setups), cores(&setups));
@@ -188,12 +193,13 @@ pub fn one(options: &Options, workload: &Path) -> Result<(Setup, PathBuf), BadRe
 /// # Errors
 /// Options name several machines on one GPU, or one that makes no sense.
 pub fn devices(options: &Options) -> Result<Vec<Setup>, BadRequest> {
-    let sweep = Sweep::new(options, &[])?;
-    if sweep.setups.len() > options.gpu.len().max(1) {
+    // Without `Sweep`, whose bundled workloads the libraries of programs would have within them.
+    let machines = machines(options, &given_gpus(options).unwrap_or_else(|| vec![USUAL_GPU.into()]))?;
+    if machines.len() > options.gpu.len().max(1) {
         return Err(several(options));
     }
     let code = code::of_programs(options);
-    Ok(sweep.setups.into_iter().map(|setup| Setup { code, ..setup }).collect())
+    Ok(machines.into_iter().map(|(_, setup)| Setup { code, ..setup }).collect())
 }
 
 /// A device for kernels that are given one by one.
@@ -252,16 +258,16 @@ fn names(list: &[(&'static str, &'static str)]) -> Vec<&'static str> {
     list.iter().map(|&(name, _)| name).collect()
 }
 
-/// The combinations, each with its machine.
-fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Setup)>, BadRequest> {
+/// The GPUs that the options name, if they name any.
+fn given_gpus(options: &Options) -> Option<Vec<PathBuf>> {
     let every_gpu: Vec<&str> = config::hardware().collect();
-    let gpus: Vec<PathBuf> = if options.gpu.is_empty() {
-        vec![name::usual_gpu(options, &workloads.iter().map(PathBuf::as_path).collect::<Vec<_>>())?]
-    } else {
-        let all = expanded(&options.gpu, &every_gpu, |gpu| gpu.0.as_os_str(), |name| NameOrFile(name.into()));
-        all.into_iter().map(|gpu| gpu.0).collect()
-    };
-    distinct(&options.called("gpu"), &gpus)?;
+    let all = expanded(&options.gpu, &every_gpu, |gpu| gpu.0.as_os_str(), |name| NameOrFile(name.into()));
+    (!all.is_empty()).then(|| all.into_iter().map(|gpu| gpu.0).collect())
+}
+
+/// The combinations on these GPUs, each with its machine.
+fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>, BadRequest> {
+    distinct(&options.called("gpu"), gpus)?;
     let (of_cores, rest): (Vec<&Vary>, Vec<&Vary>) = options.vary.iter().partition(|v| v.key.starts_with(CORES.prefix));
     let (of_schedulers, of_gpus): (Vec<&Vary>, Vec<&Vary>) =
         rest.iter().partition(|v| v.key.starts_with(SCHEDULERS.prefix));
@@ -302,7 +308,7 @@ fn machines(options: &Options, workloads: &[PathBuf]) -> Result<Vec<(Column, Set
     check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
     let mut columns = vec![Column::default()];
-    columns = combined(&columns, &gpus, |c, gpu| {
+    columns = combined(&columns, gpus, |c, gpu| {
         c.gpu = gpu.display().to_string();
         c.gpu_path.clone_from(gpu);
     });

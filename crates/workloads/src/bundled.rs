@@ -1,31 +1,30 @@
-//! The kernels that are compiled in: PTX, CUDA source, and the compiler's records of them.
+//! The kernels that are compiled in: PTX, CUDA source, cubins, and the compiler's records of them.
 
 use flate2::read::ZlibDecoder;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 /// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled!).
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Bundled {
     /// File name without extension.
     pub name: &'static str,
-    pub cuda: &'static str,
-    /// PTX, as `tools/rebuild-kernels` makes it from the source.
-    pub ptx: &'static str,
+    /// The files as the build script packs them.
+    cuda: &'static [u8],
+    ptx: &'static [u8],
 }
 
 /// The [`Bundled`] kernel file of a name.
 #[macro_export]
 macro_rules! bundled {
     ($name:literal) => {
-        $crate::bundled::Bundled {
-            name: $name,
-            cuda: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name, ".cu")),
-            ptx: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name, ".ptx")),
-        }
+        $crate::bundled::Bundled::packed(
+            $name,
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".cu.z")),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".ptx.z")),
+        )
     };
 }
 
@@ -121,17 +120,43 @@ impl Cubin {
 
     /// The file, unpacked at the first use.
     pub fn file(&self) -> &[u8] {
-        self.unpacked.get_or_init(|| {
-            let mut file = Vec::new();
-            ZlibDecoder::new(self.packed).read_to_end(&mut file).expect("the build script packed it");
-            file
-        })
+        self.unpacked.get_or_init(|| unpack(self.packed))
     }
+}
+
+/// A file that the build script has packed.
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    ZlibDecoder::new(packed).read_to_end(&mut file).expect("the build script packed it");
+    file
+}
+
+/// Texts that have been unpacked.
+static TEXTS: Mutex<BTreeMap<&[u8], &str>> = Mutex::new(BTreeMap::new());
+
+fn text(packed: &'static [u8]) -> &'static str {
+    let unpack = || &*String::from_utf8(unpack(packed)).expect("the build script packed a text").leak();
+    TEXTS.lock().unwrap_or_else(PoisonError::into_inner).entry(packed).or_insert_with(unpack)
 }
 
 include!(concat!(env!("OUT_DIR"), "/cubins.rs"));
 
 impl Bundled {
+    #[doc(hidden)]
+    pub const fn packed(name: &'static str, cuda: &'static [u8], ptx: &'static [u8]) -> Self {
+        Self { name, cuda, ptx }
+    }
+
+    /// The CUDA source.
+    pub fn cuda(&self) -> &'static str {
+        text(self.cuda)
+    }
+
+    /// PTX, as `tools/rebuild-kernels` makes it from the source.
+    pub fn ptx(&self) -> &'static str {
+        text(self.ptx)
+    }
+
     /// Its machine code for each architecture that it is compiled for, oldest first.
     pub fn cubins(&self) -> impl Iterator<Item = &'static Cubin> {
         let name = self.name;

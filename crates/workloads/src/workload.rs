@@ -268,7 +268,7 @@ impl Workload {
         let bundled = &self.module;
         if form == Form::Ptx {
             let name = format!("{}.ptx", bundled.name);
-            return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::BundledPtx(bundled.ptx) })?);
+            return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::BundledPtx(bundled.ptx()) })?);
         }
         let sm_version = device.sm_version();
         let Some(cubin) = bundled.cubin(sm_version) else {

@@ -15,7 +15,7 @@ fn sha256(text: &str) -> String {
 fn each_kernel_is_found_without_reading_the_whole_record() {
     for (name, module) in &record().modules {
         let name: &'static str = name;
-        let bundled = Bundled { name, cuda: "", ptx: "" };
+        let bundled = Bundled::packed(name, &[], &[]);
         for (kernel, record) in &module.kernels {
             let found = bundled.kernel(kernel).unwrap_or_else(|| panic!("{name} has {kernel}"));
             let all = |r: &KernelRecord| (r.registers.clone(), r.stack_bytes.clone(), r.shared_bytes);
@@ -30,8 +30,8 @@ fn hashes_match_the_record() {
         let module = &workload.module;
         let recorded = &record().modules.get(module.name).unwrap_or_else(|| panic!("{} is not recorded", module.name));
         let advice = "run tools/rebuild-kernels";
-        assert_eq!(recorded.source_sha256, sha256(module.cuda), "{}.cu has changed: {advice}", module.name);
-        assert_eq!(recorded.ptx_sha256, sha256(module.ptx), "{}.ptx has changed: {advice}", module.name);
+        assert_eq!(recorded.source_sha256, sha256(module.cuda()), "{}.cu has changed: {advice}", module.name);
+        assert_eq!(recorded.ptx_sha256, sha256(module.ptx()), "{}.ptx has changed: {advice}", module.name);
     }
 }
 
@@ -50,7 +50,7 @@ fn hashes_of_the_examples_match() {
 fn headers_name_the_recorded_compiler_and_level() {
     let version = record().compiler.strip_prefix("nvcc ").expect("nvcc");
     for workload in ALL {
-        let (name, ptx) = (workload.module.name, workload.module.ptx);
+        let (name, ptx) = (workload.module.name, workload.module.ptx());
         assert!(ptx.contains(&format!(", V{version}\n")), "{name}.ptx is from another compiler than {version}");
         let level = &record().modules[name].level;
         assert!(ptx.contains(&format!(".target {level}\n")), "{name}.ptx is not for {level}");
@@ -62,7 +62,7 @@ fn every_kernel_is_recorded() {
     for workload in ALL {
         let declared: BTreeSet<&str> = workload
             .module
-            .ptx
+            .ptx()
             .lines()
             .filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('))
             .collect();
@@ -76,7 +76,7 @@ fn every_kernel_is_recorded() {
 #[test]
 fn no_absolute_path_is_committed() {
     for workload in ALL {
-        for line in workload.module.ptx.lines().filter(|line| line.trim_start().starts_with(".file")) {
+        for line in workload.module.ptx().lines().filter(|line| line.trim_start().starts_with(".file")) {
             assert!(!line.contains('/'), "{}: {line}", workload.name);
         }
     }

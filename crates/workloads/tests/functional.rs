@@ -235,7 +235,7 @@ workloads_run_right! {
 fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
     let binary = workload.module.cubins().find(|cubin| cubin.sm == sm);
-    let code = binary.map_or(ModuleCode::BundledPtx(workload.module.ptx), |cubin| ModuleCode::Binary(cubin.file()));
+    let code = binary.map_or(ModuleCode::BundledPtx(workload.module.ptx()), |cubin| ModuleCode::Binary(cubin.file()));
     let mut device = functional_of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);
@@ -278,7 +278,7 @@ fn many_instructions_write_for_the_whole_warp() {
 fn shared_memory_as_recorded() {
     for workload in ALL {
         let mut device = functional();
-        let source = ModuleSource { name: workload.name, code: ModuleCode::BundledPtx(workload.module.ptx) };
+        let source = ModuleSource { name: workload.name, code: ModuleCode::BundledPtx(workload.module.ptx()) };
         let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
         for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
             let kernel = device.kernel(module, name).unwrap();

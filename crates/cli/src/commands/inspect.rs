@@ -223,7 +223,7 @@ fn content(path: &Path, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>),
     {
         let module = &workload.module;
         let Some(sm) = sm else {
-            return Ok((format!("{}.ptx", module.name), module.ptx.as_bytes().into()));
+            return Ok((format!("{}.ptx", module.name), module.ptx().as_bytes().into()));
         };
         let Some(cubin) = module.cubin(sm) else {
             let known: Vec<String> = module.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();

@@ -190,7 +190,7 @@ again:
     #[test]
     fn a_cut_is_shown_with_its_price() {
         let gpu = config::load("gtx480").unwrap();
-        let ptx = workloads::suite::find("lavamd").unwrap().module.ptx;
+        let ptx = workloads::suite::find("lavamd").unwrap().module.ptx();
         let mut inspection = FabricInspection::new("lavamd.ptx", ptx.as_bytes(), "sgmf", &gpu).unwrap();
         inspection.map();
         let text = sample::plain(&render(&inspection));
