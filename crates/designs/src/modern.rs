@@ -270,7 +270,10 @@ impl<M: WarpMask> Modern<M> {
     /// Examines the head of a warp's buffer.
     #[inline(always)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let head = self.buffer.front(warp).map_or(Head::EMPTY, |id| self.head(window.flight(id)));
+        let head = match self.buffer.front(warp) {
+            Some(id) => self.head(window.flight(id)),
+            None => Head::EMPTY,
+        };
         self.heads.set(warp, head);
     }
 
@@ -466,7 +469,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         self.examine(window, warp);
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let flight = window.flight(id);
         let counted = self.goes_by_bits(flight) && self.decrement(flight.warp, flight.names().scheduling.counters()[1]);

@@ -42,10 +42,11 @@ impl Code {
             let (start, dsts, srcs) = (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
             let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
-            let scheduling = match inst.control_bits {
+            let mut scheduling = match inst.control_bits {
                 None if has_bits => Scheduling::WAITS_FOR_ALL,
                 _ => Scheduling::of(inst),
             };
+            scheduling.names_constant = inst.constant.is_some();
             let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks, scheduling };
             let timing @ OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
             let latency_cycles = distances.latency(pc, timing);

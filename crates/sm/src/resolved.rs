@@ -75,11 +75,13 @@ pub struct Scheduling {
     bits: u32,
     /// The general register in each position; none is [`Scheduling::NO_SLOT`].
     slots: [u8; 3],
+    /// It names a constant as an operand.
+    pub(crate) names_constant: bool,
 }
 
 impl Default for Scheduling {
     fn default() -> Self {
-        Self { bits: Self::NONE, slots: [Self::NO_SLOT; 3] }
+        Self { bits: Self::NONE, slots: [Self::NO_SLOT; 3], names_constant: false }
     }
 }
 
@@ -91,8 +93,11 @@ impl Scheduling {
     const BOUND_AT: u32 = ControlBits::BITS;
     const COUNTER_AT: u32 = Self::BOUND_AT + 6;
     /// Of an instruction without bits in a program that has them: it waits for all dependence counters.
-    pub(crate) const WAITS_FOR_ALL: Self =
-        Self { bits: 0x3f << Self::WAITS_AT | 7 << 8 | 7 << 5 | 1 << 4 | 1, slots: [Self::NO_SLOT; 3] };
+    pub(crate) const WAITS_FOR_ALL: Self = Self {
+        bits: 0x3f << Self::WAITS_AT | 7 << 8 | 7 << 5 | 1 << 4 | 1,
+        slots: [Self::NO_SLOT; 3],
+        names_constant: false,
+    };
 
     /// Those of `inst`.
     pub(crate) fn of(inst: &Traits) -> Self {
@@ -101,7 +106,8 @@ impl Scheduling {
             let (counter, at_most) = (u32::from(bound.counter.min(5)) + 1, u32::from(bound.at_most.min(63)));
             counter << Self::COUNTER_AT | at_most << Self::BOUND_AT | u32::from(bound.drained & 63) << Self::WAITS_AT
         });
-        Self { bits: bits.bits() | bound, slots: inst.slots.map(|slot| slot.unwrap_or(Self::NO_SLOT)) }
+        let slots = inst.slots.map(|slot| slot.unwrap_or(Self::NO_SLOT));
+        Self { bits: bits.bits() | bound, slots, names_constant: inst.constant.is_some() }
     }
 
     /// Whether the program has control bits.

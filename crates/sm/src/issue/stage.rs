@@ -205,6 +205,7 @@ impl<D: CoreDesign> IssueStage<D> {
     }
 
     /// Whether the constant operand of the candidate of `warp` for the pipes `open` is there, or it has none.
+    #[inline(always)]
     fn has_constant<O: Observer>(
         &self,
         w: &mut IssueWires<'_, D, O>,
@@ -213,8 +214,11 @@ impl<D: CoreDesign> IssueStage<D> {
         open: PipeSet,
     ) -> bool {
         let window = w.state.window(w.tick.kernels);
-        let inst = window.inst(self.policy.select(window, warp, open));
-        let constant = w.tick.kernels[inst.kernel.index()].code.constant(inst.pc);
+        let flight = window.flight(self.policy.select(window, warp, open));
+        if !flight.names().scheduling.names_constant {
+            return true;
+        }
+        let constant = flight.code().constant(flight.pc);
         constant.is_none_or(|constant| w.fetch.source.has_constant(w.tick.now, turn.number.into(), warp, constant))
     }
 

@@ -202,6 +202,8 @@ pub struct SubCoreMemory {
     leaving: VecDeque<Leaving>,
     /// Accesses that have registers to read, each with the cycle of the last.
     reading: VecDeque<(Cycle, InstId)>,
+    /// The next cycle in which an access may pass or enter, or registers are read.
+    next: Cycle,
     /// Without queues, accesses go to the unit as they come.
     direct: bool,
 }
@@ -226,6 +228,7 @@ impl SubCoreMemory {
             unit: LoadStoreUnit::new(&of_unit),
             leaving: VecDeque::with_capacity(LEAVING),
             reading: VecDeque::with_capacity(LEAVING),
+            next: NEVER,
             direct: !queues,
         }
     }
@@ -338,7 +341,7 @@ impl SubCoreMemory {
         self.queued > 0 || !self.reading.is_empty() || !self.leaving.is_empty()
     }
 
-    /// The next cycle in which an access may pass or enter, or registers are read.
+    /// That next cycle, from what is there.
     fn next_of_queues(&self) -> Cycle {
         let reads = self.reading.front().map_or(NEVER, |&(due, _)| due);
         if self.entry.occupied() != 0 {
@@ -361,14 +364,11 @@ impl MemoryStage for SubCoreMemory {
         if self.direct {
             return self.unit.has_work(now, access_waits);
         }
-        access_waits
-            || self.holds_any() && self.next_of_queues() <= now
-            || self.unit.has_work(now, self.entry.occupied() != 0)
+        access_waits || self.next <= now || self.unit.has_work(now, self.entry.occupied() != 0)
     }
 
     fn next_event(&self, from: Cycle) -> Cycle {
-        let of_unit = self.unit.next_event(from);
-        if self.holds_any() { of_unit.min(self.next_of_queues().max(from)) } else { of_unit }
+        self.unit.next_event(from).min(self.next.max(from))
     }
 
     #[inline(always)]
@@ -397,9 +397,18 @@ impl MemoryStage for SubCoreMemory {
         if self.direct {
             return self.unit.step(wb, wires);
         }
-        self.take(wb, wires.oc_ex);
-        self.pass(wb);
-        self.unit.step(wb, &mut MemoryWires { port: wires.port, oc_ex: &mut self.entry });
+        if self.next <= wb.tick.now || wires.oc_ex.waiting_for_memory() != 0 {
+            self.take(wb, wires.oc_ex);
+            self.pass(wb);
+            self.unit.step(wb, &mut MemoryWires { port: wires.port, oc_ex: &mut self.entry });
+            self.next = self.next_of_queues();
+        } else {
+            let was_blocked = self.entry.occupied() != 0;
+            self.unit.step(wb, &mut MemoryWires { port: wires.port, oc_ex: &mut self.entry });
+            if was_blocked && self.entry.occupied() == 0 {
+                self.next = self.next_of_queues();
+            }
+        }
     }
 
     fn is_idle(&self) -> bool {

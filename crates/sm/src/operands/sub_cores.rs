@@ -52,10 +52,10 @@ use kit::persist::{Archive, Mismatch, Persist};
 const BANKS: usize = 4;
 /// Operand positions of an instruction that the cache of operands knows.
 const POSITIONS: usize = 3;
-/// Cycles in which ports may be reserved, rounded up.
-const AHEAD: usize = 8;
+/// Cycles in which ports may be reserved, rounded up: a byte of a word each.
+const AHEAD: u32 = 8;
 /// Cycles of reads.
-const READS: Cycle = 3;
+const READS: u32 = 3;
 
 /// Choices of a design.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +72,12 @@ pub struct SubCoreSettings {
 /// An instruction on its way, its place in the order of issue, and the latch of its unit.
 type Passing = (InstId, u64, LatchId);
 
-/// Ports of a cycle that are reserved, by bank.
+/// Reads that have reserved ports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reserved {
-    cycle: Cycle,
-    reads: [u8; BANKS],
+    first: Cycle,
+    /// By bank: a byte for each cycle from the first on, the first in the lowest.
+    reads: [u64; BANKS],
 }
 
 /// The stages of a sub-core.
@@ -84,12 +85,11 @@ struct Reserved {
 struct SubCore {
     control: Option<Passing>,
     allocate: Option<Passing>,
-    /// By the cycle, modulo its length.
-    reserved: [Reserved; AHEAD],
+    reserved: Reserved,
     /// From when a latch of each pipe takes an instruction.
     free_at: [Cycle; Pipe::COUNT],
-    /// The latest of these.
-    all_free_at: Cycle,
+    /// Pipes of which that may be later than now.
+    busy: PipeSet,
     /// Accesses that have not left the queue of the memory stage.
     accesses: u8,
     /// Latches that are closed.
@@ -119,9 +119,9 @@ impl SubCoreOperands {
         let sub_core = || SubCore {
             control: None,
             allocate: None,
-            reserved: [Reserved::default(); AHEAD],
+            reserved: Reserved::default(),
             free_at: [0; Pipe::COUNT],
-            all_free_at: 0,
+            busy: PipeSet::default(),
             accesses: 0,
             closed: 0,
             cache: [[None; BANKS]; POSITIONS],
@@ -184,9 +184,8 @@ impl SubCoreOperands {
             sub_core.control = Some((id, order, wires.oc_ex.id(flight.unit_pipe, partition)));
             if self.fixed.contains(flight.pipe) {
                 // It issued in the cycle before.
-                let free_at = now - 1 + Cycle::from(flight.initiation_cycles);
-                sub_core.free_at[flight.pipe.index()] = free_at;
-                sub_core.all_free_at = sub_core.all_free_at.max(free_at);
+                sub_core.free_at[flight.pipe.index()] = now - 1 + Cycle::from(flight.initiation_cycles);
+                sub_core.busy = sub_core.busy.with(flight.pipe);
             }
             sub_core.accesses += u8::from(self.settings.memory_queues && flight.unit_pipe == Pipe::MEM);
             hooks.collecting(wires.window(), id, 0);
@@ -201,9 +200,10 @@ impl SubCoreOperands {
             wires.id_oc.close(closed);
             sub_core.closed = closed;
         }
-        // What waits for its unit's latch alone is woken when that has room.
+        // What waits for its unit's latch alone is woken when that has room, an empty sub-core by its next issue.
         let waits_for_ports = sub_core.allocate.is_some_and(|(_, _, latch)| wires.oc_ex.has_room(latch));
-        let goes_on = moved || waits_for_ports || sub_core.all_free_at > now;
+        let holds_any = sub_core.control.is_some() || sub_core.allocate.is_some() || wires.id_oc.occupied() & mine != 0;
+        let goes_on = moved && holds_any || waits_for_ports || sub_core.busy != PipeSet::default();
         (moved | taken, taken, goes_on)
     }
 
@@ -259,29 +259,14 @@ impl SubCoreOperands {
                 *slot = Some((bank, reg));
             }
         }
-        let most = u32::from(needed.iter().copied().max().unwrap_or(0));
-        let window = if most > READS as u32 * self.settings.ports { 2 * READS } else { READS };
-        for (bank, &needed) in needed.iter().enumerate().take(banks) {
-            let free = (now + 1..=now + window).map(|cycle| sub_core.free_ports(cycle, bank, self.settings.ports));
-            if free.sum::<u32>() < u32::from(needed) && sub_core.has_reserved(now + 1, window) {
-                return None;
+        let reads = sub_core.reserved.take(now + 1, &needed[..banks], self.settings.ports)?;
+        if cached {
+            for (position, slot) in slots.iter().enumerate() {
+                let Some((bank, reg)) = *slot else { continue };
+                sub_core.cache[position][bank] = scheduling.keeps(position).then_some((flight.warp, reg));
             }
         }
-        for (bank, &needed) in needed.iter().enumerate().take(banks) {
-            let mut left = u32::from(needed);
-            for cycle in now + 1..=now + window {
-                let reads = left.min(sub_core.free_ports(cycle, bank, self.settings.ports));
-                if reads > 0 {
-                    sub_core.reserve(cycle, bank, reads as u8);
-                    left -= reads;
-                }
-            }
-        }
-        for (position, slot) in slots.iter().enumerate() {
-            let Some((bank, reg)) = *slot else { continue };
-            sub_core.cache[position][bank] = scheduling.keeps(position).then_some((flight.warp, reg));
-        }
-        Some(needed.iter().map(|&n| u32::from(n)).sum())
+        Some(reads)
     }
 }
 
@@ -289,36 +274,54 @@ impl SubCore {
     /// The latches that take nothing in cycle `now`: all of `mine` if one is `blocked`, else the latches of busy units,
     /// and the latch of the memory pipe at `most` accesses.
     #[inline(always)]
-    fn closed_at(&self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
-        if blocked {
-            return mine;
+    fn closed_at(&mut self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
+        let mut closed = if self.accesses >= most { latch(Pipe::MEM) } else { 0 };
+        for pipe in self.busy.iter() {
+            if self.free_at[pipe.index() % Pipe::COUNT] > now {
+                closed |= latch(pipe);
+            } else {
+                self.busy = self.busy.without(pipe);
+            }
         }
-        let of_memory = if self.accesses >= most { latch(Pipe::MEM) } else { 0 };
-        if self.all_free_at <= now {
-            return of_memory;
+        if blocked { mine } else { closed }
+    }
+}
+
+impl Reserved {
+    /// Reserves the reads `needed` of each bank, which has `ports`, each as early as it can from cycle `first` on, if there
+    /// are enough in the cycles of reads. Returns their number.
+    #[inline(always)]
+    fn take(&mut self, first: Cycle, needed: &[u8], ports: u32) -> Option<u32> {
+        let most = needed.iter().fold(0, |most, &n| most.max(u32::from(n)));
+        if most == 0 {
+            return Some(0);
         }
-        of_memory | Pipe::all().filter(|pipe| self.free_at[pipe.index()] > now).fold(0, |all, pipe| all | latch(pipe))
-    }
-
-    #[inline]
-    fn free_ports(&self, cycle: Cycle, bank: usize, ports: u32) -> u32 {
-        let reserved = &self.reserved[cycle as usize % AHEAD];
-        if reserved.cycle == cycle { ports.saturating_sub(reserved.reads[bank].into()) } else { ports }
-    }
-
-    /// Whether any port is reserved in the `count` cycles from `first` on.
-    #[inline]
-    fn has_reserved(&self, first: Cycle, count: Cycle) -> bool {
-        (first..first + count).any(|cycle| self.reserved[cycle as usize % AHEAD].cycle == cycle)
-    }
-
-    #[inline]
-    fn reserve(&mut self, cycle: Cycle, bank: usize, reads: u8) {
-        let reserved = &mut self.reserved[cycle as usize % AHEAD];
-        if reserved.cycle != cycle {
-            *reserved = Reserved { cycle, ..Reserved::default() };
+        let passed = (first - self.first).min(u64::from(AHEAD)) as u32;
+        let past = |reads: u64| reads.checked_shr(8 * passed).unwrap_or(0);
+        let cycles = if most > READS * ports { 2 * READS } else { READS };
+        let in_cycles = (1 << (8 * cycles)) - 1;
+        let of_all = self.reads.iter().fold(0, |all, &reads| all | past(reads)) & in_cycles;
+        let sum = |reads: u64| (reads & in_cycles).wrapping_mul(0x0101_0101_0101_0101) >> 56;
+        let lacks = |(&n, &reads): (&u8, &u64)| u64::from(n) + sum(past(reads)) > u64::from(ports * cycles);
+        if of_all != 0 && needed.iter().zip(&self.reads).any(lacks) {
+            return None;
         }
-        reserved.reads[bank] += reads;
+        self.first = first;
+        self.reads = self.reads.map(past);
+        let mut count = 0;
+        for (&needed, reserved) in needed.iter().zip(&mut self.reads) {
+            let mut left = u64::from(needed);
+            count += u32::from(needed);
+            for at in (0..8 * cycles).step_by(8) {
+                if left == 0 {
+                    break;
+                }
+                let reads = left.min(u64::from(ports) - (*reserved >> at & 0xff));
+                *reserved += reads << at;
+                left -= reads;
+            }
+        }
+        Some(count)
     }
 }
 
@@ -376,12 +379,12 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
         if self.sub_cores.iter().any(|s| s.control.is_some() || s.allocate.is_some()) {
             return Err(Mismatch::new("an instruction is in the operand stage"));
         }
-        for SubCore { control: _, allocate: _, accesses: _, reserved, free_at, all_free_at, closed, cache } in
+        for SubCore { control: _, allocate: _, accesses: _, reserved, free_at, busy, closed, cache } in
             &mut self.sub_cores
         {
-            kit::persist::each(reserved, archive)?;
+            reserved.persist(archive)?;
             kit::persist::each(free_at, archive)?;
-            all_free_at.persist(archive)?;
+            busy.0.persist(archive)?;
             closed.persist(archive)?;
             for of_position in cache {
                 kit::persist::each(of_position, archive)?;
@@ -392,5 +395,5 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
 }
 
 kit::persist! {
-    struct Reserved { cycle, reads }
+    struct Reserved { first, reads: each }
 }

@@ -56,7 +56,7 @@ use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::{ConstantOperand, KernelId, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
-use kit::{Counters, Cycle};
+use kit::{Counters, Cycle, NEVER};
 use mem::Request;
 use mem::cache::CacheCounters;
 use shared::SharedCache;
@@ -70,8 +70,9 @@ pub struct SubCoreFetch<M: WarpMask = u64> {
     /// Warps that an instruction has been fetched for, one of each sub-core at most.
     fetched: M,
     last_kernel: Option<KernelId>,
-    /// A stream may go on, or something is between the sub-cores and the shared cache.
-    is_busy: bool,
+    /// The next cycle in which a stream goes on, a hold of a sub-core ends, or something comes by time to or from the
+    /// shared cache.
+    due: Cycle,
 }
 
 impl<M: WarpMask> SubCoreFetch<M> {
@@ -84,7 +85,34 @@ impl<M: WarpMask> SubCoreFetch<M> {
             shared: SharedCache::new(caches),
             fetched: M::NONE,
             last_kernel: None,
-            is_busy: false,
+            due: NEVER,
+        }
+    }
+}
+
+impl<M: WarpMask> SubCoreFetch<M> {
+    /// The shared cache and the path to it, and what waits for them.
+    #[inline(never)]
+    fn step_shared<O: Observer>(&mut self, wires: &mut FetchWires<'_, M, O>) {
+        let Self { sub_cores, shared, due, .. } = self;
+        shared.look_up(wires.now());
+        while let Some((core, reply)) = shared.take_reply(wires.now()) {
+            sub_cores[core].receive(reply, wires);
+        }
+        let next_cycle = wires.now() + 1;
+        *due = shared.next_event(wires.now()).unwrap_or(NEVER);
+        for core in sub_cores.iter_mut() {
+            let until = core.constants.end_hold(next_cycle);
+            if until == Some(next_cycle) {
+                wires.look_again(core.warps);
+            } else if let Some(until) = until {
+                // The last cycle of the hold ends it.
+                *due = (*due).min(until - 1);
+            }
+        }
+        if shared.may_send() || sub_cores.iter().any(SubCore::may_prefetch) {
+            wires.moved();
+            *due = next_cycle;
         }
     }
 }
@@ -100,40 +128,28 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     /// Caches are read as they were when the cycle began: lines that come in it are there in the next one.
     #[inline]
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>) {
-        if wanting.is_empty() && !self.is_busy {
-            return;
-        }
-        let Self { sub_cores, shared, fetched, is_busy, .. } = self;
-        for core in sub_cores.iter_mut() {
-            core.prefetch(wires.now(), shared);
-            let mine = wanting & core.warps;
-            if !mine.is_empty()
-                && let Some(warp) = core.fetch(mine, wires, shared)
-            {
-                fetched.insert(warp);
+        let is_due = self.due <= wires.now();
+        let mut is_changed = is_due;
+        if is_due || !wanting.is_empty() {
+            let Self { sub_cores, shared, fetched, .. } = self;
+            for core in sub_cores.iter_mut() {
+                if is_due {
+                    core.prefetch(wires.now(), shared);
+                }
+                let mine = wanting & core.warps;
+                if !mine.is_empty()
+                    && let Some(warp) = core.fetch(mine, wires, shared, &mut is_changed)
+                {
+                    fetched.insert(warp);
+                }
             }
         }
-        shared.look_up(wires.now());
-        while let Some((core, reply)) = shared.take_reply(wires.now()) {
-            sub_cores[core].receive(reply, wires);
+        if is_changed {
+            self.step_shared(wires);
         }
-        let next_cycle = wires.now() + 1;
-        let mut next = shared.next_event(wires.now());
-        for core in sub_cores.iter_mut() {
-            let until = core.constants.end_hold(next_cycle);
-            if until == Some(next_cycle) {
-                wires.look_again(core.warps);
-            } else if let Some(until) = until {
-                // The last cycle of the hold ends it.
-                next = next.into_iter().chain([until - 1]).min();
-            }
+        if self.due != NEVER {
+            wires.wake_at(self.due);
         }
-        let may_prefetch = sub_cores.iter().any(SubCore::may_prefetch);
-        if may_prefetch || shared.may_send() {
-            wires.moved();
-        }
-        next.into_iter().for_each(|cycle| wires.wake_at(cycle));
-        *is_busy = may_prefetch || next.is_some();
     }
 
     fn fetches_per_cycle(&self, _: &CoreSpec) -> u32 {
@@ -154,7 +170,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
 
     fn receive(&mut self, now: Cycle, reply: &Request) {
         self.shared.receive(now, reply.token);
-        self.is_busy = true;
+        self.due = now;
     }
 
     fn prepare_kernel(&mut self, kernel: KernelId, alone: bool) {
@@ -180,7 +196,9 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
         if let Some((address, bytes, id)) = self.sub_cores[scheduler].constants.take_request() {
             self.shared.request(now, scheduler, (address, bytes), SubCore::<M>::id_of_constant(id));
         }
-        self.is_busy |= !is_there;
+        if !is_there {
+            self.due = now;
+        }
         is_there
     }
 
@@ -246,12 +264,12 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     }
 
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { sub_cores, shared, fetched, last_kernel, is_busy } = self;
+        let Self { sub_cores, shared, fetched, last_kernel, due } = self;
         sub_cores.persist(archive)?;
         shared.persist(archive)?;
         fetched.persist(archive)?;
         last_kernel.persist(archive)?;
-        is_busy.persist(archive)
+        due.persist(archive)
     }
 }
 
@@ -263,7 +281,7 @@ impl<M: WarpMask> Client for SubCoreFetch<M> {
 
     fn send(&mut self, outbox: &mut Outbox<'_>) {
         self.shared.send(outbox);
-        self.is_busy = true;
+        self.due = 0;
     }
 }
 

@@ -47,13 +47,15 @@ impl<M: WarpMask> SubCore<M> {
         }
     }
 
-    /// Fetches for one of `wanting`: for the warp that issued last, else for the youngest. Returns it on a hit.
+    /// Fetches for one of `wanting`: for the warp that issued last, else for the youngest. Returns it on a hit. Notes in
+    /// `is_changed` that it looked a line up: the stream may go on and a request be under way.
     #[inline(always)]
     pub fn fetch<O: Observer>(
         &mut self,
         wanting: M,
         wires: &mut FetchWires<'_, M, O>,
         shared: &mut SharedCache,
+        is_changed: &mut bool,
     ) -> Option<WarpSlot> {
         let greedy = self.last_issued.filter(|&warp| wanting.contains(warp));
         let warp = greedy.or_else(|| wires.youngest(wanting))?;
@@ -69,6 +71,7 @@ impl<M: WarpMask> SubCore<M> {
         let outcome = match &mut self.l0 {
             None => CacheOutcome::Hit,
             Some(l0) => {
+                *is_changed = true;
                 let at_head = self.stream.take_head(line);
                 if at_head == Some(true) {
                     l0.preload(line, self.line_bytes);
