@@ -332,6 +332,8 @@ keys! {
         instruction_caches: InstructionCaches => default;
         /// Queues of sub-cores before the load/store unit.
         memory_queues: MemoryQueues => default;
+        /// Latencies of single operations of machine code.
+        operation_latencies: OperationLatencies => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -494,6 +496,23 @@ keys! {
         gather_cycles: Option<u32> = Int(0, 64), "core cycles", optional;
         /// Optional. In which a register of data moves between a sub-core and the shared part; registers of a wide load from shared memory move in half of it; 2 if absent.
         register_cycles: Option<u32> = Int(1, 64), "core cycles", optional;
+    }
+
+    /// Latencies of single operations of machine code, from issue to issue, instead of their class's. For core designs
+    /// that issue by control bits; all others have the class's.
+    OperationLatencies: Default at "sm.operation_latencies." {
+        /// Optional. `LDC` with its address in the instruction, to a reader of its result.
+        constant_load_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. `LDC` with a register in its address.
+        indexed_constant_load_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. `S2R` and `S2UR`, which read special registers.
+        special_register_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. `UMOV`, `ULDC` and `VOTEU`, the moves of the uniform datapath.
+        uniform_move_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. `VOTE`.
+        vote_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. `I2FP`, which the integer unit executes if this is given.
+        word_to_float_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

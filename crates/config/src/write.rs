@@ -21,6 +21,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.dependence", false),
     ("sm.instruction_caches", false),
     ("sm.memory_queues", false),
+    ("sm.operation_latencies", false),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

@@ -329,6 +329,7 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
     }
 
     fn adapt(config: &ModernConfig, spec: &mut CoreSpec) {
+        spec.options.times_operations = true;
         if !config.stall_counts {
             spec.sm.issue.stall_counts = Some(false);
         }

@@ -54,6 +54,7 @@ pub(crate) fn check_sub_cores(spec: &CoreSpec) -> Result<(), String> {
 
 /// An SM without the promises of control bits, whose sub-cores fetch one instruction at a time into buffers of three.
 fn without_promises(spec: &mut CoreSpec) {
+    spec.options.times_operations = true;
     spec.sm.issue.stall_counts = Some(false);
     spec.sm.frontend.instructions_per_fetch = 1;
     spec.sm.frontend.buffer_entries = 3;

@@ -350,6 +350,47 @@ fn latencies_are_those_of_the_description() {
     }
 }
 
+/// Operations whose latencies differ from their class's, and readers that await their counters.
+#[test]
+fn operations_have_latencies_of_their_own() {
+    let issue = |text: &str, class, srcs: &[u16], given: bool| {
+        let producer = Line { text: text.into(), ..op(class, 1, srcs) }.stall(2, false);
+        let producer = producer.bits(|bits| bits.write_barrier = Some(0));
+        let lines = [producer, add(4, &[1]).bits(|bits| bits.wait_mask = 1)];
+        let bench = bench(&lines).gpu(|g| {
+            let own = &mut g.sm.operation_latencies;
+            if given {
+                (own.constant_load_cycles, own.indexed_constant_load_cycles) = (Some(26), Some(29));
+                (own.special_register_cycles, own.uniform_move_cycles) = (Some(25), Some(22));
+                (own.vote_cycles, own.word_to_float_cycles) = (Some(24), Some(23));
+            }
+        });
+        issues(&bench.draw::<Modern>(&CONFIG), 2)[0]
+    };
+    let rows = [
+        ("LDC R1, c[0x3][0x0]", OpClass::IntAdd, vec![], 26),
+        ("@P0 LDC.U8 R1, c[0x3][R2+0x4]", OpClass::IntAdd, vec![2], 29),
+        ("S2R R1, SR_TID.X", OpClass::IntAdd, vec![], 25),
+        ("S2UR UR4, SR_CTAID.X", OpClass::IntAdd, vec![], 25),
+        ("ULDC.64 UR4, c[0x0][0x118]", OpClass::IntAdd, vec![], 22),
+        ("VOTEU.ANY UR4, UPT, PT", OpClass::IntAdd, vec![], 22),
+        ("VOTE.ANY R1, PT, P0", OpClass::IntAdd, vec![], 24),
+        ("I2FP.F32.S32 R1, R2", OpClass::Sfu, vec![2], 23),
+        ("LDCX R1, R2", OpClass::IntAdd, vec![2], 4),
+    ];
+    for (text, class, srcs, cycles) in rows {
+        assert_eq!(issue(text, class, &srcs, true), cycles, "{text}");
+        let of_class = if class == OpClass::Sfu { 20 } else { 4 };
+        assert_eq!(issue(text, class, &srcs, false), of_class, "{text}");
+    }
+    let lines = [Line { text: "LDC R1, c[0x3][0x0]".into(), ..op(OpClass::IntAdd, 1, &[]) }, add(4, &[1])];
+    let in_order = [None, Some(26)].map(|cycles| {
+        let bench = bench(&lines).gpu(|g| g.sm.operation_latencies.constant_load_cycles = cycles);
+        issues(&bench.draw::<sm::InOrder>(&Default::default()), 2)
+    });
+    assert_eq!(in_order[0], in_order[1], "other designs have the latencies of classes");
+}
+
 /// Programs without control bits have scoreboards, which keep all orders; an SM that sleeps is the one that is ticked in
 /// each cycle, with and without bits.
 #[test]

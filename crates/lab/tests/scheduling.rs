@@ -39,7 +39,8 @@ fn reason(program: &Program, early: &EarlyRead) -> Option<usize> {
 fn no_bundled_instruction_reads_too_early() {
     for (gpu, least) in [("v100", 38_000), ("rtx2060s", 37_000), ("a6000", 38_000), ("h100", 40_000)] {
         let gpu = config::load(gpu).expect("a built-in GPU");
-        let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
+        let options = CoreOptions { times_operations: true, ..CoreOptions::default() };
+        let spec = CoreSpec::new(&gpu, Form::Sass, options).expect("a sound GPU");
         let (mut checked, mut known, mut unknown) = (0, BTreeMap::<usize, usize>::new(), Vec::new());
         for workload in suite::ALL {
             let Some(cubin) = workload.module.cubin(gpu.sm_version) else { continue };

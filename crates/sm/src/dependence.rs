@@ -78,7 +78,7 @@ impl<'a> Distances<'a> {
             let sources = self.program.srcs(reader);
             let distance = sources.iter().enumerate().filter(|(_, src)| written.contains(src)).map(|(at, &src)| {
                 let guards = reader.guarded && at + 1 == sources.len();
-                self.distance((own.unit, own.latency_cycles), reader, (src, guards))
+                self.distance((own.unit, own.latency_cycles), Pc::from(pc + 1 + between as usize), (src, guards))
             });
             if let Some(distance) = distance.max() {
                 latency = latency.max(distance.saturating_sub(between - *first.get_or_insert(between)));
@@ -96,7 +96,7 @@ impl<'a> Distances<'a> {
 
     /// The first readers of the results of `writer`, at `pc` with `bits`, that come too early.
     fn early_readers(&self, pc: Pc, writer: &Inst, bits: ControlBits) -> Vec<EarlyRead> {
-        let own = self.spec.timing_of(writer);
+        let own = self.spec.timing_at(self.program, pc);
         let is_fixed = matches!(own.unit, Unit::Int | Unit::Sp | Unit::Tensor | Unit::Uniform)
             || own.unit == Unit::Dp && self.spec.has_own_units(Pipe::of(Unit::Dp));
         if bits.write_barrier.is_none() && (!is_fixed || writer.mem.is_some()) {
@@ -116,7 +116,8 @@ impl<'a> Distances<'a> {
             for (at, &register) in sources.iter().enumerate().filter(|(_, src)| written.contains(src)) {
                 let guards = inst.guarded && at + 1 == sources.len();
                 let own = (own.unit, own.latency_cycles);
-                let needed = bits.write_barrier.is_none().then(|| self.distance(own, inst, (register, guards)));
+                let needed =
+                    bits.write_barrier.is_none().then(|| self.distance(own, Pc::from(reader), (register, guards)));
                 if needed.is_none_or(|needed| distance < needed) {
                     early.push(EarlyRead { writer: pc, reader: Pc::from(reader), register, distance, needed });
                 }
@@ -132,12 +133,13 @@ impl<'a> Distances<'a> {
         early
     }
 
-    /// Cycles from the issue of a writer, on its unit with its latency, to the issue of `reader`. The result, in
-    /// `register`, guards `reader` or is an operand.
-    fn distance(&self, (writer, latency): (Unit, u32), reader: &Inst, (register, guards): (RegId, bool)) -> u32 {
+    /// Cycles from the issue of a writer, on its unit with its latency, to the issue of the reader at `pc`. The result, in
+    /// `register`, guards the reader or is an operand.
+    fn distance(&self, (writer, latency): (Unit, u32), pc: Pc, (register, guards): (RegId, bool)) -> u32 {
+        let reader = self.program.inst(pc);
         let d = &self.spec.sm.dependence;
         let from_dp = writer == Unit::Dp;
-        let least = match (reader.class, self.spec.timing_of(reader).unit) {
+        let least = match (reader.class, self.spec.timing_at(self.program, pc).unit) {
             _ if guards => d.to_guard_cycles,
             (_, Unit::Mem) => d.to_memory_cycles,
             // A target in a register is read as special functions read theirs, and so is the number of a barrier.

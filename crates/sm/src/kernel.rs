@@ -48,7 +48,7 @@ impl Code {
             };
             scheduling.names_constant = inst.constant.is_some();
             let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks, scheduling };
-            let timing @ OpTiming { unit, initiation_cycles, .. } = spec.timing_of(inst);
+            let timing @ OpTiming { unit, initiation_cycles, .. } = spec.timing_at(&program, Pc::from(pc));
             let latency_cycles = distances.latency(pc, timing);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.

@@ -2,7 +2,7 @@
 
 use crate::operands::scalar::parameters::ScalarConfig;
 use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
-use isa::{MatrixType, Traits};
+use isa::{MatrixType, OpClass, Pc, Program, Traits};
 use std::fmt;
 
 /// Maximum number of warp schedulers, rounded up.
@@ -103,6 +103,8 @@ pub struct CoreOptions {
     /// for streams in which nothing depends on the barrier: traces. Without it they are decoded when
     /// the barrier is released, a few cycles later.
     pub decode_past_barriers: bool,
+    /// Single operations have latencies of their own: [`config::OperationLatencies`].
+    pub times_operations: bool,
     /// The scalar path of a scalar-vector core.
     pub scalar: Option<ScalarConfig>,
 }
@@ -225,15 +227,52 @@ impl CoreSpec {
         work_and_rate.map_or(of_class, |(work, rate)| matrix_timing(of_class.unit, rate, work.multiply_adds))
     }
 
+    /// Where the instruction at `pc` of `program` executes and how fast.
+    pub fn timing_at(&self, program: &Program, pc: Pc) -> OpTiming {
+        let mut of_class = self.timing_of(program.inst(pc));
+        if !self.options.times_operations {
+            return of_class;
+        }
+        let own = &self.sm.operation_latencies;
+        let has_register = || program.srcs(program.inst(pc)).iter().any(|reg| program.regs.is_vector(*reg));
+        let cycles = match opcode(program.text(pc)) {
+            "LDC" if has_register() => own.indexed_constant_load_cycles,
+            "LDC" => own.constant_load_cycles,
+            "S2R" | "S2UR" => own.special_register_cycles,
+            "UMOV" | "ULDC" | "VOTEU" => own.uniform_move_cycles,
+            "VOTE" => own.vote_cycles,
+            "I2FP" => own.word_to_float_cycles.inspect(|_| of_class = self.timing.of(OpClass::IntAdd)),
+            _ => None,
+        };
+        cycles.map_or(of_class, |latency_cycles| OpTiming { latency_cycles, ..of_class })
+    }
+
     /// Greatest latency of an instruction.
     pub fn max_latency(&self) -> usize {
-        let of_classes = isa::OpClass::ALL.iter().map(|c| self.timing.of(*c));
-        let unit = self.timing.of(isa::OpClass::Tensor).unit;
+        let of_classes = OpClass::ALL.iter().map(|c| self.timing.of(*c));
+        let unit = self.timing.of(OpClass::Tensor).unit;
         let rate = |ty: &MatrixType| Some((self.sm.tensor.get(ty.name())?, ty.most_multiply_adds()));
         let of_matrices = MatrixType::ALL.iter().filter_map(rate).map(|(rate, most)| matrix_timing(unit, rate, most));
-        let all = of_classes.chain(of_matrices).map(|timing| timing.latency_cycles);
+        let own = &self.sm.operation_latencies;
+        let of_operations = [
+            own.constant_load_cycles,
+            own.indexed_constant_load_cycles,
+            own.special_register_cycles,
+            own.uniform_move_cycles,
+            own.vote_cycles,
+            own.word_to_float_cycles,
+        ];
+        let of_operations = of_operations.into_iter().flatten().filter(|_| self.options.times_operations);
+        let all = of_classes.chain(of_matrices).map(|timing| timing.latency_cycles).chain(of_operations);
         all.max().unwrap_or(1).max(self.sm.dependence.longest()) as usize
     }
+}
+
+/// The opcode in the text of a machine instruction, without its guard and modifiers.
+fn opcode(text: &str) -> &str {
+    let words = text.split(' ');
+    let named = words.into_iter().find(|word| !word.starts_with('@')).unwrap_or_default();
+    named.split('.').next().unwrap_or_default()
 }
 
 /// Timing of a matrix operation of `multiply_adds` on `unit`.

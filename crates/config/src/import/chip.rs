@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
     BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, InstructionCaches,
-    Issue, Launch, MemoryQueues, Operands, Sm, Unit, UnitConfig,
+    Issue, Launch, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -131,6 +131,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         dependence: Dependence::default(),
         instruction_caches: InstructionCaches::default(),
         memory_queues: MemoryQueues::default(),
+        operation_latencies: OperationLatencies::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),
