@@ -469,6 +469,8 @@ keys! {
         to_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. From L1 to L0; 39 if absent.
         from_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From the issue of a taken branch to the issue at its target, on hits in L0; 3 if absent, for fetch, decode and issue.
+        taken_branch_cycles: Option<u32> = Int(3, 64), "core cycles", optional;
         /// Optional. Constant operands of instructions always hit, as they do if `perfect` is true; false if absent.
         perfect_constants: Option<bool> = Bool, "", optional;
         /// Optional. Sets of the cache of constant operands of a sub-core; 4 if absent.

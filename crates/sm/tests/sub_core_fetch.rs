@@ -193,6 +193,9 @@ fn the_right_path_is_fetched_in_the_cycle_after_a_taken_branch() {
     let lines: Vec<_> = [branch(2, 1)].into_iter().chain(stream(4)).collect();
     let at = cycles::<SubCores>(&bench(&lines));
     assert_eq!(at[1] - at[0], 3, "fetch, decode, issue");
+    let later = bench(&lines).gpu(|g| g.sm.instruction_caches.taken_branch_cycles = Some(9));
+    let at = cycles::<SubCores>(&later);
+    assert_eq!(at[1] - at[0], 9);
     let not_taken: Vec<_> = [branch(2, 0)].into_iter().chain(stream(4)).collect();
     let at = cycles::<SubCores>(&bench(&not_taken));
     assert_eq!(at[1] - at[0], 1);

@@ -21,7 +21,7 @@
 //! - **Kernel start.** All caches are empty when a kernel comes to an SM without CTAs.
 //! - **Taken branch** ([`config::BranchFetch::SequentialFlush`]): its issue flushes the buffer, and the right path is
 //!   fetched from the next cycle on. On L0 hits the next instruction issues three cycles after the branch: fetch, decode,
-//!   issue.
+//!   issue. No source measures it, so a description may say more.
 //!
 //! Sizes and times are keys of GPU descriptions ([`config::InstructionCaches`]), which a design may override
 //! ([`SubCoreFetch::with_caches`]). The instruction buffer must have room by single instructions
@@ -67,6 +67,8 @@ use sub_core::SubCore;
 pub struct SubCoreFetch<M: WarpMask = u64> {
     sub_cores: Box<[SubCore<M>]>,
     shared: SharedCache,
+    /// From the issue of a taken branch to the fetch at its target.
+    refetch_cycles: Cycle,
     /// Warps that an instruction has been fetched for, one of each sub-core at most.
     fetched: M,
     last_kernel: Option<KernelId>,
@@ -83,6 +85,8 @@ impl<M: WarpMask> SubCoreFetch<M> {
         Self {
             sub_cores: (0..count).map(|core| SubCore::new(core, mine(core), caches)).collect(),
             shared: SharedCache::new(caches),
+            // Decode and issue follow the fetch.
+            refetch_cycles: caches.taken_branch_cycles.saturating_sub(2).max(1).into(),
             fetched: M::NONE,
             last_kernel: None,
             due: NEVER,
@@ -204,7 +208,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
 
     #[inline]
     fn refetch_cycles(&self, _: bool) -> Cycle {
-        1
+        self.refetch_cycles
     }
 
     /// The L0 caches of all sub-cores, added up; L1 is among the [statistics](FrontEnd::statistics).
@@ -264,7 +268,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     }
 
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { sub_cores, shared, fetched, last_kernel, due } = self;
+        let Self { sub_cores, shared, refetch_cycles: _, fetched, last_kernel, due } = self;
         sub_cores.persist(archive)?;
         shared.persist(archive)?;
         fetched.persist(archive)?;

@@ -25,6 +25,8 @@ pub struct SubCoreCaches {
     pub constants: Option<Cache>,
     /// Cycles in which a sub-core issues nothing after a miss in that cache.
     pub constant_hold_cycles: u32,
+    /// From the issue of a taken branch to the issue at its target, on hits, 3 at least.
+    pub taken_branch_cycles: u32,
 }
 
 impl SubCoreCaches {
@@ -45,6 +47,7 @@ impl SubCoreCaches {
             from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
             constants: (caches.perfect_constants != Some(true)).then(|| cache(constants, spec.sm.max_warps)),
             constant_hold_cycles: caches.constant_hold_cycles.unwrap_or(4),
+            taken_branch_cycles: caches.taken_branch_cycles.unwrap_or(3),
         }
     }
 }
