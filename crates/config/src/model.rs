@@ -507,7 +507,7 @@ keys! {
         constant_load_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. `LDC` with a register in its address.
         indexed_constant_load_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
-        /// Optional. `S2R` and `S2UR`, which read special registers.
+        /// Optional. `S2R`, which reads a special register.
         special_register_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. `UMOV`, `ULDC` and `VOTEU`, the moves of the uniform datapath.
         uniform_move_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;

@@ -371,7 +371,7 @@ fn operations_have_latencies_of_their_own() {
         ("LDC R1, c[0x3][0x0]", OpClass::IntAdd, vec![], 26),
         ("@P0 LDC.U8 R1, c[0x3][R2+0x4]", OpClass::IntAdd, vec![2], 29),
         ("S2R R1, SR_TID.X", OpClass::IntAdd, vec![], 25),
-        ("S2UR UR4, SR_CTAID.X", OpClass::IntAdd, vec![], 25),
+        ("S2UR UR4, SR_CTAID.X", OpClass::IntAdd, vec![], 4),
         ("ULDC.64 UR4, c[0x0][0x118]", OpClass::IntAdd, vec![], 22),
         ("VOTEU.ANY UR4, UPT, PT", OpClass::IntAdd, vec![], 22),
         ("VOTE.ANY R1, PT, P0", OpClass::IntAdd, vec![], 24),

@@ -9,9 +9,6 @@ use workloads::suite;
 
 /// Why a read may come early: opcodes of the writer and of the reader by their first letters, and the reason.
 const KNOWN: &[(&str, &str, &str)] = &[
-    ("U", "", "the uniform datapath has the latency of the integer unit here; of ULDC and UMOV it is 2"),
-    ("R2UR", "", "the same"),
-    ("VOTE", "", "a vote has one latency here, as measured with its result in a register that is awaited"),
     ("", "BAR", "a barrier reads what its reductions would, whether or not it has one"),
     ("", "LDC", "a load of constants executes in the integer unit here; it reads like a decoupled instruction"),
     ("", "FCHK", "the same of FCHK"),

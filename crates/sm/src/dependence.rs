@@ -134,9 +134,12 @@ impl<'a> Distances<'a> {
     }
 
     /// Cycles from the issue of a writer, on its unit with its latency, to the issue of the reader at `pc`. The result, in
-    /// `register`, guards the reader or is an operand.
+    /// `register`, guards the reader or is an operand. Results of the uniform datapath are ready for all readers at a time.
     fn distance(&self, (writer, latency): (Unit, u32), pc: Pc, (register, guards): (RegId, bool)) -> u32 {
         let reader = self.program.inst(pc);
+        if writer == Unit::Uniform {
+            return latency;
+        }
         let d = &self.spec.sm.dependence;
         let from_dp = writer == Unit::Dp;
         let least = match (reader.class, self.spec.timing_at(self.program, pc).unit) {

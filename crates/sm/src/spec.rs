@@ -238,7 +238,7 @@ impl CoreSpec {
         let cycles = match opcode(program.text(pc)) {
             "LDC" if has_register() => own.indexed_constant_load_cycles,
             "LDC" => own.constant_load_cycles,
-            "S2R" | "S2UR" => own.special_register_cycles,
+            "S2R" => own.special_register_cycles,
             "UMOV" | "ULDC" | "VOTEU" => own.uniform_move_cycles,
             "VOTE" => own.vote_cycles,
             "I2FP" => own.word_to_float_cycles.inspect(|_| of_class = self.timing.of(OpClass::IntAdd)),
