@@ -83,20 +83,20 @@ impl Queues {
     /// Address generation of an access, and its way from the latch to the shared part. `is_short`: its address is
     /// uniform or in shared memory.
     #[inline]
-    fn to_shared_part(&self, is_short: bool) -> (Cycle, Cycle) {
+    fn to_shared_part(self, is_short: bool) -> (Cycle, Cycle) {
         let saved = if is_short { self.address_cycles.div_ceil(2) } else { 0 };
         (self.address_cycles - saved, self.unit_cycles.saturating_sub(saved).max(1))
     }
 
     /// Cycles of a load of 4 bytes whose address is in registers before the load/store unit.
-    fn before_unit(&self, is_shared: bool) -> Cycle {
+    fn before_unit(self, is_shared: bool) -> Cycle {
         self.to_shared_part(is_shared).1 + self.gather_cycles
     }
 
     /// The path of `flight`, an access to `space`, from when it comes to the shared part.
     #[inline]
-    fn in_shared_part(&self, flight: &InFlight, space: Option<Space>) -> Passage {
-        let Self { shared_cycles, gather_cycles, register_cycles: moving, .. } = *self;
+    fn in_shared_part(self, flight: &InFlight, space: Option<Space>) -> Passage {
+        let Self { shared_cycles, gather_cycles, register_cycles: moving, .. } = self;
         let (is_uniform, access) = (is_uniform(flight), flight.mem.map(|mem| mem.access));
         let registers = Cycle::from(registers(flight));
         let gathers = if is_uniform { 0 } else { gather_cycles };
