@@ -136,21 +136,21 @@ pub fn run_ctas(
     ctas: Range<u64>,
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
-    run_in_order(state, launch, ctas, Order::default(), FunctionalStats::default(), observer)
+    let (mut stream, stats) = (LiveStream::new(), FunctionalStats::default());
+    run_in_order(state, &mut stream, launch, ctas, (Order::default(), stats), observer)
 }
 
 /// As [`run_ctas`], in another order, after other CTAs with these `stats`.
 pub(crate) fn run_in_order(
     state: &mut DeviceState,
+    stream: &mut LiveStream,
     launch: &Launch,
     mut ctas: impl Iterator<Item = u64>,
-    order: Order,
-    mut stats: FunctionalStats,
+    (order, mut stats): (Order, FunctionalStats),
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
-    let mut stream = LiveStream::new();
-    let result = ctas.try_for_each(|cta| run_cta(state, &mut stream, (id, launch), (cta, order), &mut stats, observer));
+    let result = ctas.try_for_each(|cta| run_cta(state, stream, (id, launch), (cta, order), &mut stats, observer));
     state.take_back_launch(id);
     match result {
         Ok(()) => Ok(Some(stats)),

@@ -15,14 +15,15 @@ use crate::check::{Finding, Findings, Scope, Watch};
 use crate::functional::{FunctionalStats, Observer, Order, run_in_order};
 use crate::launch::Launch;
 use crate::state::DeviceState;
-use isa::DynInst;
+use crate::stream::LiveStream;
+use isa::{DynInst, Fault};
 use kit::LaneMask;
 use std::ops::ControlFlow;
 
 /// CTAs that are executed.
 pub(crate) const CTAS: u64 = 2;
 /// Warp instructions of each that are checked.
-pub(crate) const MOST_WATCHED: u64 = 1536;
+pub(crate) const MOST_WATCHED: u64 = 1280;
 /// Short turns, so that all warps come to their first accesses. Races are found in every order.
 const WATCHED_ORDER: Order = Order { is_reversed: false, turn: 16 };
 /// Warp instructions of each order that is tried; of longer CTAs nothing is said.
@@ -52,13 +53,23 @@ fn ctas(launch: &Launch) -> u64 {
     launch.grid.volume().min(CTAS)
 }
 
+fn run(
+    state: &mut DeviceState,
+    launch: &Launch,
+    ctas: impl Iterator<Item = u64>,
+    order: Order,
+    most: u64,
+) -> Result<Option<FunctionalStats>, Box<Fault>> {
+    let (mut stream, stats) = (LiveStream::new(), FunctionalStats::default());
+    run_in_order(state, &mut stream, launch, ctas, (order, stats), &mut AtMost(most))
+}
+
 fn plain_races(state: &mut DeviceState, launch: &Launch) -> Findings {
     let undo = state.begin_undo();
     state.watch = Some(Box::new(Watch::new(Scope::PlainRaces)));
     for cta in 0..ctas(launch) {
         // The run that follows has the fault, too.
-        let (stats, mut most) = (FunctionalStats::default(), AtMost(MOST_WATCHED));
-        let _ = run_in_order(state, launch, cta..cta + 1, WATCHED_ORDER, stats, &mut most);
+        let _ = run(state, launch, cta..cta + 1, WATCHED_ORDER, MOST_WATCHED);
     }
     let found = state.watch.take().map_or_else(Findings::default, |watch| watch.findings().clone());
     state.undo(undo);
@@ -79,8 +90,7 @@ fn digest(state: &mut DeviceState, launch: &Launch, order: Order) -> Option<u64>
     if order.is_reversed {
         numbers.reverse();
     }
-    let (stats, mut most) = (FunctionalStats::default(), AtMost(MOST_EXECUTED));
-    let ran = run_in_order(state, launch, numbers.into_iter(), order, stats, &mut most);
+    let ran = run(state, launch, numbers.into_iter(), order, MOST_EXECUTED);
     let digest = matches!(ran, Ok(Some(_))).then(|| state.memory.digest_of_changes());
     state.undo(undo);
     digest

@@ -12,6 +12,7 @@ use crate::memory::{WINDOW_BYTES, WINDOWS_END};
 use crate::op::Op;
 use crate::probe::{CTAS, MOST_WATCHED};
 use crate::state::{DeviceState, Undo};
+use crate::stream::LiveStream;
 use isa::{Access, Control, DynInst, Fault, Inst, MemAccess, Space, WarpSlot};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::collections::HashMap;
@@ -33,7 +34,8 @@ pub fn run_screened(
     let all = launch.grid.volume();
     let first = all.min(CTAS);
     let mut screen = RaceScreen::new(launch, observer);
-    let ran = run_in_order(state, launch, 0..first, Order::default(), FunctionalStats::default(), &mut screen);
+    let (mut stream, begun) = (LiveStream::new(), (Order::default(), FunctionalStats::default()));
+    let ran = run_in_order(state, &mut stream, launch, 0..first, begun, &mut screen);
     let is_suspicious = screen.is_suspicious;
     match undo {
         Some(undo) if is_suspicious => state.undo(undo),
@@ -44,7 +46,9 @@ pub fn run_screened(
         return None;
     }
     Some(match ran {
-        Ok(Some(stats)) if first < all => run_in_order(state, launch, first..all, Order::default(), stats, observer),
+        Ok(Some(stats)) if first < all => {
+            run_in_order(state, &mut stream, launch, first..all, (Order::default(), stats), observer)
+        }
         ended => ended,
     })
 }
@@ -56,6 +60,9 @@ struct RaceScreen<'a, O> {
     observer: &'a mut O,
     cta: u64,
     warp: usize,
+    /// Instructions of the warp that are yet to be looked at.
+    left: u32,
+    /// The warps, as before their present turns.
     warps: Vec<Progress>,
     /// Barriers of the CTA after which its accesses may have an order by memory.
     most_barriers: u32,
@@ -87,6 +94,7 @@ impl<'a, O> RaceScreen<'a, O> {
             observer,
             cta: u64::MAX,
             warp: 0,
+            left: 0,
             warps: Vec::new(),
             most_barriers: u32::MAX,
             shared: SharedLines::default(),
@@ -120,15 +128,11 @@ impl<'a, O> RaceScreen<'a, O> {
             _ => {}
         }
         if warp.barriers > self.most_barriers || may_synchronise(inst) {
-            warp.left = 0;
+            self.left = 0;
             self.most_barriers = self.most_barriers.min(warp.barriers);
             return;
         }
         let Some(mem) = inst.mem else { return };
-        let op = self.launch.kernel.code.get(out.pc.index()).map(|guarded| &guarded.op);
-        if matches!(op, Some(Op::Surface(_))) {
-            return;
-        }
         let (now, writes) = (warp.barriers, mem.access != Access::Load);
         if mem.access == Access::AsyncCopy {
             self.see_shared(out.mask, out.second_addresses(), &mem, now);
@@ -139,7 +143,8 @@ impl<'a, O> RaceScreen<'a, O> {
         if shared != 0 && self.warps.len() > 1 {
             self.see_shared(shared, &out.addresses, &mem, now);
         }
-        if global != 0 && self.launch.grid.volume() > 1 {
+        let op = self.launch.kernel.code.get(out.pc.index()).map(|guarded| &guarded.op);
+        if global != 0 && self.launch.grid.volume() > 1 && !matches!(op, Some(Op::Surface(_))) {
             self.see_global(global, &out.addresses, mem.bytes, writes);
         }
     }
@@ -167,21 +172,23 @@ impl<'a, O> RaceScreen<'a, O> {
 
 impl<O: Observer> Observer for RaceScreen<'_, O> {
     fn turn(&mut self, cta: u64, warp: WarpSlot) {
-        if cta != self.cta {
+        if cta == self.cta {
+            self.warps[self.warp].left = self.left;
+        } else {
             self.start_cta(cta);
         }
         self.warp = warp.index();
+        self.left = self.warps[self.warp].left;
         self.observer.turn(cta, warp);
     }
 
     #[inline]
     fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()> {
         self.observer.see(live, out)?;
-        let left = &mut self.warps[self.warp].left;
-        if *left == 0 {
+        if self.left == 0 {
             return ControlFlow::Continue(());
         }
-        *left -= 1;
+        self.left -= 1;
         let launch = self.launch;
         let inst = launch.kernel.program.inst(out.pc);
         if out.mask != 0 && (inst.mem.is_some() || inst.control != Control::None) {
@@ -216,7 +223,7 @@ fn each_line(mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u8, mut give:
     let access = (1_u32 << bytes.div_ceil(4)) - 1;
     let words_at = |address: u64| access << (address / 4 % 32);
     let first = addresses[0] / 128;
-    if mask == LaneMask::MAX && addresses.iter().fold(0, |other, &at| other | (at / 128 ^ first)) == 0 {
+    if mask == LaneMask::MAX && addresses.iter().fold(0, |other, &at| other | ((at / 128) ^ first)) == 0 {
         return give(first, addresses.iter().fold(0, |words, &at| words | words_at(at)));
     }
     let (mut line, mut words) = (0, 0);
