@@ -238,6 +238,15 @@ fn the_examples_run() {
     let path = root().join("examples/launch/saxpy.toml");
     let report = json(&succeed(&["run", path.to_str().unwrap(), "--param", "n=100", "--json"]));
     assert_eq!(report["kernels"][0]["grid"][0], 1);
+    let path = root().join("examples/experiments/modern-designs.toml");
+    let points = tempfile::tempdir().unwrap();
+    let runs = succeed(&["sweep", path.to_str().unwrap(), "--dry-run", "--points", points.path().to_str().unwrap()]);
+    let designs =
+        ["modern", "modern:dependences=bloomboard_1", "modern-ghost", "modern-socgpu", "modern-loog", "ideal"];
+    for core in designs {
+        let run = format!("bfs, small, seed 1, machine code on a6000, core {core}");
+        assert!(runs.lines().any(|line| line == run), "{run}: {runs}");
+    }
 }
 
 #[test]

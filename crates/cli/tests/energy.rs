@@ -121,7 +121,8 @@ fn the_areas_of_core_designs_are_reproduced() {
     let socgpu = ["$ warpwright list cores socgpu --gpu v100", "dependence matrix", "scoreboard", "2.40 %", "3.26 W"];
     assert_eq!(check("socgpu", "v100", &socgpu), ["not", "holds"]);
     // The paper's table II: an entry of a checker or of the issue buffer has 111 bits.
-    let ghost = ["dependence checker                         16        1   111", "1276 um2", "0.00700 %", "1.17 mW", "loog"];
+    let ghost =
+        ["dependence checker                         16        1   111", "1276 um2", "0.00700 %", "1.17 mW", "loog"];
     assert_eq!(check("ghost", "rtx2060s", &ghost), ["not", "not", "holds", "holds"]);
 }
 

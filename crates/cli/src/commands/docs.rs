@@ -54,6 +54,7 @@ const PAGES: &[(&str, &str)] = pages![
     "designs/load-slice",
     "designs/loog",
     "designs/modern",
+    "designs/on-the-modern-core",
     "designs/occupancy",
     "designs/scalar-vector",
     "designs/sgmf",
