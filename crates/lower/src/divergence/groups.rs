@@ -20,7 +20,7 @@ use exec::steer::Steer;
 use exec::uses;
 use kit::BitSet;
 use sass::decode::INSTRUCTION_BYTES;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 /// Convergence barrier registers B0 to B15.
@@ -153,13 +153,44 @@ impl<'a> Groups<'a> {
                 groups.routines.entry(target).or_default().callers.push(caller);
             }
         }
+        let entries: HashMap<usize, u32> =
+            groups.routines.keys().map(|&entry| (graph.block_of(entry), entry)).collect();
+        let (mut called, mut reached) = (Vec::with_capacity(entries.len()), vec![false; graph.blocks()]);
         for (&entry, routine) in &mut groups.routines {
-            let own = machine.reach(entry, graph, false);
-            routine.returns = machine.returns.iter().copied().filter(|&r| own[graph.block_of(r)]).collect();
-            let all = machine.reach(entry, graph, true);
-            (routine.touches, routine.writes) = footprint(kernel, graph, machine, &all);
+            let mut own = machine.reach(&[entry], graph, false, &mut reached);
+            let is_own = |r: &u32| own.binary_search(&graph.block_of(*r)).is_ok();
+            routine.returns = machine.returns.iter().copied().filter(is_own).collect();
+            let calls = own.iter().filter(|&&b| machine.is_call(graph.range(b).end - 1));
+            let targets: BTreeSet<usize> = calls.flat_map(|&b| graph.successors(b)).map(|&b| b as usize).collect();
+            let (routines, others): (Vec<usize>, Vec<usize>) = targets.iter().partition(|&b| entries.contains_key(b));
+            // What is called in other ways, with all that it calls.
+            let others = others.into_iter().filter(|block| own.binary_search(block).is_err());
+            let begins: Vec<u32> = others.map(|block| graph.range(block).start).collect();
+            if !begins.is_empty() {
+                let begins: Vec<u32> = begins.into_iter().chain([entry]).collect();
+                own = machine.reach(&begins, graph, true, &mut reached);
+            }
+            (routine.touches, routine.writes) = footprint(kernel, graph, machine, &own);
+            called.push((entry, routines.into_iter().map(|block| entries[&block]).collect()));
         }
+        groups.add_called(&called);
         groups
+    }
+
+    /// What a routine touches and writes, those that it calls do too. Each of `called` is a routine and those.
+    fn add_called(&mut self, called: &[(u32, Vec<u32>)]) {
+        let mut is_settled = false;
+        while !std::mem::replace(&mut is_settled, true) {
+            for (entry, others) in called {
+                for other in others {
+                    let (touches, writes) = (self.routines[other].touches, self.routines[other].writes.clone());
+                    let routine = self.routines.get_mut(entry).expect("it is a routine");
+                    let is_new = touches & !routine.touches != 0;
+                    routine.touches |= touches;
+                    is_settled &= !(routine.writes.union_with(&writes) || is_new);
+                }
+            }
+        }
     }
 
     /// Whether the state has become less certain since the last call.
@@ -241,15 +272,16 @@ impl Machine<'_> {
         self.calls.binary_search(&at).is_ok()
     }
 
-    /// Blocks that can be reached from an instruction, stepping over calls; with `into`, also through called
-    /// functions.
-    fn reach(&self, from: u32, graph: &Graph, into: bool) -> Vec<bool> {
-        let mut reached = vec![false; graph.blocks()];
-        let mut next = vec![graph.block_of(from)];
+    /// Blocks that can be reached from instructions, in order, stepping over calls; with `into`, also through called
+    /// functions. `reached` is false for all blocks before and after.
+    fn reach(&self, from: &[u32], graph: &Graph, into: bool, reached: &mut [bool]) -> Vec<usize> {
+        let mut all = Vec::new();
+        let mut next: Vec<usize> = from.iter().map(|&at| graph.block_of(at)).collect();
         while let Some(block) = next.pop() {
             if std::mem::replace(&mut reached[block], true) {
                 continue;
             }
+            all.push(block);
             let last = graph.range(block).end - 1;
             let call = self.is_call(last);
             if call && block + 1 < graph.blocks() {
@@ -259,12 +291,14 @@ impl Machine<'_> {
                 next.extend(graph.successors(block).iter().map(|&b| b as usize));
             }
         }
-        reached
+        all.iter().for_each(|&block| reached[block] = false);
+        all.sort_unstable();
+        all
     }
 }
 
 /// Convergence barriers that instructions of the blocks name or write, and everything that they write.
-fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bool]) -> (u16, BitSet) {
+fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[usize]) -> (u16, BitSet) {
     let (columns, predicates) = kernel.files();
     let (mut touched, mut written) = (0, BitSet::new(columns + predicates));
     let mut touch = |register: u16| {
@@ -272,7 +306,7 @@ fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bo
             touched |= 1 << (register - machine.barriers.start);
         }
     };
-    for at in (0..blocks.len()).filter(|&b| blocks[b]).flat_map(|b| graph.range(b)) {
+    for at in blocks.iter().flat_map(|&b| graph.range(b)) {
         for op in steps(kernel, &kernel.code[at as usize].op) {
             if let Op::Steer(Steer::Meet(_, barrier) | Steer::Leave(_, barrier, _)) = op {
                 touch(barrier.0);
