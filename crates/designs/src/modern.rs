@@ -19,8 +19,8 @@
 //! - **Policy**: greedy, then youngest ([`CoreDesign::SCHEDULER`]).
 //! - **Programs without control bits** (PTX, traces) have two scoreboards instead, as the paper's section 7.5 has them:
 //!   registers with a write under way, and counts of reads under way. So does every program with
-//!   [`Dependences::Scoreboard`] or another board ([`boards`](crate::boards)), and on descriptions that do not honour stall counts; where these are honoured they
-//!   still bound the distance of issues.
+//!   [`Dependences::Scoreboard`] or another board ([`boards`](crate::boards)), and on descriptions that do not honour
+//!   stall counts; where these are honoured they still bound the distance of issues.
 //!
 //! **Deviations**
 //! - D1: a counter at 63 keeps its warp from issuing what would increment it. Hardware's behaviour is not published;
@@ -38,8 +38,7 @@
 //! counters that a warp waits for count results of accesses, other results, or reads; `design` at a full counter.
 
 use crate::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
-use crate::on_sub_cores::check_sub_cores;
-use config::Unit;
+use config::{LatencyOf, Unit};
 use isa::{OpClass, RegFile, WarpSlot};
 use kit::Cycle;
 use sm::operands::{SubCoreOperands, SubCoreSettings};
@@ -130,6 +129,21 @@ kit::parameters! {
         /// Operands that the compiler marks for reuse are kept beside the register banks.
         pub register_cache: bool = true,
     }
+}
+
+/// Checks that an SM of `spec` has sub-cores as GPUs since Volta.
+///
+/// # Errors
+/// It has not, and which keys say so.
+pub(crate) fn check_sub_cores(spec: &CoreSpec) -> Result<(), String> {
+    let sm = &spec.sm;
+    if !sm.operands.sub_cores || sm.issue.width != 1 {
+        return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
+    }
+    if sm.latency != Some(LatencyOf::Issue) {
+        return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
+    }
+    Ok(())
 }
 
 /// Dependence counters of a warp.

@@ -17,14 +17,16 @@
 //! - **Dependence counters**, too, hold for the compiler's order only. What they keep apart for accesses to memory, which
 //!   read their registers late, the design needs a board for ([`AccessReads`](crate::boards::AccessReads)).
 //! - **Reuse bits** keep an operand for the next instruction in the compiler's order. In another one an older value could
-//!   be found there, so there is no cache of operands.
+//!   be found there, so nothing is kept.
 //! - **One instruction a cycle** is fetched and decoded in a sub-core: a design's buffers fill as fast as it issues. An
-//!   instruction buffer that is not the design's own has three entries for each warp.
+//!   instruction buffer that is not the design's own has as many entries as the modern core's.
 //!
 //! Designs in order need none of this: [`Modern`](crate::modern::Modern) has their boards.
 //!
 //! - D-OS1: structures are the issue design's; the read guard of its operand collectors is not there.
 
+use crate::modern::{Modern, ModernConfig, check_sub_cores};
+use config::BranchFetch;
 use sm::operands::{Collectors, SubCoreOperands, SubCoreSettings};
 use sm::{Allowances, ConfigOf, CoreDesign, CoreSpec, MaskOf, SubCoreFetch, SubCoreMemory};
 use std::marker::PhantomData;
@@ -37,27 +39,32 @@ pub struct OnSubCores<D>(PhantomData<D>);
 #[derive(Debug)]
 pub struct FedBySubCores<D>(PhantomData<D>);
 
-/// Checks that an SM of `spec` has sub-cores as GPUs since Volta.
-///
-/// # Errors
-/// It has not, and which keys say so.
-pub(crate) fn check_sub_cores(spec: &CoreSpec) -> Result<(), String> {
-    let sm = &spec.sm;
-    if !sm.operands.sub_cores || sm.issue.width != 1 {
-        return Err("the SM has no sub-cores that issue one instruction a cycle: set sm.operands.sub_cores=true and sm.issue.width=1, or take a GPU since Volta".into());
-    }
-    if sm.latency != Some(config::LatencyOf::Issue) {
-        return Err("its latencies count from issue to issue: take a description with sm.latency=\"issue\"".into());
-    }
-    Ok(())
-}
-
-/// An SM without the promises of control bits, whose sub-cores fetch one instruction at a time into buffers of three.
+/// An SM without the promises of control bits, whose sub-cores fetch one instruction at a time.
 fn without_promises(spec: &mut CoreSpec) {
     spec.options.times_operations = true;
     spec.sm.issue.stall_counts = Some(false);
     spec.sm.frontend.instructions_per_fetch = 1;
-    spec.sm.frontend.buffer_entries = 3;
+    spec.sm.frontend.buffer_entries = ModernConfig::DEFAULT.instruction_buffer;
+}
+
+/// Items of both, from the design `D` and the modern core.
+macro_rules! of_both {
+    () => {
+        const SCHEDULER: Option<&'static str> = Modern::<MaskOf<D>>::SCHEDULER;
+
+        fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {
+            D::branches(config, of_gpu)
+        }
+
+        fn allowances(config: &ConfigOf<D>) -> Allowances {
+            D::allowances(config)
+        }
+
+        fn adapt(config: &ConfigOf<D>, spec: &mut CoreSpec) {
+            D::adapt(config, spec);
+            without_promises(spec);
+        }
+    };
 }
 
 impl<D: CoreDesign<Operands = Collectors>> CoreDesign for OnSubCores<D> {
@@ -67,23 +74,11 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for OnSubCores<D> {
     type Execution = D::Execution;
     type Memory = SubCoreMemory;
 
-    const SCHEDULER: Option<&'static str> = Some("gty");
+    of_both!();
 
     fn operands(_: &ConfigOf<D>, spec: &CoreSpec) -> SubCoreOperands {
-        SubCoreOperands::new(spec, SubCoreSettings { ports: 1, register_cache: false, memory_queues: true })
-    }
-
-    fn branches(config: &ConfigOf<D>, of_gpu: config::BranchFetch) -> config::BranchFetch {
-        D::branches(config, of_gpu)
-    }
-
-    fn allowances(config: &ConfigOf<D>) -> Allowances {
-        D::allowances(config)
-    }
-
-    fn adapt(config: &ConfigOf<D>, spec: &mut CoreSpec) {
-        D::adapt(config, spec);
-        without_promises(spec);
+        let ModernConfig { ports, memory_queues, .. } = ModernConfig::DEFAULT;
+        SubCoreOperands::new(spec, SubCoreSettings { ports, register_cache: false, memory_queues })
     }
 
     fn check(config: &ConfigOf<D>, spec: &CoreSpec) -> Result<(), String> {
@@ -106,7 +101,8 @@ impl<D: CoreDesign> CoreDesign for FedBySubCores<D> {
     type Memory = D::Memory;
 
     const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
-    const SCHEDULER: Option<&'static str> = Some("gty");
+
+    of_both!();
 
     fn operands(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Operands {
         D::operands(config, spec)
@@ -114,19 +110,6 @@ impl<D: CoreDesign> CoreDesign for FedBySubCores<D> {
 
     fn memory(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Memory {
         D::memory(config, spec)
-    }
-
-    fn branches(config: &ConfigOf<D>, of_gpu: config::BranchFetch) -> config::BranchFetch {
-        D::branches(config, of_gpu)
-    }
-
-    fn allowances(config: &ConfigOf<D>) -> Allowances {
-        D::allowances(config)
-    }
-
-    fn adapt(config: &ConfigOf<D>, spec: &mut CoreSpec) {
-        D::adapt(config, spec);
-        without_promises(spec);
     }
 
     fn check(config: &ConfigOf<D>, spec: &CoreSpec) -> Result<(), String> {

@@ -255,7 +255,7 @@ fn distances(access: &Line, config: &ModernConfig, change: fn(&mut config::Memor
         let lines = [before.clone(), counted(access), next];
         let gpu = config::load("a6000").expect("a built-in GPU");
         let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| {
-            // The description has those of microbenchmarks.
+            // The description has latencies from microbenchmarks.
             (g.sm.l1d.latency_cycles, g.sm.shared.latency_cycles) = (28, 19);
             change(&mut g.sm.memory_queues);
         });

@@ -202,7 +202,7 @@ impl<O: Observer> Observer for RaceScreen<'_, O> {
     }
 }
 
-/// The lanes that access shared memory and those that access global memory.
+/// The lanes that access shared memory, and the lanes that access global memory.
 fn spaces(mem: &MemAccess, out: &DynInst) -> [LaneMask; 2] {
     let lanes_in = |is_there: fn(u64) -> bool| {
         lanes(out.mask).filter(|&lane| is_there(out.addresses[lane])).fold(0, |mask, lane| mask | 1 << lane)

@@ -8,7 +8,7 @@
 //! Structures: the scoreboard's 263 bits a warp, and as many bits for pending reads, as the exact board of
 //! [`WarScoreboard`]. Stalls: `raw`, `raw_memory`, `waw`, then `war`.
 
-use super::{Release, WarScoreboard};
+use super::{Release, ReorderedBoard, WarScoreboard};
 use isa::{RegFile, WarpSlot};
 use sm::scoreboard::Board;
 use sm::{CoreSpec, Flight, InstId, Pipe, Stall, Structure, WarpMask, Window};
@@ -25,8 +25,6 @@ fn reads_late(window: Window<'_>, id: InstId) -> bool {
 
 impl<M: WarpMask> Board for AccessReads<M> {
     type Config = ();
-
-    const SEES_READS: bool = true;
 
     fn new((): &(), spec: &CoreSpec) -> Self {
         Self(WarScoreboard::new(&Release::Read, spec))
@@ -54,11 +52,6 @@ impl<M: WarpMask> Board for AccessReads<M> {
     }
 
     #[inline]
-    fn awaits_reads(&self, flight: Flight<'_>) -> bool {
-        reads_late(flight.window, flight.id)
-    }
-
-    #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) -> bool {
         let late = reads_late(window, id);
         if late {
@@ -70,5 +63,14 @@ impl<M: WarpMask> Board for AccessReads<M> {
     #[inline]
     fn on_writeback(&mut self, flight: Flight<'_>) {
         self.0.on_writeback(flight);
+    }
+}
+
+impl<M: WarpMask> ReorderedBoard for AccessReads<M> {
+    const SEES_READS: bool = true;
+
+    #[inline]
+    fn awaits_reads(flight: Flight<'_>) -> bool {
+        reads_late(flight.window, flight.id)
     }
 }

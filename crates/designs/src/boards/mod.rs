@@ -20,6 +20,26 @@ pub use war_scoreboard::WarScoreboard;
 pub use warpboard::Warpboard;
 
 use kit::parameters::{self, Parameter, ParameterValue, Parameters};
+use sm::scoreboard::{Board, Scoreboard};
+use sm::{Flight, WarpMask};
+
+/// The board of a design that reorders, which has to know of reads only if its operand stage serves them late.
+pub trait ReorderedBoard: Board<Config = ()> {
+    /// It knows of such reads. Otherwise the operand stage keeps writes behind them.
+    const SEES_READS: bool;
+
+    /// Whether writes wait until `flight`, which has issued, has read its registers.
+    fn awaits_reads(flight: Flight<'_>) -> bool;
+}
+
+impl<M: WarpMask> ReorderedBoard for Scoreboard<M> {
+    const SEES_READS: bool = false;
+
+    #[inline]
+    fn awaits_reads(_: Flight<'_>) -> bool {
+        false
+    }
+}
 
 kit::words! {
     /// When an instruction stops holding others back.

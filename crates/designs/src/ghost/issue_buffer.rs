@@ -1,13 +1,13 @@
 //! The issue buffer of GhOST: instructions of each warp after their dependence check, with what each
 //! waits for as bit masks over the warp's locations.
 
+use crate::boards::ReorderedBoard;
 use isa::{Access, CacheOp, Control, RegFile, RegId, WarpSlot};
 use kit::bits::set_bits;
 use sm::PerWarp;
 use sm::Stall;
 use sm::Structure;
 use sm::WarpMask;
-use sm::scoreboard::Board;
 use sm::widened;
 use sm::{Flight, Window};
 use sm::{InFlight, InstId};
@@ -107,7 +107,7 @@ fn remove(row: &mut [Location; MOST], size: usize, place: usize) {
     }
 }
 
-impl<M: WarpMask, B: Board> IssueBuffer<M, B> {
+impl<M: WarpMask, B: ReorderedBoard> IssueBuffer<M, B> {
     pub fn new(warps: usize, size: usize, loads_pass: bool, board: B) -> Self {
         Self {
             entries: vec![Entry::default(); warps * size].into(),
@@ -238,7 +238,7 @@ impl<M: WarpMask, B: Board> IssueBuffer<M, B> {
         of.loads &= !gone;
         of.branches &= !gone;
         let uses = &mut self.uses[w * self.stride..][..self.stride];
-        let awaits_reads = self.board.awaits_reads(flight);
+        let awaits_reads = B::awaits_reads(flight);
         let mut waiting = 0;
         for reg in flight.srcs() {
             let of_reg = &mut uses[reg.index()];

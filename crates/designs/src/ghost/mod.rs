@@ -77,6 +77,7 @@
 mod issue_buffer;
 mod precise;
 
+use crate::boards::ReorderedBoard;
 use isa::{Control, RegFile, WarpSlot};
 use issue_buffer::{IssueBuffer, Location, NONE};
 use kit::Cycle;
@@ -96,7 +97,7 @@ use sm::WakeUp;
 use sm::WarpMask;
 use sm::operands::{CollectorRules, Collectors, read_guard};
 use sm::policy::DEPENDENCE_BITS;
-use sm::scoreboard::{Board, Scoreboard};
+use sm::scoreboard::Scoreboard;
 use sm::{Candidates, Each, IssuePolicy, Structure};
 use sm::{CoreSpec, PipeSet, SCHEDULERS};
 use sm::{Flight, Window};
@@ -143,7 +144,7 @@ struct Shared<M> {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ghost<M: WarpMask = u64, B: Board = Scoreboard<M>> {
+pub struct Ghost<M: WarpMask = u64, B: ReorderedBoard = Scoreboard<M>> {
     buffer: InstructionBuffer<M>,
     isb: IssueBuffer<M, B>,
     /// Of each warp scheduler; of the first `schedulers`.
@@ -181,7 +182,7 @@ pub struct Ghost<M: WarpMask = u64, B: Board = Scoreboard<M>> {
     reordered: u64,
 }
 
-impl<M: WarpMask, B: Board<Config = ()>> Ghost<M, B> {
+impl<M: WarpMask, B: ReorderedBoard> Ghost<M, B> {
     /// Recomputes what the warp scheduler sees of `warp`.
     #[inline(never)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -338,7 +339,7 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
 }
 
-impl<M: WarpMask, B: Board<Config = ()>> CoreDesign for Ghost<M, B> {
+impl<M: WarpMask, B: ReorderedBoard> CoreDesign for Ghost<M, B> {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
@@ -353,7 +354,7 @@ impl<M: WarpMask, B: Board<Config = ()>> CoreDesign for Ghost<M, B> {
     }
 }
 
-impl<M: WarpMask, B: Board<Config = ()>> IssuePolicy for Ghost<M, B> {
+impl<M: WarpMask, B: ReorderedBoard> IssuePolicy for Ghost<M, B> {
     type Config = GhostConfig;
     type Mask = M;
 

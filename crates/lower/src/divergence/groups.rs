@@ -177,7 +177,7 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// What a routine touches and writes, those that it calls do too. Each of `called` is a routine and those.
+    /// Adds to each routine all that its callees touch and write. `called`: each routine with its callees.
     fn add_called(&mut self, called: &[(u32, Vec<u32>)]) {
         let mut is_settled = false;
         while !std::mem::replace(&mut is_settled, true) {

@@ -28,8 +28,8 @@
 //!   written as they come, and a load that meets one at its bank waits for a cycle.
 //!
 //! - D-SC6: with a scalar path, an instruction reads the scalar register file without ports of the banks, one for
-//!   scalar ALUs leaves Control as those of variable latency do, and neither uses the cache of operands. What is
-//!   copied from the scalar file to the banks takes no port.
+//!   scalar ALUs leaves Control like one of variable latency, and neither uses the cache of operands. Copies from the
+//!   scalar file to the banks take no port.
 //!
 //! Stall reasons: `operand_collector_full` while Allocate waits for ports, `unit_busy` and `memory_pipe_full` while
 //! Control waits for the latch of a unit.

@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::workload::{Parameter, Run, Suite, Workload, WorkloadError};
 
 const TAPS: usize = 32;
-/// Of so many samples a branch of the bank keeps one.
+/// A branch of the bank keeps one sample of this many.
 const DECIMATION: usize = 8;
 /// Points along an edge of a picture, and steps at most.
 const SIDE: usize = 64;

@@ -72,8 +72,8 @@ pub struct SubCoreFetch<M: WarpMask = u64> {
     /// Warps that an instruction has been fetched for, one of each sub-core at most.
     fetched: M,
     last_kernel: Option<KernelId>,
-    /// The next cycle in which a stream goes on, a hold of a sub-core ends, or something comes by time to or from the
-    /// shared cache.
+    /// The next cycle in which a stream goes on, a sub-core's hold ends, or a request or reply reaches the end of the path
+    /// to the shared cache.
     due: Cycle,
 }
 

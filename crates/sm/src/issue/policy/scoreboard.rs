@@ -23,9 +23,6 @@ pub trait Board: Send {
     /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
     const KEEPS_MEMORY_ORDER: bool = true;
 
-    /// Writes wait for older reads, whatever the operand stage does.
-    const SEES_READS: bool = false;
-
     /// Its liberties against program order.
     fn allowances() -> Allowances {
         Allowances::default()
@@ -40,11 +37,6 @@ pub trait Board: Send {
     fn hazard(&self, flight: Flight<'_>) -> Option<Stall>;
     /// `flight` issues: its registers are reserved.
     fn on_issue(&mut self, flight: Flight<'_>);
-    /// Whether writes wait until `flight`, which has issued, has read its registers.
-    #[inline]
-    fn awaits_reads(&self, _flight: Flight<'_>) -> bool {
-        false
-    }
     /// `id` has read its registers. True if that may have ended a hazard.
     #[inline]
     fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) -> bool {
