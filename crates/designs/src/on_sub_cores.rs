@@ -1,4 +1,4 @@
-//! Designs of papers over the stages of the core of today's GPUs ([`Modern`](crate::modern::Modern)).
+//! Designs of papers over the stages of the core of today's GPUs ([`Modern`]).
 //!
 //! Papers propose their designs over an in-order core with a scoreboard, operand collectors and one front end. NVIDIA's
 //! GPUs since Volta have none of these: here the designs have what those GPUs have, and machine code its control bits.
@@ -21,7 +21,7 @@
 //! - **One instruction a cycle** is fetched and decoded in a sub-core: a design's buffers fill as fast as it issues. An
 //!   instruction buffer that is not the design's own has as many entries as the modern core's.
 //!
-//! Designs in order need none of this: [`Modern`](crate::modern::Modern) has their boards.
+//! Designs in order need none of this: [`Modern`] has their boards.
 //!
 //! - D-OS1: structures are the issue design's; the read guard of its operand collectors is not there.
 

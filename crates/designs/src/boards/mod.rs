@@ -2,7 +2,7 @@
 //!
 //! Instructions issue in order but read their registers in operand collectors, where one may wait
 //! for its banks while a younger one writes a register that it has yet to read. The
-//! [`Scoreboard`](sm::Scoreboard) sees no reads and does not prevent this: that is the historical
+//! [`Scoreboard`] sees no reads and does not prevent this: that is the historical
 //! behaviour of GPGPU-Sim.
 
 mod access_reads;
