@@ -129,6 +129,36 @@ fn time_left(progress: &Progress, launch: Duration) -> Option<f64> {
     (progress.ctas_done > 0).then(|| launch.as_secs_f64() * left as f64 / progress.ctas_done as f64)
 }
 
+/// Watches the parts of work that simulates nothing.
+#[derive(Debug)]
+pub struct Parts {
+    bar: ProgressBar,
+    begin: Instant,
+}
+
+impl Parts {
+    /// Watches `number` parts, each a `unit`.
+    pub fn new(number: usize, unit: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(number as u64), ProgressDrawTarget::hidden());
+        bar.set_style(style(&format!("{{bar:12}} {{pos}}/{{len}} {unit}  about {{eta}} left")));
+        Self { bar, begin: Instant::now() }
+    }
+
+    /// One of them begins.
+    pub fn begin(&self) {
+        if self.bar.is_hidden() && wanted(false) && self.begin.elapsed() >= SILENT {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Watches several runs at once.
 pub struct Board {
     bar: Option<ProgressBar>,

@@ -327,17 +327,22 @@ impl Program {
     /// Position of the instruction at `pc`, such as `saxpy.ptx:34, from saxpy.cu:9`, `saxpy.cubin, byte 0xd0
     /// of the kernel` or `line 34`; empty if unknown.
     pub fn place(&self, pc: Pc) -> String {
-        let Source { line, origin: (file, at) } = self.source(pc);
-        let mut place = match (&*self.code_file, line) {
-            ("", 0) => String::new(),
-            ("", _) => format!("line {line}"),
-            (file, 0) => format!("{file}, byte {:#x} of the kernel", u64::from(pc.0) * u64::from(self.inst_bytes)),
-            (file, _) => format!("{file}:{line}"),
-        };
-        if let Some(file) = self.files.get(file as usize).filter(|_| at != 0) {
-            place += &format!("{}from {file}:{at}", if place.is_empty() { "" } else { ", " });
+        let code = self.place_in_code(pc);
+        match self.origin(pc) {
+            None => code,
+            Some((file, line)) if code.is_empty() => format!("from {file}:{line}"),
+            Some((file, line)) => format!("{code}, from {file}:{line}"),
         }
-        place
+    }
+
+    /// The same without the source.
+    pub fn place_in_code(&self, pc: Pc) -> String {
+        match (&*self.code_file, self.source(pc).line) {
+            ("", 0) => String::new(),
+            ("", line) => format!("line {line}"),
+            (file, 0) => format!("{file}, byte {:#x} of the kernel", u64::from(pc.0) * u64::from(self.inst_bytes)),
+            (file, line) => format!("{file}:{line}"),
+        }
     }
 
     /// File and line of the high-level source that the instruction at `pc` was compiled from, if known.

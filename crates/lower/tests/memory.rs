@@ -270,13 +270,22 @@ fn faults_name_the_file_and_show_the_instruction() {
 
     let cubin = include_bytes!("data/jumptable.sm_70.cubin");
     let loaded = lower::load_cubin("jumptable.sm_70.cubin", cubin, lower::LowerOptions::default()).unwrap();
-    let kernel = loaded.kernel("jumptable").unwrap().clone();
-    let args = [exec::Arg::Pointer(0x1001), exec::Arg::U32(0)];
-    let one = isa::Dim3::new(1, 1, 1);
-    let launch = exec::Launch::new(kernel.clone(), one, isa::Dim3::new(32, 1, 1), 0, &args).unwrap();
-    let f = exec::run(&mut exec::DeviceState::default(), &launch).unwrap_err();
+    let mut kernel = loaded.kernel("jumptable").unwrap().clone();
+    let fault = |kernel: &std::sync::Arc<exec::Kernel>| {
+        let args = [exec::Arg::Pointer(0x1001), exec::Arg::U32(0)];
+        let one = isa::Dim3::new(1, 1, 1);
+        let launch = exec::Launch::new(kernel.clone(), one, isa::Dim3::new(32, 1, 1), 0, &args).unwrap();
+        exec::run(&mut exec::DeviceState::default(), &launch).unwrap_err()
+    };
+    let f = fault(&kernel);
     let offset = 16 * f.spot.pc.0;
     let place = format!("at jumptable.sm_70.cubin, byte {offset:#x} of the kernel, instruction {}: ", f.spot.pc.0);
     assert!(f.to_string().contains(&(place + kernel.program.text(f.spot.pc))), "{f}");
     assert!(f.spot.text.starts_with("LDG") || f.spot.text.starts_with("STG"), "{f}");
+
+    let program = std::sync::Arc::make_mut(&mut std::sync::Arc::make_mut(&mut kernel).program);
+    program.files.push("jumptable.cu".to_owned());
+    program.set_origin(f.spot.pc, (program.files.len() as u16 - 1, 7));
+    let f = fault(&kernel).to_string();
+    assert!(f.ends_with("\n  from jumptable.cu:7") && f.matches("jumptable.cu:").count() == 1, "{f}");
 }

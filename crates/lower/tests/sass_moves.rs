@@ -154,22 +154,23 @@ fn prmt_in_all_modes() {
 fn predicates_to_registers_and_back() {
     for mask in [0x01, 0x40, 0x7f, 0x55, 0x00, 0xff] {
         for part in 0..4_u32 {
-            for form in general(75, 0x003, AB, mask) {
+            for (sm, u, form) in forms(0x003, AB, Some((0x083, &[4, 6])), mask) {
                 let word = form.word.c(0).bits(76, 2, part.into());
                 let value = move |lane: &Lane<'_>, rest: u32| {
                     let mask = lane.get(form.b) & 0xff;
-                    let all = (0..7).fold(0, |m, p| m | u32::from(lane.p(p)) << p);
+                    let all = (0..7).fold(0, |m, p| m | u32::from(lane.pred(u, p)) << p);
                     rest & !(mask << (8 * part)) | (all & mask) << (8 * part)
                 };
-                check(75, word, |lane| vec![Change::R(30, value(lane, lane.get(form.a)))]);
-                check(75, word.a(255), |lane| vec![Change::R(30, value(lane, 0))]);
+                check(sm, word, |lane| vec![register(u, 30, value(lane, lane.get(form.a)))]);
+                check(sm, word.a(if u { 63 } else { 255 }), |lane| vec![register(u, 30, value(lane, 0))]);
             }
             // Predicate 6 is the guard of the check.
-            let word = general(75, 0x004, &[4], mask & 0x3f)[0].word.d(0).c(0).bits(76, 2, part.into());
-            check(75, word, |lane| {
-                let bits = lane.get(Source::General(2)) >> (8 * part);
-                (0..6).filter(|p| mask >> p & 1 == 1).map(|p| Change::P(p, bits >> p & 1 == 1)).collect()
-            });
+            for (sm, u, form) in forms(0x004, &[4], Some((0x084, &[4])), mask & 0x3f) {
+                check(sm, form.word.d(0).c(0).bits(76, 2, part.into()), |lane| {
+                    let bits = lane.get(form.a) >> (8 * part);
+                    (0..6).filter(|p| mask >> p & 1 == 1).map(|p| predicate(u, p, bits >> p & 1 == 1)).collect()
+                });
+            }
         }
     }
 }

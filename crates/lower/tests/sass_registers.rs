@@ -57,7 +57,7 @@ fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTre
 /// Compares the description of an instruction with its text.
 fn check(kernel: &Kernel, inst: &SassInst, described: &isa::Inst) {
     // These name all predicates at once.
-    if matches!(inst.row.op, SassOp::P2R | SassOp::R2P) {
+    if matches!(inst.row.op, SassOp::P2R | SassOp::R2P | SassOp::UP2Ur | SassOp::UR2Up) {
         return;
     }
     let guard = inst.guard();

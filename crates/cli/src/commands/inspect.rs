@@ -1,11 +1,12 @@
 //! `warpwright inspect`: what is in a file of PTX or machine code.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::inspection::code::{self, CodeInspection, Contents};
+use crate::inspection::code::{self, CodeInspection, Contents, Shown};
 use crate::inspection::fabric::FabricInspection;
 use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
 use crate::options::Formats;
+use crate::progress::Parts;
 use crate::render::inspection as render;
 use crate::{interrupt, output, tables};
 use kit::output::MadeFolders;
@@ -109,10 +110,18 @@ pub fn run(args: &Args) -> Outcome {
     match contents {
         Contents::Ptx(texts) => show_ptx(args, &name, texts.iter().map(|text| &**text), entries),
         Contents::Cubins(cubins) => {
+            let names: Vec<String> = cubins.iter().flat_map(|cubin| code::kernel_names(cubin)).collect();
+            must_have(args, &name, &names)?;
             let place = args.source.then(|| source_place(&args.file));
-            let inspections = cubins
-                .iter()
-                .map(|cubin| code::inspect(&name, cubin, args.code || args.source, place.as_ref()).map_err(wrong));
+            let kernels = names.iter().filter(|name| args.kernel.as_ref().is_none_or(|k| code::is_named(name, k)));
+            let progress = Parts::new(kernels.count(), "kernels");
+            let shown = Shown {
+                kernel: args.kernel.as_deref(),
+                code: args.code || args.source,
+                place: place.as_ref(),
+                progress: Some(&progress),
+            };
+            let inspections = cubins.iter().map(|cubin| code::inspect(&name, cubin, shown).map_err(wrong));
             let mut all = merge(inspections, CodeInspection::absorb)?;
             all.entries = entries;
             show_code(args, all)
@@ -152,8 +161,7 @@ fn show_ptx<'a>(
     if inspection.has_errors && inspection.kernels.is_empty() {
         return Err(Failure::bad_input(inspection.diagnostics_text));
     }
-    let names = |k: &inspection::KernelFacts| (k.name.clone(), k.source_name.clone());
-    keep(args, &inspection.file, &mut inspection.kernels, names)?;
+    keep(args, &inspection.file, &mut inspection.kernels, |k| &k.name)?;
     if args.formats.as_text() {
         output::print(&render::render(&inspection))?;
     }
@@ -170,7 +178,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
     }
     let mut inspection =
         FabricInspection::new(name, content, core, &gpu::load(&args.gpu, &[])?).map_err(Failure::bad_input)?;
-    keep(args, name, &mut inspection.kernels, |k| (k.name.clone(), k.source_name.clone()))?;
+    keep(args, name, &mut inspection.kernels, |k| &k.name)?;
     let drawings = args.svg.as_deref().map_or(Ok(Vec::new()), |to| drawings(to, &inspection))?;
     let folder = args.svg.as_deref().filter(|to| !is_drawing(to)).map(MadeFolders::make).transpose();
     let folder = folder.map_err(|e| Failure::bad_input(format!("--svg: the folder cannot be made: {e}")))?;
@@ -206,9 +214,7 @@ fn drawings(to: &Path, inspection: &FabricInspection) -> Result<Vec<PathBuf>, Fa
     }
 }
 
-fn show_code(args: &Args, mut inspection: CodeInspection) -> Outcome {
-    let names = |k: &code::CodeKernel| (k.name.clone(), k.source_name.clone());
-    keep(args, &inspection.file, &mut inspection.kernels, names)?;
+fn show_code(args: &Args, inspection: CodeInspection) -> Outcome {
     if args.formats.as_text() {
         output::print(&render::code::render(&inspection))?;
     }
@@ -241,20 +247,19 @@ fn content(path: &Path, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>),
 }
 
 /// Keeps the kernel that was asked for.
-fn keep<K>(
-    args: &Args,
-    file: &str,
-    kernels: &mut Vec<K>,
-    names: impl Fn(&K) -> (String, Option<String>),
-) -> Result<(), Failure> {
+fn keep<K>(args: &Args, file: &str, kernels: &mut Vec<K>, name: impl Fn(&K) -> &String) -> Result<(), Failure> {
     let Some(kernel) = &args.kernel else { return Ok(()) };
-    let known: Vec<String> = kernels.iter().map(|k| names(k).0).collect();
-    kernels.retain(|k| {
-        let (name, source_name) = names(k);
-        name == *kernel || source_name.as_ref() == Some(kernel)
-    });
-    if kernels.is_empty() {
-        return Err(Failure::bad_input(format!("`{file}` has no kernel `{kernel}`{}", suggest::among(kernel, &known))));
-    }
+    let names: Vec<String> = kernels.iter().map(|k| name(k).clone()).collect();
+    must_have(args, file, &names)?;
+    kernels.retain(|k| code::is_named(name(k), kernel));
     Ok(())
+}
+
+/// # Errors
+/// If the kernel that was asked for is not among `names`.
+fn must_have(args: &Args, file: &str, names: &[String]) -> Result<(), Failure> {
+    let missing = |kernel: &&String| !names.iter().any(|name| code::is_named(name, kernel));
+    args.kernel.as_ref().filter(missing).map_or(Ok(()), |kernel| {
+        Err(Failure::bad_input(format!("`{file}` has no kernel `{kernel}`{}", suggest::among(kernel, names))))
+    })
 }

@@ -1,6 +1,7 @@
 //! The contents of a cubin, or of a fat binary or host program that holds some.
 
 use super::facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
+use crate::progress::Parts;
 use lab::listing::{SourcePlace, Sources, TextLine};
 use lower::{Loaded, LowerOptions};
 use sass::decode;
@@ -80,6 +81,9 @@ pub struct CodeKernel {
     pub classes: Option<Mix>,
     /// Instructions and features that cannot be executed.
     pub not_executable: Vec<Obstacle>,
+    /// What may help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Its instructions, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Vec<CodeLine>>,
@@ -188,18 +192,37 @@ const fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// Takes a cubin apart; with its instructions if `code`, and with their lines if `place` says where sources are.
+/// Parts of a cubin to show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown<'a> {
+    /// Only the kernel of this name, plain or mangled.
+    pub kernel: Option<&'a str>,
+    /// Its instructions.
+    pub code: bool,
+    /// Their lines of sources that are here.
+    pub place: Option<&'a SourcePlace>,
+    /// Told of each kernel.
+    pub progress: Option<&'a Parts>,
+}
+
+/// Takes a cubin apart.
 ///
 /// # Errors
 /// If it is damaged.
-pub fn inspect(file: &str, content: &[u8], code: bool, place: Option<&SourcePlace>) -> Result<CodeInspection, String> {
+pub fn inspect(file: &str, content: &[u8], shown: Shown<'_>) -> Result<CodeInspection, String> {
     let cubin = Cubin::parse(content).map_err(|e| e.to_string())?;
     // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
-    let loaded = lower::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
-    let mut kernel = |function: &ElfFunction<'_>| kernel(cubin.sm, function, &loaded, code);
-    let mut kernels: Vec<CodeKernel> = cubin.kernels().map(&mut kernel).collect();
-    if let Some(place) = place {
-        add_lines(&cubin.lines(), place, cubin.kernels().map(|function| function.id).zip(&mut kernels));
+    let options = LowerOptions { deferred: true, ..LowerOptions::default() };
+    let mut loaded = lower::load_cubin(file, content, options).map_err(|e| e.text.clone());
+    let is_shown = |f: &&ElfFunction<'_>| shown.kernel.is_none_or(|name| is_named(f.name, name));
+    let functions: Vec<&ElfFunction<'_>> = cubin.kernels().filter(is_shown).collect();
+    let kernels = functions.iter().map(|function| {
+        shown.progress.inspect(|parts| parts.begin());
+        kernel(cubin.sm, function, &mut loaded, shown.code)
+    });
+    let mut kernels: Vec<CodeKernel> = kernels.collect();
+    if let Some(place) = shown.place {
+        add_lines(&cubin.lines(), place, functions.iter().map(|function| function.id).zip(&mut kernels));
     }
     Ok(CodeInspection {
         file: file.to_owned(),
@@ -231,22 +254,35 @@ fn banks(banks: &[ConstantBank<'_>]) -> Vec<BankFacts> {
     banks.iter().map(|b| BankFacts { bank: b.bank, bytes: b.data.len() as u64 }).collect()
 }
 
-fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, code: bool) -> CodeKernel {
+/// Whether `asked` is the name of `kernel` in the file or in the source.
+pub fn is_named(kernel: &str, asked: &str) -> bool {
+    kernel == asked || exec::plain_name(kernel) == Some(asked)
+}
+
+/// Names of the kernels of a cubin; none if it is damaged.
+pub fn kernel_names(content: &[u8]) -> Vec<String> {
+    Cubin::parse(content).map_or(Vec::new(), |cubin| cubin.kernels().map(|f| f.name.to_owned()).collect())
+}
+
+fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String>, code: bool) -> CodeKernel {
     let lines = disassemble(function, sm);
     let mut opcodes: BTreeMap<String, u64> = BTreeMap::new();
     for line in &lines {
         *opcodes.entry(opcode(line.text.as_deref())).or_default() += 1;
     }
     let mut classes = None;
-    let mut not_executable = Vec::new();
+    let (mut not_executable, mut hint) = (Vec::new(), None);
     match loaded {
         Err(text) => not_executable.push(Obstacle { address: None, message: text.clone() }),
         Ok(loaded) => {
+            loaded.prepare(Some(function.name));
             if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == function.name) {
                 classes = Some(self::classes(kernel));
             } else if let Some(rejected) = loaded.rejected.iter().find(|r| r.name == function.name) {
-                not_executable = obstacles(&rejected.error.text);
+                (not_executable, hint) = obstacles(&rejected.error.text);
             }
+            // With the functions that it calls through pointers, a kernel of a library can take a GiB.
+            loaded.module.kernels.clear();
         }
     }
     let parameter = |p: &sass::elf::Parameter| ParameterFacts {
@@ -271,6 +307,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, c
         executable: classes.is_some(),
         classes,
         not_executable,
+        hint,
         code: code.then_some(lines),
     }
 }
@@ -298,18 +335,20 @@ fn opcode(text: Option<&str>) -> String {
     word.map_or("(unknown)", sass::meaning::base).to_owned()
 }
 
-/// The loader's message, line by line: a heading, then `address: instruction: problem`.
-fn obstacles(text: &str) -> Vec<Obstacle> {
-    let line = |line: &str| {
-        let line = line.trim();
-        let found = line.split_once(": ");
-        let found = found.and_then(|(at, rest)| Some((u64::from_str_radix(at, 16).ok()?, rest)));
-        match found {
-            Some((address, message)) => Obstacle { address: Some(address), message: message.to_owned() },
-            None => Obstacle { address: None, message: line.to_owned() },
+/// The loader's message, line by line: a heading, then `address: instruction: problem`; and its hint.
+fn obstacles(text: &str) -> (Vec<Obstacle>, Option<String>) {
+    let (mut obstacles, mut hint) = (Vec::new(), None);
+    for line in text.lines().skip(1).map(str::trim) {
+        let address = |at| u64::from_str_radix(at, 16).ok();
+        match line.split_once(": ") {
+            Some(("hint", text)) => hint = Some(text.to_owned()),
+            Some((at, rest)) if address(at).is_some() => {
+                obstacles.push(Obstacle { address: address(at), message: rest.to_owned() })
+            }
+            _ => obstacles.push(Obstacle { address: None, message: line.to_owned() }),
         }
-    };
-    text.lines().skip(1).map(line).collect()
+    }
+    (obstacles, hint)
 }
 
 fn disassemble(function: &ElfFunction<'_>, sm: u8) -> Vec<CodeLine> {
@@ -343,11 +382,12 @@ mod tests {
 
     #[test]
     fn obstacles_keep_their_addresses() {
-        let text = "k.cubin: kernel `k` is not executable:\n  0010: FOO R1: no\n  its table is missing";
+        let text =
+            "k.cubin: kernel `k` is not executable:\n  0010: FOO R1: no\n  its table is missing\n  hint: another GPU";
         let expected = [
             Obstacle { address: Some(0x10), message: "FOO R1: no".to_owned() },
             Obstacle { address: None, message: "its table is missing".to_owned() },
         ];
-        assert_eq!(obstacles(text), expected);
+        assert_eq!(obstacles(text), (Vec::from(expected), Some("another GPU".to_owned())));
     }
 }

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// An entry of a fat binary.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct EntryFacts {
     /// `cubin`, `ptx` or `other`.
     pub kind: &'static str,

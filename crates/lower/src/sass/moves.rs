@@ -1,6 +1,6 @@
 //! Moves, selections, logic, bit fields, special registers, predicates; also of the uniform datapath.
 
-use super::builder::{Builder, Lowered};
+use super::builder::{Builder, Lowered, UNIFORM_PREDICATES};
 use super::operand::{is_kept, is_zero, operands};
 use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
@@ -133,10 +133,15 @@ pub(super) fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// Number of general predicates in a register's bits; PT has none.
+/// Number of predicates in a register's bits; PT and UPT have none.
 const PREDICATE_BITS: u16 = 7;
 
-/// `P2R`: the predicates in a mask are written to a byte of the result; the rest is copied from another
+/// Predicate number `n` of those that `P2R`, `R2P` and their uniform forms name.
+fn predicate_of(inst: &SassInst, n: u16) -> Pred {
+    Pred(if inst.row.uniform { UNIFORM_PREDICATES + n } else { n })
+}
+
+/// `P2R`, `UP2UR`: the predicates in a mask are written to a byte of the result; the rest is copied from another
 /// register.
 pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
@@ -150,14 +155,14 @@ pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lo
     let d = b.destination(d, 1)?;
     if is_zero(rest) && named.count_ones() == 1 && named >> PREDICATE_BITS == 0 {
         let one = b.constant(named << shift);
-        b.emit(Op::Selp { d, s: [one, none], wide: false, p: Pred(named.trailing_zeros() as u16) });
+        b.emit(Op::Selp { d, s: [one, none], wide: false, p: predicate_of(inst, named.trailing_zeros() as u16) });
         return Ok(());
     }
     let (gathered, bit) = (b.scratch(1), b.scratch(1));
     b.emit(Op::Int1(Int1::Mov32, gathered, [none]));
     for p in (0..PREDICATE_BITS).filter(|p| named >> p & 1 == 1) {
         let one = b.constant(1 << (u32::from(p) + shift));
-        b.emit(Op::Selp { d: bit, s: [one, none], wide: false, p: Pred(p) });
+        b.emit(Op::Selp { d: bit, s: [one, none], wide: false, p: predicate_of(inst, p) });
         b.emit(Op::Int2(Int2::Or32, gathered, [gathered, bit]));
     }
     let keep = mask_at(b, mask, shift)?;
@@ -168,7 +173,7 @@ pub(super) fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lo
     Ok(())
 }
 
-/// The predicate mask of `P2R` and `R2P` at the bits of a byte.
+/// The predicate mask of these at the bits of a byte.
 fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
     const BYTE: u32 = 0xff;
     if let SassOperand::Immediate { bits, .. } = mask {
@@ -181,7 +186,7 @@ fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
     Ok(d)
 }
 
-/// `R2P`: the predicates in a mask are set from the bits of a byte of the source.
+/// `R2P`, `UR2UP`: the predicates in a mask are set from the bits of a byte of the source.
 pub(super) fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
     let shift = 8 * inst.modifier(key::BYTE).map_or(0, |byte| byte as u32);
@@ -193,7 +198,7 @@ pub(super) fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lo
     for p in (0..PREDICATE_BITS).filter(|p| mask >> p & 1 == 1) {
         let one = b.constant(1 << (u32::from(p) + shift));
         b.emit(Op::Int2(Int2::And32, bit, [source, one]));
-        not_zero(b, [Pred(p), Pred::TRUE], bit, (Combine::And, Pred::TRUE));
+        not_zero(b, [predicate_of(inst, p), Pred::TRUE], bit, (Combine::And, Pred::TRUE));
     }
     Ok(())
 }

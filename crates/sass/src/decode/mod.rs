@@ -340,7 +340,7 @@ impl SassInst {
             What::Barrier(lo) => SassOperand::Barrier(self.get(lo, 4) as u8),
             What::Scoreboard(lo) => SassOperand::Scoreboard(self.get(lo, 3) as u8),
             What::ScoreboardSet(field) => SassOperand::ScoreboardSet(field.get(self.word) as u8),
-            What::AllPreds => SassOperand::AllPredicates,
+            What::AllPreds => SassOperand::AllPredicates { uniform: self.row.uniform },
             What::Text(text) => SassOperand::Text(text),
             What::Named(field, names) => {
                 SassOperand::Text(names.get(field.get(self.word) as usize).copied().unwrap_or_default())

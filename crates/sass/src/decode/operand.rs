@@ -138,7 +138,9 @@ pub enum SassOperand {
     Scoreboard(u8),
     /// Set of scoreboards as a bit mask.
     ScoreboardSet(u8),
-    AllPredicates,
+    AllPredicates {
+        uniform: bool,
+    },
     /// Text that no bits encode.
     Text(&'static str),
 }
@@ -299,7 +301,7 @@ impl fmt::Display for SassOperand {
                 let list: Vec<_> = (0..8).rev().filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
                 write!(f, "{{{}}}", list.join(","))
             }
-            SassOperand::AllPredicates => f.write_str("PR"),
+            SassOperand::AllPredicates { uniform } => f.write_str(if uniform { "UPR" } else { "PR" }),
             SassOperand::Text(text) => f.write_str(text),
         }
     }

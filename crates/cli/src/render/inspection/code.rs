@@ -76,6 +76,7 @@ fn kernel(kernel: &CodeKernel) -> String {
             let place = obstacle.address.map_or(String::new(), |a| format!("{a:04x}: "));
             let _ = writeln!(out, "    {place}{}", obstacle.message);
         }
+        let _ = kernel.hint.iter().try_for_each(|hint| writeln!(out, "    hint: {hint}"));
     }
     if let Some(code) = &kernel.code {
         let mut last = (None, None);
@@ -122,7 +123,7 @@ fn line(l: &CodeLine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspection::code::{Contents, choose, inspect};
+    use crate::inspection::code::{Contents, Shown, choose, inspect};
     use crate::render::sample;
 
     const LASTBLOCK: &[u8] = include_bytes!("../../../../sass/tests/data/lastblock.sm_80.cubin");
@@ -130,13 +131,13 @@ mod tests {
 
     #[test]
     fn golden() {
-        insta::assert_snapshot!(sample::plain(&render(&inspect("k.cubin", LASTBLOCK, false, None).unwrap())));
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.cubin", LASTBLOCK, Shown::default()).unwrap())));
     }
 
     #[test]
     fn golden_with_code_of_a_fat_binary() {
         let (entries, Contents::Cubins(cubins)) = choose(FATBIN, Some(75)).unwrap() else { panic!("it has a cubin") };
-        let mut inspection = inspect("k.fatbin", &cubins[0], true, None).unwrap();
+        let mut inspection = inspect("k.fatbin", &cubins[0], Shown { code: true, ..Shown::default() }).unwrap();
         inspection.entries = entries;
         insta::assert_snapshot!(sample::plain(&render(&inspection)));
     }
@@ -145,7 +146,7 @@ mod tests {
         let mut file = LASTBLOCK.to_vec();
         let at = sass::elf::Cubin::parse(LASTBLOCK).unwrap().functions[0].code_offset as usize + 0x40;
         file[at..at + 16].fill(0xff);
-        let inspection = inspect("k.cubin", &file, true, None).unwrap();
+        let inspection = inspect("k.cubin", &file, Shown { code: true, ..Shown::default() }).unwrap();
         let text = sample::plain(&render(&inspection));
         assert!(text.contains("1 kernel, 0 executable") && text.contains("not executable: 1 place"), "{text}");
         assert_eq!(inspection.kernels[0].not_executable[0].address, Some(0x40));

@@ -10,18 +10,29 @@ use kit::text::counted;
 /// Opcodes or classes that are listed in a mix; the others are counted together.
 const MIX: usize = 12;
 
-/// The entries of a fat binary.
+/// The entries of a fat binary, equal ones once: a library has those of each of its source files.
 pub fn entries(list: &[EntryFacts]) -> String {
-    let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+    let mut table = Table::new([("", Align::Left); 4]);
+    let mut different: Vec<(&EntryFacts, usize)> = Vec::new();
     for entry in list {
+        match different.iter_mut().find(|(known, _)| *known == entry) {
+            Some((_, number)) => *number += 1,
+            None => different.push((entry, 1)),
+        }
+    }
+    for (entry, number) in different {
         let compressed = if entry.compressed { "compressed" } else { "" };
         let shown = match (entry.shown, entry.readable) {
             (true, _) => "shown here",
             (false, true) => "",
             (false, false) => "cannot be read",
         };
-        let cells = [entry.kind, &entry.architecture, compressed, shown];
-        table.row(&cells.map(|cell| if cell == entry.kind { format!("  {cell}") } else { cell.to_owned() }));
+        let shown = match (number, shown) {
+            (1, shown) => shown.to_owned(),
+            (number, "") => format!("{number} of them"),
+            (number, shown) => format!("{shown}, {number} of them"),
+        };
+        table.row(&[format!("  {}", entry.kind), entry.architecture.clone(), compressed.into(), shown]);
     }
     format!("  entries:\n{}", table.render())
 }

@@ -14,8 +14,11 @@ const SHFL_MODE: Mod = choice!(SHUFFLE: Shuffle, bits(58, 2), [
 ]);
 const SHFL_A: Slot = slot(What::Reg(24));
 const VOTE_MODE: Mod = choice!(VOTE: Vote, bits(72, 2), [(All ".ALL") (Any ".ANY") (Equal ".EQ") _]);
-const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
-const BYTE: Mod = choice!(BYTE: Part, bits(76, 2), [(First "") (Second ".B1") (Third ".B2") (Fourth ".B3")]);
+pub(super) const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
+pub(super) const BYTE: Mod = choice!(BYTE: Part, bits(76, 2), [(First "") (Second ".B1") (Third ".B2") (Fourth ".B3")]);
+/// The same, printed with the source.
+pub(super) const BYTE_OF_SOURCE: Mod =
+    choice!(BYTE: Part, bits(76, 2), [(First "") (Second "") (Third "") (Fourth "")]);
 
 /// The predicate of `R2UR` is or'ed with its old value.
 const R2UR_OR: Mod = key::OR.bit(84, &["", ".OR"]);
@@ -130,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::R2P,
         0x04,
         AB,
-        &[choice!(BYTE: Part, bits(76, 2), [(First "") (Second "") (Third "") (Fourth "")])],
+        &[BYTE_OF_SOURCE],
         &[slot(What::AllPreds), slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)), b(Style::Signed)],
         "predicates in mask b = bits of a",
     ),

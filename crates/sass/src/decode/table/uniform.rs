@@ -1,6 +1,7 @@
 //! The uniform datapath of Turing and later: one value for the warp.
 
 use super::integer::{SIGN_A, SIGN_B, SIGN_C};
+use super::moves::{BYTE, BYTE_OF_SOURCE, BYTES};
 use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
@@ -162,6 +163,26 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(SassOp::UBrev, 0xbe, UAB, &[], &[UDST, b(Bits)], "d = bits of b in reverse order").uniform().fixed(FIXED),
+    row(
+        SassOp::UP2Ur,
+        0x83,
+        &[4, 6],
+        &[BYTE],
+        &[UDST, slot(What::AllPreds), a(Bits), b(Bits)],
+        "d = a with the predicates in the bits of mask b",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        SassOp::UR2Up,
+        0x84,
+        &[4, 6],
+        &[BYTE_OF_SOURCE],
+        &[slot(What::AllPreds), slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)), b(Bits)],
+        "predicates in mask b = bits of a",
+    )
+    .uniform()
+    .fixed(FIXED),
     row(
         SassOp::UPLop3,
         0x9c,
