@@ -12,7 +12,8 @@
 //!   ([`config::Issue::stall_counts`]) and the dependence counters that its control bits name are 0, or, for `DEPBAR.LE`,
 //!   low enough. Nothing compares registers: the compiler has done it.
 //! - **Dependence counters**: six to a warp, of 6 bits. An instruction increments the one that it names for its results
-//!   and the one for its sources; both are seen two cycles after its issue. It decrements them when its results are
+//!   and the one for its sources; both are seen two cycles after its issue, by `DEPBAR.LE` at once: compilers put it right
+//!   behind what it waits for, with a stall count of 1 between. It decrements them when its results are
 //!   written and its sources are read, which the next issue sees.
 //! - **Front end**: [`SubCoreFetch`], with the caches of the GPU description.
 //! - **Operands**: [`SubCoreOperands`]. **Memory**: [`SubCoreMemory`].
@@ -203,7 +204,7 @@ impl Counters {
     /// The reason of a wait for the counters in `mask`.
     #[inline]
     fn reason(&self, mask: usize) -> Stall {
-        let waited = (0..COUNTERS).filter(|c| self.pending() & BYTES[mask] & 0xff << (8 * c) != 0);
+        let waited = (0..COUNTERS).filter(|&c| mask >> c & 1 != 0 && self.value(c) != 0);
         let waited = waited.fold(0u8, |all, counter| all | 1 << counter);
         if waited & self.of_memory != 0 {
             Stall::RawMemory
@@ -272,10 +273,12 @@ impl<M: WarpMask> Modern<M> {
         if counters.pending() & BYTES[mask] != 0 {
             return Some(counters.reason(mask));
         }
-        if let Some((counter, at_most)) = scheduling.counter_bound()
-            && (counters.values ^ ZERO) >> (8 * counter) & 0xff > u64::from(at_most)
-        {
-            return Some(counters.reason(1 << counter));
+        if let Some((counter, at_most)) = scheduling.counter_bound() {
+            // It sees every increment before it: compilers put it right behind what it waits for.
+            let is_left = |counter: u32| mask >> counter & 1 != 0 && counters.value(counter) != 0;
+            if counters.value(counter) > u64::from(at_most) || (0..COUNTERS).any(is_left) {
+                return Some(counters.reason(mask | 1 << counter));
+            }
         }
         let is_full = |counter: u32| counter < COUNTERS && counters.value(counter) >= MOST;
         scheduling.counters().into_iter().any(is_full).then_some(Stall::Design)

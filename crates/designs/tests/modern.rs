@@ -4,7 +4,7 @@ use crate::support;
 
 use config::{LatencyOf, Unit};
 use designs::modern::{Dependences, Modern, ModernConfig};
-use isa::{Control, CounterBound, Form, OpClass, Space};
+use isa::{Control, CounterBound, Form, OpClass, SingleOperation, Space};
 use sm::{CoreOptions, CoreSpec, Stall, Timeline, early_reads};
 use support::*;
 
@@ -226,6 +226,12 @@ fn a_bound_waits_for_the_older_ones() {
     // The unit takes the second one eight cycles after the first.
     assert_eq!([issue(2, 0), issue(1, 0), issue(0, 0)], [3, 20, 28]);
     assert_eq!(issue(2, 1 << 5), 28);
+
+    // It sees what the instruction right before it counts; a wait mask does not.
+    let behind =
+        |wait: Line| issues(&draw(&[producer(1, 5).stall(1, false).bits(|b| b.write_barrier = Some(5)), wait]), 2)[0];
+    assert_eq!([behind(wait(0, 0)), behind(wait(1, 0)), behind(wait(1, 1 << 5))], [20, 1, 20]);
+    assert_eq!(behind(plain(50).bits(|bits| bits.wait_mask = 1 << 5)), 1);
 }
 
 /// An access of `bytes` a lane to `space`, whose address is in a register or uniform.
@@ -353,8 +359,8 @@ fn latencies_are_those_of_the_description() {
 /// Operations whose latencies differ from their class's, and readers that await their counters.
 #[test]
 fn operations_have_latencies_of_their_own() {
-    let issue = |text: &str, class, srcs: &[u16], given: bool| {
-        let producer = Line { text: text.into(), ..op(class, 1, srcs) }.stall(2, false);
+    let issue = |single: Option<SingleOperation>, class, srcs: &[u16], given: bool| {
+        let producer = Line { single, ..op(class, 1, srcs) }.stall(2, false);
         let producer = producer.bits(|bits| bits.write_barrier = Some(0));
         let lines = [producer, add(4, &[1]).bits(|bits| bits.wait_mask = 1)];
         let bench = bench(&lines).gpu(|g| {
@@ -368,22 +374,21 @@ fn operations_have_latencies_of_their_own() {
         issues(&bench.draw::<Modern>(&CONFIG), 2)[0]
     };
     let rows = [
-        ("LDC R1, c[0x3][0x0]", OpClass::IntAdd, vec![], 26),
-        ("@P0 LDC.U8 R1, c[0x3][R2+0x4]", OpClass::IntAdd, vec![2], 29),
-        ("S2R R1, SR_TID.X", OpClass::IntAdd, vec![], 25),
-        ("S2UR UR4, SR_CTAID.X", OpClass::IntAdd, vec![], 4),
-        ("ULDC.64 UR4, c[0x0][0x118]", OpClass::IntAdd, vec![], 22),
-        ("VOTEU.ANY UR4, UPT, PT", OpClass::IntAdd, vec![], 22),
-        ("VOTE.ANY R1, PT, P0", OpClass::IntAdd, vec![], 24),
-        ("I2FP.F32.S32 R1, R2", OpClass::Sfu, vec![2], 23),
-        ("LDCX R1, R2", OpClass::IntAdd, vec![2], 4),
+        (Some(SingleOperation::ConstantLoad), OpClass::IntAdd, vec![], 26),
+        (Some(SingleOperation::ConstantLoad), OpClass::IntAdd, vec![2], 29),
+        (Some(SingleOperation::SpecialRegister), OpClass::IntAdd, vec![], 25),
+        (Some(SingleOperation::UniformMove), OpClass::IntAdd, vec![], 22),
+        (Some(SingleOperation::Vote), OpClass::IntAdd, vec![], 24),
+        (Some(SingleOperation::WordToFloat), OpClass::Sfu, vec![2], 23),
+        (None, OpClass::IntAdd, vec![2], 4),
     ];
-    for (text, class, srcs, cycles) in rows {
-        assert_eq!(issue(text, class, &srcs, true), cycles, "{text}");
+    for (single, class, srcs, cycles) in rows {
+        assert_eq!(issue(single, class, &srcs, true), cycles, "{single:?}");
         let of_class = if class == OpClass::Sfu { 20 } else { 4 };
-        assert_eq!(issue(text, class, &srcs, false), of_class, "{text}");
+        assert_eq!(issue(single, class, &srcs, false), of_class, "{single:?}");
     }
-    let lines = [Line { text: "LDC R1, c[0x3][0x0]".into(), ..op(OpClass::IntAdd, 1, &[]) }, add(4, &[1])];
+    let load = Line { single: Some(SingleOperation::ConstantLoad), ..op(OpClass::IntAdd, 1, &[]) };
+    let lines = [load, add(4, &[1])];
     let in_order = [None, Some(26)].map(|cycles| {
         let bench = bench(&lines).gpu(|g| g.sm.operation_latencies.constant_load_cycles = cycles);
         issues(&bench.draw::<sm::InOrder>(&Default::default()), 2)
@@ -447,6 +452,8 @@ fn early_reads_are_found() {
     assert_eq!(early(&[load(2), reader(1 << 2)]), []);
     assert_eq!(early(&[load(2), reader(1 << 3)]), [(0, 1, 2, None)], "another counter");
     assert_eq!(early(&[load(1), reader(1 << 2)]), [(0, 1, 1, None)], "before the counter is seen");
+    let bound = Line { counter_bound: Some(CounterBound { counter: 2, at_most: 0, drained: 0 }), ..plain(50) };
+    assert_eq!(early(&[load(1), bound.stall(4, false), fma(3, &[1])]), []);
 }
 
 /// Texture reads that end in any order are counted off in theirs: a bounded wait is for the oldest.

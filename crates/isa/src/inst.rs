@@ -167,6 +167,8 @@ pub struct Traits {
     pub mem: Option<MemAccess>,
     /// Matrix multiplication, if it is one of known shape.
     pub matrix: Option<MatrixWork>,
+    /// A machine operation that may have a latency of its own.
+    pub single: Option<SingleOperation>,
     /// Packed half operation that frees its unit after half the interval, as Accel-Sim does for traces.
     pub packed_half: bool,
     /// Its results may differ between lanes even if the registers that it reads do not: it reads the position
@@ -206,6 +208,7 @@ impl Traits {
             control: Control::None,
             mem: None,
             matrix: None,
+            single: None,
             packed_half: false,
             per_lane: false,
             partial: false,
@@ -215,6 +218,35 @@ impl Traits {
             counter_bound: None,
             constant: None,
         }
+    }
+}
+
+/// Machine operations for which hardware was measured to differ from others of their class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SingleOperation {
+    /// Load of a constant (`LDC`).
+    ConstantLoad,
+    /// Read of a special register (`S2R`).
+    SpecialRegister,
+    /// Move within the uniform datapath (`UMOV`), and its loads of constants and votes.
+    UniformMove,
+    /// Vote of the warp (`VOTE`).
+    Vote,
+    /// Conversion of a word on the main datapath (`I2FP`).
+    WordToFloat,
+}
+
+impl SingleOperation {
+    /// The operation of a machine opcode without modifiers, if it is one of these.
+    pub fn of_opcode(opcode: &str) -> Option<Self> {
+        Some(match opcode {
+            "LDC" => Self::ConstantLoad,
+            "S2R" => Self::SpecialRegister,
+            "UMOV" | "ULDC" | "VOTEU" => Self::UniformMove,
+            "VOTE" => Self::Vote,
+            "I2FP" => Self::WordToFloat,
+            _ => return None,
+        })
     }
 }
 

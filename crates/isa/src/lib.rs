@@ -25,7 +25,7 @@ pub use form::Form;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
     Access, CacheOp, ConstantOperand, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program,
-    ProgramBuilder, RegFile, RegId, Source, Space, Traits,
+    ProgramBuilder, RegFile, RegId, SingleOperation, Source, Space, Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use matrix::{MatrixType, MatrixWork};

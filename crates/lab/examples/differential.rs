@@ -70,5 +70,6 @@ const fn name(kind: Kind) -> &'static str {
         Kind::Different => "different",
         Kind::Fault => "fault",
         Kind::Panic => "panic",
+        Kind::Early => "early",
     }
 }

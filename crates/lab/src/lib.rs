@@ -8,6 +8,7 @@
 //! | module | role |
 //! | --- | --- |
 //! | `power`, `packed`, `samples`, [`profile`], [`timeline`], `report`, `error`, `monitor` | data: reports, and why there is none |
+//! | `early_reads` | control bits of machine code against the latencies of a description |
 //! | [`listing`] | instructions beside their lines of PTX and CUDA |
 //! | [`design_cost`], [`energy`], [`attribution`] | from counters to joules, of a run and of its instructions |
 //! | `source` | what the warps do: live execution, a recording of it, or a trace, as one type of stream |
@@ -33,6 +34,7 @@ mod cores;
 pub mod design_cost;
 mod designs;
 mod device;
+mod early_reads;
 pub mod energy;
 mod engine;
 mod error;
@@ -68,6 +70,7 @@ pub use checkpoint::{CheckpointPlan, Checkpoints, JobIdentity, MODEL, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
 pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
+pub use early_reads::{EarlyReadFinding, ReadChecker};
 pub use error::RunError;
 pub use exec::OutOfBounds;
 pub use export::{Export, TraceFormat, convert, export};

@@ -34,7 +34,7 @@ pub struct EarlyRead {
 
 /// Instructions behind a writer in which its readers are sought.
 const SOUGHT: usize = 64;
-/// From the issue of an instruction to the first issue that sees its dependence counters.
+/// From the issue of an instruction to the first issue that sees its dependence counters; `DEPBAR.LE` sees them at once.
 const COUNTED_AFTER: u32 = 2;
 
 /// The reads in `program` that come too early on an SM of `spec`, in code without branches between writer and reader:
@@ -107,9 +107,10 @@ impl<'a> Distances<'a> {
         for (reader, inst) in self.program.insts().iter().enumerate().skip(pc.index() + 1).take(SOUGHT) {
             let waits = |counter: u8| {
                 let bound = inst.counter_bound.is_some_and(|b| b.counter == counter || b.drained >> counter & 1 != 0);
-                bound || inst.control_bits.is_none_or(|bits| bits.wait_mask >> counter & 1 != 0)
+                let masked = || inst.control_bits.is_none_or(|bits| bits.wait_mask >> counter & 1 != 0);
+                bound || distance >= COUNTED_AFTER && masked()
             };
-            if bits.write_barrier.is_some_and(waits) && distance >= COUNTED_AFTER {
+            if bits.write_barrier.is_some_and(waits) {
                 return early;
             }
             let sources = self.program.srcs(inst);

@@ -2,7 +2,7 @@
 
 use crate::operands::scalar::parameters::ScalarConfig;
 use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
-use isa::{MatrixType, OpClass, Pc, Program, Traits};
+use isa::{MatrixType, OpClass, Pc, Program, SingleOperation, Traits};
 use std::fmt;
 
 /// Maximum number of warp schedulers, rounded up.
@@ -234,16 +234,18 @@ impl CoreSpec {
             return of_class;
         }
         let own = &self.sm.operation_latencies;
-        let has_register = || program.srcs(program.inst(pc)).iter().any(|reg| program.regs.is_vector(*reg));
-        let cycles = match opcode(program.text(pc)) {
-            "LDC" if has_register() => own.indexed_constant_load_cycles,
-            "LDC" => own.constant_load_cycles,
-            "S2R" => own.special_register_cycles,
-            "UMOV" | "ULDC" | "VOTEU" => own.uniform_move_cycles,
-            "VOTE" => own.vote_cycles,
-            "I2FP" => own.word_to_float_cycles.inspect(|_| of_class = self.timing.of(OpClass::IntAdd)),
-            _ => None,
-        };
+        let inst = program.inst(pc);
+        let has_register = || program.srcs(inst).iter().any(|reg| program.regs.is_vector(*reg));
+        let cycles = inst.single.and_then(|operation| match operation {
+            SingleOperation::ConstantLoad if has_register() => own.indexed_constant_load_cycles,
+            SingleOperation::ConstantLoad => own.constant_load_cycles,
+            SingleOperation::SpecialRegister => own.special_register_cycles,
+            SingleOperation::UniformMove => own.uniform_move_cycles,
+            SingleOperation::Vote => own.vote_cycles,
+            SingleOperation::WordToFloat => {
+                own.word_to_float_cycles.inspect(|_| of_class = self.timing.of(OpClass::IntAdd))
+            }
+        });
         cycles.map_or(of_class, |latency_cycles| OpTiming { latency_cycles, ..of_class })
     }
 
@@ -266,13 +268,6 @@ impl CoreSpec {
         let all = of_classes.chain(of_matrices).map(|timing| timing.latency_cycles).chain(of_operations);
         all.max().unwrap_or(1).max(self.sm.dependence.longest()) as usize
     }
-}
-
-/// The opcode in the text of a machine instruction, without its guard and modifiers.
-fn opcode(text: &str) -> &str {
-    let words = text.split(' ');
-    let named = words.into_iter().find(|word| !word.starts_with('@')).unwrap_or_default();
-    named.split('.').next().unwrap_or_default()
 }
 
 /// Timing of a matrix operation of `multiply_adds` on `unit`.

@@ -165,9 +165,9 @@ impl InstTable {
             let entry = &self.entries[index];
             let text = String::from_utf8_lossy(&entry.fixed);
             let operands = operands(&entry.fixed).unwrap_or_default();
-            let Meaning { class, work, control, mem, matrix, .. } = entry.meaning;
+            let Meaning { class, work, control, mem, matrix, single, unknown: _ } = entry.meaning;
             self.pcs[index] = builder.push(InstSpec {
-                traits: Traits { work, control, mem, matrix, ..Traits::of(class) },
+                traits: Traits { work, control, mem, matrix, single, ..Traits::of(class) },
                 dsts: &operands.dsts,
                 srcs: &operands.srcs,
                 source: Source { line: u32::try_from(entry.pc).unwrap_or(u32::MAX), origin: (0, 0) },

@@ -11,6 +11,7 @@ use crate::render::inspection as render;
 use crate::{interrupt, output, tables};
 use kit::output::MadeFolders;
 use kit::suggest;
+use lab::ReadChecker;
 use lab::listing::SourcePlace;
 use lower::RegisterLimits;
 use request::{gpu, name};
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
   warpwright inspect matmul --sm 75 --code
   warpwright inspect matmul --sm 75 --source
   warpwright inspect a.out --sm 86
+  warpwright inspect a.out --sm 86 --early-reads a6000
   warpwright inspect bfs --fabric
   warpwright inspect kernel.ptx --fabric --kernel saxpy --svg saxpy.svg
   warpwright inspect bfs --core sgmf:columns=10,rows=8 --svg drawings")]
@@ -53,6 +55,9 @@ pub struct Args {
     /// List them beside their lines of CUDA and PTX, where the file has line tables (nvcc -lineinfo); implies --code
     #[arg(long)]
     source: bool,
+    /// List the reads of registers that come too early by the control bits of machine code and the latencies of this GPU: a built-in one or the path of a description
+    #[arg(long, value_name = "NAME|FILE")]
+    early_reads: Option<PathBuf>,
     /// Show the kernels on a dataflow fabric: graphs, units, links, cuts, or why they cannot be mapped
     #[arg(long)]
     fabric: bool,
@@ -77,7 +82,8 @@ fn architecture(text: &str) -> Result<u32, String> {
 impl Args {
     /// The files that are read.
     fn inputs(&self) -> Vec<PathBuf> {
-        std::iter::once(self.file.clone()).chain(gpu::files(&self.gpu)).collect()
+        let gpus = [Some(&self.gpu), self.early_reads.as_ref()];
+        std::iter::once(self.file.clone()).chain(gpus.into_iter().flatten().flat_map(|gpu| gpu::files(gpu))).collect()
     }
 }
 
@@ -101,8 +107,9 @@ pub fn run(args: &Args) -> Outcome {
         if let Some(why) = name::not_runnable(&args.file).filter(|_| !content.starts_with(b".version")) {
             return Err(wrong(why.to_owned()));
         }
-        if args.code || args.source || args.sm.is_some() {
-            return Err(wrong("it is not machine code, which --sm, --code and --source are about".to_owned()));
+        if args.code || args.source || args.sm.is_some() || args.early_reads.is_some() {
+            let options = "--sm, --code, --source and --early-reads";
+            return Err(wrong(format!("it is not machine code, which {options} are about")));
         }
         return show_ptx(args, &name, [&*content], Vec::new());
     }
@@ -115,7 +122,12 @@ pub fn run(args: &Args) -> Outcome {
             let place = args.source.then(|| source_place(&args.file));
             let kernels = names.iter().filter(|name| args.kernel.as_ref().is_none_or(|k| code::is_named(name, k)));
             let progress = Parts::new(kernels.count(), "kernels");
+            let checker = match &args.early_reads {
+                Some(gpu) => Some(ReadChecker::new(&gpu::load(gpu, &[])?).map_err(Failure::bad_input)?),
+                None => None,
+            };
             let shown = Shown {
+                checker: checker.as_ref(),
                 kernel: args.kernel.as_deref(),
                 code: args.code || args.source,
                 place: place.as_ref(),

@@ -3,6 +3,7 @@
 use super::facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
 use crate::progress::Parts;
 use lab::listing::{SourcePlace, Sources, TextLine};
+use lab::{EarlyReadFinding, ReadChecker};
 use lower::{Loaded, LowerOptions};
 use sass::decode;
 use sass::elf::lines::{LineTables, MOST_CALLS};
@@ -84,6 +85,9 @@ pub struct CodeKernel {
     /// What may help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Reads that come too early by a GPU's latencies, if it is checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_reads: Option<Vec<EarlyReadFinding>>,
     /// Its instructions, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Vec<CodeLine>>,
@@ -201,6 +205,8 @@ pub struct Shown<'a> {
     pub code: bool,
     /// Their lines of sources that are here.
     pub place: Option<&'a SourcePlace>,
+    /// By whose latencies reads are checked.
+    pub checker: Option<&'a ReadChecker>,
     /// Told of each kernel.
     pub progress: Option<&'a Parts>,
 }
@@ -218,7 +224,7 @@ pub fn inspect(file: &str, content: &[u8], shown: Shown<'_>) -> Result<CodeInspe
     let functions: Vec<&ElfFunction<'_>> = cubin.kernels().filter(is_shown).collect();
     let kernels = functions.iter().map(|function| {
         shown.progress.inspect(|parts| parts.begin());
-        kernel(cubin.sm, function, &mut loaded, shown.code)
+        kernel(cubin.sm, function, &mut loaded, shown)
     });
     let mut kernels: Vec<CodeKernel> = kernels.collect();
     if let Some(place) = shown.place {
@@ -264,13 +270,13 @@ pub fn kernel_names(content: &[u8]) -> Vec<String> {
     Cubin::parse(content).map_or(Vec::new(), |cubin| cubin.kernels().map(|f| f.name.to_owned()).collect())
 }
 
-fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String>, code: bool) -> CodeKernel {
+fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String>, shown: Shown<'_>) -> CodeKernel {
     let lines = disassemble(function, sm);
     let mut opcodes: BTreeMap<String, u64> = BTreeMap::new();
     for line in &lines {
         *opcodes.entry(opcode(line.text.as_deref())).or_default() += 1;
     }
-    let mut classes = None;
+    let (mut classes, mut early_reads) = (None, None);
     let (mut not_executable, mut hint) = (Vec::new(), None);
     match loaded {
         Err(text) => not_executable.push(Obstacle { address: None, message: text.clone() }),
@@ -278,6 +284,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String
             loaded.prepare(Some(function.name));
             if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == function.name) {
                 classes = Some(self::classes(kernel));
+                early_reads = shown.checker.map(|checker| checker.check(&kernel.program));
             } else if let Some(rejected) = loaded.rejected.iter().find(|r| r.name == function.name) {
                 (not_executable, hint) = obstacles(&rejected.error.text);
             }
@@ -308,7 +315,8 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String
         classes,
         not_executable,
         hint,
-        code: code.then_some(lines),
+        early_reads,
+        code: shown.code.then_some(lines),
     }
 }
 

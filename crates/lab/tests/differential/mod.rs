@@ -12,7 +12,7 @@
 use exec::DeviceState;
 use flate2::read::GzDecoder;
 use isa::Dim3;
-use lab::{CORES, RegisterChoice, RegisterMode, Setup, SimulatedDevice};
+use lab::{CORES, ReadChecker, RegisterChoice, RegisterMode, Setup, SimulatedDevice};
 use lower::{Loaded, LowerOptions, RegisterLimits, Registers};
 use std::any::Any;
 use std::cell::RefCell;
@@ -69,6 +69,8 @@ pub enum Kind {
     Fault,
     /// The simulator panicked.
     Panic,
+    /// Its control bits let an instruction read a register too early by our latencies.
+    Early,
 }
 
 /// One kernel in one form that failed.
@@ -260,6 +262,15 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
             }
         };
         let loaded = catch_unwind(AssertUnwindSafe(load)).map_err(|panic| message(&*panic));
+        if let Ok(Ok(loaded)) = &loaded {
+            check_reads(loaded, &variant(file), &mut |kernel, detail| {
+                fail(Failure {
+                    at: format!("{}.{} {kernel} {mode}", group.name, variant(file)),
+                    kind: Kind::Early,
+                    detail,
+                });
+            });
+        }
         for case in &group.cases {
             let outcome = match &loaded {
                 Err(panic) => Err((Kind::Panic, panic.clone())),
@@ -359,6 +370,20 @@ fn timed(device: &mut SimulatedDevice<'_>, module: ModuleId, case: &Case, input:
     device.read(buffers[1], 0, &mut out).map_err(|e| (Kind::Fault, e.to_string()))?;
     buffers.into_iter().for_each(|buffer| device.free(buffer).unwrap());
     compare(case, &out)
+}
+
+/// Calls `fail` with kernel and description of each read that comes too early for no known reason.
+fn check_reads(loaded: &Loaded, variant: &str, fail: &mut dyn FnMut(&str, String)) {
+    let gpus =
+        [("_70", "v100"), ("_75", "rtx2060s"), ("_80", "a100"), ("_86", "a6000"), ("_89", "l40"), ("_90", "h100")];
+    // Behind the architecture of the PTX is that of the code.
+    let found = gpus.into_iter().filter_map(|(sm, gpu)| Some((variant.rfind(sm)?, gpu)));
+    let Some((_, gpu)) = found.max().filter(|_| !variant.ends_with(".ptx")) else { return };
+    let checker = ReadChecker::new(&config::load(gpu).unwrap()).unwrap();
+    for kernel in &loaded.module.kernels {
+        let early = checker.check(&kernel.program).into_iter().filter(|early| early.reason.is_none());
+        early.for_each(|early| fail(kernel.name(), format!("{early:?}")));
+    }
 }
 
 /// The GPU, core design and registers of the run number `turn`.

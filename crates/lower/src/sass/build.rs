@@ -235,6 +235,7 @@ impl Builder<'_> {
             control: meaning.control,
             mem: meaning.mem,
             matrix: meaning.matrix,
+            single: meaning.single,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             guarded: guard.is_some(),
             control_bits: Some(scheduled.bits),

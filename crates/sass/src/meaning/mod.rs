@@ -7,7 +7,7 @@ mod matrix;
 use crate::decode::modifier::{AtomicType, FloatType, Function, IntType, Order, Scope, Size, key};
 use crate::decode::{SassInst, SassOp};
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
-use isa::{Access, CacheOp, Control, MatrixWork, MemAccess, OpClass, Space, Work};
+use isa::{Access, CacheOp, Control, MatrixWork, MemAccess, OpClass, SingleOperation, Space, Work};
 
 /// Properties of an opcode with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Meaning {
     pub mem: Option<MemAccess>,
     /// Matrix multiplication, if it is one of known shape.
     pub matrix: Option<MatrixWork>,
+    /// Operation that may have a latency of its own.
+    pub single: Option<SingleOperation>,
     /// The opcode is in no table.
     pub unknown: bool,
 }
@@ -97,7 +99,15 @@ fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnc
         cache: cache_operator(access, facts.strong_gpu),
     });
     let matrix = facts.matrix.filter(|_| class == OpClass::Tensor);
-    Meaning { class, work: work(class), control: control(base, facts), mem, matrix, unknown: known.is_none() }
+    Meaning {
+        class,
+        work: work(class),
+        control: control(base, facts),
+        mem,
+        matrix,
+        single: SingleOperation::of_opcode(base),
+        unknown: known.is_none(),
+    }
 }
 
 /// The opcode without its modifiers.
@@ -191,6 +201,23 @@ mod tests {
         assert_eq!(cache("LDG.E.STRONG.CTA"), CacheOp::All);
         assert_eq!(cache("ATOMG.E.ADD.STRONG.GPU"), CacheOp::L2);
         assert_eq!(cache("STG.E.STRONG.GPU"), CacheOp::All);
+    }
+
+    #[test]
+    fn some_operations_have_latencies_of_their_own() {
+        let rows = [
+            ("LDC.U8", Some(SingleOperation::ConstantLoad)),
+            ("S2R", Some(SingleOperation::SpecialRegister)),
+            ("S2UR", None),
+            ("ULDC.64", Some(SingleOperation::UniformMove)),
+            ("VOTEU.ANY", Some(SingleOperation::UniformMove)),
+            ("VOTE.ANY", Some(SingleOperation::Vote)),
+            ("I2FP.F32.S32", Some(SingleOperation::WordToFloat)),
+            ("LDCX", None),
+        ];
+        for (opcode, single) in rows {
+            assert_eq!(meaning(opcode, Generation::Ampere).single, single, "{opcode}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use isa::Form;
 use isa::{
     Access, BarrierArrival, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst,
     Fault, InstSpec, KernelId, LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder,
-    RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
+    RegFile, RegId, SingleOperation, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -52,6 +52,7 @@ pub struct Line {
     pub control: Control,
     pub mem: Option<MemAccess>,
     pub matrix: Option<MatrixWork>,
+    pub single: Option<SingleOperation>,
     pub packed_half: bool,
     pub dsts: Vec<u16>,
     pub srcs: Vec<u16>,
@@ -90,6 +91,7 @@ impl Line {
             control: Control::None,
             mem: None,
             matrix: None,
+            single: None,
             packed_half: false,
             dsts: vec![],
             srcs: vec![],
@@ -293,6 +295,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 control: line.control,
                 mem: line.mem,
                 matrix: line.matrix,
+                single: line.single,
                 packed_half: line.packed_half,
                 per_lane: line.per_lane,
                 partial: line.partial,

@@ -5,9 +5,9 @@ use super::codes;
 use super::file::{CONSTANT_VERSION, MATRIX_VERSION, WORK_VERSION};
 use isa::{
     ConstantOperand, ControlBits, CounterBound, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program,
-    ProgramBuilder, RegFile, RegId, Source, Traits, Work,
+    ProgramBuilder, RegFile, RegId, SingleOperation, Source, Traits, Work,
 };
-use sass::meaning::{Generation, meaning};
+use sass::meaning::{Generation, base, meaning};
 use std::sync::Arc;
 
 /// Maximum number of static instructions of a program.
@@ -223,6 +223,7 @@ fn instruction(
             control,
             mem,
             matrix,
+            single: SingleOperation::of_opcode(base(opcode_of(&text))),
             packed_half: flags & PACKED_HALF != 0,
             per_lane: flags & PER_LANE != 0,
             partial: flags & PARTIAL != 0,

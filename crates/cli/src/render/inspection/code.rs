@@ -6,7 +6,9 @@ use super::super::table::{Align, Table};
 use super::parts::{entries, fact, facts, mix, runnable, variables};
 use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine};
 use kit::text::counted;
+use lab::EarlyReadFinding;
 use lab::listing::TextLine;
+use sass::decode;
 use std::fmt::Write as _;
 
 /// The file as text with colours.
@@ -78,6 +80,10 @@ fn kernel(kernel: &CodeKernel) -> String {
         }
         let _ = kernel.hint.iter().try_for_each(|hint| writeln!(out, "    hint: {hint}"));
     }
+    if let Some(found) = &kernel.early_reads {
+        let _ = writeln!(out, "  reads that come too early: {}", found.len());
+        found.iter().for_each(|early| out += &early_read(early));
+    }
     if let Some(code) = &kernel.code {
         let mut last = (None, None);
         for l in code {
@@ -120,11 +126,21 @@ fn line(l: &CodeLine) -> String {
     format!("  {}  {}  {text}\n", styled(FAINT, format!("{:04x}", l.address)), styled(FAINT, control))
 }
 
+fn early_read(early: &EarlyReadFinding) -> String {
+    let [writer, reader] = [early.writer, early.reader].map(|number| u64::from(number) * decode::INSTRUCTION_BYTES);
+    let needed = early.needed.map_or("its counter is not awaited".to_owned(), |needed| format!("{needed} are needed"));
+    let reason = early.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    let EarlyReadFinding { writer_text, reader_text, distance, .. } = early;
+    let cycles = counted((*distance).into(), "cycle");
+    format!("    {writer:04x}: {writer_text} -> {reader:04x}: {reader_text}: {cycles}, {needed}{reason}\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::inspection::code::{Contents, Shown, choose, inspect};
     use crate::render::sample;
+    use lab::ReadChecker;
 
     const LASTBLOCK: &[u8] = include_bytes!("../../../../sass/tests/data/lastblock.sm_80.cubin");
     const FATBIN: &[u8] = include_bytes!("../../../../sass/tests/data/vectoradd.fatbin");
@@ -141,6 +157,31 @@ mod tests {
         inspection.entries = entries;
         insta::assert_snapshot!(sample::plain(&render(&inspection)));
     }
+
+    /// The compiler's stall counts are enough, and those of a file whose counts are all 1 are not.
+    #[test]
+    fn reads_that_come_too_early_are_listed() {
+        let checker = ReadChecker::new(&config::load("a100").unwrap()).unwrap();
+        let shown = Shown { checker: Some(&checker), ..Shown::default() };
+        let text = |file: &[u8]| sample::plain(&render(&inspect("k.cubin", file, shown).unwrap()));
+        assert!(text(LASTBLOCK).contains("reads that come too early: 0\n"));
+
+        let mut file = LASTBLOCK.to_vec();
+        let cubin = sass::elf::Cubin::parse(LASTBLOCK).unwrap();
+        let (at, bytes) = (cubin.functions[0].code_offset as usize, cubin.functions[0].code.len());
+        for word in file[at..at + bytes].as_chunks_mut::<16>().0 {
+            let bits = u128::from_le_bytes(*word);
+            *word = (bits & !(0xf << 105) | 1 << 105).to_le_bytes();
+        }
+        let text = text(&file);
+        assert!(
+            text.contains(
+                " R2, R3, c[0x0][0x0], R0 -> 0070: ISETP.GE.AND P0, PT, R2, c[0x0][0x178], PT: 2 cycles, 5 are needed\n"
+            ),
+            "{text}"
+        );
+    }
+
     #[test]
     fn unknown_instructions_have_addresses() {
         let mut file = LASTBLOCK.to_vec();

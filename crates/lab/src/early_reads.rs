@@ -1,0 +1,99 @@
+//! Machine code in which an instruction issues before a register that it reads has its value, by its control bits and
+//! the latencies of a GPU description.
+//!
+//! The compiler knows the hardware: such a read is a finding about the description. Reads of known reasons say which.
+
+use config::GpuConfig;
+use isa::{Form, Pc, Program};
+use serde::Serialize;
+use sm::{CoreOptions, CoreSpec, EarlyRead, early_reads};
+
+/// Why a read may come early: opcodes of the writer and of the reader by their first letters, and the reason.
+const KNOWN: &[(&str, &str, &str)] = &[
+    ("", "BAR", "a barrier reads what its reductions would, whether or not it has one"),
+    ("", "LDC", "a load of constants executes in the integer unit here; it reads like a decoupled instruction"),
+    ("", "FCHK", "the same of FCHK"),
+    ("", "F2F", "the same of conversions"),
+    ("", "I2F", "the same of conversions"),
+    ("", "I2I", "the same of conversions"),
+    ("IMAD.WIDE", "", "the lower word of a wide product comes two cycles before the upper one"),
+    ("", "IMAD.WIDE", "a wide product reads its third operand two cycles later"),
+    ("", "IMAD.HI", "the upper word of a product reads its third operand two cycles later"),
+    ("D", "", "double precision has one latency here; on sm_90 its own operations read it after 8 cycles"),
+    ("", "WARPSYNC", "the mask is read like a decoupled instruction's operand"),
+    ("VIADD", "", "on sm_90 it executes beside IMAD, here in the integer unit"),
+    ("", "VIADD", "on sm_90 it executes beside IMAD, here in the integer unit"),
+    ("HADD2", "", PACKED_HALVES),
+    ("HFMA2", "", PACKED_HALVES),
+    ("HSET", "", PACKED_HALVES),
+];
+const PACKED_HALVES: &str = "the latency of packed halves is that of sm_75; since sm_80 they take 4 or 5 cycles";
+
+/// The same of reads that no counter of the writer's results keeps.
+const KNOWN_UNCOUNTED: &[(&str, &str, &str)] =
+    &[("ATOM", "BRA", "the predicate of an atomic says the space of its address: it comes when that is read")];
+
+/// The latencies by which reads are checked.
+#[derive(Debug)]
+pub struct ReadChecker {
+    spec: CoreSpec,
+}
+
+/// A read that comes early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EarlyReadFinding {
+    /// Index of the instruction that makes the value, and its text.
+    pub writer: u32,
+    /// Its text.
+    pub writer_text: String,
+    /// Index of the instruction that reads it.
+    pub reader: u32,
+    /// Its text.
+    pub reader_text: String,
+    /// From issue to issue by the stall counts, in core cycles.
+    pub distance: u32,
+    /// The least distance by the latencies; `None` if nothing waits for a counter of the writer.
+    pub needed: Option<u32>,
+    /// Why our latency is not exact there, if that is known.
+    pub reason: Option<&'static str>,
+}
+
+impl ReadChecker {
+    /// By the latencies of `gpu` as the core `modern` has them.
+    ///
+    /// # Errors
+    /// The description cannot be built.
+    pub fn new(gpu: &GpuConfig) -> Result<Self, String> {
+        let options = CoreOptions { times_operations: true, ..CoreOptions::default() };
+        let spec = CoreSpec::new(gpu, Form::Sass, options).map_err(|e| e.to_string())?;
+        Ok(Self { spec })
+    }
+
+    /// The reads of `program` that come early: none in a program without control bits.
+    pub fn check(&self, program: &Program) -> Vec<EarlyReadFinding> {
+        let finding = |early: EarlyRead| EarlyReadFinding {
+            writer: early.writer.0,
+            writer_text: program.text(early.writer).to_owned(),
+            reader: early.reader.0,
+            reader_text: program.text(early.reader).to_owned(),
+            distance: early.distance,
+            needed: early.needed,
+            reason: reason(program, &early),
+        };
+        early_reads(program, &self.spec).into_iter().map(finding).collect()
+    }
+}
+
+/// The reason of an early read, if it is known.
+fn reason(program: &Program, early: &EarlyRead) -> Option<&'static str> {
+    let [writer, reader] = [early.writer, early.reader].map(|pc| opcode(program, pc));
+    let known = if early.needed.is_some() { KNOWN } else { KNOWN_UNCOUNTED };
+    let (.., reason) = known.iter().find(|(from, to, _)| writer.starts_with(from) && reader.starts_with(to))?;
+    Some(reason)
+}
+
+/// The opcode at `pc`, with its modifiers.
+fn opcode(program: &Program, pc: Pc) -> &str {
+    let words = program.text(pc).split(' ');
+    words.into_iter().find(|word| !word.starts_with('@')).unwrap_or_default()
+}
