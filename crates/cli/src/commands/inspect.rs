@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> Outcome {
             let inspections = cubins.iter().map(|cubin| code::inspect(&name, cubin, shown).map_err(wrong));
             let mut all = merge(inspections, CodeInspection::absorb)?;
             all.entries = entries;
-            show_code(args, all)
+            show_code(args, &all)
         }
     }
 }
@@ -226,11 +226,11 @@ fn drawings(to: &Path, inspection: &FabricInspection) -> Result<Vec<PathBuf>, Fa
     }
 }
 
-fn show_code(args: &Args, inspection: CodeInspection) -> Outcome {
+fn show_code(args: &Args, inspection: &CodeInspection) -> Outcome {
     if args.formats.as_text() {
-        output::print(&render::code::render(&inspection))?;
+        output::print(&render::code::render(inspection))?;
     }
-    args.formats.give(&inspection, || tables::of_code(&inspection))?;
+    args.formats.give(inspection, || tables::of_code(inspection))?;
     Ok(Exit::Success)
 }
 
