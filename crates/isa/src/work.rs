@@ -101,6 +101,8 @@ impl Work {
             // Conversion between integers is work of the integer units (`I2I`, `cvt.u64.u32`).
             OpClass::Convert if names(&["f2", "2f", "frnd", "f16", "f32", "f64"]) => Work::FpAdd,
             OpClass::Convert => Work::IntAdd,
+            // An addition on the pipe of products.
+            OpClass::IntMad if names(&["viadd"]) => Work::IntAdd,
             OpClass::Half if names(&["mul", "fma", "mad"]) => Work::FpMul,
             OpClass::Half => Work::FpAdd,
             OpClass::Sfu if names(&["sqrt", "rsq", "rcp"]) => Work::Sqrt,
@@ -131,5 +133,6 @@ mod tests {
         let (int, fp) = (Work::IntAdd, Work::FpAdd);
         assert_eq!(of(OpClass::Convert, &conversions), [int, fp, fp, int, fp]);
         assert_eq!(of(OpClass::Load, &["ld.global.f32"]), [Work::Memory]);
+        assert_eq!(of(OpClass::IntMad, &["VIADD", "IMAD.MOV.U32"]), [Work::IntAdd, Work::IntMul]);
     }
 }

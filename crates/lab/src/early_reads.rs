@@ -10,9 +10,10 @@ use sm::{CoreOptions, CoreSpec, EarlyRead, early_reads};
 
 /// Why a read may come early: opcodes of the writer and of the reader by their first letters, and the reason.
 const KNOWN: &[(&str, &str, &str)] = &[
-    ("", "BAR", "a barrier reads what its reductions would, whether or not it has one"),
+    ("", "BAR", BARRIER),
     ("", "LDC", "a load of constants executes in the integer unit here; it reads like a decoupled instruction"),
     ("", "FCHK", "the same of FCHK"),
+    ("", "MATCH", "the same of MATCH"),
     ("", "F2F", "the same of conversions"),
     ("", "I2F", "the same of conversions"),
     ("", "I2I", "the same of conversions"),
@@ -21,17 +22,21 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("", "IMAD.HI", "the upper word of a product reads its third operand two cycles later"),
     ("D", "", "double precision has one latency here; on sm_90 its own operations read it after 8 cycles"),
     ("", "WARPSYNC", "the mask is read like a decoupled instruction's operand"),
-    ("VIADD", "", "on sm_90 it executes beside IMAD, here in the integer unit"),
-    ("", "VIADD", "on sm_90 it executes beside IMAD, here in the integer unit"),
-    ("HADD2", "", PACKED_HALVES),
-    ("HFMA2", "", PACKED_HALVES),
-    ("HSET", "", PACKED_HALVES),
+    ("HADD", "H", HALVES),
+    ("HFMA", "H", HALVES),
+    ("HMUL", "H", HALVES),
+    ("HSET", "H", HALVES),
+    ("VOTEU", "PLOP3", "predicate logic reads the uniform predicate of a vote after a cycle"),
 ];
-const PACKED_HALVES: &str = "the latency of packed halves is that of sm_75; since sm_80 they take 4 or 5 cycles";
+const HALVES: &str =
+    "since sm_80 packed halves read those before them after 4 or 5 cycles, for which there is one number";
+const BARRIER: &str = "a barrier reads what its reductions would, whether or not it has one";
 
 /// The same of reads that no counter of the writer's results keeps.
-const KNOWN_UNCOUNTED: &[(&str, &str, &str)] =
-    &[("ATOM", "BRA", "the predicate of an atomic says the space of its address: it comes when that is read")];
+const KNOWN_UNCOUNTED: &[(&str, &str, &str)] = &[
+    ("", "BAR", BARRIER),
+    ("ATOM", "BRA", "the predicate of an atomic says the space of its address: it comes when that is read"),
+];
 
 /// The latencies by which reads are checked.
 #[derive(Debug)]
@@ -69,7 +74,8 @@ impl ReadChecker {
         Ok(Self { spec })
     }
 
-    /// The reads of `program` that come early: none in a program without control bits.
+    /// The reads of `program` that come early: none in a program without control bits. An instruction that executes only
+    /// where the writer does not is not its reader.
     pub fn check(&self, program: &Program) -> Vec<EarlyReadFinding> {
         let finding = |early: EarlyRead| EarlyReadFinding {
             writer: early.writer.0,
@@ -80,7 +86,12 @@ impl ReadChecker {
             needed: early.needed,
             reason: reason(program, &early),
         };
-        early_reads(program, &self.spec).into_iter().map(finding).collect()
+        let guards = |early: &EarlyRead| [early.writer, early.reader].map(|pc| guard(program, pc));
+        let exclusive = |early: &EarlyRead| {
+            let [writer, reader] = guards(early);
+            writer.zip(reader).is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1)
+        };
+        early_reads(program, &self.spec).into_iter().filter(|early| !exclusive(early)).map(finding).collect()
     }
 }
 
@@ -90,6 +101,12 @@ fn reason(program: &Program, early: &EarlyRead) -> Option<&'static str> {
     let known = if early.needed.is_some() { KNOWN } else { KNOWN_UNCOUNTED };
     let (.., reason) = known.iter().find(|(from, to, _)| writer.starts_with(from) && reader.starts_with(to))?;
     Some(reason)
+}
+
+/// The predicate that guards the instruction at `pc`, and whether it is negated.
+fn guard(program: &Program, pc: Pc) -> Option<(&str, bool)> {
+    let guard = program.text(pc).split(' ').next()?.strip_prefix('@')?;
+    Some(guard.strip_prefix('!').map_or((guard, false), |predicate| (predicate, true)))
 }
 
 /// The opcode at `pc`, with its modifiers.
