@@ -2,19 +2,21 @@
 
 use crate::store::{Point, Store};
 use lab::Job;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::time::Duration;
-use workloads::Size;
+use workloads::{Parameter, Size, suite};
 
 /// Name of the file in a store's folder: a line for each run that has ended, with job, GPU, core and seconds separated by
 /// tabs. The file only grows; malformed lines are ignored.
 const FILE: &str = "times.tsv";
 
-/// Seconds of a workload without a measurement, by size: up to a tenth of a million, a million and ten million warp
-/// instructions at the speed of `docs/speed.md`.
-const GUESS: [(Size, f64); 3] = [(Size::Small, 0.3), (Size::Medium, 4.0), (Size::Large, 40.0)];
+/// Seconds of a workload with the parameters of a size, without a measurement: up to a tenth of a million, a million and ten
+/// million warp instructions at half the speed of a quiet machine (`docs/speed.md`), which is twice that of a shared one.
+const GUESS: [(Size, f64); 3] = [(Size::Small, 0.15), (Size::Medium, 2.0), (Size::Large, 20.0)];
+/// Seconds of a run without work: reading its code and its description of a GPU.
+const LEAST: f64 = 0.02;
 /// Ratio of the upper bound to an estimate: the slowest core relative to the fastest.
 const UNCERTAIN: f64 = 5.0;
 
@@ -68,7 +70,7 @@ impl Costs {
     }
 
     /// Time of a run: the same run's last time, else the longest time of the same job on another machine, else an estimate
-    /// by size. `None` for a launch file or a trace that has never run.
+    /// by size and parameters. `None` for a launch file or a trace that has never run.
     pub fn cost(&self, point: &Point) -> Option<Cost> {
         let place = place(point);
         if let Some(&seconds) = self.exact.get(&place.join("\t")) {
@@ -77,8 +79,24 @@ impl Costs {
         if let Some(&seconds) = self.of_job.get(&place[0]) {
             return Some(Cost { seconds, at_most: seconds * UNCERTAIN });
         }
-        let Job::Workload { size, .. } = point.job() else { return None };
-        let (_, seconds) = GUESS.iter().find(|(of, _)| of == size)?;
-        Some(Cost { seconds: *seconds, at_most: seconds * UNCERTAIN })
+        let Job::Workload { name, size, params, .. } = point.job() else { return None };
+        let seconds = guess(name, *size, params)?;
+        Some(Cost { seconds, at_most: seconds * UNCERTAIN })
     }
+}
+
+/// Seconds of a workload that has never run. All parameters that grow from size small to size large share the growth of the
+/// time, each with the same exponent; others, such as the threads of a CTA, are taken not to change it.
+fn guess(name: &str, size: Size, params: &BTreeMap<String, u64>) -> Option<f64> {
+    let of_size = |size: Size| GUESS.iter().find(|(of, _)| *of == size).map(|(_, seconds)| *seconds);
+    let grows = |p: &&Parameter| p.name != "block" && p.sizes[Size::Large as usize] > p.sizes[Size::Small as usize];
+    let growing: Vec<&Parameter> = suite::find(name).ok()?.parameters.iter().filter(grows).collect();
+    let growth = |p: &&Parameter| ratio(p.sizes[Size::Large as usize], p.sizes[Size::Small as usize]).ln();
+    let exponent = (of_size(Size::Large)? / of_size(Size::Small)?).ln() / growing.iter().map(growth).sum::<f64>();
+    let given = growing.iter().filter_map(|p| Some(ratio(*params.get(p.name)?, p.sizes[size as usize])));
+    Some((of_size(size)? * given.map(|ratio| ratio.powf(exponent)).product::<f64>()).max(LEAST))
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    a.max(1) as f64 / b.max(1) as f64
 }

@@ -178,9 +178,8 @@ fn several_comparisons_have_each_run_once_and_shares_cover_all() {
 #[test]
 fn times_are_noted_and_lines_that_are_none_passed_over() {
     let (_folder, store) = folder();
-    let one = plan(&["lud:n=32", "nn:places=512"], &[("core", "inorder,ghost")]);
+    let one = plan(&["lud:n=32", "nn"], &[("core", "inorder,ghost")]);
     let [lud, lud_ghost, nn, _] = &one.points[..] else { panic!() };
-    assert_eq!(Costs::of(&store).cost(lud).map(|cost| cost.seconds), Some(0.3), "by size");
     fs::create_dir_all(store.folder()).unwrap();
     Costs::note(&store, lud, Duration::from_millis(2500)).unwrap();
     let file = fs::read_dir(store.folder()).unwrap().next().unwrap().unwrap().path();
@@ -188,6 +187,31 @@ fn times_are_noted_and_lines_that_are_none_passed_over() {
     fs::write(&file, format!("{text}nothing\na\tb\tc\tNaN\n{text}")).unwrap();
     let costs = Costs::of(&store);
     let seconds = |point: &Point| costs.cost(point).map(|cost| cost.seconds);
-    assert_eq!([seconds(lud), seconds(lud_ghost), seconds(nn)], [Some(2.5), Some(2.5), Some(0.3)]);
+    assert_eq!([seconds(lud), seconds(lud_ghost), seconds(nn)], [Some(2.5), Some(2.5), Some(0.15)]);
     assert!(!Path::new(&store.folder().join("lud")).exists());
+}
+
+#[test]
+fn estimates_follow_parameters_that_grow_with_the_size() {
+    let (_folder, store) = folder();
+    let seconds = |workload: &str, size: &str| {
+        let plan = plan(&[workload], &[("core", "inorder"), ("size", size)]);
+        Costs::of(&store).cost(&plan.points[0]).unwrap().seconds
+    };
+    for name in ["bfs", "backprop", "storegpu", "lud"] {
+        let workload = workloads::suite::find(name).unwrap();
+        let of = |size: usize| {
+            let given: Vec<String> =
+                workload.parameters.iter().map(|p| format!("{}={}", p.name, p.sizes[size])).collect();
+            format!("{name}:{}", given.join(","))
+        };
+        // The parameters of a size, given to another one.
+        let (large, as_large) = (seconds(name, "large"), seconds(&of(2), "small"));
+        assert!((as_large / large - 1.0).abs() < 1e-9, "{name}: {as_large} {large}");
+        let (medium, as_medium) = (seconds(name, "medium"), seconds(&of(1), "small"));
+        assert!(as_medium > medium / 3.0 && as_medium < medium * 3.0, "{name}: {as_medium} {medium}");
+        assert!(seconds(&of(0), "medium") < medium / 3.0, "{name}");
+    }
+    assert_eq!(seconds("bfs:block=64,degree=3", "small"), seconds("bfs", "small"));
+    assert!(seconds("nn:places=1", "small") > 0.0, "a run of nothing takes time as well");
 }
