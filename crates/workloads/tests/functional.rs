@@ -226,6 +226,8 @@ workloads_run_right! {
     bfslevels: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
     matrixmul: [("n", 1)], [("products", 3), ("n", 19), ("block", 96)];
     multiwork: [("samples", 8), ("branches", 1), ("n", 1)], [("rounds", 3), ("samples", 104), ("branches", 3), ("n", 19), ("block", 96)];
+    gru: [("steps", 1)], [("steps", 5)];
+    lstm: [("steps", 1)], [("steps", 5)];
     cifarnet: [("side", 8), ("maps", 1)], [("pictures", 3), ("side", 24), ("maps", 2)];
     myocyte: [("steps", 1), ("step_us", 1)], [("steps", 7), ("step_us", 9)];
 }

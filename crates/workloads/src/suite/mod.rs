@@ -22,6 +22,7 @@ mod dwt2d;
 mod floydwarshall;
 mod gaussian;
 mod gemm;
+mod gru;
 mod hashtable;
 mod histogram;
 mod hotspot;
@@ -33,6 +34,7 @@ mod lastblock;
 mod lavamd;
 mod libor;
 mod lps;
+mod lstm;
 mod lud;
 mod mandelbrot;
 mod matmul;
@@ -122,6 +124,8 @@ pub static ALL: &[Workload] = &[
     bfslevels::WORKLOAD,
     matrixmul::WORKLOAD,
     multiwork::WORKLOAD,
+    gru::WORKLOAD,
+    lstm::WORKLOAD,
 ];
 
 /// The workload called `name`.

@@ -23,10 +23,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "a recurrent layer, LSTM or GRU, and its gradients by data; by steps, or with its weights in registers",
     character: "small launches one after the other: a product with few columns, then a thread for each number of the state",
     suite: Suite::DeepBench,
-    papers: &[
-        ("socgpu", "rnn_lstm_train, rnn_lstm_inference, rnn_gru_train, rnn_gru_inference"),
-        ("ghost", "GRU, LSTM"),
-    ],
+    papers: &[("socgpu", "rnn_lstm_train, rnn_lstm_inference, rnn_gru_train, rnn_gru_inference")],
     module: bundled!("rnn"),
     parameters: &[
         Parameter::new("cell", "1: LSTM; 2: GRU", [1; 3], 1, 2).variant(),
