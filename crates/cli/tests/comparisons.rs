@@ -204,3 +204,18 @@ fn quantities_have_units_and_two_settings_make_a_grid() {
     assert_eq!(wrong.status, 2);
     assert!(wrong.stderr.contains("with a unit: B, kB, KiB, MB, MiB, GiB"), "{}", wrong.stderr);
 }
+
+/// `docs/designs/ghost.md`: the loads that GhOST brings forward fill what L1 keeps for a miss.
+#[test]
+fn ghost_gains_in_matrixmul_where_l1_takes_its_loads() {
+    let machine =
+        ["compare", "matrixmul", "--gpus", "papers/ghost", "--code", "sass", "--json", "--cores", "inorder,ghost"];
+    let comparison = json(&succeed(&[&machine[..], &["--vary", "sm.l1d.cache.mshr_merges=8,16"]].concat()));
+    let labels = strings(&comparison["columns"], "label");
+    let cycles = |core: &str, merges: &str| {
+        let column = labels.iter().position(|l| l.starts_with(core) && l.ends_with(merges)).unwrap();
+        comparison["runs"][column]["report"]["total"]["cycles"].as_f64().unwrap()
+    };
+    assert!(cycles("ghost", "=8") > 1.2 * cycles("ghost", "=16"), "{labels:?}");
+    assert!(cycles("inorder", "=16") > 1.05 * cycles("ghost", "=16"), "{labels:?}");
+}
