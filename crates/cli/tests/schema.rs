@@ -192,6 +192,11 @@ fn validation_follows_its_schema() {
         check("validate-hardware", &["validate", "hardware", "--rerun", folder, "--measured", &table]);
     }
     check("validate-accelwattch", &["validate", "accelwattch"]);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if let Some(folder) = crate::validate::measured_program() {
+        let folder = folder.path().to_str().unwrap();
+        check("validate-accelwattch", &["validate", "accelwattch", "--rerun", folder, "sobol"]);
+    }
 }
 
 #[test]

@@ -154,3 +154,36 @@ fn mistakes_are_bad_input() {
     }
     assert!(run(&["microbench", "v100", "--only", "l2_latenzy"]).stderr.contains("did you mean `l2_latency`"));
 }
+
+/// A program with the name and the kernel of one of AccelWattch's; none without a C compiler.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn measured_program() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir().unwrap();
+    if !crate::exec::build(folder.path(), &crate::exec::LAUNCHES.replace("one", "sobolGPU_kernel")) {
+        return None;
+    }
+    std::fs::rename(folder.path().join("program"), folder.path().join("SobolQRNG")).unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    Some(folder)
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn power_of_runs_is_put_beside_measured_power() {
+    let Some(folder) = measured_program() else { return };
+    let args = ["validate", "accelwattch", "--rerun", folder.path().to_str().unwrap()];
+    let of =
+        |more: &[&str]| -> Value { serde_json::from_str(&succeed(&[&args[..], more, &["--json"]].concat())).unwrap() };
+    let document = of(&[]);
+    let first = &document["runs"][0];
+    assert_eq!((first["kernel"].as_str(), first["measured_watts"].as_f64()), (Some("sobolQRNG_k1"), Some(200.444)));
+    // A thread on an idle GPU: the board's 32.3 W and 80 SMs without warps.
+    let watts = first["ours_watts"].as_f64().unwrap();
+    assert!((50.0..65.0).contains(&watts), "{first}");
+    assert_eq!((document["runs"].as_array().unwrap().len(), document["left_out"].as_array().unwrap().len()), (1, 25));
+    let other = of(&["sobol", "--energy-model", "v100"]);
+    assert_ne!(other["runs"][0]["ours_watts"], first["ours_watts"]);
+    assert!(succeed(&args).contains("there is no program `binomialOptions`"));
+    let none = run(&[&args[..], &["btree"]].concat());
+    assert!(none.status == 2 && none.stderr.contains("there is no program `b+tree-rodinia-3.1`"), "{}", none.stderr);
+}

@@ -10,7 +10,9 @@ use crate::{Activity, CoefficientError, Coefficients, Component, Event};
 /// Counts and watts: see the head of the file.
 const PUBLISHED: &str = include_str!("../data/accelwattch_v100.csv");
 /// Coefficients of the hardware variant.
-const COEFFICIENTS: &str = include_str!("../data/v100_hw.toml");
+const COEFFICIENTS: &str = include_str!("../../../energies/v100-hw.toml");
+/// Pipes whose active cycles per cycle and SM the published duty is the mean of.
+const PIPES: f64 = 5.0;
 
 /// Results of both models for the same counts, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,8 +77,8 @@ fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> AccelWattchRow
     for &event in Event::ALL {
         activity.events[event] = number(event.name());
     }
-    // Published as a mean over cycles.
-    activity.events[Event::PipelineDuty] *= cycles;
+    activity.events[Event::PipeCycle] = number("pipeline_duty") * PIPES * coefficients.sms * cycles;
+    activity.events[Event::SharedInstruction] = number("shared_access");
     let energy = coefficients.energy(&activity, coefficients.volts);
     let watts = |of: &[Component]| of.iter().map(|&c| energy.watts(c)).sum::<f64>();
     use Component as C;

@@ -77,6 +77,7 @@ pub enum CoefficientError {
 const BUILTIN: &[(&str, &str)] = &[
     ("gtx480", include_str!("../../../energies/gtx480.toml")),
     ("v100", include_str!("../../../energies/v100.toml")),
+    ("v100-hw", include_str!("../../../energies/v100-hw.toml")),
     ("titanv", include_str!("../../../energies/titanv.toml")),
     ("rtx2060s", include_str!("../../../energies/rtx2060s.toml")),
     ("rtx3070", include_str!("../../../energies/rtx3070.toml")),
@@ -187,7 +188,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {what}\n    {}\n    {}", shown.line, shown.mark)
 }
 
-/// The energies by event: none may be unknown or negative, and all must be present except the fabrics' (zero).
+/// The energies by event: none may be unknown or negative, and all must be present except those that may be lacking (zero).
 fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent {
     let mut events = PerEvent::default();
     for &event in Event::ALL {
@@ -196,7 +197,7 @@ fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent
                 events[event] = pj;
                 problems.extend(outside(&format!("events_pj.{}", event.name()), pj, PICOJOULES));
             }
-            None if event.is_of_fabric() => {}
+            None if event.may_lack_energy() => {}
             None => problems.push(format!("`events_pj.{}` is missing: {}", event.name(), event.description())),
         }
     }

@@ -166,8 +166,13 @@ events! {
     Texture = "texture", TextureUnits, "lane operations";
     /// The pipelines of all SMs are fully busy for a core cycle; fractions count.
     PipelineDuty = "pipeline_duty", Pipeline, "GPU cycles";
+    /// A pipe of a sub-core is active: ALU, FMA, FP64 or tensor cores, the last two together with the pipe that they
+    /// share.
+    PipeCycle = "pipe_cycle", Pipeline, "pipe cycles";
     /// An access of a warp, or another pass of it where banks conflict.
     SharedAccess = "shared_access", SharedMemory, "bank cycles";
+    /// A warp instruction accesses shared memory, whether or not banks conflict.
+    SharedInstruction = "shared_instruction", SharedMemory, "warp instructions";
     /// A read hits in an L1 data cache.
     L1ReadHit = "l1_read_hit", L1, "requests";
     /// A read misses in an L1 data cache.
@@ -235,6 +240,12 @@ impl Event {
     /// unless a file of coefficients gives one.
     pub const fn is_of_fabric(self) -> bool {
         self as usize >= Self::TokenWrite as usize
+    }
+
+    /// Whether a file of coefficients may lack it: events of fabrics, and events that hardware counters count
+    /// differently, of which a file has one or the other.
+    pub const fn may_lack_energy(self) -> bool {
+        self.is_of_fabric() || matches!(self, Self::PipeCycle | Self::SharedInstruction)
     }
 }
 

@@ -5,5 +5,6 @@
 mod accelsim;
 mod applications;
 mod microbench;
+mod power;
 mod timing;
 mod validation;

@@ -58,6 +58,7 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
     count(Event::RegisterRead, lanes * f64::from(micro.vector_srcs));
     count(Event::RegisterWrite, lanes * f64::from(micro.vector_dsts));
     count(Event::PipelineDuty, lanes);
+    count(Event::PipeCycle, issues * f64::from(micro.pipe_cycles));
     if let Some(event) = gpu::event_of(micro.work) {
         count(event, lanes);
     }
@@ -82,6 +83,7 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
         }
         _ if memory.sectors == 0 => {
             count(Event::SharedAccess, transactions);
+            count(Event::SharedInstruction, issues);
             return caused;
         }
         _ if mem.access == Access::Store => {

@@ -123,7 +123,7 @@ fn more_active_lanes_cost_more() {
     let counted = |lanes: u64| {
         let mut counted = Snapshot::<SmTotals> { cycles: 10_000, ..Snapshot::default() };
         let s = &mut counted.core;
-        s.classes.0[isa::OpClass::FpFma as usize] = 1000;
+        s.sm.unit_instructions = 1000;
         s.works.0[sm::Work::FpMul as usize] = 1000 * lanes;
         (s.sm.warp_instructions, s.sm.thread_instructions, s.sm.active_cycles) = (1000, 1000 * lanes, 80 * 10_000);
         (s.sm.lane_reads, s.sm.lane_writes) = (3000 * lanes, 1000 * lanes);

@@ -29,6 +29,16 @@ pub struct Code {
     constants: Box<[Option<ConstantOperand>]>,
 }
 
+/// Cycles for which an instruction on `unit` keeps pipes active: FP64 and tensor cores also the pipe that they share.
+fn pipe_cycles(inst: &Inst, unit: Unit, initiation_cycles: u32) -> u8 {
+    let pipes = match unit {
+        Unit::Sp | Unit::Int => 1,
+        Unit::Dp | Unit::Tensor => 2,
+        _ => 0,
+    };
+    if inst.work.is_arithmetic() { (pipes * initiation_cycles).min(u8::MAX.into()) as u8 } else { 0 }
+}
+
 impl Code {
     /// Resolves `program` against the timing table of `spec`.
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
@@ -65,6 +75,7 @@ impl Code {
                 dsts: names.operands.dsts,
                 vector_dsts: program.dsts(inst).iter().filter(|r| program.regs.is_vector(**r)).count() as u8,
                 issue_distance: inst.control_bits.filter(|_| honours_stalls).map_or(1, issue_distance),
+                pipe_cycles: pipe_cycles(inst, unit, initiation),
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
             };
             Entry::template(Pc::from(pc), micro, names)

@@ -29,6 +29,8 @@ pub struct Micro {
     pub vector_dsts: u8,
     /// From its issue to the earliest issue of its warp's next instruction, in cycles.
     pub issue_distance: u8,
+    /// Cycles for which it keeps pipes active, as hardware counters count them.
+    pub pipe_cycles: u8,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
 }
@@ -47,6 +49,7 @@ impl Micro {
         dsts: 0,
         vector_dsts: 0,
         issue_distance: 1,
+        pipe_cycles: 0,
         is_wide: false,
     };
 }

@@ -5,6 +5,7 @@ mod accelwattch;
 mod agreements;
 mod hardware;
 mod measured;
+mod power;
 mod rerun;
 
 use super::microbench::{self, Choice};

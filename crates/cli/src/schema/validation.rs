@@ -175,9 +175,54 @@ pub fn accelwattch() -> Value {
             ("taken_share_percent", percent("Share of power that is taken as published.")),
         ],
     );
-    object(
+    let of_counts = object(
         "Kernels of AccelWattch's artifact.",
         [("schema", version()), ("kernels", list("Kernels.", &kernel)), ("summary", summary)],
+    );
+    let run = object(
+        "A kernel that was run.",
+        [
+            ("kernel", text("Name of the kernel.")),
+            ("measured_watts", watts("Power of the board.")),
+            ("hardware_variant_watts", nullable(watts("AccelWattch's power from hardware counters."))),
+            ("simulated_variant_watts", watts("AccelWattch's power from Accel-Sim.")),
+            ("ours_watts", watts("Power of our run.")),
+            ("cycles", number("Cycles of the launch, launch latency included.", "core cycles")),
+        ],
+    );
+    let left_out = object(
+        "A kernel without a figure of ours.",
+        [("kernel", text("Name of the kernel.")), ("reason", text("Why."))],
+    );
+    let of_runs = object(
+        "With --rerun: power of runs.",
+        [
+            ("schema", version()),
+            ("gpu", text("Our GPU description.")),
+            ("core", text("Core design.")),
+            ("energy_model", text("Coefficients.")),
+            ("runs", list("Kernels.", &run)),
+            ("left_out", list("Kernels without a figure of ours.", &left_out)),
+            ("ours", agreement("Ours with measured power.")),
+            ("hardware_variant", agreement("AccelWattch's from hardware counters with measured power.")),
+            ("simulated_variant", agreement("AccelWattch's from Accel-Sim with measured power.")),
+        ],
+    );
+    json!({ "anyOf": [of_counts, of_runs] })
+}
+
+fn agreement(description: &str) -> Value {
+    object(
+        description,
+        [
+            ("runs", count("Runs that it is over.", "runs")),
+            ("mean_error_percent", number("Mean of the absolute deviations.", "%")),
+            ("median_error_percent", number("Their median.", "%")),
+            ("p90_error_percent", number("Nine tenths of them are at most this.", "%")),
+            ("signed_mean_percent", number("Mean of the deviations with their signs.", "%")),
+            ("correlation", nullable(number("Pearson's correlation.", ""))),
+            ("log_correlation", nullable(number("The same of the logarithms.", ""))),
+        ],
     )
 }
 
@@ -204,20 +249,7 @@ pub fn hardware() -> Value {
             ("cause", nullable(text("Why ours is an outlier."))),
         ],
     );
-    let agreement = || {
-        object(
-            "Agreement with the GPU.",
-            [
-                ("runs", count("Runs that it is over.", "runs")),
-                ("mean_error_percent", number("Mean of the absolute deviations.", "%")),
-                ("median_error_percent", number("Their median.", "%")),
-                ("p90_error_percent", number("Nine tenths of them are at most this.", "%")),
-                ("signed_mean_percent", number("Mean of the deviations with their signs.", "%")),
-                ("correlation", nullable(number("Pearson's correlation of the cycles.", ""))),
-                ("log_correlation", nullable(number("The same of the logarithms of the cycles.", ""))),
-            ],
-        )
-    };
+    let agreement = || agreement("Agreement with the GPU.");
     let share = || {
         object(
             "A suite, or all applications.",

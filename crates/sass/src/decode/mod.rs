@@ -21,6 +21,7 @@ use isa::{ControlBits, CounterBound};
 use modifier::{Key, Value};
 pub use op::SassOp;
 pub use operand::SassOperand;
+pub(crate) use print::common_use;
 use operand::{Constant, Memory, Number, Register, Sign};
 use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
 use std::sync::LazyLock;

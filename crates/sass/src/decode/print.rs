@@ -49,7 +49,7 @@ impl fmt::Display for SassInst {
 }
 
 /// The suffix of an `IMAD` that moves, adds or shifts.
-fn common_use(imad: &SassInst) -> &'static str {
+pub(crate) fn common_use(imad: &SassInst) -> &'static str {
     let [a, b, c] = [What::A(Style::Signed), What::B(Style::Signed), What::C(Style::Int)].map(|w| imad.operand(w));
     let is_zero = |operand| matches!(operand, SassOperand::Register(register) if register.is_zero());
     let (extended, bindless) = (imad.bit(74), imad.bit(91));

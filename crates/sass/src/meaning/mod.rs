@@ -3,9 +3,10 @@
 
 mod generation;
 mod matrix;
+mod work;
 
-use crate::decode::modifier::{AtomicType, FloatType, Function, IntType, Order, Scope, Size, key};
-use crate::decode::{SassInst, SassOp};
+use crate::decode::modifier::{AtomicType, FloatType, IntType, Order, Scope, Size, key};
+use crate::decode::{SassInst, SassOp, common_use};
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
 use isa::{Access, CacheOp, Control, MatrixWork, MemAccess, OpClass, SingleOperation, Space, Work};
 
@@ -58,14 +59,10 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
             || [key::TO_INT, key::FROM_INT].into_iter().any(is_long),
         matrix: matrix::of_instruction(inst),
     };
-    let work = |class| match inst.modifier(key::FUNCTION) {
-        Some(Function::Rcp | Function::Rsq | Function::Rcp64H | Function::Rsq64H | Function::Sqrt) => Work::Sqrt,
-        Some(Function::Lg2) => Work::Log,
-        Some(Function::Ex2 | Function::Tanh) => Work::Exp,
-        Some(Function::Sin | Function::Cos) => Work::Sin,
-        // Of other operations the name says it.
-        None => Work::of_opcode(class, base),
-    };
+    let function = inst.text_of(key::FUNCTION).trim_start_matches('.');
+    let adds = inst.row.op == SassOp::IMad && common_use(inst) == ".IADD";
+    let has = |modifier: &str| modifier == function || modifier == "IADD" && adds;
+    let work = |class| work::of(class, base, base, has);
     with_facts(base, Generation::of(inst.sm.into()), facts, work)
 }
 
@@ -73,7 +70,7 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
 /// of generations whose instructions are not decoded.
 pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let base = base(opcode);
-    let has = |modifier| opcode.split('.').skip(1).any(|part| part == modifier);
+    let has = |modifier: &str| opcode.split('.').skip(1).any(|part| part == modifier);
     let facts = Facts {
         bytes: bytes_per_lane(opcode),
         strong_gpu: has("STRONG") && has("GPU"),
@@ -82,7 +79,7 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
         wide: has("F64") || has("S64") || has("U64"),
         matrix: matrix::of_text(base, opcode),
     };
-    with_facts(base, generation, facts, |class| Work::of_opcode(class, opcode))
+    with_facts(base, generation, facts, |class| work::of(class, base, opcode, has))
 }
 
 fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnce(OpClass) -> Work) -> Meaning {

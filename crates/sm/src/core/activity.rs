@@ -39,7 +39,9 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
         }
     }
     count(Event::IntAdd, s.classes.0[OpClass::Uniform as usize]);
+    count(Event::PipeCycle, s.sm.pipe_cycles);
     count(Event::SharedAccess, s.sm.shared_accesses + s.sm.shared_conflict_cycles);
+    count(Event::SharedInstruction, s.sm.shared_accesses);
     count(Event::L1ReadHit, s.l1d.reads_served());
     count(Event::L1ReadMiss, s.l1d.reads_missed());
     count(Event::L1WriteHit, s.l1d.writes_served());
@@ -47,7 +49,7 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     if gpu.sm.perfect_instruction_and_constant_caches {
         count(Event::ConstantHit, s.sm.constant_accesses);
     }
-    count(Event::ConstantHit, s.constant.reads_served());
+    count(Event::ConstantHit, s.sm.constant_moves + s.constant.reads_served());
     count(Event::ConstantMiss, s.constant.reads_missed());
     count(Event::TextureHit, s.texture.reads_served());
     count(Event::TextureMiss, s.texture.reads_missed());
@@ -55,6 +57,9 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     // and detector are structures of the design.
     count(Event::RegisterRead, s.sm.lane_reads);
     count(Event::RegisterWrite, s.sm.lane_writes + s.layer.lane_writes_added());
+    // Misses are accesses less hits, and reads that wait for a sector are in the hits only. They cost more as a hit
+    // than is taken off here.
+    events[Event::L1ReadMiss] -= s.l1d.read_merges as f64;
     let full = (WARP_LANES as f64) * f64::from(gpu.sm.writeback_width) * sms;
     events[Event::PipelineDuty] = (s.sm.thread_instructions - s.layer.lane_operations_saved) as f64 / full;
     activity
@@ -65,15 +70,9 @@ const fn is_memory(class: OpClass) -> bool {
     matches!(class, Load | Store | Atomic | AsyncCopy | MatrixLoad | Texture)
 }
 
-/// Whether instructions of the class execute in arithmetic units.
-const fn is_arithmetic(class: OpClass) -> bool {
-    use OpClass::{Barrier, Branch, Exit, Fence, Nop, Texture, Uniform};
-    matches!(class, Texture) || !is_memory(class) && !matches!(class, Nop | Branch | Exit | Barrier | Fence | Uniform)
-}
-
 /// Active lanes of an instruction of the arithmetic units, on average.
 fn mean_lanes(s: &SmTotals) -> f64 {
     let lanes: u64 = Work::ALL.iter().filter(|w| w.is_arithmetic()).map(|w| s.works.0[*w as usize]).sum();
-    let instructions: u64 = OpClass::ALL.iter().filter(|c| is_arithmetic(**c)).map(|c| s.classes.0[*c as usize]).sum();
+    let instructions = s.sm.unit_instructions;
     if instructions > 0 { lanes as f64 / instructions as f64 } else { 0.0 }
 }

@@ -41,6 +41,13 @@ kit::counters! {
         pub register_reads: "warp operands",
         /// Register writes, in warp operands.
         pub register_writes: "warp operands",
+        /// Warp instructions whose lanes compute or fetch from textures.
+        pub unit_instructions: "warp instructions",
+        /// Active cycles of ALU, FMA, FP64 and tensor pipes of sub-cores, the last two together with the pipe that
+        /// they share.
+        pub pipe_cycles: "pipe cycles",
+        /// Loads from constant memory that execute as moves, as in machine code.
+        pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
         pub lane_reads: "lane operands",
         /// 32-bit registers written by lanes, predicates not among them.

@@ -1,19 +1,24 @@
 //! `warpwright validate accelwattch`: AccelWattch's published counts through our power model.
 
+use super::power;
+use super::rerun::Programs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::Formats;
 use crate::output;
 use crate::render::table::{Align, Table};
 use ::energy::accelwattch::{AccelWattchRow, mean_error_percent, rows};
 use serde::Serialize;
+use std::path::PathBuf;
 
-/// Put AccelWattch's published counts through our power model and print its watts, ours and those measured
+/// Print watts of AccelWattch's kernels: measured, AccelWattch's and ours
 ///
-/// 25 kernels on a Quadro V100: hardware counters, simulated watts by component and measured board power are from AccelWattch's artifact (MICRO 2021), which come with the program. Nothing is simulated: this checks the model, not the counts. Parts whose counts are not published (instruction buffer, scheduler, lanes, static power) are taken as published.
+/// 25 kernels on a Quadro V100: hardware counters, simulated watts by component and measured board power are from AccelWattch's artifact (MICRO 2021), which come with the program. Without --rerun nothing is simulated: the published counts are put through our power model, which checks the model, not the counts. Parts whose counts are not published (instruction buffer, scheduler, lanes, static power) are taken as published. With --rerun the programs run, and watts are of our counts and our time; `warpwright docs energy` says which programs, and what came out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright validate accelwattch
   warpwright validate accelwattch --parts btree
+  warpwright validate accelwattch --rerun programs --data inputs
+  warpwright validate accelwattch sgemm --rerun programs --core modern --energy-model v100
   warpwright validate accelwattch --json")]
 pub struct Args {
     /// Only kernels whose name has this in it
@@ -22,6 +27,21 @@ pub struct Args {
     /// Show each kernel's components too; JSON and CSV always have them
     #[arg(long)]
     parts: bool,
+    /// Run each program of the list that is in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "parts")]
+    rerun: Option<PathBuf>,
+    /// Input files of the programs [default: the folder `data` beside the programs]
+    #[arg(long, value_name = "FOLDER", requires = "rerun")]
+    data: Option<PathBuf>,
+    /// GPU description: a name or the path of one
+    #[arg(long, value_name = "NAME|FILE", default_value = "gv100", requires = "rerun")]
+    gpu: String,
+    /// Core design [default: inorder]
+    #[arg(long, value_name = "NAME", requires = "rerun")]
+    core: Option<String>,
+    /// Coefficients of a GPU that comes with the program, or a file of them
+    #[arg(long, value_name = "NAME|FILE", default_value = "v100-hw", requires = "rerun")]
+    energy_model: String,
     #[command(flatten)]
     formats: Formats,
 }
@@ -96,6 +116,17 @@ impl Document {
 /// Computes our watts from the published counts and prints both.
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &[])?;
+    if let Some(folder) = &args.rerun {
+        let programs = Programs::new(folder, args.data.as_deref())?;
+        let (core, energy_model) = (args.core.as_deref(), args.energy_model.as_str());
+        let choice = power::Choice { gpu: &args.gpu, core, energy_model, filter: &args.filter };
+        let document = power::rerun(&programs, choice)?;
+        if args.formats.as_text() {
+            output::print(&power::render(&document))?;
+        }
+        args.formats.give(&document, || &document.runs)?;
+        return Ok(Exit::Success);
+    }
     let rows = rows().map_err(Failure::failed)?;
     let rows: Vec<AccelWattchRow> = rows.into_iter().filter(|row| row.kernel.contains(&args.filter)).collect();
     if rows.is_empty() {

@@ -147,7 +147,8 @@ fn repeated(table: &Applications, args: &Args, programs: &Programs) -> Result<(A
     let machine = Machine {
         gpu,
         core: recorded.as_ref().map(|measured| measured.core.as_str()),
-        profiled_as: &table.published.profiler,
+        profiled_as: Some(&table.published.profiler),
+        ..Machine::default()
     };
     let mut rerun = Rerun { repeated: 0, older: Vec::new() };
     file.measured.remove(gpu);
@@ -162,7 +163,7 @@ fn repeated(table: &Applications, args: &Args, programs: &Programs) -> Result<(A
                 let (suite, name) = (run.suite.clone(), run.name());
                 let moved = before.filter(|&recorded| recorded != now);
                 rerun.older.extend(moved.map(|recorded| Older { suite, name, recorded, now }));
-                file.measured.entry(gpu.to_owned()).or_insert_with(|| of_this_build(&ran, machine.profiled_as));
+                file.measured.entry(gpu.to_owned()).or_insert_with(|| of_this_build(&ran, &table.published.profiler));
                 run.launches = ran.launches.len() as u64;
                 run.cycles.insert(gpu.to_owned(), now);
             }

@@ -141,10 +141,11 @@ fn base(name: &str) -> &str {
 /// A row beside a run of its program.
 fn compared(row: &Measured, ran: &Ran) -> Result<MeasuredRow, String> {
     let is_same = |name: &str| row.kernel.is_empty() || name == row.kernel || base(name) == base(&row.kernel);
-    let cycles: Vec<u64> = ran.launches.iter().filter(|(name, _)| is_same(name)).map(|(_, cycles)| *cycles).collect();
+    let cycles: Vec<u64> =
+        ran.launches.iter().filter(|launch| is_same(&launch.name)).map(|launch| launch.cycles).collect();
     let launches = cycles.len() as u64;
     if launches == 0 {
-        let mut names: Vec<&str> = ran.launches.iter().map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&str> = ran.launches.iter().map(|launch| launch.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         return Err(kit::text::excerpt(&format!("the program launches {}, not this kernel", names.join(", "))));
@@ -191,7 +192,7 @@ pub fn compare(file: &Path, gpu: &str, programs: &Programs) -> Result<MeasuredDo
         let at = runs.iter().position(|(program, arguments, as_, _)| (*program, *arguments, *as_) == of);
         let at = at.unwrap_or_else(|| {
             output::remark(&format!("{} {}\n", row.program, row.arguments));
-            let machine = Machine { gpu, core: None, profiled_as: row.profiled_as };
+            let machine = Machine { gpu, profiled_as: Some(row.profiled_as), ..Machine::default() };
             let ran = match programs.has(&row.program) {
                 true => programs.run(&row.program, &row.arguments, machine),
                 false => Err("there is no such program in the folder".to_owned()),
@@ -272,6 +273,7 @@ pub fn render(document: &MeasuredDocument) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rerun::Launch;
     use super::*;
 
     #[test]
@@ -309,8 +311,9 @@ mod tests {
     fn rows_are_compared_as_counted_and_without_launches() {
         let text = "program,kernel,cycles,counter\np,a,3000,ncu\np,,9000,ncu\np,b,1000,ncu\np,a,1,nvprof\np,c,5,ncu\n";
         let rows = read(text).unwrap();
-        let launches = [("a", 800), ("a", 1200), ("b", 600)].map(|(name, cycles)| (name.to_owned(), cycles));
-        let ran = Ran { launches: launches.to_vec(), launching: 1500, core: "inorder".to_owned() };
+        let launch = |name: &str, cycles| Launch { name: name.to_owned(), cycles, ..Launch::default() };
+        let launches = vec![launch("a", 800), launch("a", 1200), launch("b", 600)];
+        let ran = Ran { launches, launching: 1500, core: "inorder".to_owned() };
         let of = |at: usize| compared(&rows[at], &ran).unwrap();
         // Two launches of 500 cycles each.
         assert_eq!(

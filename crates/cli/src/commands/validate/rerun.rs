@@ -1,4 +1,5 @@
-//! Programs of a table of hardware's cycles, run through `exec` as under the profiler that counted them.
+//! Programs of a table of hardware's figures, run through `exec`; those of cycles as under the profiler that counted
+//! them.
 
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -17,20 +18,37 @@ pub struct Programs {
     scratch: TempDir,
 }
 
-/// The simulated GPU, and the profiler that runs are imitated of.
-#[derive(Clone, Copy, Debug)]
+/// The simulated GPU, and how programs run on it.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Machine<'a> {
     pub gpu: &'a str,
     /// Core design; the description's own if none is given.
     pub core: Option<&'a str>,
-    pub profiled_as: &'a str,
+    /// Profiler that runs are imitated of.
+    pub profiled_as: Option<&'a str>,
+    /// Part of the run that is simulated in time; all if none is given.
+    pub time: Option<&'a str>,
+    /// Coefficients; the description's own if none are given.
+    pub energy_model: Option<&'a str>,
+}
+
+/// A launch that was simulated in time.
+#[derive(Debug, Default)]
+pub struct Launch {
+    pub name: String,
+    /// Cycles without launch latency.
+    pub cycles: u64,
+    /// Cycles and time with launch latency.
+    pub total_cycles: f64,
+    pub total_micros: f64,
+    /// Energy; 0 without coefficients.
+    pub joules: f64,
 }
 
 /// A run of a program.
 #[derive(Debug)]
 pub struct Ran {
-    /// Name and cycles of each launch.
-    pub launches: Vec<(String, u64)>,
+    pub launches: Vec<Launch>,
     /// Cycles of all launches before their first CTAs.
     pub launching: u64,
     pub core: String,
@@ -39,7 +57,7 @@ pub struct Ran {
 impl Ran {
     /// Cycles of all kernels without launches.
     pub fn cycles(&self) -> u64 {
-        self.launches.iter().map(|(_, cycles)| cycles).sum()
+        self.launches.iter().map(|launch| launch.cycles).sum()
     }
 
     /// Cycles of each launch before its first CTA.
@@ -69,6 +87,10 @@ struct Kernel {
 #[derive(Deserialize)]
 struct KernelStatistics {
     cycles: f64,
+    total_cycles: f64,
+    total_time: f64,
+    #[serde(rename = "energy.total")]
+    energy: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -113,8 +135,14 @@ impl Programs {
         }
         let report = root.path().join("report.json");
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["exec", "--gpu", machine.gpu, "--profiled-as", machine.profiled_as, "-q", "--json"]).arg(&report);
-        command.args(machine.core.iter().flat_map(|core| ["--core", core]));
+        command.args(["exec", "--gpu", machine.gpu, "-q", "--json"]).arg(&report);
+        let given = [
+            ("--core", machine.core),
+            ("--profiled-as", machine.profiled_as),
+            ("--time", machine.time),
+            ("--energy-model", machine.energy_model),
+        ];
+        command.args(given.iter().filter_map(|&(option, value)| Some([option, value?])).flatten());
         command.arg("--").arg(self.folder.join(program)).args(arguments.split_whitespace());
         let ended = command.current_dir(&place).stdin(Stdio::null()).stdout(Stdio::null()).output()?;
         let Ok(text) = fs::read_to_string(&report) else {
@@ -132,6 +160,13 @@ fn ran(report: &str) -> Result<Ran, String> {
     let launching = report.devices.iter().map(|device| device.total.launch_cycles).sum::<f64>() as u64;
     let core = report.devices.first().map(|device| device.core.clone()).unwrap_or_default();
     let kernels = report.devices.into_iter().flat_map(|device| device.kernels);
-    let launches: Vec<_> = kernels.map(|kernel| (kernel.name, kernel.statistics.cycles as u64)).collect();
+    let launch = |Kernel { name, statistics: s }| Launch {
+        name,
+        cycles: s.cycles as u64,
+        total_cycles: s.total_cycles,
+        total_micros: s.total_time,
+        joules: s.energy.unwrap_or(0.0),
+    };
+    let launches: Vec<_> = kernels.map(launch).collect();
     if launches.is_empty() { Err("it launches no kernel".to_owned()) } else { Ok(Ran { launches, launching, core }) }
 }
