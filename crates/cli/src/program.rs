@@ -2,24 +2,13 @@
 
 use crate::failure::Failure;
 use crate::libraries::Libraries;
-use object::elf::{DT_NEEDED, DT_RPATH, ET_EXEC, FileHeader64, PT_INTERP};
-use object::read::elf::{Dyn as _, FileHeader as _};
-use object::{Endianness, Object as _, ObjectSection as _};
+use object::Endianness;
+use object::elf::{ET_EXEC, FileHeader64, PT_INTERP};
+use object::read::elf::FileHeader as _;
 use request::name::{self, FileKind, kind};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-
-/// The section in which compilers put CUDA kernels of host programs.
-const KERNELS: &str = ".nv_fatbin";
-
-/// A mark of every CUDA runtime: the name of an error that no program needs.
-const RUNTIME: &[u8] = b"cudaErrorMissingConfiguration\0";
-/// A mark of our static runtime that NVIDIA's does not have.
-const OUR_RUNTIME: &[u8] = b"warpwright CUDA runtime";
-/// Names of errors that runtimes have from a version on: `cudaError_t` in `driver_types.h` of CUDA 11.8, 12.0 and 13.1.
-const SINCE_12: &[u8] = b"cudaErrorCdpVersionMismatch\0";
-const SINCE_13: &[u8] = b"cudaErrorStreamDetached\0";
 
 /// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
 pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
@@ -31,27 +20,19 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
     }
     // A file that cannot be read may still be run.
     let Ok(file) = kit::files::read_code(path) else { return Ok(false) };
-    if has_foreign_runtime(&file) == Some(true) {
+    // Our runtimes replace one that is linked in, when they are loaded.
+    if let Err(why) = hostcode::linked_runtime(&file) {
         let (path, how) = (path.display(), how_to_link(&file, libraries));
         return Err(Failure::bad_input(format!(
-            "`{path}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only\n  hint: {how}"
+            "`{path}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only, and it cannot be replaced: {why}\n  hint: {how}"
         )));
     }
-    Ok(finds_runtime(&file).unwrap_or(false))
-}
-
-/// CUDA's major version of the runtime in a program; `None` if it is 12 or 13.0.
-fn runtime_version(file: &[u8]) -> Option<u32> {
-    match () {
-        () if contains(file, SINCE_13) => Some(13),
-        () if contains(file, SINCE_12) => None,
-        () => Some(11),
-    }
+    Ok(hostcode::finds_runtime(&file).unwrap_or(false))
 }
 
 /// How a program with a static runtime is linked instead.
 fn how_to_link(file: &[u8], libraries: &Libraries) -> String {
-    let version = runtime_version(file);
+    let version = hostcode::runtime_version(file);
     let Some(options) = libraries.linking(version.unwrap_or(12)) else {
         return "link it with `nvcc -cudart shared`".to_owned();
     };
@@ -106,61 +87,9 @@ fn kind_of(found: &Metadata) -> &'static str {
     if found.is_dir() { "a folder" } else { "a device, a pipe or a socket" }
 }
 
-/// Whether a host program has kernels and a CUDA runtime in it that is not ours; `None` of files that are not programs.
-fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
-    let elf = object::File::parse(file).ok()?;
-    let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
-    Some(has_kernels && !needs_runtime(file)? && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))
-}
-
-/// Whether a program asks for a runtime, and has no folders of its own for it: folders of `DT_RPATH` come before
-/// `LD_LIBRARY_PATH`. `None` of files that are not programs.
-fn finds_runtime(file: &[u8]) -> Option<bool> {
-    Some(needs_runtime(file)? && dynamic(file, DT_RPATH)?.is_empty())
-}
-
-fn needs_runtime(file: &[u8]) -> Option<bool> {
-    Some(dynamic(file, DT_NEEDED)?.iter().any(|name| name.starts_with("libcudart.so")))
-}
-
-fn contains(file: &[u8], text: &[u8]) -> bool {
-    memchr::memmem::find(file, text).is_some()
-}
-
-/// The texts of the entries of kind `tag` of a program's dynamic section.
-fn dynamic(file: &[u8], tag: u32) -> Option<Vec<String>> {
-    let header = FileHeader64::<Endianness>::parse(file).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, file).ok()?;
-    let Some((entries, strings)) = sections.dynamic(endian, file).ok()? else { return Some(Vec::new()) };
-    let strings = sections.strings(endian, file, strings).ok()?;
-    let texts = entries.iter().filter(|entry| entry.tag32(endian) == Some(tag));
-    Some(
-        texts
-            .filter_map(|entry| Some(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned()))
-            .collect(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_that_are_no_programs_are_not_judged() {
-        assert_eq!(has_foreign_runtime(b"#!/bin/sh\nexit 0\n"), None);
-        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert_eq!(has_foreign_runtime(&own), Some(false));
-        assert!(dynamic(&own, DT_NEEDED).unwrap().iter().any(|name| name.starts_with("libc.so")));
-    }
-
-    #[test]
-    fn the_version_of_a_runtime_is_that_of_its_errors() {
-        let version = |names: &[&str]| runtime_version((names.join("\0") + "\0").as_bytes());
-        assert_eq!(version(&["cudaErrorMissingConfiguration"]), Some(11));
-        assert_eq!(version(&["cudaErrorMissingConfiguration", "cudaErrorCdpVersionMismatch"]), None);
-        assert_eq!(version(&["cudaErrorCdpVersionMismatch", "cudaErrorStreamDetached"]), Some(13));
-    }
 
     #[test]
     fn a_file_is_what_its_header_says() {

@@ -69,6 +69,69 @@ fn programs_find_our_runtime_whatever_their_own_paths_are() {
     }
 }
 
+/// A program with a runtime of another maker linked in, which its compiler's start-up code and its constructors call.
+const WITH_RUNTIME: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#define FOREIGN SCOPE __attribute__((noinline, used, aligned(16)))
+FOREIGN int cudaRuntimeGetVersion(int *version) { *version = -1000; return 0; }
+FOREIGN void **__cudaRegisterFatBinary(void *data) { puts("foreign"); exit(1); }
+FOREIGN int cudaLaunchKernel(void *kernel) { puts("foreign"); exit(1); }
+#ifdef UNTIL_12
+FOREIGN int cudaGetDeviceProperties_v2(void *to) { puts("foreign"); exit(1); }
+#endif
+__attribute__((used)) static const char marks[] = "cudaErrorMissingConfiguration\0" MARKS;
+__attribute__((used, section(".nv_fatbin"))) static const char kernels[16] = "kernels";
+static int early;
+__attribute__((constructor)) static void first(void) { cudaRuntimeGetVersion(&early); }
+int main(void) {
+    int version = 0;
+    cudaRuntimeGetVersion(&version);
+    printf("%d %d\n", early / 1000, version / 1000);
+    return 0;
+}"#;
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_runtime_that_is_linked_in_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("program.c"), WITH_RUNTIME).unwrap();
+    let program = folder.join("program");
+    let program = program.to_str().unwrap();
+    let since_12 = r#"-DMARKS="cudaErrorCdpVersionMismatch\0""#;
+    let since_13 = r#"-DMARKS="cudaErrorCdpVersionMismatch\0cudaErrorStreamDetached\0""#;
+    let versions: [(i32, &[&str]); 4] =
+        [(11, &["-DMARKS="]), (12, &[since_12, "-DUNTIL_12"]), (13, &[since_12]), (13, &[since_13])];
+    for (version, options) in versions {
+        for how in [["-DSCOPE=", "-no-pie"], ["-DSCOPE=static", "-pie"]] {
+            let words = [&["-o", "program", "program.c", "-fPIE"], options, &how].concat();
+            if !compile(folder, &words) {
+                return;
+            }
+            let alone = Command::new(program).env_remove("LD_PRELOAD").output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&alone.stdout), "-1 -1\n");
+            let expected = format!("{version} {version}\n");
+            assert_eq!(under_exec(&[program]), expected, "{words:?}");
+            assert_eq!(under_exec(&["sh", "-c", program]), expected, "{words:?}");
+        }
+    }
+    // Nothing says where its functions are.
+    assert!(compile(folder, &["-s", "-o", "program", "program.c", since_13, "-DSCOPE="]));
+    let ran = from(command(&["exec", "--", program]).output().unwrap());
+    assert!(
+        ran.status == 2 && ran.stderr.contains("is stripped") && ran.stderr.contains("-cudart shared"),
+        "{}",
+        ran.stderr
+    );
+    // Too short for a jump: said, and nothing is changed.
+    std::fs::write(folder.join("short.s"), ".globl cudaMalloc, cudaFree\n.type cudaMalloc, @function\n.type cudaFree, @function\n.text\ncudaMalloc: ret\ncudaFree: ret\n").unwrap();
+    assert!(compile(folder, &["-o", "program", "program.c", "short.s", since_13, "-DSCOPE="]));
+    let ran = from(command(&["exec", "--", program]).env_remove("LD_PRELOAD").output().unwrap());
+    assert_eq!(ran.stdout, "-1 -1\n");
+    assert!(ran.stderr.contains("has room for 1 of the 14 bytes"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_is_loaded_before_stays_so() {
     let print = ["exec", "--print-environment"];

@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// Run a CUDA program as it was built on simulated GPUs
 ///
-/// The program finds libraries of Warpwright in place of NVIDIA's driver and CUDA runtime. Its kernels run on the simulated GPU with the core design that is chosen; the rest of it runs as always, with its own input, output and exit status. The report follows on standard error when it ends. The program must use the shared CUDA runtime (`nvcc -cudart shared`) or the driver API; `warpwright docs cuda` has the details, and what is supported.
+/// The program finds libraries of Warpwright in place of NVIDIA's driver and CUDA runtime. Its kernels run on the simulated GPU with the core design that is chosen; the rest of it runs as always, with its own input, output and exit status. The report follows on standard error when it ends. A CUDA runtime that is linked into the program is replaced as well, unless the program is stripped; `warpwright docs cuda` has the details, and what is supported.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright exec -- ./hotspot 512 2 2 temp_512 power_512 output.out

@@ -21,8 +21,8 @@ use isa::{ControlBits, CounterBound};
 use modifier::{Key, Value};
 pub use op::SassOp;
 pub use operand::SassOperand;
-pub(crate) use print::common_use;
 use operand::{Constant, Memory, Number, Register, Sign};
+pub(crate) use print::common_use;
 use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
 use std::sync::LazyLock;
 
