@@ -13,7 +13,7 @@ use workloads::{Parameter, Size, suite};
 const FILE: &str = "times.tsv";
 
 /// Seconds of a workload with the parameters of a size, without a measurement: up to a tenth of a million, a million and ten
-/// million warp instructions at half the speed of a quiet machine (`docs/speed.md`), which is twice that of a shared one.
+/// million warp instructions at half the speed of a quiet machine (`docs/speed.md`), twice the speed of a busy one.
 const GUESS: [(Size, f64); 3] = [(Size::Small, 0.15), (Size::Medium, 2.0), (Size::Large, 20.0)];
 /// Seconds of a run without work: reading its code and its description of a GPU.
 const LEAST: f64 = 0.02;
