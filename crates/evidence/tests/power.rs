@@ -49,6 +49,9 @@ fn table() -> String {
     line("median", &|a| format!("{:.1}", a.median_error_percent));
     line("signed mean", &|a| format!("{:+.1}", a.signed_mean_percent));
     line("kernels", &|a| a.runs.to_string());
+    text.push('\n');
+    let noted = power.kernels.iter().filter(ours).filter_map(|kernel| Some((kernel, kernel.note.as_deref()?)));
+    noted.for_each(|(kernel, note)| writeln!(text, "- {}: {note}", kernel.name).unwrap());
     for (core, ours) in &power.ours {
         write!(
             text,
