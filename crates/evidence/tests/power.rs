@@ -12,8 +12,8 @@ type Watts = (String, Box<dyn Fn(&Kernel) -> Option<f64>>);
 /// Columns of the table: ours by core design, then AccelWattch's.
 fn columns() -> Vec<Watts> {
     let mut columns: Vec<Watts> = Vec::new();
-    for core in measured_power().ours.keys().cloned() {
-        columns.push((format!("ours, {core}"), Box::new(move |kernel| kernel.watts.get(&core).copied())));
+    for core in measured_power().ours.keys() {
+        columns.push((format!("ours, {core}"), Box::new(move |kernel| kernel.watts.get(core).copied())));
     }
     columns.push(("AccelWattch, simulated".to_owned(), Box::new(|kernel| Some(kernel.simulated_variant_watts))));
     columns.push(("AccelWattch, hardware's counters".to_owned(), Box::new(|kernel| kernel.hardware_variant_watts)));

@@ -145,14 +145,15 @@ pub fn render(document: &Document) -> String {
             hardware.map_or_else(String::new, off),
         ]);
     }
-    let said = |name: &str, a: &Agreement| {
-        format!(
+    let said = |name: &str, a: &Agreement| match a.runs {
+        0 => String::new(),
+        _ => format!(
             "{name}: mean {:.1} %, median {:.1} %, signed {:+.1} % over {}\n",
             a.mean_error_percent,
             a.median_error_percent,
             a.signed_mean_percent,
             kit::text::counted(a.runs as u64, "kernel")
-        )
+        ),
     };
     let mut text = format!(
         "{} with core {} and coefficients {}, beside AccelWattch's two variants\n{}\n",
