@@ -136,7 +136,7 @@ events! {
     /// Integer add, logic, shift, compare, move, select, exchange between lanes, conversion; an
     /// operation of the uniform datapath, which has one lane.
     IntAdd = "int_add", IntLanes, "lane operations";
-    /// Integer multiply and multiply-add.
+    /// Integer multiply and multiply-add; in machine code also a scaled address.
     IntMul = "int_mul", IntLanes, "lane operations";
     /// Integer division as one operation (PTX).
     IntDiv = "int_div", IntLanes, "lane operations";
@@ -152,13 +152,13 @@ events! {
     DpMul = "dp_mul", DpLanes, "lane operations";
     /// Double precision division or square root as one operation (PTX).
     DpDiv = "dp_div", DpLanes, "lane operations";
-    /// Square root, reciprocal, reciprocal square root.
+    /// Square root, reciprocal square root; in PTX also reciprocal.
     Sqrt = "sqrt", SfuLanes, "lane operations";
     /// Logarithm.
     Log = "log", SfuLanes, "lane operations";
-    /// Sine, cosine.
+    /// Sine, cosine; in machine code other functions too.
     Sin = "sin", SfuLanes, "lane operations";
-    /// Exponential, hyperbolic tangent.
+    /// Exponential; in PTX also hyperbolic tangent, in machine code reciprocal.
     Exp = "exp", SfuLanes, "lane operations";
     /// Matrix multiply-accumulate.
     Tensor = "tensor", TensorLanes, "lane operations";

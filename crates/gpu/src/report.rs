@@ -1,8 +1,8 @@
 //! A machine's counters for reports and the energy model. Cores add their own rows and events
 //! ([`CoreReport`](crate::CoreReport)).
 //!
-//! Events are counted as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources, but that
-//! a request that waits for data already under way counts as a hit (D-E4). `docs/energy.md` has the table.
+//! Events are counted as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources: a request that
+//! waits for data already under way is a hit. `docs/energy.md` has the table.
 
 use crate::snapshot::AnySnapshot;
 use crate::statistics::{Period, Stats, Table, Value};

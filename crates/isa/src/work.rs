@@ -31,13 +31,14 @@ macro_rules! works {
 }
 
 works! {
-    /// No arithmetic: control, barriers, fences, operations of the uniform datapath.
+    /// No arithmetic: control, barriers, fences, operations of the uniform datapath; in machine code special registers,
+    /// votes, matches.
     None = "none",
     /// Access to memory other than texture; address arithmetic within it.
     Memory = "memory",
     /// Integer add, logic, shift, compare, move, select, exchange between lanes, conversion.
     IntAdd = "int_add",
-    /// Integer multiply and multiply-add.
+    /// Integer multiply and multiply-add; in machine code also a scaled address.
     IntMul = "int_mul",
     /// Integer division as one operation (PTX).
     IntDiv = "int_div",
@@ -53,13 +54,13 @@ works! {
     DpMul = "dp_mul",
     /// Double precision division or square root as one operation (PTX).
     DpDiv = "dp_div",
-    /// Square root, reciprocal, reciprocal square root.
+    /// Square root, reciprocal square root; in PTX also reciprocal.
     Sqrt = "sqrt",
     /// Logarithm.
     Log = "log",
-    /// Sine, cosine.
+    /// Sine, cosine; in machine code other functions too.
     Sin = "sin",
-    /// Exponential, hyperbolic tangent.
+    /// Exponential; in PTX also hyperbolic tangent, in machine code reciprocal.
     Exp = "exp",
     /// Matrix multiply-accumulate.
     Tensor = "tensor",

@@ -3,11 +3,11 @@
 //! Which of our counts are which of its events follows AccelWattch (Kandiah et al., MICRO 2021) as its
 //! published sources count them in Accel-Sim; deviations are numbered. `docs/energy.md` has the table.
 //!
-//! - D-E1: registers are counted by active lanes; Accel-Sim counts all 32 lanes of a warp.
+//! - D-E1: 32-bit registers are counted by active lanes; Accel-Sim counts operands, whatever their width, with all 32
+//!   lanes of a warp.
 //! - D-E2: operands from elsewhere (immediates, constants, predicates) are not counted. AccelWattch
 //!   counts none in machine code either; GPUWattch does in PTX.
 //! - D-E3: a constant read as operand of an arithmetic instruction is not an access to the constant cache.
-//! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 
 use super::totals::SmTotals;
 use config::GpuConfig;
