@@ -75,16 +75,14 @@ pub fn measured_power() -> &'static MeasuredPower {
     &POWER
 }
 
-/// Agreement with measured watts of those that `watts` has of a kernel.
-pub fn agreement<'a>(
-    kernels: impl IntoIterator<Item = &'a Kernel>,
-    watts: impl Fn(&Kernel) -> Option<f64>,
-) -> Agreement {
-    let pairs: Vec<_> = kernels.into_iter().filter_map(|k| Some((watts(k)?, k.measured_watts))).collect();
+/// Agreement of watts with the measured ones, kernel by kernel; kernels without watts are left out.
+pub fn agreement(watts_and_measured: impl IntoIterator<Item = (Option<f64>, f64)>) -> Agreement {
+    let pairs: Vec<_> =
+        watts_and_measured.into_iter().filter_map(|(watts, measured)| Some((watts?, measured))).collect();
     Agreement::of(&pairs)
 }
 
 /// Deviation of `watts` from the measured ones, in percent.
-pub fn off_percent(watts: f64, kernel: &Kernel) -> f64 {
-    (watts / kernel.measured_watts - 1.0) * 100.0
+pub fn off_percent(watts: f64, measured: f64) -> f64 {
+    (watts / measured - 1.0) * 100.0
 }

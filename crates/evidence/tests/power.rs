@@ -32,14 +32,18 @@ fn table() -> String {
         write!(text, "| {} | {:.1} |", kernel.name, kernel.measured_watts).unwrap();
         for (_, watts) in &columns {
             match watts(kernel) {
-                Some(watts) => write!(text, " {watts:.1} | {:+.1} |", off_percent(watts, kernel)).unwrap(),
+                Some(watts) => {
+                    write!(text, " {watts:.1} | {:+.1} |", off_percent(watts, kernel.measured_watts)).unwrap()
+                }
                 None => text += " | |",
             }
         }
         text.push('\n');
     }
-    let of: Vec<Agreement> =
-        columns.iter().map(|(_, watts)| agreement(power.kernels.iter().filter(ours), watts)).collect();
+    let of: Vec<Agreement> = columns
+        .iter()
+        .map(|(_, watts)| agreement(power.kernels.iter().filter(ours).map(|k| (watts(k), k.measured_watts))))
+        .collect();
     let mut line = |name: &str, figure: &dyn Fn(&Agreement) -> String| {
         write!(text, "| **{name}** | |").unwrap();
         of.iter().for_each(|agreement| write!(text, " | {} |", figure(agreement)).unwrap());

@@ -380,6 +380,11 @@ pub fn plain_name(mangled: &str) -> Option<&str> {
     rest.get(digits..digits.checked_add(length)?)
 }
 
+/// Whether `asked` is the name of a function or variable in the file, which may be mangled, or its plain name.
+pub fn is_named(name: &str, asked: &str) -> bool {
+    name == asked || plain_name(name) == Some(asked)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,9 @@ mod warp;
 pub use functional::{FunctionalStats, Observer, Round, run, run_ctas, run_observed};
 pub use heap::DEFAULT_HEAP_BYTES;
 pub use image::{ImageError, ImageReference};
-pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
+pub use kernel::{
+    Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, is_named, plain_name,
+};
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError, OutOfBounds};
 pub use probe::decisive_races;

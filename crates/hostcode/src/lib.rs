@@ -49,7 +49,7 @@ pub struct LinkedRuntime {
 }
 
 /// Whether a file has kernels and a CUDA runtime in it that is not ours; `None` of files that are not programs.
-pub fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
+fn has_foreign_runtime(file: &[u8]) -> Option<bool> {
     let elf = object::File::parse(file).ok()?;
     let has_kernels = elf.sections().any(|section| section.name() == Ok(KERNELS));
     Some(has_kernels && !needs_runtime(file)? && contains(file, RUNTIME) && !contains(file, OUR_RUNTIME))

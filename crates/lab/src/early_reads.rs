@@ -5,6 +5,7 @@
 
 use config::GpuConfig;
 use isa::{Form, Pc, Program};
+use sass::meaning::opcode_of;
 use serde::Serialize;
 use sm::{CoreOptions, CoreSpec, EarlyRead, early_reads};
 
@@ -47,7 +48,7 @@ pub struct ReadChecker {
 /// A read that comes early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EarlyReadFinding {
-    /// Index of the instruction that makes the value, and its text.
+    /// Index of the instruction that makes the value.
     pub writer: u32,
     /// Its text.
     pub writer_text: String,
@@ -86,9 +87,8 @@ impl ReadChecker {
             needed: early.needed,
             reason: reason(program, &early),
         };
-        let guards = |early: &EarlyRead| [early.writer, early.reader].map(|pc| guard(program, pc));
         let exclusive = |early: &EarlyRead| {
-            let [writer, reader] = guards(early);
+            let [writer, reader] = [early.writer, early.reader].map(|pc| guard(program, pc));
             writer.zip(reader).is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1)
         };
         early_reads(program, &self.spec).into_iter().filter(|early| !exclusive(early)).map(finding).collect()
@@ -97,7 +97,7 @@ impl ReadChecker {
 
 /// The reason of an early read, if it is known.
 fn reason(program: &Program, early: &EarlyRead) -> Option<&'static str> {
-    let [writer, reader] = [early.writer, early.reader].map(|pc| opcode(program, pc));
+    let [writer, reader] = [early.writer, early.reader].map(|pc| opcode_of(program.text(pc)));
     let known = if early.needed.is_some() { KNOWN } else { KNOWN_UNCOUNTED };
     let (.., reason) = known.iter().find(|(from, to, _)| writer.starts_with(from) && reader.starts_with(to))?;
     Some(reason)
@@ -107,10 +107,4 @@ fn reason(program: &Program, early: &EarlyRead) -> Option<&'static str> {
 fn guard(program: &Program, pc: Pc) -> Option<(&str, bool)> {
     let guard = program.text(pc).split(' ').next()?.strip_prefix('@')?;
     Some(guard.strip_prefix('!').map_or((guard, false), |predicate| (predicate, true)))
-}
-
-/// The opcode at `pc`, with its modifiers.
-fn opcode(program: &Program, pc: Pc) -> &str {
-    let words = program.text(pc).split(' ');
-    words.into_iter().find(|word| !word.starts_with('@')).unwrap_or_default()
 }

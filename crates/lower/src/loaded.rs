@@ -149,8 +149,7 @@ impl Loaded {
         if let Some(kernel) = self.module.kernel(name) {
             return Ok(kernel);
         }
-        let plain = |n: &str| n == name || exec::kernel::plain_name(n) == Some(name);
-        if let Some(r) = self.rejected.iter().find(|r| plain(&r.name)) {
+        if let Some(r) = self.rejected.iter().find(|r| exec::is_named(&r.name, name)) {
             return Err(KernelError::NotExecutable { name: r.name.clone(), error: r.error.clone() });
         }
         let names: Vec<&str> =

@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Outcome {
             let names: Vec<String> = cubins.iter().flat_map(|cubin| code::kernel_names(cubin)).collect();
             must_have(args, &name, &names)?;
             let place = args.source.then(|| source_place(&args.file));
-            let kernels = names.iter().filter(|name| args.kernel.as_ref().is_none_or(|k| code::is_named(name, k)));
+            let kernels = names.iter().filter(|name| args.kernel.as_ref().is_none_or(|k| exec::is_named(name, k)));
             let progress = Parts::new(kernels.count(), "kernels");
             let checker = match &args.early_reads {
                 Some(gpu) => Some(ReadChecker::new(&gpu::load(gpu, &[])?).map_err(Failure::bad_input)?),
@@ -263,14 +263,14 @@ fn keep<K>(args: &Args, file: &str, kernels: &mut Vec<K>, name: impl Fn(&K) -> &
     let Some(kernel) = &args.kernel else { return Ok(()) };
     let names: Vec<String> = kernels.iter().map(|k| name(k).clone()).collect();
     must_have(args, file, &names)?;
-    kernels.retain(|k| code::is_named(name(k), kernel));
+    kernels.retain(|k| exec::is_named(name(k), kernel));
     Ok(())
 }
 
 /// # Errors
 /// If the kernel that was asked for is not among `names`.
 fn must_have(args: &Args, file: &str, names: &[String]) -> Result<(), Failure> {
-    let missing = |kernel: &&String| !names.iter().any(|name| code::is_named(name, kernel));
+    let missing = |kernel: &&String| !names.iter().any(|name| exec::is_named(name, kernel));
     args.kernel.as_ref().filter(missing).map_or(Ok(()), |kernel| {
         Err(Failure::bad_input(format!("`{file}` has no kernel `{kernel}`{}", suggest::among(kernel, names))))
     })

@@ -9,6 +9,7 @@ use sass::decode;
 use sass::elf::lines::{LineTables, MOST_CALLS};
 use sass::elf::{ConstantBank, Cubin, ElfError, ElfFunction, Space};
 use sass::fatbin::{self, Entry, Kind};
+use sass::meaning::{base, opcode_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -220,7 +221,7 @@ pub fn inspect(file: &str, content: &[u8], shown: Shown<'_>) -> Result<CodeInspe
     // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
     let options = LowerOptions { deferred: true, ..LowerOptions::default() };
     let mut loaded = lower::load_cubin(file, content, options).map_err(|e| e.text.clone());
-    let is_shown = |f: &&ElfFunction<'_>| shown.kernel.is_none_or(|name| is_named(f.name, name));
+    let is_shown = |f: &&ElfFunction<'_>| shown.kernel.is_none_or(|name| exec::is_named(f.name, name));
     let functions: Vec<&ElfFunction<'_>> = cubin.kernels().filter(is_shown).collect();
     let kernels = functions.iter().map(|function| {
         shown.progress.inspect(|parts| parts.begin());
@@ -258,11 +259,6 @@ fn variable(v: &sass::elf::ElfVariable<'_>) -> VariableFacts {
 
 fn banks(banks: &[ConstantBank<'_>]) -> Vec<BankFacts> {
     banks.iter().map(|b| BankFacts { bank: b.bank, bytes: b.data.len() as u64 }).collect()
-}
-
-/// Whether `asked` is the name of `kernel` in the file or in the source.
-pub fn is_named(kernel: &str, asked: &str) -> bool {
-    kernel == asked || exec::plain_name(kernel) == Some(asked)
 }
 
 /// Names of the kernels of a cubin; none if it is damaged.
@@ -339,8 +335,7 @@ fn add_lines<'a>(tables: &LineTables, place: &SourcePlace, kernels: impl Iterato
 
 /// The opcode without guard and modifiers.
 fn opcode(text: Option<&str>) -> String {
-    let word = text.and_then(|text| text.split(' ').find(|word| !word.starts_with('@')));
-    word.map_or("(unknown)", sass::meaning::base).to_owned()
+    text.map_or("(unknown)", |text| base(opcode_of(text))).to_owned()
 }
 
 /// The loader's message, line by line: a heading, then `address: instruction: problem`; and its hint.

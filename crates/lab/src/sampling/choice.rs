@@ -28,9 +28,7 @@ impl Which {
     pub(super) fn has(&self, number: u32, name: &str) -> bool {
         match self {
             Self::Numbers(numbers) => numbers.contains(&number),
-            Self::Name(wanted) => {
-                wanted == name || exec::plain_name(name) == Some(wanted) || exec::plain_name(wanted) == Some(name)
-            }
+            Self::Name(wanted) => exec::is_named(name, wanted) || exec::is_named(wanted, name),
         }
     }
 }

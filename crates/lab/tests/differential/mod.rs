@@ -376,7 +376,7 @@ fn timed(device: &mut SimulatedDevice<'_>, module: ModuleId, case: &Case, input:
 fn check_reads(loaded: &Loaded, variant: &str, fail: &mut dyn FnMut(&str, String)) {
     let gpus =
         [("_70", "v100"), ("_75", "rtx2060s"), ("_80", "a100"), ("_86", "a6000"), ("_89", "l40"), ("_90", "h100")];
-    // Behind the architecture of the PTX is that of the code.
+    // The last architecture is the code's; the PTX's stands before it.
     let found = gpus.into_iter().filter_map(|(sm, gpu)| Some((variant.rfind(sm)?, gpu)));
     let Some((_, gpu)) = found.max().filter(|_| !variant.ends_with(".ptx")) else { return };
     let checker = ReadChecker::new(&config::load(gpu).unwrap()).unwrap();

@@ -107,6 +107,11 @@ fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnc
     }
 }
 
+/// The opcode, with its modifiers, of an instruction's text: the first word behind a guard.
+pub fn opcode_of(text: &str) -> &str {
+    text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default().trim_end_matches(';')
+}
+
 /// The opcode without its modifiers.
 pub fn base(opcode: &str) -> &str {
     opcode.split('.').find(|part| !part.is_empty()).unwrap_or(opcode)

@@ -7,7 +7,7 @@ use isa::{
     ConstantOperand, ControlBits, CounterBound, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program,
     ProgramBuilder, RegFile, RegId, SingleOperation, Source, Traits, Work,
 };
-use sass::meaning::{Generation, base, meaning};
+use sass::meaning::{Generation, base, meaning, opcode_of};
 use std::sync::Arc;
 
 /// Maximum number of static instructions of a program.
@@ -244,11 +244,6 @@ fn instruction(
 /// Work of the lanes of an instruction in an old file.
 fn work_of_text(class: OpClass, text: &str) -> Work {
     Work::of_opcode(class, opcode_of(text))
-}
-
-/// Opcode of an instruction: the first word of its text after a guard.
-fn opcode_of(text: &str) -> &str {
-    text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default().trim_end_matches(';')
 }
 
 const fn may_access(class: OpClass) -> bool {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::render::table::{Align, Table};
 use evidence::applications::Agreement;
-use evidence::power::{Kernel, agreement, measured_power};
+use evidence::power::{Kernel, agreement, measured_power, off_percent};
 use serde::Serialize;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ struct LeftOut {
 /// Runs the kernels whose programs are in the folder.
 pub fn rerun(programs: &Programs, choice: Choice<'_>) -> Result<Document, Failure> {
     request::gpu::load(Path::new(choice.gpu), &[])?;
-    let (mut runs, mut left_out, mut kernels, mut core) = (Vec::new(), Vec::new(), Vec::new(), None);
+    let (mut runs, mut left_out, mut core) = (Vec::new(), Vec::new(), None);
     // Kernels of one run follow each other in the list.
     let mut before: Option<(&Kernel, Result<Ran, String>)> = None;
     for kernel in measured_power().kernels.iter().filter(|kernel| kernel.name.contains(choice.filter)) {
@@ -85,10 +85,7 @@ pub fn rerun(programs: &Programs, choice: Choice<'_>) -> Result<Document, Failur
         });
         before = Some((kernel, ran));
         match run {
-            Ok(run) => {
-                kernels.push(Kernel { watts: [(String::new(), run.ours_watts)].into(), ..kernel.clone() });
-                runs.push(run);
-            }
+            Ok(run) => runs.push(run),
             Err(reason) => left_out.push(LeftOut { kernel: &kernel.name, reason }),
         }
     }
@@ -101,12 +98,17 @@ pub fn rerun(programs: &Programs, choice: Choice<'_>) -> Result<Document, Failur
         gpu: choice.gpu.to_owned(),
         core: core.unwrap_or_default(),
         energy_model: choice.energy_model.to_owned(),
-        ours: agreement(&kernels, |kernel| kernel.watts.values().next().copied()),
-        hardware_variant: agreement(&kernels, |kernel| kernel.hardware_variant_watts),
-        simulated_variant: agreement(&kernels, |kernel| Some(kernel.simulated_variant_watts)),
+        ours: of_runs(&runs, |run| Some(run.ours_watts)),
+        hardware_variant: of_runs(&runs, |run| run.hardware_variant_watts),
+        simulated_variant: of_runs(&runs, |run| Some(run.simulated_variant_watts)),
         runs,
         left_out,
     })
+}
+
+/// Agreement of the watts that `watts` takes of runs.
+fn of_runs(runs: &[Run], watts: fn(&Run) -> Option<f64>) -> Agreement {
+    agreement(runs.iter().map(|run| (watts(run), run.measured_watts)))
 }
 
 /// Mean power of the last launch of a kernel, with its launch latency.
@@ -131,7 +133,7 @@ pub fn render(document: &Document) -> String {
     let align = |(at, name)| (name, if at == 0 { Align::Left } else { Align::Right });
     let mut table = Table::new(names.into_iter().enumerate().map(align));
     for run in &document.runs {
-        let off = |watts: f64| format!("{:+.1}", (watts / run.measured_watts - 1.0) * 100.0);
+        let off = |watts: f64| format!("{:+.1}", off_percent(watts, run.measured_watts));
         let watts = |watts: f64| format!("{watts:.1}");
         let hardware = run.hardware_variant_watts;
         table.row(&[

@@ -1,5 +1,5 @@
-//! Programs of a table of hardware's figures, run through `exec`; those of cycles as under the profiler that counted
-//! them.
+//! Programs of a table of hardware's figures, run through `exec`. Where the figures are cycles, they run as under the
+//! profiler that counted them.
 
 use crate::failure::Failure;
 use serde::Deserialize;

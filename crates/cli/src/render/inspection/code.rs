@@ -158,7 +158,7 @@ mod tests {
         insta::assert_snapshot!(sample::plain(&render(&inspection)));
     }
 
-    /// The compiler's stall counts are enough, and those of a file whose counts are all 1 are not.
+    /// The compiler's stall counts are enough. Where all counts are 1, they are not.
     #[test]
     fn reads_that_come_too_early_are_listed() {
         let checker = ReadChecker::new(&config::load("a100").unwrap()).unwrap();

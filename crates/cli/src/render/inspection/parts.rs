@@ -10,7 +10,7 @@ use kit::text::counted;
 /// Opcodes or classes that are listed in a mix; the others are counted together.
 const MIX: usize = 12;
 
-/// The entries of a fat binary, equal ones once: a library has those of each of its source files.
+/// The entries of a fat binary, equal ones once: each source file of a library has its own.
 pub fn entries(list: &[EntryFacts]) -> String {
     let mut table = Table::new([("", Align::Left); 4]);
     let mut different: Vec<(&EntryFacts, usize)> = Vec::new();
