@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-use crate::address::{Address, Handle, Plain, read, readable, write};
 use crate::context::with_device;
 use crate::driver::Driver;
 use crate::error::Result;
+use cabi::address::{Address, Handle, Plain, read, readable, write};
 
 /// An argument of a function of the runtime, as the driver gets it.
 pub trait Argument: Copy {
@@ -62,7 +62,7 @@ impl<T> Out<T> {
 impl<T: Plain> Out<T> {
     /// Writes the result.
     pub fn set(self, value: T) -> Result<()> {
-        write(self.0, value)
+        Ok(write(self.0, value)?)
     }
 
     /// Writes the result if the caller asked for it.
@@ -101,7 +101,7 @@ impl<T> In<T> {
 impl<T: Plain> In<T> {
     /// Reads the value.
     pub fn get(self) -> Result<T> {
-        read(self.0)
+        Ok(read(self.0)?)
     }
 
     /// The value, or nothing for a null pointer.

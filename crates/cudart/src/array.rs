@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Handle, plain};
 use crate::api::api;
 use crate::argument::{In, Out};
 use crate::context::current;
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::geometry::Extent;
+use cabi::address::{Handle, plain};
 
 /// `cudaChannelFormatDesc`: bits of up to four components, and their kind.
 #[repr(C)]

@@ -1,12 +1,12 @@
 //! Several copies by one call. The attributes of a copy are hints on when its source is read and
 //! where memory is: copies in stream order obey all of them.
 
-use crate::address::{Address, read};
 use crate::api::api;
 use crate::argument::{Order, Out, Stream};
 use crate::copy::copy_line;
 use crate::error::{Error, Result};
 use crate::transfer::BY_ADDRESS;
+use cabi::address::{Address, read};
 
 /// Copies `sizes[i]` bytes from `from[i]` to `to[i]`. `failed` gets the number of the copy that
 /// failed.
@@ -21,9 +21,9 @@ pub fn copy_batch(
     if count == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    let word = |list: Address, index: usize| {
+    let word = |list: Address, index: usize| -> Result<usize> {
         let offset = index.checked_mul(size_of::<usize>()).ok_or(Error::INVALID_VALUE)?;
-        read::<usize>(list.wrapping_add(offset))
+        Ok(read::<usize>(list.wrapping_add(offset))?)
     };
     let copy = |index| {
         let (to, from, bytes) = (word(to, index)?, word(from, index)?, word(sizes, index)?);

@@ -9,10 +9,10 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::Handle;
 use crate::driver::{Driver, driver, out};
 use crate::error::{Error, Result};
 use crate::registry;
+use cabi::address::Handle;
 
 // None has a destructor: all may be used from `atexit`.
 thread_local! {

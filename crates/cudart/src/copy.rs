@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, plain};
 use crate::api::api;
 use crate::argument::{In, Order, Out, Stream};
 use crate::array::row_bytes;
@@ -11,6 +10,7 @@ use crate::driver::at;
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched, Position};
 use crate::transfer::{Copy3D, DEVICE, HOST, Side, Transfer, WITHIN_DEVICE, sides};
+use cabi::address::{Address, Handle, plain};
 
 /// `cudaMemcpy3DPeerParms`.
 #[repr(C)]

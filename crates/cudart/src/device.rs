@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, plain, read, read_text};
 use crate::api::api;
 use crate::argument::{Argument, Device, In, Out};
 use crate::array::Channel;
 use crate::context::{self, current, with_device};
 use crate::driver::{at, driver, into, name_once, out};
 use crate::error::{Error, Result};
+use cabi::address::{Address, plain, read, read_text};
 
 /// `cudaDeviceMapHost`: always in force, so always reported.
 const MAP_HOST: c_uint = 8;

@@ -2,6 +2,7 @@
 //!
 //! A code of the driver is the same number in the runtime, which has more of them.
 
+use cabi::address::BadAddress;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 
@@ -32,6 +33,12 @@ impl Error {
     pub const NOT_READY: Self = Self(600);
     pub const NOT_SUPPORTED: Self = Self(801);
     pub const UNKNOWN: Self = Self(999);
+}
+
+impl From<BadAddress> for Error {
+    fn from(_: BadAddress) -> Self {
+        Self::INVALID_VALUE
+    }
 }
 
 thread_local! {

@@ -2,10 +2,10 @@
 
 use std::ffi::c_uint;
 
-use crate::address::Handle;
 use crate::api::api;
 use crate::argument::{Out, Stream};
 use crate::context::current;
+use cabi::address::Handle;
 
 api! {
     fn cudaEventCreate(event: Out<Handle>) {

@@ -2,12 +2,12 @@
 
 use std::ffi::c_int;
 
-use crate::address::Address;
 use crate::api::api;
 use crate::argument::Order;
 use crate::context::current;
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched};
+use cabi::address::Address;
 
 api! {
     fn cudaMemset | cudaMemset_ptds, cudaMemsetAsync | cudaMemsetAsync_ptsz(

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle, write_bytes};
 use crate::api::api;
 use crate::argument::{Argument, In, Out};
 use crate::context::current;
@@ -10,6 +9,7 @@ use crate::driver::{Driver, at, into, out};
 use crate::error::{Error, Result};
 use crate::launch::{Config, Kernel};
 use crate::library;
+use cabi::address::{Address, Handle, write_bytes};
 
 /// Bytes of the fields of `cudaFuncAttributes` in version 11.
 pub const ATTRIBUTES_11: usize = 52;
@@ -38,7 +38,7 @@ pub fn write_attributes(place: Address, kernel: Kernel, bytes: usize) -> Result<
         fields.extend(get(number).unwrap_or(0).to_ne_bytes());
     }
     fields.resize(bytes, 0);
-    write_bytes(place, &fields)
+    Ok(write_bytes(place, &fields)?)
 }
 
 api! {

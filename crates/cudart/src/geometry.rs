@@ -1,6 +1,6 @@
 //! Sizes and places of memory in up to three dimensions, as the API passes them.
 
-use crate::address::{Address, plain};
+use cabi::address::{Address, plain};
 
 /// `cudaExtent`.
 #[repr(C)]

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle, readable};
 use crate::api::api;
 use crate::argument::{Argument, In, Out, Stream};
 use crate::context::current;
 use crate::driver::into;
 use crate::error::{Error, Result};
+use cabi::address::{Address, Handle, readable};
 
 /// `cudaGraphInstantiateParams`, which is the driver's structure too.
 type InstantiateParameters = [u64; 4];

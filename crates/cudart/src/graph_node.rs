@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, plain, read, readable};
 use crate::api::api;
 use crate::argument::{Argument, In, Out};
 use crate::context::{current, current_context};
@@ -12,6 +11,7 @@ use crate::launch::{Dim3, launchable};
 use crate::stream::AttributeValue;
 use crate::transfer::{Copy3D, Transfer};
 use crate::{registry, symbol};
+use cabi::address::{Address, Handle, plain, read, readable};
 
 /// `cudaKernelNodeParams`, and the first fields of the driver's structure.
 #[repr(C)]

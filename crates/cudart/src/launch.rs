@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
 
-use crate::address::{Address, Handle, plain};
 use crate::api::{api, enter};
 use crate::argument::{Argument, In, Out, Stream};
 use crate::context::{current, current_context, device_of};
 use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::{library, registry};
+use cabi::address::{Address, Handle, plain};
 
 /// `dim3`: passed by value.
 #[repr(C)]

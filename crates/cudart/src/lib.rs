@@ -9,7 +9,6 @@
 //! are loaded at the first use of one of their kernels or variables in a context.
 //!
 //! - `driver`: the driver's functions as a typed table, the only calls into it.
-//! - `address`: memory of the program, read and written so that a bad pointer is an error.
 //! - `argument`: pointers, streams, devices as arguments, checked in one place.
 //! - `api`: the macro that makes C functions of Rust ones: no panic leaves them, errors are kept.
 //! - `context`: which device and context a host thread uses.
@@ -25,7 +24,6 @@
 #![allow(clippy::too_many_arguments, reason = "functions have the arguments of C's")]
 #![allow(non_snake_case, reason = "functions have the names of their C declarations")]
 
-mod address;
 mod api;
 mod argument;
 mod array;

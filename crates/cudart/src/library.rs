@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::c_uint;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, read, read_text};
 use crate::api::api;
 use crate::argument::{In, Out};
 use crate::context::current;
 use crate::driver::{at, into, out};
 use crate::error::{Error, Result};
 use crate::registry::LONGEST_NAME;
+use cabi::address::{Address, Handle, read, read_text};
 
 /// Kernels that programs got of libraries: launches accept them in place of host functions.
 static KERNELS: Mutex<BTreeSet<Handle>> = Mutex::new(BTreeSet::new());

@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, plain, readable};
 use crate::api::api;
 use crate::argument::{Out, Stream};
 use crate::context::current;
 use crate::driver::{Driver, Location, into, out};
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched};
+use cabi::address::{Address, plain, readable};
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: memory of the host that every context may use.
 const PORTABLE: c_uint = 1;

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle};
 use crate::api::api;
 use crate::argument::{Device, Out};
 use crate::context::{current, primary_context};
 use crate::driver::Shared;
 use crate::error::Error;
+use cabi::address::{Address, Handle};
 
 api! {
     fn cudaDeviceCanAccessPeer(can: Out<c_int>, device: Device, peer: Device) = cuDeviceCanAccessPeer, no context;

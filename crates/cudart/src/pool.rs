@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle, readable};
 use crate::api::api;
 use crate::argument::{Argument, Device, In, Out, Stream};
 use crate::context::current;
 use crate::driver::{Location, driver};
 use crate::error::{Error, Result};
 use crate::memory::allocate;
+use cabi::address::{Address, Handle, readable};
 
 /// `cudaMemPoolProps`, which is the driver's structure too.
 type Properties = [u64; 11];

@@ -2,10 +2,10 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, write_bytes};
 use crate::context::with_device;
 use crate::driver::{Driver, into, out};
 use crate::error::Result;
+use cabi::address::{Address, write_bytes};
 
 /// The layouts of the structure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ const TOTAL_MEMORY: usize = 288;
 
 /// Writes the properties of a device in a layout.
 pub fn write_properties(place: Address, device: c_int, layout: Layout) -> Result<()> {
-    write_bytes(place, &properties(with_device(device)?, device, layout)?)
+    Ok(write_bytes(place, &properties(with_device(device)?, device, layout)?)?)
 }
 
 fn properties(driver: &Driver, device: c_int, layout: Layout) -> Result<Vec<u8>> {

@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::address::Address;
 use crate::api::enter;
 use crate::context::current;
 use crate::registry::{Kind, add, add_binary, add_managed, remove_binary};
+use cabi::address::Address;
 
 /// Marks programs that have this runtime linked in: `warpwright exec` distinguishes it from NVIDIA's.
 #[used]

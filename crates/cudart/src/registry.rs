@@ -9,9 +9,9 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, read, read_text, write};
 use crate::driver::{Driver, at, into, is_forked, loaded_driver, out};
 use crate::error::{Error, Result};
+use cabi::address::{Address, Handle, read, read_text, write};
 
 /// Bytes of the longest name that is read.
 pub const LONGEST_NAME: usize = 1 << 20;
@@ -25,7 +25,7 @@ struct Wrapper {
     image: Address,
     file: Address,
 }
-crate::address::plain!(Wrapper);
+cabi::plain!(Wrapper);
 
 const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle};
 use crate::api::api;
 use crate::argument::{In, Out, Stream};
 use crate::context::current;
 use crate::error::Error;
+use cabi::address::{Address, Handle};
 
 /// A value of a stream's or a launch's attribute.
 pub type AttributeValue = [u64; 8];

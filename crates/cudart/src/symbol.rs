@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use crate::address::Address;
 use crate::api::api;
 use crate::argument::Out;
 use crate::context::current_context;
@@ -10,6 +9,7 @@ use crate::copy::copy_line;
 use crate::error::{Error, Result};
 use crate::registry;
 use crate::transfer::{BY_ADDRESS, TO_DEVICE, TO_HOST, WITHIN_DEVICE};
+use cabi::address::Address;
 
 /// A part of a symbol's memory that a copy may use.
 pub fn part(symbol: Address, offset: usize, bytes: usize) -> Result<Address> {

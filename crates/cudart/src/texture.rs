@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::address::{Address, Handle, plain, read, write};
 use crate::api::api;
 use crate::argument::{In, Out};
 use crate::array::Channel;
 use crate::context::current;
 use crate::driver::{at, out};
 use crate::error::{Error, Result};
+use cabi::address::{Address, Handle, plain, read, write};
 
 /// `cudaResourceDesc` as far as all versions have it. The rest depends on the kind.
 #[repr(C)]

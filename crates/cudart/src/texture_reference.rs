@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::address::{Address, Handle, plain};
 use crate::api::api;
 use crate::argument::{In, Out};
 use crate::array::Channel;
@@ -15,6 +14,7 @@ use crate::driver::{Driver, at, out};
 use crate::error::{Error, Result};
 use crate::registry::{self, Entry, Kind};
 use crate::texture::{NO_TRILINEAR_OPTIMIZATION, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB, flags};
+use cabi::address::{Address, Handle, plain};
 
 /// `textureReference`.
 #[repr(C)]

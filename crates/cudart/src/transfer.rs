@@ -3,12 +3,12 @@
 
 use std::ffi::c_int;
 
-use crate::address::{Address, Handle, plain};
 use crate::argument::Order;
 use crate::array::element_bytes;
 use crate::driver::{Driver, at};
 use crate::error::{Error, Result};
 use crate::geometry::{Extent, Pitched, Position};
+use cabi::address::{Address, Handle, plain};
 
 /// `cudaMemcpy3DParms`.
 #[repr(C)]

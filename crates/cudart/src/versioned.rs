@@ -3,7 +3,6 @@
 //! [`crate::runtime!`] exports them from a version's library; everything else is exported once for all versions.
 //! The rest of this module is what the macro's expansion uses.
 
-pub use crate::address::{Address, Handle};
 pub use crate::api::enter;
 pub use crate::argument::{Argument, In, Out, Stream};
 pub use crate::batch::copy_batch;
@@ -16,6 +15,7 @@ pub use crate::graph_node::add_node;
 pub use crate::launch::Kernel;
 pub use crate::properties::{Layout, write_properties};
 pub use crate::texture::{Resource, TEXTURE_11, TEXTURE_12, View, create_texture, write_texture};
+pub use cabi::address::{Address, Handle};
 
 /// Exports the functions of a major version that differ from another one's.
 #[macro_export]

@@ -2,12 +2,11 @@
 //!
 //! Pointers are addresses: the driver checks what it gets from C programs.
 
-use std::ffi::{CStr, c_int, c_uint};
-use std::mem::transmute;
+use std::ffi::{c_int, c_uint};
 
 use super::{check, missing};
-use crate::address::{Address, Handle};
 use crate::error::Result;
+use cabi::address::{Address, Handle};
 
 /// `CUmemLocation`: passed by value.
 #[repr(C)]
@@ -24,50 +23,10 @@ pub struct Location {
 #[derive(Clone, Copy)]
 pub struct Shared(pub [u8; 64]);
 
-crate::address::plain!(Location, Shared);
+cabi::plain!(Location, Shared);
 
-macro_rules! driver {
-    ($($name:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// The functions of a driver; calling one that does not exist is `cudaErrorNotSupported`.
-        pub struct Driver {
-            $($name: Option<unsafe extern "C" fn($($kind),*) -> c_int>,)*
-        }
-
-        impl Driver {
-            /// Binds the functions that `find` returns.
-            pub fn bind(find: impl Fn(&CStr) -> Address) -> Self {
-                Self {
-                    $($name: {
-                        let name = CStr::from_bytes_with_nul(
-                            concat!(stringify!($name), "\0").as_bytes(),
-                        );
-                        let found = name.map_or(0, &find);
-                        let found = std::ptr::with_exposed_provenance::<()>(found);
-                        // SAFETY: null becomes `None`, and what the driver exports by this name
-                        // has the type of its public declaration, which the table repeats.
-                        unsafe {
-                            transmute::<
-                                *const (),
-                                Option<unsafe extern "C" fn($($kind),*) -> c_int>,
-                            >(found)
-                        }
-                    },)*
-                }
-            }
-
-            $(
-                pub fn $name(&self, $($argument: $kind),*) -> Result<()> {
-                    let function = self.$name.ok_or_else(|| missing(stringify!($name)))?;
-                    // SAFETY: the arguments have the declared types; addresses of Rust values live
-                    // through the call, and those of the program are the driver's to check.
-                    check(unsafe { function($($argument),*) })
-                }
-            )*
-        }
-    };
-}
-
-driver! {
+cabi::driver! {
+    missing, check, Result<()>;
     // Start and devices.
     cuInit(flags: c_uint);
     cuDriverGetVersion(version: Address);

@@ -7,7 +7,11 @@
 use std::ffi::CString;
 use std::mem::{MaybeUninit, size_of};
 
-use crate::error::{Error, Result};
+/// An address that cannot be read or written, or not as far as asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadAddress;
+
+type Result<T> = std::result::Result<T, BadAddress>;
 
 /// An address of the program or of a device.
 pub type Address = usize;
@@ -23,15 +27,18 @@ const PAGE: usize = 4096;
 /// Every pattern of bytes is a value of the type.
 pub unsafe trait Plain: Copy {}
 
+/// Says of types that consist of numbers that any bytes are a value of them.
+#[macro_export]
 macro_rules! plain {
     ($($kind:ty),* $(,)?) => {
         // SAFETY: any bytes are a value of these types, which consist of numbers.
         $(unsafe impl $crate::address::Plain for $kind {})*
     };
 }
-pub(crate) use plain;
 
-plain!(i8, u8, i32, u32, u64, i64, usize, f32);
+pub use crate::plain;
+
+plain!(i8, u8, i32, u32, u64, i64, usize, f32, f64);
 // SAFETY: an array of values of which any bytes are one.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
@@ -52,7 +59,7 @@ pub fn write<T: Plain>(address: Address, value: T) -> Result<()> {
 
 /// Fails if a byte of the range is not readable. Reads one byte of each page.
 pub fn readable(address: Address, bytes: usize) -> Result<()> {
-    let last = address.checked_add(bytes.max(1) - 1).ok_or(Error::INVALID_VALUE)?;
+    let last = address.checked_add(bytes.max(1) - 1).ok_or(BadAddress)?;
     let mut at = address;
     while at < last {
         read::<u8>(at)?;
@@ -67,17 +74,17 @@ pub fn read_text(address: Address, limit: usize) -> Result<CString> {
     const PIECE: usize = 128;
     let mut bytes = Vec::new();
     while bytes.len() < limit {
-        let start = address.checked_add(bytes.len()).ok_or(Error::INVALID_VALUE)?;
+        let start = address.checked_add(bytes.len()).ok_or(BadAddress)?;
         let mut piece = [0_u8; PIECE];
         let piece = &mut piece[..PIECE.min(PAGE - start % PAGE).min(limit - bytes.len())];
         transfer(Direction::FromProgram, piece.as_mut_ptr().expose_provenance(), start, piece.len())?;
         if let Some(end) = piece.iter().position(|byte| *byte == 0) {
             bytes.extend_from_slice(&piece[..end]);
-            return CString::new(bytes).map_err(|_| Error::INVALID_VALUE);
+            return CString::new(bytes).map_err(|_| BadAddress);
         }
         bytes.extend_from_slice(piece);
     }
-    Err(Error::INVALID_VALUE)
+    Err(BadAddress)
 }
 
 /// Writes bytes one after the other.
@@ -97,7 +104,7 @@ enum Direction {
 /// Copies between `local`, where a Rust value is, and `remote`, an address of the program that may be bad.
 fn transfer(direction: Direction, local: Address, remote: Address, bytes: usize) -> Result<()> {
     if remote < PAGE {
-        return Err(Error::INVALID_VALUE);
+        return Err(BadAddress);
     }
     let place = |address| libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: bytes };
     let (near, far) = (place(local), place(remote));
@@ -115,7 +122,7 @@ fn transfer(direction: Direction, local: Address, remote: Address, bytes: usize)
     let forbidden =
         moved < 0 && matches!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS));
     if !forbidden {
-        return Err(Error::INVALID_VALUE);
+        return Err(BadAddress);
     }
     let (to, from) = match direction {
         Direction::ToProgram => (far.iov_base, near.iov_base),
@@ -137,9 +144,9 @@ mod tests {
         assert_eq!(read::<u32>(address), Ok(5));
         assert_eq!(readable(address, 4), Ok(()));
         for wild in [0, 8, 0x6666_0000_0000, usize::MAX - 2] {
-            assert_eq!(read::<u32>(wild), Err(Error::INVALID_VALUE));
-            assert_eq!(write(wild, 1_u32), Err(Error::INVALID_VALUE));
-            assert_eq!(readable(wild, 8), Err(Error::INVALID_VALUE));
+            assert_eq!(read::<u32>(wild), Err(BadAddress));
+            assert_eq!(write(wild, 1_u32), Err(BadAddress));
+            assert_eq!(readable(wild, 8), Err(BadAddress));
         }
     }
 
@@ -148,8 +155,8 @@ mod tests {
         let text = c"name";
         let address = text.as_ptr().expose_provenance();
         assert_eq!(read_text(address, 5).as_deref(), Ok(text));
-        assert_eq!(read_text(address, 4), Err(Error::INVALID_VALUE));
-        assert_eq!(read_text(0, 4), Err(Error::INVALID_VALUE));
+        assert_eq!(read_text(address, 4), Err(BadAddress));
+        assert_eq!(read_text(0, 4), Err(BadAddress));
         for length in [1, 127, 128, 129, 1000] {
             let text = CString::new(vec![b'x'; length]).expect("no zero byte");
             assert_eq!(read_text(text.as_ptr().expose_provenance(), length + 1), Ok(text));
@@ -171,6 +178,6 @@ mod tests {
         write_bytes(end - 5, b"name\0").expect("the first page is writable");
         assert_eq!(read_text(end - 5, 1 << 20).as_deref(), Ok(c"name"));
         write_bytes(end - 1, b"x").expect("the first page is writable");
-        assert_eq!(read_text(end - 5, 1 << 20), Err(Error::INVALID_VALUE));
+        assert_eq!(read_text(end - 5, 1 << 20), Err(BadAddress));
     }
 }
