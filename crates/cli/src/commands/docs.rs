@@ -43,6 +43,7 @@ const PAGES: &[(&str, &str)] = pages![
     "sass",
     "slow-kernel",
     "speed",
+    "standins",
     "timeline",
     "traces",
     "validation",

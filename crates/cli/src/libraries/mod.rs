@@ -17,12 +17,18 @@ use std::path::{Path, PathBuf};
 use temporary::Temporary;
 
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
-const SHARED: [(&str, &str); 8] = [
+const SHARED: [(&str, &str); 14] = [
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
     ("libcudart.so.11.0", "libcudart11.so"),
     ("libcudart.so.12", "libcudart12.so"),
     ("libcudart.so.13", "libcudart13.so"),
+    ("libcublas.so.11", "libcublas11.so"),
+    ("libcublas.so.12", "libcublas12.so"),
+    ("libcublas.so.13", "libcublas13.so"),
+    ("libcublasLt.so.11", "libcublaslt11.so"),
+    ("libcublasLt.so.12", "libcublaslt12.so"),
+    ("libcublasLt.so.13", "libcublaslt13.so"),
     ("11/libcudart.so", "libcudart11.so"),
     ("12/libcudart.so", "libcudart12.so"),
     ("13/libcudart.so", "libcudart13.so"),
@@ -36,11 +42,17 @@ const ARCHIVES: [(&str, &str); 3] = [
 ];
 
 /// The libraries within the command, compressed; empty where it was built without.
-const EMBEDDED: [(&str, &[u8]); 4] = [
+const EMBEDDED: [(&str, &[u8]); 10] = [
     ("libcuda.so", embed::library!("libcuda.so")),
     ("libcudart11.so", embed::library!("libcudart11.so")),
     ("libcudart12.so", embed::library!("libcudart12.so")),
     ("libcudart13.so", embed::library!("libcudart13.so")),
+    ("libcublas11.so", embed::library!("libcublas11.so")),
+    ("libcublas12.so", embed::library!("libcublas12.so")),
+    ("libcublas13.so", embed::library!("libcublas13.so")),
+    ("libcublaslt11.so", embed::library!("libcublaslt11.so")),
+    ("libcublaslt12.so", embed::library!("libcublaslt12.so")),
+    ("libcublaslt13.so", embed::library!("libcublaslt13.so")),
 ];
 
 /// Name of the folder beside the libraries.

@@ -36,6 +36,8 @@ pub struct Modules {
     last_problem: String,
     /// Pages of host memory under managed variables.
     variable_pages: BTreeSet<u64>,
+    /// Modules with our kernels in place of a library's, by context and library.
+    stand_ins: BTreeMap<(u64, String), u64>,
 }
 
 impl Modules {
@@ -48,6 +50,7 @@ impl Modules {
             unloaded: vec![HashMap::new(); devices],
             last_problem: String::new(),
             variable_pages: BTreeSet::new(),
+            stand_ins: BTreeMap::new(),
         }
     }
 
@@ -70,6 +73,23 @@ impl Modules {
         };
         self.share_managed(platform, device, loaded)?;
         Ok(self.modules.add(Module { context, device, loaded, contents, functions: BTreeMap::new() }))
+    }
+
+    /// The module with our kernels in place of `library`'s in the current context.
+    ///
+    /// # Errors
+    /// There are none for the library.
+    pub fn stand_in(&mut self, platform: &mut Platform, library: &str) -> Result<u64> {
+        let (context, _) = platform.place_here()?;
+        let key = (context, library.to_owned());
+        if let Some(module) = self.stand_ins.get(&key)
+            && self.modules.get(*module).is_ok_and(|module| module.context == context)
+        {
+            return Ok(*module);
+        }
+        let module = self.load(platform, standins::image(library).ok_or(Error::NOT_FOUND)?)?;
+        self.stand_ins.insert(key, module);
+        Ok(module)
     }
 
     /// Makes the managed variables of a module known to the host.

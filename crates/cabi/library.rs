@@ -1,16 +1,20 @@
-//! Gives the shared library the name and the symbol version that programs ask for.
+//! Build script of the libraries of a version: gives the shared library the name and the symbol version that programs
+//! ask for.
 
 use std::{env, path::Path};
 
 fn main() {
-    println!("cargo::rerun-if-changed=../build.rs");
+    println!("cargo::rerun-if-changed=../../../cabi/library.rs");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    let name = match package.trim_start_matches("warpwright-cudart") {
-        "11" => "libcudart.so.11.0",
-        version => &format!("libcudart.so.{version}"),
+    let library = package.trim_start_matches("warpwright-").trim_end_matches(|c: char| c.is_ascii_digit());
+    let version = package.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let name = match (library, version) {
+        ("cudart", "11") => "libcudart.so.11.0".to_owned(),
+        ("cublaslt", version) => format!("libcublasLt.so.{version}"),
+        (library, version) => format!("lib{library}.so.{version}"),
     };
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{name}");
     // Calls within the library stay within, also where another version's library is loaded first.

@@ -1,0 +1,67 @@
+//! Functions that are not supported: each is named once on standard error.
+//!
+//! Of the interface without handles (cublas.h) there is nothing: programs have been written against cublas_v2.h since
+//! CUDA 4.0.
+
+use std::ffi::c_int;
+
+use crate::status::{Status, enter};
+
+macro_rules! not_supported {
+    ($($name:ident),* $(,)?) => {
+        $(
+            // SAFETY: the name belongs to this API, which defines it once. The arguments of the
+            // declaration are the caller's to pass and to remove: none is read.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() -> c_int {
+                cabi::driver::name_once(format!("{} is not supported", stringify!($name)));
+                enter(|| Err(Status::NOT_SUPPORTED))
+            }
+        )*
+    };
+}
+
+/// Reports a wrong argument: nothing is printed.
+// SAFETY: the name belongs to this API, which defines it once.
+#[unsafe(no_mangle)]
+extern "C" fn cublasXerbla(_name: usize, _argument: c_int) {}
+
+not_supported! {
+    cublasCgelsBatched, cublasCgeqrfBatched, cublasCherk3mEx, cublasCherk3mEx_64, cublasCherkEx, cublasCherkEx_64,
+    cublasCsyrk3mEx, cublasCsyrk3mEx_64, cublasCsyrkEx, cublasCsyrkEx_64, cublasDgelsBatched, cublasDgeqrfBatched,
+    cublasDrotmg_v2, cublasGetEmulationSpecialValuesSupport, cublasGetEmulationStrategy,
+    cublasGetFixedPointEmulationMantissaBitCountPointer, cublasGetFixedPointEmulationMantissaBitOffset,
+    cublasGetFixedPointEmulationMantissaControl, cublasGetFixedPointEmulationMaxMantissaBitCount,
+    cublasLtDisableCpuInstructionsSetMask, cublasLtEmulationDescCreate, cublasLtEmulationDescDestroy,
+    cublasLtEmulationDescGetAttribute, cublasLtEmulationDescInit_internal, cublasLtEmulationDescSetAttribute,
+    cublasLtGroupedMatrixLayoutCreate, cublasLtGroupedMatrixLayoutInit_internal, cublasLtMatmulAlgoCheckForStream,
+    cublasLtMatmulAlgoGetHeuristicForStream, cublasLtMatrixTransform, cublasRotgEx, cublasRotmgEx,
+    cublasSetEmulationSpecialValuesSupport, cublasSetEmulationStrategy,
+    cublasSetFixedPointEmulationMantissaBitCountPointer, cublasSetFixedPointEmulationMantissaBitOffset,
+    cublasSetFixedPointEmulationMantissaControl, cublasSetFixedPointEmulationMaxMantissaBitCount, cublasSgelsBatched,
+    cublasSgeqrfBatched, cublasSrotmg_v2, cublasUint8gemmBias, cublasZgelsBatched, cublasZgeqrfBatched,
+}
+
+// The interface without handles.
+not_supported! {
+    cublasAlloc, cublasCaxpy, cublasCcopy, cublasCdotc, cublasCdotu, cublasCgbmv, cublasCgemm, cublasCgemv,
+    cublasCgerc, cublasCgeru, cublasChbmv, cublasChemm, cublasChemv, cublasCher, cublasCher2, cublasCher2k,
+    cublasCherk, cublasChpmv, cublasChpr, cublasChpr2, cublasCrot, cublasCrotg, cublasCscal, cublasCsrot,
+    cublasCsscal, cublasCswap, cublasCsymm, cublasCsyr2k, cublasCsyrk, cublasCtbmv, cublasCtbsv, cublasCtpmv,
+    cublasCtpsv, cublasCtrmm, cublasCtrmv, cublasCtrsm, cublasCtrsv, cublasDasum, cublasDaxpy, cublasDcopy,
+    cublasDdot, cublasDgbmv, cublasDgemm, cublasDgemv, cublasDger, cublasDnrm2, cublasDrot, cublasDrotg, cublasDrotm,
+    cublasDrotmg, cublasDsbmv, cublasDscal, cublasDspmv, cublasDspr, cublasDspr2, cublasDswap, cublasDsymm,
+    cublasDsymv, cublasDsyr, cublasDsyr2, cublasDsyr2k, cublasDsyrk, cublasDtbmv, cublasDtbsv, cublasDtpmv,
+    cublasDtpsv, cublasDtrmm, cublasDtrmv, cublasDtrsm, cublasDtrsv, cublasDzasum, cublasDznrm2, cublasFree,
+    cublasGetError, cublasGetVersion, cublasIcamax, cublasIcamin, cublasIdamax, cublasIdamin, cublasInit,
+    cublasIsamax, cublasIsamin, cublasIzamax, cublasIzamin, cublasSasum, cublasSaxpy, cublasScasum, cublasScnrm2,
+    cublasScopy, cublasSdot, cublasSetKernelStream, cublasSgbmv, cublasSgemm, cublasSgemv, cublasSger, cublasShutdown,
+    cublasSnrm2, cublasSrot, cublasSrotg, cublasSrotm, cublasSrotmg, cublasSsbmv, cublasSscal, cublasSspmv,
+    cublasSspr, cublasSspr2, cublasSswap, cublasSsymm, cublasSsymv, cublasSsyr, cublasSsyr2, cublasSsyr2k,
+    cublasSsyrk, cublasStbmv, cublasStbsv, cublasStpmv, cublasStpsv, cublasStrmm, cublasStrmv, cublasStrsm,
+    cublasStrsv, cublasZaxpy, cublasZcopy, cublasZdotc, cublasZdotu, cublasZdrot, cublasZdscal, cublasZgbmv,
+    cublasZgemm, cublasZgemv, cublasZgerc, cublasZgeru, cublasZhbmv, cublasZhemm, cublasZhemv, cublasZher,
+    cublasZher2, cublasZher2k, cublasZherk, cublasZhpmv, cublasZhpr, cublasZhpr2, cublasZrot, cublasZrotg,
+    cublasZscal, cublasZswap, cublasZsymm, cublasZsyr2k, cublasZsyrk, cublasZtbmv, cublasZtbsv, cublasZtpmv,
+    cublasZtpsv, cublasZtrmm, cublasZtrmv, cublasZtrsm, cublasZtrsv,
+}

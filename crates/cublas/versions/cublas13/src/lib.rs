@@ -1,0 +1,5 @@
+//! `libcublas.so.13`: cuBLAS of version 13 for C programs.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "functions with C names are exported")]
+
+cublas::library!(13_0200);

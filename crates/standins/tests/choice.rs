@@ -1,0 +1,57 @@
+//! The rule by which a kernel is chosen.
+
+use standins::gemm::{Element, MOST_MATRICES, Problem, choose, kernels};
+
+const PROBLEM: Problem = Problem {
+    element: Element::F16,
+    transpose_a: false,
+    transpose_b: true,
+    m: 2048,
+    n: 2048,
+    k: 512,
+    batch: 1,
+    aligned: true,
+};
+
+fn chosen(problem: Problem) -> &'static str {
+    choose(&problem, 80, 108).unwrap().kernel.name
+}
+
+#[test]
+fn large_products_take_the_large_tile_and_others_the_small_one() {
+    assert_eq!(chosen(PROBLEM), "standin_cublas_gemm_h_128x128_nt");
+    assert_eq!(chosen(Problem { aligned: false, ..PROBLEM }), "standin_cublas_gemm_h_64x64_nt");
+    assert_eq!(chosen(Problem { m: 256, n: 256, ..PROBLEM }), "standin_cublas_gemm_h_64x64_nt");
+    let launch = choose(&Problem { m: 1000, batch: 3, ..PROBLEM }, 80, 108).unwrap();
+    assert_eq!((launch.grid, launch.block), ([8 * 16, 1, 3], [256, 1, 1]));
+}
+
+#[test]
+fn what_no_kernel_computes_is_refused() {
+    for problem in [
+        Problem { m: 0, ..PROBLEM },
+        Problem { n: 0, ..PROBLEM },
+        Problem { batch: 0, ..PROBLEM },
+        Problem { batch: MOST_MATRICES + 1, ..PROBLEM },
+        Problem { m: u32::MAX, n: u32::MAX, batch: MOST_MATRICES, ..PROBLEM },
+        Problem { element: Element::I8, ..PROBLEM },
+    ] {
+        assert_eq!(choose(&problem, 80, 108), None, "{problem:?}");
+    }
+    let brain = Problem { element: Element::Bf16, ..PROBLEM };
+    assert!(choose(&brain, 75, 34).is_none() && choose(&brain, 80, 108).is_some());
+    assert!(choose(&Problem { k: 0, batch: MOST_MATRICES, ..PROBLEM }, 70, 0).is_some());
+}
+
+#[test]
+fn each_layout_has_a_kernel_without_demands() {
+    for kernel in kernels() {
+        let same = |other: &&_| {
+            let other: &standins::gemm::Kernel = other;
+            (other.element, other.transpose_a, other.transpose_b)
+                == (kernel.element, kernel.transpose_a, kernel.transpose_b)
+        };
+        assert!(kernels().filter(same).any(|other| !other.aligned), "{}", kernel.name);
+        assert_eq!(kernels().filter(|other| other.name == kernel.name).count(), 1, "{}", kernel.name);
+    }
+}
