@@ -48,6 +48,8 @@ pub struct Notes {
     failures: Vec<String>,
     /// All of them, and failed launches.
     pub failed: Failed,
+    /// Launches of kernels in place of a library's, by library.
+    stand_ins: BTreeMap<String, u64>,
     /// Devices whose use has ended.
     retired: Vec<DeviceReport>,
 }
@@ -96,6 +98,8 @@ pub struct ProgramReport {
     pub program: String,
     /// Calls of functions that are not supported, by name, with their number.
     pub unsupported: BTreeMap<&'static str, u64>,
+    /// Launches of our kernels in place of a library's, by library.
+    pub stand_ins: BTreeMap<String, u64>,
     /// Failures of kernels and modules, the first thousand.
     pub failures: Vec<String>,
     pub failed: Failed,
@@ -142,13 +146,21 @@ impl Notes {
 
     /// Keeps the figures of a device that is not used any more.
     pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline) {
-        self.retired.push(of_device(device, timeline));
+        let ended = of_device(device, timeline);
+        let timed = ended.report.by_kernel.iter().map(|kernel| (&kernel.name, kernel.launches));
+        let untimed = ended.untimed.iter().map(|kernel| (&kernel.name, kernel.launches));
+        for (name, launches) in timed.chain(untimed) {
+            if let Some(library) = standins::library_of(name) {
+                *self.stand_ins.entry(library.to_owned()).or_insert(0) += launches;
+            }
+        }
+        self.retired.push(ended);
     }
 
     /// The report of the program.
     pub(crate) fn report(self) -> ProgramReport {
-        let Self { unsupported, failures, failed, retired } = self;
-        ProgramReport { program: program(), unsupported, failures, failed, devices: retired }
+        let Self { unsupported, stand_ins, failures, failed, retired } = self;
+        ProgramReport { program: program(), unsupported, stand_ins, failures, failed, devices: retired }
     }
 }
 

@@ -20,7 +20,7 @@ pub const PROGRAM: Program<'static> = Program { commit: COMMIT };
 
 /// The report with colours.
 pub fn render(report: &ProgramReport, options: &Options) -> String {
-    let mut sections = vec![failures(report), unsupported(report)];
+    let mut sections = vec![failures(report), unsupported(report), stand_ins(report)];
     for device in &report.devices {
         sections.push(outputs::text(options, &device.report, false));
         sections.push(untimed(device));
@@ -55,6 +55,21 @@ fn unsupported(report: &ProgramReport) -> String {
     }
     let names: Vec<String> = report.unsupported.iter().map(|(name, calls)| format!("{name} ({calls})")).collect();
     format!("{}\n{}", styled(WARNING, "Not supported (calls)"), wrapped(&names.join(", "), "  ", "  "))
+}
+
+/// Which kernels are not the library's that the program calls.
+fn stand_ins(report: &ProgramReport) -> String {
+    if report.stand_ins.is_empty() {
+        return String::new();
+    }
+    let counts: Vec<String> = report
+        .stand_ins
+        .iter()
+        .map(|(library, launches)| format!("{library} ({})", number::count(*launches)))
+        .collect();
+    let text =
+        format!("{}: kernels standin_… are Warpwright's, their times are not those of NVIDIA's", counts.join(", "));
+    format!("{}\n{}", styled(WARNING, "In place of libraries (launches)"), wrapped(&text, "  ", "  "))
 }
 
 fn untimed(device: &DeviceReport) -> String {

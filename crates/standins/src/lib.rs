@@ -5,6 +5,12 @@
 
 pub mod gemm;
 
+/// The library in whose place a kernel runs, by its name: `standin_LIBRARY_…`.
+#[must_use]
+pub fn library_of(kernel: &str) -> Option<&str> {
+    kernel.strip_prefix("standin_")?.split('_').next()
+}
+
 /// The fat binary of `kernels/NAME.cu`.
 #[must_use]
 pub fn image(name: &str) -> Option<&'static [u8]> {

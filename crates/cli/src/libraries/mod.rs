@@ -218,10 +218,14 @@ mod tests {
         let bin = folder.path().join("bin");
         fs::create_dir(&bin).unwrap();
         let all = missing(&bin);
-        assert!(all.contains("no libcuda.so, libcudart11.so, libcudart12.so, libcudart13.so in"), "{all}");
+        assert!(
+            all.contains("no libcublas11.so, libcublas12.so, ")
+                && all.contains("libcuda.so, libcudart11.so, libcudart12.so, libcudart13.so in"),
+            "{all}"
+        );
         assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
         fs::write(bin.join("libcuda.so"), "").unwrap();
-        assert!(missing(&bin).contains("no libcudart11.so,"));
+        assert!(missing(&bin).contains("libcublaslt13.so, libcudart11.so,"));
     }
 
     const LIBRARIES: [(&str, &[u8]); 2] = [("libcuda.so", b"one"), ("libcudart12.so", b"other")];

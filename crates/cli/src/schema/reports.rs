@@ -145,6 +145,13 @@ pub fn exec() -> Value {
                     &count("Number of calls of the function.", "calls"),
                 ),
             ),
+            (
+                "stand_ins",
+                map(
+                    "Libraries in whose place Warpwright's kernels ran (`standin_…`); their times are not those of NVIDIA's kernels.",
+                    &count("Number of launches.", "launches"),
+                ),
+            ),
             ("failures", list("Failures of kernels and modules, at most the first thousand.", &text("A failure."))),
             (
                 "failed",
