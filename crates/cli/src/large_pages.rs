@@ -2,7 +2,7 @@
 //!
 //! A page fault takes 2 microseconds on a virtual machine, and a run touches 2,000 to 8,000 pages of its heap: a fifth of
 //! the time of short runs, in which other threads wait for the allocator. With large pages traces take 1 to 25 % less
-//! time, and 1 to 6 MiB more (docs/notes/speed-log.md). They come where the system offers them to those who ask:
+//! time, and 1 to 6 MiB more (docs/speed.md). They come where the system offers them to those who ask:
 //! `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on most.
 #![allow(unsafe_code, reason = "the C library's allocator and the system are asked")]
 
