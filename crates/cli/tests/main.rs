@@ -16,6 +16,7 @@ mod memory_checks;
 mod outputs;
 mod pages;
 mod profiled;
+mod ranges;
 mod schema;
 mod selectors;
 mod splits;

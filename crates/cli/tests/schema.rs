@@ -101,7 +101,7 @@ fn check(name: &str, args: &[&str]) -> Value {
     value
 }
 
-fn check_value(name: &str, args: &[&str], value: &Value) {
+pub fn check_value(name: &str, args: &[&str], value: &Value) {
     for schema in [&["schema", name][..], &["schema"]] {
         let schema: Value = serde_json::from_str(&succeed(schema)).unwrap();
         let found = problems(&schema, &schema, value, name);

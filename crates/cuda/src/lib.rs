@@ -6,6 +6,7 @@
 //! | `error`, `handles`, `host` | error codes, handles of objects, what is needed of the process |
 //! | `settings` | what the user asks for |
 //! | `link` | time of transfers |
+//! | `origin` | what launched a kernel |
 //! | `work`, `shared`, `timeline` | operations; memory that device and host share; the order of operations in simulated time |
 //! | `report` | the report of a program |
 //! | `platform` | [`Platform`]: devices with their attributes, contexts, waiting for operations |
@@ -35,6 +36,7 @@ pub mod image;
 pub mod link;
 pub mod memory;
 pub mod module;
+pub mod origin;
 pub mod platform;
 pub mod report;
 pub mod settings;

@@ -1,8 +1,11 @@
 //! The report of a program.
 
 use crate::link::Direction;
+use crate::origin::Origins;
 use crate::timeline::{Moved, Timeline, Untimed};
 use lab::Report;
+use lab::grouping::{Costs, Grouping, Path};
+use request::values::By;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -145,8 +148,9 @@ impl Notes {
     }
 
     /// Keeps the figures of a device that is not used any more.
-    pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline) {
-        let ended = of_device(device, timeline);
+    /// Its kernels are grouped if there is a `grouping`.
+    pub(crate) fn retire(&mut self, device: usize, timeline: &mut Timeline, grouping: Option<(By, &Origins)>) {
+        let ended = of_device(device, timeline, grouping);
         let timed = ended.report.by_kernel.iter().map(|kernel| (&kernel.name, kernel.launches));
         let untimed = ended.untimed.iter().map(|kernel| (&kernel.name, kernel.launches));
         for (name, launches) in timed.chain(untimed) {
@@ -164,8 +168,23 @@ impl Notes {
     }
 }
 
-fn of_device(device: usize, timeline: &mut Timeline) -> DeviceReport {
-    let report = timeline.device.summary(program());
+/// The kernels of a device by what launched them.
+fn grouped(report: &Report, timeline: &Timeline, by: By, origins: &Origins) -> Grouping {
+    let sampled = report.sampling.iter().flat_map(|sampling| &sampling.kernels);
+    let mut costs: Costs<'_> = sampled.map(|one| (one.launch, (&*one.name, one.inferred_cycles))).collect();
+    for kernel in &report.kernels {
+        let inferred = costs.get(&kernel.launch).and_then(|(_, cycles)| *cycles);
+        let cycles = inferred.unwrap_or_else(|| kernel.statistics.number("cycles"));
+        costs.insert(kernel.launch, (&kernel.name, Some(cycles)));
+    }
+    let paths: Vec<Path> =
+        timeline.origins().iter().map(|&(launched, prepared)| origins.path(launched, prepared)).collect();
+    Grouping::of(by.name(), &costs, &paths, timeline.core_hz())
+}
+
+fn of_device(device: usize, timeline: &mut Timeline, grouping: Option<(By, &Origins)>) -> DeviceReport {
+    let mut report = timeline.device.summary(program());
+    report.grouping = grouping.map(|(by, origins)| grouped(&report, timeline, by, origins));
     let hz = timeline.core_hz();
     let transfers = Direction::ALL.into_iter().zip(timeline.moved()).filter(|(_, moved)| moved.transfers > 0);
     let transfers = transfers.map(|(direction, &Moved { transfers, bytes, cycles })| TransferReport {

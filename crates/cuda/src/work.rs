@@ -1,5 +1,6 @@
 //! The operations of streams and graphs: launches, copies, fills, records of events, calls of host functions.
 
+use crate::origin::Origin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use workloads::device::ThreadRegisters;
@@ -34,6 +35,8 @@ pub struct KernelLaunch {
     pub cooperative: bool,
     /// Bindings of texture and surface references: where their handles are, and the handles.
     pub bindings: Vec<(u64, u64)>,
+    /// What was open when it was made, which for a kernel of a graph is not when it is launched.
+    pub origin: Origin,
 }
 
 /// Where a side of a copy is.

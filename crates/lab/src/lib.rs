@@ -21,6 +21,7 @@
 //! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
+//! | [`grouping`] | the kernels of a program by what launched them |
 //! | `run`, `kept` | a job, whatever it is; what is kept of it |
 //! | `summed` | the statistics of several launches together |
 
@@ -41,6 +42,7 @@ mod error;
 mod export;
 mod for_core;
 mod functional;
+pub mod grouping;
 mod kept;
 pub mod listing;
 mod memory_checks;

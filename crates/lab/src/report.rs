@@ -1,5 +1,6 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
+use crate::grouping::Grouping;
 use crate::memory_checks::MemoryChecks;
 use crate::packed::{self, PackedStats};
 use crate::power::PowerSeries;
@@ -290,6 +291,9 @@ pub struct Report {
     /// The part simulated in time, and inferences about the rest, unless all was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+    /// The kernels by what launched them, of a program whose user has asked for it.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub grouping: Option<Grouping>,
     /// Findings about memory accesses, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub memory_checks: Option<MemoryChecks>,

@@ -541,6 +541,7 @@ impl<'m> Simulation<'m> {
             memory_checks: MemoryChecks::of(&self.setup, self.machine.source()),
             output: Vec::new(),
             check: None,
+            grouping: None,
             audit: self.machine.findings().filter(|_| self.setup.audit),
             profile: self.profile(),
             sampling: self.sampler.as_ref().map(|sampler| sampler.report()),

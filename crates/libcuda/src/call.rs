@@ -2,7 +2,7 @@
 
 use crate::process::{Uncancelled, listen, message};
 use crate::wait::finish;
-use crate::{exit, global, wait};
+use crate::{exit, global, origin, wait};
 use cuda::platform::attributes::Devices;
 use cuda::{Driver, Error, Result, Wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,10 +74,24 @@ impl Outcome for Wait {
 
 /// Carries out a function of the API; returns its `CUresult`.
 pub fn call<O: Outcome>(name: &'static str, body: impl FnOnce(&mut Driver) -> Result<O>) -> u32 {
-    guarded(name, || {
-        let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.platform.backlog())))?;
-        finish(wait)?;
-        finish(room)
+    guarded(name, || driven(body))
+}
+
+fn driven<O: Outcome>(body: impl FnOnce(&mut Driver) -> Result<O>) -> Result<()> {
+    let (wait, room) = with(|driver| Ok((body(driver)?.wait(), driver.platform.backlog())))?;
+    finish(wait)?;
+    finish(room)
+}
+
+/// As the body of a function that launches: what is open in the program is found out before the driver is locked,
+/// because code of the program may run meanwhile.
+pub fn launching<O: Outcome>(body: impl FnOnce(&mut Driver) -> Result<O>) -> Result<()> {
+    let open = origin::here();
+    driven(|driver| {
+        driver.launched_from(open);
+        let launched = body(driver);
+        driver.launched_from(Vec::new());
+        launched
     })
 }
 

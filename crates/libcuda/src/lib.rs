@@ -1,13 +1,14 @@
 //! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`cuda`]; here addresses become values.
 //!
-//! `unsafe` is in `process` (memory of the process, its standard output, signals) and nowhere else: functions take
-//! addresses as numbers and read and write what is there through [`cuda::Host`], which finds out wrong ones.
+//! `unsafe` is in `process` (memory of the process, its standard output, signals) and `python` (the interpreter's C
+//! functions) and nowhere else: functions take addresses as numbers and read and write what is there through [`cuda::Host`], which finds out wrong ones.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | `process` | the process around the driver |
 //! | `global` | the driver and its lock |
 //! | `exit`, `text` | the report at the end, at Ctrl-C |
+//! | `asked`, `nvtx`, `python`, `origin` | what kernels are grouped by; ranges of the program, lines of Python |
 //! | `wait` | waiting, and calls of functions of the program |
 //! | `call` | what every function does |
 //! | `values` | values in the program's memory |
@@ -18,10 +19,14 @@
 #![allow(missing_docs, reason = "CUDA's API reference describes the functions")]
 
 pub mod api;
+mod asked;
 mod call;
 mod exit;
 mod global;
+mod nvtx;
+mod origin;
 mod process;
+mod python;
 mod text;
 mod values;
 mod wait;

@@ -218,6 +218,24 @@ pub fn call_size(function: u64, block: i32) -> u64 {
     cuda::stream::default_stream::legacy(|| function(block))
 }
 
+/// A table of a copy of NVTX (`NvtxGetExportTableFunc_t`); 0: it has none, or there is no function.
+pub fn call_export_table(function: u64, table: u32) -> u64 {
+    if function == 0 {
+        return 0;
+    }
+    // SAFETY: NVTX has given this address as the address of such a function.
+    let function: extern "C" fn(u32) -> u64 = unsafe { std::mem::transmute(function as usize) };
+    function(table)
+}
+
+/// Address and size of the table of a module of NVTX (`GetModuleFunctionTable`), if it has one.
+pub fn call_function_table(function: u64, module: u32) -> Option<(u64, u32)> {
+    let (mut table, mut size) = (0_u64, 0_u32);
+    // SAFETY: NVTX has given this address, which is not 0, as the address of such a function.
+    let function: extern "C" fn(u32, *mut u64, *mut u32) -> c_int = unsafe { std::mem::transmute(function as usize) };
+    (function(module, &raw mut table, &raw mut size) != 0 && table != 0).then_some((table, size))
+}
+
 /// Keeps the thread from being cancelled: no call of the library is left in its midst.
 pub struct Uncancelled(c_int);
 

@@ -95,7 +95,7 @@ fn transfers(device: &DeviceReport) -> String {
             moved.direction.to_owned(),
             number::count(moved.transfers),
             number::count(moved.bytes),
-            number::seconds(moved.seconds),
+            number::simulated(moved.seconds),
         ]);
     }
     format!("{}\n{}", styled(HEADING, "Transfers, apart from kernels"), table.render())

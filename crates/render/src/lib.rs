@@ -4,6 +4,7 @@
 pub mod accelsim;
 pub mod bars;
 pub mod energy;
+pub mod grouping;
 pub mod number;
 pub mod page;
 pub mod power;

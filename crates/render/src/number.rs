@@ -93,6 +93,13 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
+/// Simulated time: `812.0 ns`, `12.35 us`, `1.235 ms`, `2.500 s`.
+pub fn simulated(s: f64) -> String {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
+    let (scale, unit) = units.into_iter().find(|(scale, _)| s.abs() >= *scale).unwrap_or((1e-9, "ns"));
+    format!("{} {unit}", real(s / scale))
+}
+
 /// An estimate of time: whole seconds.
 pub fn about_seconds(s: f64) -> String {
     if s < 59.0 { format!("{:.0} s", s.ceil()) } else { seconds(s) }

@@ -1,6 +1,7 @@
 //! The report of a run as text.
 
 use crate::energy;
+use crate::grouping;
 use crate::number;
 use crate::sampling;
 use crate::scalar;
@@ -47,6 +48,8 @@ pub fn render(report: &Report, detail: Detail) -> String {
         sections.push(slots::render(&report.total));
         sections.push(memory(&report.total));
     }
+    let is_whole = detail.all_kernels;
+    sections.insert(4, report.grouping.as_ref().map(|groups| grouping::section(groups, is_whole)).unwrap_or_default());
     sections.insert(4, report.sampling.as_ref().map(sampling::section).unwrap_or_default());
     sections.push(scalar::render(&report.total));
     sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });

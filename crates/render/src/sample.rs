@@ -1,6 +1,7 @@
 //! A fixed report for tests of rendering.
 
 use isa::Dim3;
+use lab::grouping::{Group, GroupKernel, GroupedLaunch, Grouping};
 use lab::{
     CheckResult, EnergyModelInUse, GroupSample, HostFigures, How, KernelReport, LaunchSample, OccupancyReport,
     RegisterSource, Report, Sampling, StatInfo, Stats, Value,
@@ -105,6 +106,7 @@ pub fn report() -> Report {
         audit: None,
         profile: None,
         timelines: Vec::new(),
+        grouping: None,
         memory_checks: None,
         sampling: None,
         host: HostFigures {
@@ -115,6 +117,30 @@ pub fn report() -> Report {
             scaling: None,
         },
     }
+}
+
+/// The same in ranges: two steps, the second of which has a range of its own within.
+pub fn grouped_report() -> Report {
+    let mut report = report();
+    let cycles = 12_345.0;
+    let name = report.kernels[0].name.clone();
+    let group = |path: &[&str], launches: u64| Group {
+        path: path.iter().map(|name| (*name).to_owned()).collect(),
+        launches,
+        untimed: 0,
+        cycles: cycles * launches as f64,
+        seconds: 24.69e-6 * launches as f64,
+        share_percent: Some(50.0 * launches as f64),
+        kernels: vec![GroupKernel { name: name.clone(), launches, cycles: cycles * launches as f64 }],
+    };
+    let launch = |launch, group, ranges: &[u64]| GroupedLaunch { launch, group, ranges: ranges.to_vec() };
+    report.kernels[1].start_cycle = 17_345;
+    report.grouping = Some(Grouping {
+        by: "nvtx",
+        groups: vec![group(&["step"], 2), group(&["step", "layer"], 1)],
+        launches: vec![launch(0, 0, &[1]), launch(1, 1, &[2, 3])],
+    });
+    report
 }
 
 /// The same of which the second launch and two more were not timed.

@@ -8,7 +8,7 @@ use crate::BadRequest;
 use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
 use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
 use crate::values::{
-    Amount, Assignment, Branches, Code, Core, NameOrFile, Over, ProfiledAs, Scheduler, Setting, USUAL_GPU, Vary,
+    Amount, Assignment, Branches, By, Code, Core, NameOrFile, Over, ProfiledAs, Scheduler, Setting, USUAL_GPU, Vary,
 };
 use lab::{OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
@@ -48,6 +48,12 @@ const NOT_KEPT: Reasons = &[
 const SHOWN_BY_COMPARISONS: Reasons = &[
     (Way::Compare, "`--show` and `--kernels` choose what is shown"),
     (Way::PythonCompare, "a row has every statistic"),
+];
+const OF_PROGRAMS: Reasons = &[
+    (Way::Run, "it is of a program: `warpwright exec` has it"),
+    (Way::Compare, "it is of a program: `warpwright exec` has it"),
+    (Way::Python, "it is of a program: `warpwright exec` has it"),
+    (Way::PythonCompare, "it is of a program: `warpwright exec` has it"),
 ];
 const FAILURES: Reasons = &[
     (Way::Run, "a failed run always ends so"),
@@ -170,6 +176,8 @@ options! {
         stats: Always<Statistics>, "STATS", "all", { default: Some("summary"), absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
         /// List each launch, however many there are
         all_kernels: bool, "", "1", { absent: &[SHOWN_BY_COMPARISONS, A_METHOD] };
+        /// Group the kernels of a program by what launched them (`warpwright docs ranges`)
+        by: Option<By>, "WHAT", "nvtx", { absent: &[OF_PROGRAMS] };
         /// Show the launches of these kernels only, a row for each, in place of whole workloads
         kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED] };
         /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots

@@ -5,6 +5,7 @@
 //! program that wrote it: rows of several files can be put together.
 
 use crate::comparison::{Cell, Column, Comparison, Input};
+use lab::grouping::Group;
 use lab::profile::{Accesses, KernelProfile, Levels, Profile, Served};
 use lab::{KernelReport, Report, Stats, Value};
 use serde::Serialize;
@@ -26,10 +27,13 @@ pub struct RunRow<'a> {
     code: Option<Form>,
     version: &'static str,
     commit: Option<&'a str>,
-    /// `total` of the whole run, `launch` of a kernel launch.
+    /// `total` of the whole run, `launch` of a kernel launch, `group` of all launches of a group.
     scope: &'static str,
     launch: Option<u32>,
     kernel: &'a str,
+    /// What launched it, the outermost first, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
     grid: String,
     block: String,
     statistic: &'a str,
@@ -54,6 +58,10 @@ pub fn of_run<'a>(report: &'a Report, input: Input, commit: Option<&'a str>) -> 
         scope: if kernel.is_some() { "launch" } else { "total" },
         launch: kernel.map(|k| k.launch),
         kernel: "",
+        group: report
+            .grouping
+            .as_ref()
+            .map(|groups| kernel.and_then(|kernel| groups.path(kernel.launch)).unwrap_or_default().join("/")),
         grid: kernel.map(|k| k.grid.to_string()).unwrap_or_default(),
         block: kernel.map(|k| k.block.to_string()).unwrap_or_default(),
         statistic,
@@ -66,7 +74,24 @@ pub fn of_run<'a>(report: &'a Report, input: Input, commit: Option<&'a str>) -> 
         let figures = launch(kernel).into_iter().chain(statistics);
         figures.map(move |figure| RunRow { kernel: &kernel.name, ..of(Some(kernel), figure) })
     });
-    total.chain(launches)
+    let groups = report.grouping.iter().flat_map(move |grouping| {
+        grouping.groups.iter().flat_map(move |group| {
+            let figures = group_figures(group).into_iter();
+            figures.map(move |figure| RunRow { scope: "group", group: Some(group.path.join("/")), ..of(None, figure) })
+        })
+    });
+    total.chain(launches).chain(groups)
+}
+
+/// Figures of a group of launches.
+fn group_figures(group: &Group) -> [Figure<'static>; 5] {
+    [
+        ("launches", "launches", Value::Count(group.launches)),
+        ("untimed", "launches", Value::Count(group.untimed)),
+        ("cycles", "core cycles", Value::Real(Some(group.cycles))),
+        ("seconds", "s", Value::Real(Some(group.seconds))),
+        ("share", "%", Value::Real(group.share_percent)),
+    ]
 }
 
 /// Name, unit and value of a figure.

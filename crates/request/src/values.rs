@@ -128,6 +128,10 @@ choices! {
         ("ptx", Code::Ptx, "The virtual machine's code: virtual registers, not scheduled for any GPU"),
         ("sass", Code::Sass, "Machine code for the GPU's architecture"),
     ];
+    By, vec![
+        (By::Nvtx.name(), By::Nvtx, "The NVTX ranges that were open in the launching thread"),
+        (By::Python.name(), By::Python, "The line of Python that launched them"),
+    ];
     ProfiledAs, vec![
         ("ncu", ProfiledAs::Profiler(Profiler::Ncu), "Nsight Compute as it is by default: one kernel at a time, caches empty before each"),
         ("nvprof", ProfiledAs::Profiler(Profiler::Nvprof), "nvprof: one kernel at a time, caches as the program leaves them"),
@@ -139,6 +143,25 @@ choices! {
         ("flush", Branches::Flush, "The next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim)"),
         ("sequential_flush", Branches::Flush, "The same, by the name that it has as a setting"),
     ];
+}
+
+/// What the kernels of a program are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The NVTX ranges in which they were launched.
+    Nvtx,
+    /// The line of Python that launched them.
+    Python,
+}
+
+impl By {
+    /// The word of the option and of reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Nvtx => "nvtx",
+            By::Python => "python",
+        }
+    }
 }
 
 /// Which code runs where a program has PTX and machine code.

@@ -38,6 +38,7 @@ const PAGES: &[(&str, &str)] = pages![
     "profile",
     "ptx",
     "python",
+    "ranges",
     "registers",
     "sampling",
     "sass",

@@ -38,6 +38,9 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
+/// The variable that names a library to each copy of NVTX in a program.
+const INJECTION: &str = "NVTX_INJECTION64_PATH";
+
 /// Runs the program.
 pub fn run(args: &Args) -> Outcome {
     let program = args.program.first().filter(|_| !args.print_environment);
@@ -57,6 +60,9 @@ pub fn run(args: &Args) -> Outcome {
     );
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH".to_owned(), path));
+    if options.by.is_some() {
+        environment.push((INJECTION.to_owned(), libraries.folder().join("libcuda.so.1").into()));
+    }
     let finds_runtime = program.as_ref().map_or(Ok(false), |path| program::check(path, &libraries))?;
     if !finds_runtime {
         environment.push(("LD_PRELOAD".to_owned(), preload(&libraries)));

@@ -135,6 +135,7 @@ fn check(options: &Options) -> Result<(), Failure> {
         ("audit", options.audit),
         ("check-memory", options.check_memory),
         ("profile", options.profile),
+        ("by", options.by.is_some()),
         ("timeline", options.timeline.is_some()),
         ("sample", options.sample.is_some()),
         ("power", options.power.is_some()),

@@ -64,6 +64,7 @@ pub fn report() -> Value {
             ("audit", nullable(audit())),
             ("profile?", profile()),
             ("sampling?", sampling()),
+            ("grouping?", grouping()),
             ("memory_checks?", memory_checks()),
             (
                 "host",
@@ -223,6 +224,51 @@ fn kernel() -> Value {
             ),
             ("start_cycle", count("Cycle of the launch: the launch latency begins.", "core cycles")),
             ("statistics", reference("statistics")),
+        ],
+    )
+}
+
+fn grouping() -> Value {
+    let kernel = object(
+        "A kernel of a group.",
+        [
+            ("name", text("Name of the kernel.")),
+            ("launches", count("Launches within the group.", "launches")),
+            ("cycles", number("Sum of their cycles, without launch latency.", "core cycles")),
+        ],
+    );
+    let group = object(
+        "A group, with those within it.",
+        [
+            ("path", list("Names, the outermost first; empty for launches with nothing open.", &text("A name."))),
+            ("launches", count("Launches.", "launches")),
+            ("untimed", count("Those of them without cycles: executed without time, or not ended.", "launches")),
+            ("cycles", number("Sum of their cycles, without launch latency; inferred ones included.", "core cycles")),
+            ("seconds", number("The same as simulated time.", "s")),
+            ("share_percent", nullable(number("Of the cycles of all kernels.", "%"))),
+            ("kernels", list("The three kernels of most cycles.", &kernel)),
+        ],
+    );
+    let launch = object(
+        "What launched a kernel.",
+        [
+            ("launch", count("Number of the launch.", "")),
+            ("group", count("Its group, an index of the groups.", "")),
+            (
+                "ranges",
+                list(
+                    "Numbers of the ranges, the outermost first: launches with the same number were made in the same one. 0 for lines of Python.",
+                    &count("Number of a range.", ""),
+                ),
+            ),
+        ],
+    );
+    object(
+        "The kernels of a program by what launched them (`--by`).",
+        [
+            ("by", word("What they are grouped by.", &["nvtx", "python"])),
+            ("groups", list("Each before those within it; of the same level, those of most cycles first.", &group)),
+            ("launches", list("Each launch.", &launch)),
         ],
     )
 }

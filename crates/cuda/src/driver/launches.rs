@@ -4,6 +4,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::graph::Task;
 use crate::module::{Function, Request, arguments, make_cooperative};
+use crate::origin::Part;
 use crate::work::{KernelLaunch, Work};
 use exec::{Arg, Launch};
 use isa::Dim3;
@@ -40,11 +41,17 @@ impl Driver {
         }
         let (function, registers) = (request.function, ThreadRegisters::Estimated);
         let (bindings, args) = (self.images.bindings(&mut self.platform, module), values);
-        let mut launch = KernelLaunch { live, registers, function, args, cooperative: false, bindings };
+        let origin = self.platform.origin;
+        let mut launch = KernelLaunch { live, registers, function, args, cooperative: false, bindings, origin };
         if request.cooperative {
             make_cooperative(&mut self.platform, device, &mut launch)?;
         }
         Ok(Arc::new(launch))
+    }
+
+    /// Notes what is open in the program, the outermost first, for launches from now on.
+    pub fn launched_from(&mut self, open: Vec<Part>) {
+        self.platform.origin = self.platform.origins.of(open);
     }
 
     /// Requests a launch.

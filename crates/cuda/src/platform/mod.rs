@@ -12,9 +12,11 @@ use crate::error::{Error, Result};
 use crate::handles::{Handles, Kind};
 use crate::host::Host;
 use crate::memory::MOST_DEVICES;
+use crate::origin::{Origin, Origins};
 use crate::report::Notes;
 use crate::timeline::{OpId, Timeline};
 use lab::Setup;
+use request::values::By;
 use std::collections::BTreeMap;
 
 /// A device of the program.
@@ -59,11 +61,16 @@ pub struct Platform {
     pub(crate) contexts: Handles<Context>,
     /// Parts of the report beside the figures of the devices.
     pub notes: Notes,
+    /// What the report groups kernels by.
+    pub(crate) by: Option<By>,
+    pub(crate) origins: Origins,
+    /// What launches are from now.
+    pub(crate) origin: Origin,
 }
 
 impl Platform {
-    /// The devices of `setups`, in the process `host`.
-    pub(crate) fn new(setups: &[Setup], host: Box<dyn Host>) -> Self {
+    /// The devices of `setups`, in the process `host`. The report groups kernels `by` something.
+    pub(crate) fn new(setups: &[Setup], by: Option<By>, host: Box<dyn Host>) -> Self {
         let devices = setups.iter().take(MOST_DEVICES).map(|setup| Device {
             setup: setup.clone(),
             timeline: None,
@@ -78,6 +85,9 @@ impl Platform {
             devices: devices.collect(),
             contexts: Handles::new(Kind::Context),
             notes: Notes::default(),
+            by,
+            origins: Origins::default(),
+            origin: Origin::NONE,
         }
     }
 

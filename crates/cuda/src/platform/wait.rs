@@ -53,7 +53,7 @@ impl Monitor for Stoppable {
 impl Platform {
     /// The operations of a device; the simulated GPU is made at the first use.
     pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
-        let Self { devices, host, .. } = self;
+        let Self { devices, host, origin, .. } = self;
         let ordinal = device;
         let device = &mut devices[device];
         if device.timeline.is_none() {
@@ -69,14 +69,17 @@ impl Platform {
                 }
             }
         }
-        device.timeline.as_mut().ok_or(Error::DEVICE_UNAVAILABLE)
+        let timeline = device.timeline.as_mut().ok_or(Error::DEVICE_UNAVAILABLE)?;
+        timeline.origin = *origin;
+        Ok(timeline)
     }
 
     /// Takes the simulated GPU of a device out of use: its figures go into the report, the next use makes a new one.
     pub(crate) fn retire(&mut self, device: usize) {
         if let Some(mut timeline) = self.devices[device].timeline.take() {
             self.devices[device].first_op = timeline.next_op();
-            self.notes.retire(device, &mut timeline);
+            let grouping = self.by.map(|by| (by, &self.origins));
+            self.notes.retire(device, &mut timeline, grouping);
         }
     }
 
@@ -151,7 +154,8 @@ impl Platform {
                 self.host.message(&text);
                 self.notes.faulted(text);
             }
-            self.notes.retire(index, &mut timeline);
+            let grouping = self.by.map(|by| (by, &self.origins));
+            self.notes.retire(index, &mut timeline, grouping);
         }
         std::mem::take(&mut self.notes).report()
     }

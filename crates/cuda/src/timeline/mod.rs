@@ -16,6 +16,7 @@ pub(crate) use transfer::data;
 
 use crate::host::Host;
 use crate::link::{Direction, Link};
+use crate::origin::Origin;
 use crate::shared::Regions;
 use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
 use exec::Launch;
@@ -150,6 +151,10 @@ pub struct Timeline {
     idle: u64,
     moved: [Moved; Direction::COUNT],
     untimed: BTreeMap<String, Untimed>,
+    /// What is open in the program for launches that are requested now.
+    pub(crate) origin: Origin,
+    /// What was open when launch `i` was requested and when it was made, up to the last launch with something open.
+    origins: Vec<(Origin, Origin)>,
     /// Operations that ended after a copy that could not reach memory of the program, and whether a wait for the device
     /// has learnt it. Those that nobody asks about are dropped, the oldest first.
     failed: BTreeMap<OpId, bool>,
@@ -184,6 +189,8 @@ impl Timeline {
             idle: 0,
             moved: [Moved::default(); Direction::COUNT],
             untimed: BTreeMap::new(),
+            origin: Origin::NONE,
+            origins: Vec::new(),
             failed: BTreeMap::new(),
         }
     }
@@ -225,9 +232,24 @@ impl Timeline {
         if matches!(work, Work::Call(_)) {
             self.calls.insert(id);
         }
-        let launch = if matches!(work, Work::Launch(_)) { self.device.number_launch() } else { 0 };
+        let launch = if let Work::Launch(kernel) = &work { self.number(kernel.origin) } else { 0 };
         self.ops.insert(id, Op { work, launch, waits_for, failed: false, holds: Vec::new(), priority });
         id
+    }
+
+    /// The number of a launch that was made where `prepared` was open.
+    fn number(&mut self, prepared: Origin) -> u32 {
+        let number = self.device.number_launch();
+        if (self.origin, prepared) != (Origin::NONE, Origin::NONE) {
+            self.origins.resize(number as usize, (Origin::NONE, Origin::NONE));
+            self.origins.push((self.origin, prepared));
+        }
+        number
+    }
+
+    /// What was open when each launch was requested and when it was made, up to the last launch with something open.
+    pub fn origins(&self) -> &[(Origin, Origin)] {
+        &self.origins
     }
 
     /// The number of the next operation.

@@ -1,9 +1,10 @@
 //! Executable graphs.
 
-use crate::api;
 use crate::api::graph::number;
 use crate::api::node::{KernelForm, of_union, task_of};
+use crate::call::launching;
 use crate::values::{get_u64, put, put_if, put_new};
+use crate::{api, unlocked};
 use cuda::graph::{Task, kind};
 use cuda::{Driver, Error, Result};
 
@@ -75,7 +76,6 @@ api! {
     fn cuGraphExecDestroy(exec: u64) |driver| {
         driver.graphs.executable_destroy(&mut driver.platform, &mut driver.memory, exec)
     }
-    fn cuGraphLaunch(exec: u64, stream: u64) per_thread |driver| { driver.graph_launch(exec, stream) }
     fn cuGraphUpload(exec: u64, stream: u64) per_thread |driver| {
         driver.streams.device_of(&driver.platform, stream)?;
         driver.graphs.executable(exec).map(|_| ())
@@ -137,4 +137,8 @@ api! {
         driver.graphs.executable(exec)?;
         put(driver, id, number(exec))
     }
+}
+
+unlocked! {
+    fn cuGraphLaunch(exec: u64, stream: u64) per_thread { launching(|driver| driver.graph_launch(exec, stream)) }
 }

@@ -1,7 +1,8 @@
 //! Launches and occupancy.
 
-use crate::api;
+use crate::call::launching;
 use crate::values::{Fields, get, get_u32, get_u64, put, put_if};
+use crate::{api, unlocked};
 use cuda::module::{Arguments, Request};
 use cuda::{Driver, Error, Result};
 
@@ -68,32 +69,40 @@ fn put_occupancy(driver: &Driver, to: u64, function: u64, threads: i32, shared: 
     put(driver, to, ctas as i32)
 }
 
-api! {
+unlocked! {
     fn cuLaunchKernel(
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64, extra: u64,
-    ) per_thread |driver| {
-        driver.platform.context_here()?;
-        let arguments = arguments(driver, each, extra)?;
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
+    ) per_thread {
+        launching(|driver| {
+            driver.platform.context_here()?;
+            let arguments = arguments(driver, each, extra)?;
+            let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
+        })
     }
 
     fn cuLaunchCooperativeKernel(
         function: u64, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: u64, each: u64,
-    ) per_thread |driver| {
-        driver.platform.context_here()?;
-        let arguments = arguments(driver, each, 0)?;
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
+    ) per_thread {
+        launching(|driver| {
+            driver.platform.context_here()?;
+            let arguments = arguments(driver, each, 0)?;
+            let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
+        })
     }
 
-    fn cuLaunchKernelEx(config: u64, function: u64, each: u64, extra: u64) per_thread |driver| {
-        driver.platform.context_here()?;
-        launch_ex(driver, config, function, each, extra)
+    fn cuLaunchKernelEx(config: u64, function: u64, each: u64, extra: u64) per_thread {
+        launching(|driver| {
+            driver.platform.context_here()?;
+            launch_ex(driver, config, function, each, extra)
+        })
     }
+}
 
+api! {
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: u64, function: u64, threads: i32, shared: u64) |driver| {
         put_occupancy(driver, blocks, function, threads, shared)
     }

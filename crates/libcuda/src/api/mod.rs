@@ -13,6 +13,7 @@ mod mapping;
 mod memory;
 mod module;
 mod node;
+mod nvtx;
 mod occupancy;
 mod old;
 mod peer;

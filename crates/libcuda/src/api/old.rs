@@ -1,7 +1,8 @@
 //! Launches as in CUDA 2 and 3: shape and arguments belong to the function.
 
-use crate::api;
+use crate::call::launching;
 use crate::values::{get_bytes, put, put_if};
+use crate::{api, unlocked};
 use cuda::module::{Arguments, Request};
 use cuda::{Driver, Error, Result};
 
@@ -67,11 +68,6 @@ api! {
         let value = get_bytes(driver, from, (bytes as usize).min(MOST_ARGUMENT_BYTES + 1))?;
         set_argument(driver, function, offset, &value)
     }
-    fn cuLaunch(function: u64) |driver| { launch(driver, function, [1, 1], 0) }
-    fn cuLaunchGrid(function: u64, width: i32, height: i32) |driver| { launch(driver, function, [width, height], 0) }
-    fn cuLaunchGridAsync(function: u64, width: i32, height: i32, stream: u64) |driver| {
-        launch(driver, function, [width, height], stream)
-    }
 
     // Names and parameters of functions.
     fn cuFuncGetName(name: u64, function: u64) = cuKernelGetName |driver| {
@@ -99,5 +95,15 @@ api! {
             put(driver, functions + 8 * i, handle)?;
         }
         Ok(())
+    }
+}
+
+unlocked! {
+    fn cuLaunch(function: u64) { launching(|driver| launch(driver, function, [1, 1], 0)) }
+    fn cuLaunchGrid(function: u64, width: i32, height: i32) {
+        launching(|driver| launch(driver, function, [width, height], 0))
+    }
+    fn cuLaunchGridAsync(function: u64, width: i32, height: i32, stream: u64) {
+        launching(|driver| launch(driver, function, [width, height], stream))
     }
 }

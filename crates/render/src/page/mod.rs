@@ -18,6 +18,7 @@ mod number_axis;
 mod occupancy;
 mod over_time;
 mod overview;
+mod ranges;
 mod roofline;
 mod sampling;
 pub mod stack;
@@ -35,6 +36,7 @@ use html::escaped;
 pub fn run(run: &Run<'_>) -> String {
     let report = run.report;
     let mut sections = vec![overview::section(run)];
+    sections.extend(ranges::section(report));
     sections.extend(sampling::section(report));
     sections.extend(stalls::section(report));
     sections.extend(report.profile.as_ref().and_then(instructions::section));

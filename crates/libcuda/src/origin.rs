@@ -1,0 +1,22 @@
+//! What launched a kernel, as the user has asked for it.
+
+use crate::asked::by;
+use crate::{nvtx, python};
+use cuda::origin::Part;
+use request::values::By;
+
+/// What is open in this thread, the outermost first.
+pub fn here() -> Vec<Part> {
+    match by() {
+        None => Vec::new(),
+        Some(By::Nvtx) => nvtx::open(),
+        Some(By::Python) => vec![Part { name: line(), range: 0 }],
+    }
+}
+
+/// The line of Python that this thread executes. A thread without one works for another, as PyTorch's backward pass does:
+/// its ranges have the numbers of the forward operations, which have had their line noted.
+fn line() -> String {
+    let without = || format!("no Python frame (thread {})", python::thread_name());
+    python::line().or_else(|| nvtx::line_of_forward().map(|line| format!("{line} (backward)"))).unwrap_or_else(without)
+}
