@@ -1,5 +1,6 @@
 //! Build script of the libraries of a version: gives the shared library the name and the symbol version that programs
-//! ask for.
+//! ask for. It stays loaded when a program closes it, as the driver does: what a thread keeps in it is removed when the
+//! thread ends.
 
 use std::{env, path::Path};
 
@@ -17,6 +18,7 @@ fn main() {
         (library, version) => format!("lib{library}.so.{version}"),
     };
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{name}");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     // Calls within the library stay within, also where another version's library is loaded first.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {

@@ -10,8 +10,8 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// Checks a program before it runs. Returns whether it finds its runtime by `LD_LIBRARY_PATH`.
-pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
+/// Checks a program before it runs.
+pub fn check(path: &Path, libraries: &Libraries) -> Result<(), Failure> {
     if kind(path) == FileKind::Device {
         let hint =
             "hint: a launch file runs its kernels (`warpwright docs launch-files`), `warpwright inspect` shows them";
@@ -19,15 +19,15 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<bool, Failure> {
         return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
     }
     // A file that cannot be read may still be run.
-    let Ok(file) = kit::files::read_code(path) else { return Ok(false) };
-    // Our runtimes replace one that is linked in, when they are loaded.
+    let Ok(file) = kit::files::read_code(path) else { return Ok(()) };
+    // A runtime that is linked in is replaced when the program is loaded.
     if let Err(why) = hostcode::linked_runtime(&file) {
         let (path, how) = (path.display(), how_to_link(&file, libraries));
         return Err(Failure::bad_input(format!(
             "`{path}` has NVIDIA's CUDA runtime linked in, which runs on NVIDIA's driver only, and it cannot be replaced: {why}\n  hint: {how}"
         )));
     }
-    Ok(hostcode::finds_runtime(&file).unwrap_or(false))
+    Ok(())
 }
 
 /// How a program with a static runtime is linked instead.

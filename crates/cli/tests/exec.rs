@@ -1,6 +1,6 @@
 //! `warpwright exec` with C programs that the system's compiler builds.
 
-use crate::common::{command, from};
+use crate::common::{Ran, command, from};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -8,15 +8,28 @@ use std::process::Command;
 
 /// A runtime of another maker, which says so.
 const FOREIGN: &str = "int cudaRuntimeGetVersion(int *version) { *version = -1; return 0; }";
-/// Prints the version of its runtime, and whether libraries were loaded before its own.
+/// Prints the version of its runtime.
 const PROGRAM: &str = r#"
 #include <stdio.h>
-#include <stdlib.h>
 int cudaRuntimeGetVersion(int *);
 int main(void) {
     int version = 0;
     cudaRuntimeGetVersion(&version);
-    printf("%d %s\n", version / 1000, getenv("LD_PRELOAD") ? "preloaded" : "found");
+    printf("%d\n", version / 1000);
+    return 0;
+}"#;
+/// Opens each runtime whose name or path it is given, and prints its version.
+const OPENS_RUNTIMES: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **names) {
+    for (int at = 1; at < count; at++) {
+        int version = 0;
+        void *runtime = dlopen(names[at], RTLD_NOW);
+        if (!runtime) { puts(dlerror()); return 1; }
+        ((int (*)(int *))dlsym(runtime, "cudaRuntimeGetVersion"))(&version);
+        printf("%d\n", version / 1000);
+    }
     return 0;
 }"#;
 
@@ -32,10 +45,15 @@ fn compile(folder: &Path, args: &[&str]) -> bool {
     true
 }
 
+/// What a program does under `warpwright exec`, which is `program`.
+fn exec(program: &[&str]) -> Ran {
+    let mut exec = command(&["exec", "--"]);
+    from(exec.args(program).env_remove("LD_AUDIT").env_remove("LD_LIBRARY_PATH").output().unwrap())
+}
+
 /// What `program` prints under `warpwright exec`.
 fn under_exec(program: &[&str]) -> String {
-    let mut exec = command(&["exec", "--"]);
-    let ran = from(exec.args(program).env_remove("LD_PRELOAD").env_remove("LD_LIBRARY_PATH").output().unwrap());
+    let ran = exec(program);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     ran.stdout
 }
@@ -55,21 +73,35 @@ fn programs_find_our_runtime_whatever_their_own_paths_are() {
             return;
         }
         let path = format!("-Wl,-rpath,{}", folder.display());
-        for (tags, how) in [("--disable-new-dtags", "preloaded"), ("--enable-new-dtags", "found")] {
-            let tags = format!("-Wl,{tags}");
-            assert!(compile(folder, &["-o", "program", "program.c", soname, &path, &tags]));
+        for tags in ["-Wl,--disable-new-dtags", "-Wl,--enable-new-dtags"] {
+            assert!(compile(folder, &["-o", "program", "program.c", soname, &path, tags]));
             let program = folder.join("program");
-            let alone = Command::new(&program).env_remove("LD_PRELOAD").output().unwrap();
-            assert_eq!(String::from_utf8_lossy(&alone.stdout), "0 found\n");
+            let alone = Command::new(&program).env_remove("LD_AUDIT").output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&alone.stdout), "0\n");
             let program = program.to_str().unwrap();
-            assert_eq!(under_exec(&[program]), format!("{version} {how}\n"), "{soname}");
-            // What an interpreter loads is not known before it runs.
-            assert_eq!(under_exec(&["sh", "-c", program]), format!("{version} preloaded\n"), "{soname}");
+            assert_eq!(under_exec(&[program]), format!("{version}\n"), "{soname} {tags}");
+            assert_eq!(under_exec(&["sh", "-c", program]), format!("{version}\n"), "{soname} {tags}");
         }
     }
+    // By paths, by a name without a version, and by a name as Python wheels have it.
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    std::fs::copy(file("libcudart.so.12"), file("libcudart-0123abcd.so.12")).unwrap();
+    std::fs::copy(file("libcudart.so.13"), file("libcudart.so")).unwrap();
+    std::fs::copy(file("libcudart.so.11.0"), file("libcudart.so.11.8.89")).unwrap();
+    std::fs::copy(file("libcudart.so.12"), file("libother.so")).unwrap();
+    std::fs::write(folder.join("opens.c"), OPENS_RUNTIMES).unwrap();
+    assert!(compile(folder, &["-o", "opens", "opens.c", "-ldl", &format!("-Wl,-rpath,{}", folder.display())]));
+    let names = ["libcudart.so.12", "libcudart-0123abcd.so.12", "libcudart.so.11.8.89", "libcudart.so"].map(file);
+    let [opens, other] = ["opens", "libother.so"].map(file);
+    for (name, expected) in names.iter().zip(["12\n", "12\n", "11\n", "13\n"]) {
+        assert_eq!(under_exec(&[&opens, name]), expected, "{name}");
+    }
+    assert_eq!(under_exec(&[&opens, "libcudart.so", "libcudart.so.11.0"]), "13\n11\n");
+    assert_eq!(under_exec(&[&opens, &other]), "0\n", "only the name says that a library is NVIDIA's");
 }
 
-/// A program with a runtime of another maker linked in, which its compiler's start-up code and its constructors call.
+/// A program or library with a runtime of another maker linked in, which its compiler's start-up code and its
+/// constructors call.
 const WITH_RUNTIME: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,15 +113,68 @@ FOREIGN int cudaLaunchKernel(void *kernel) { puts("foreign"); exit(1); }
 FOREIGN int cudaGetDeviceProperties_v2(void *to) { puts("foreign"); exit(1); }
 #endif
 __attribute__((used)) static const char marks[] = "cudaErrorMissingConfiguration\0" MARKS;
+#ifndef NO_KERNELS
 __attribute__((used, section(".nv_fatbin"))) static const char kernels[16] = "kernels";
+#endif
 static int early;
 __attribute__((constructor)) static void first(void) { cudaRuntimeGetVersion(&early); }
-int main(void) {
+int SHOW(void) {
     int version = 0;
     cudaRuntimeGetVersion(&version);
     printf("%d %d\n", early / 1000, version / 1000);
     return 0;
 }"#;
+/// Is linked to such a library.
+const LINKED: &str = "int show(void); int main(void) { return show(); }";
+/// Loads such libraries, each in several ways.
+const LOADS: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **paths) {
+    int how[] = { RTLD_LAZY, RTLD_NOW, RTLD_NOW | RTLD_GLOBAL };
+    for (int at = 1; at < count; at++) for (int each = 0; each < 3; each++) {
+        void *library = dlopen(paths[at], how[each]);
+        if (!library) { puts(dlerror()); continue; }
+        ((int (*)(void))dlsym(library, "show"))();
+        dlclose(library);
+        if (each == 2) continue;
+        if (dlopen(paths[at], RTLD_NOW | RTLD_NOLOAD)) puts("stays");
+    }
+    return 0;
+}"#;
+
+const MARKS_12: &str = r#"-DMARKS="cudaErrorCdpVersionMismatch\0""#;
+const MARKS_13: &str = r#"-DMARKS="cudaErrorCdpVersionMismatch\0cudaErrorStreamDetached\0""#;
+/// Versions of runtimes, and how they are built.
+const VERSIONS: [(i32, &[&str]); 4] =
+    [(11, &["-DMARKS="]), (12, &[MARKS_12, "-DUNTIL_12"]), (13, &[MARKS_12]), (13, &[MARKS_13])];
+
+/// Functions too short for a jump.
+const SHORT: &str = ".globl cudaMalloc, cudaFree
+.type cudaMalloc, @function
+.type cudaFree, @function
+.text
+cudaMalloc: .cfi_startproc
+ret
+.cfi_endproc
+cudaFree: .cfi_startproc
+ret
+.cfi_endproc
+";
+
+/// Moves a function in the symbol table of a file by one byte.
+fn move_symbol(path: &Path, name: &str) {
+    use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+    let mut file = std::fs::read(path).unwrap();
+    let elf = object::File::parse(&*file).unwrap();
+    let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap();
+    let (table, _) = elf.section_by_name(".symtab").unwrap().file_range().unwrap();
+    // A symbol has 24 bytes, of which the last 16 are address and size.
+    let at = table as usize + symbol.index().0 * 24 + 8;
+    let moved = (symbol.address() + 1).to_le_bytes();
+    file[at..at + 8].copy_from_slice(&moved);
+    std::fs::write(path, file).unwrap();
+}
 
 #[test]
 #[cfg(target_arch = "x86_64")]
@@ -97,19 +182,16 @@ fn a_runtime_that_is_linked_in_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("program.c"), WITH_RUNTIME).unwrap();
-    let program = folder.join("program");
-    let program = program.to_str().unwrap();
-    let since_12 = r#"-DMARKS="cudaErrorCdpVersionMismatch\0""#;
-    let since_13 = r#"-DMARKS="cudaErrorCdpVersionMismatch\0cudaErrorStreamDetached\0""#;
-    let versions: [(i32, &[&str]); 4] =
-        [(11, &["-DMARKS="]), (12, &[since_12, "-DUNTIL_12"]), (13, &[since_12]), (13, &[since_13])];
-    for (version, options) in versions {
+    std::fs::write(folder.join("short.s"), SHORT).unwrap();
+    let file = folder.join("program");
+    let program = file.to_str().unwrap();
+    for (version, options) in VERSIONS {
         for how in [["-DSCOPE=", "-no-pie"], ["-DSCOPE=static", "-pie"]] {
-            let words = [&["-o", "program", "program.c", "-fPIE"], options, &how].concat();
+            let words = [&["-o", "program", "program.c", "-fPIE", "-DSHOW=main"], options, &how].concat();
             if !compile(folder, &words) {
                 return;
             }
-            let alone = Command::new(program).env_remove("LD_PRELOAD").output().unwrap();
+            let alone = Command::new(program).env_remove("LD_AUDIT").output().unwrap();
             assert_eq!(String::from_utf8_lossy(&alone.stdout), "-1 -1\n");
             let expected = format!("{version} {version}\n");
             assert_eq!(under_exec(&[program]), expected, "{words:?}");
@@ -117,30 +199,115 @@ fn a_runtime_that_is_linked_in_is_replaced() {
         }
     }
     // Nothing says where its functions are.
-    assert!(compile(folder, &["-s", "-o", "program", "program.c", since_13, "-DSCOPE="]));
-    let ran = from(command(&["exec", "--", program]).output().unwrap());
+    assert!(compile(folder, &["-s", "-o", "program", "program.c", MARKS_13, "-DSCOPE=", "-DSHOW=main"]));
+    let ran = exec(&[program]);
     assert!(
         ran.status == 2 && ran.stderr.contains("is stripped") && ran.stderr.contains("-cudart shared"),
         "{}",
         ran.stderr
     );
-    // Too short for a jump: said, and nothing is changed.
-    std::fs::write(folder.join("short.s"), ".globl cudaMalloc, cudaFree\n.type cudaMalloc, @function\n.type cudaFree, @function\n.text\ncudaMalloc: ret\ncudaFree: ret\n").unwrap();
-    assert!(compile(folder, &["-o", "program", "program.c", "short.s", since_13, "-DSCOPE="]));
-    let ran = from(command(&["exec", "--", program]).env_remove("LD_PRELOAD").output().unwrap());
+    // Said, and nothing is changed: too short for a jump; a table that is wrong within the code.
+    assert!(compile(folder, &["-o", "program", "program.c", "short.s", MARKS_13, "-DSCOPE=", "-DSHOW=main"]));
+    let ran = exec(&[program]);
     assert_eq!(ran.stdout, "-1 -1\n");
     assert!(ran.stderr.contains("has room for 1 of the 14 bytes"), "{}", ran.stderr);
+    assert!(compile(folder, &["-o", "program", "program.c", MARKS_13, "-DSCOPE=", "-DSHOW=main"]));
+    assert_eq!(under_exec(&[program]), "13 13\n");
+    move_symbol(&file, "cudaLaunchKernel");
+    let ran = exec(&[program]);
+    assert_eq!(ran.stdout, "-1 -1\n");
+    assert!(ran.stderr.contains("no function begins at `cudaLaunchKernel`"), "{}", ran.stderr);
 }
 
 #[test]
-fn what_is_loaded_before_stays_so() {
+#[cfg(target_arch = "x86_64")]
+fn a_runtime_in_a_library_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("library.c", WITH_RUNTIME);
+    write("linked.c", LINKED);
+    write("loads.c", LOADS);
+    write("short.s", SHORT);
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let [library, linked, loads] = ["libone.so", "linked", "loads"].map(path);
+    let build = |options: &[&str]| {
+        let words = ["-shared", "-fPIC", "-DSHOW=show", "-Wl,-soname,libone.so", "-o", "libone.so", "library.c"];
+        compile(folder, &[&words, options].concat())
+    };
+    if !build(&[MARKS_13, "-DSCOPE="]) {
+        return;
+    }
+    assert!(compile(folder, &["-o", "loads", "loads.c", "-ldl"]));
+    let rpath = format!("-Wl,-rpath,{}", folder.display());
+    assert!(compile(folder, &["-o", "linked", "linked.c", "libone.so", &rpath]));
+    let alone = Command::new(&loads).arg(&library).env_remove("LD_AUDIT").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "-1 -1\n-1 -1\n-1 -1\n");
+    // With kernels and without, as in CuPy's wheel.
+    for (version, options) in VERSIONS {
+        for how in [["-DSCOPE=", "-Wl,-z,now"], ["-DSCOPE=static", "-DNO_KERNELS"]] {
+            assert!(build(&[options, &how].concat()));
+            let expected = format!("{version} {version}\n");
+            assert_eq!(under_exec(&[&linked]), expected, "{options:?} {how:?}");
+            assert_eq!(under_exec(&["sh", "-c", &linked]), expected, "{options:?} {how:?}");
+            assert_eq!(under_exec(&[&loads, &library]), expected.repeat(3), "{options:?} {how:?}");
+        }
+    }
+    // Several in one process; one that cannot be loaded, because a library that it needs is not there.
+    let two = path("libtwo.so");
+    std::fs::copy(&library, &two).unwrap();
+    assert!(build(&["-DMARKS=", "-DSCOPE="]));
+    assert_eq!(under_exec(&[&loads, &library, &two]), "11 11\n".repeat(3) + &"13 13\n".repeat(3));
+    assert!(compile(folder, &["-shared", "-o", "libgone.so", "-Wl,-soname,libgone.so", "-x", "c", "/dev/null"]));
+    let three = path("libthree.so");
+    let words = ["-shared", "-fPIC", "-DSHOW=show", "-DMARKS=", "-DSCOPE=", "-Wl,--no-as-needed", "-o", "libthree.so"];
+    assert!(compile(folder, &[&words[..], &["library.c", "libgone.so"]].concat()));
+    std::fs::remove_file(path("libgone.so")).unwrap();
+    let shown = under_exec(&[&loads, &three, &library]);
+    assert!(shown.matches("libgone.so: cannot open").count() == 3 && shown.ends_with(&"11 11\n".repeat(3)), "{shown}");
+    // Nothing is changed: stripped, too short for a jump, a table that is wrong within the code.
+    let unchanged = |why: &str| {
+        for program in [&[&*linked][..], &[&loads, &library]] {
+            let ran = exec(program);
+            assert!(ran.status == 0 && ran.stdout.starts_with("-1 -1\n"), "{}", ran.stdout);
+            assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
+        }
+    };
+    assert!(build(&["-s", MARKS_13, "-DSCOPE="]));
+    unchanged("");
+    assert!(build(&["short.s", MARKS_13, "-DSCOPE="]));
+    unchanged("in `libone.so` cannot be replaced: `cudaFree` has room for 1 of the 14 bytes");
+    assert!(build(&[MARKS_13, "-DSCOPE="]));
+    move_symbol(Path::new(&library), "__cudaRegisterFatBinary");
+    unchanged("no function begins at `__cudaRegisterFatBinary`");
+}
+
+/// The loader holds its lock while constructors run, and the driver's threads end while they wait.
+#[test]
+fn a_constructor_of_a_library_may_launch_kernels() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let library = LAUNCHES.replace("int main(void)", "__attribute__((constructor)) int first(void)");
+    std::fs::write(folder.join("library.c"), library).unwrap();
+    std::fs::write(folder.join("loads.c"), "#include <dlfcn.h>\n#include <stdio.h>\nint main(int count, char **paths) { return !dlopen(paths[1], RTLD_NOW); }").unwrap();
+    if compile(folder, &["-w", "-shared", "-fPIC", "-o", "library.so", "library.c", "-ldl"]) {
+        assert!(compile(folder, &["-o", "loads", "loads.c", "-ldl"]));
+        let [loads, library] = ["loads", "library.so"].map(|name| folder.join(name).to_str().unwrap().to_owned());
+        assert_eq!(under_exec(&[&loads, &library]), "1\n");
+    }
+}
+
+#[test]
+fn auditing_libraries_of_the_user_stay() {
     let print = ["exec", "--print-environment"];
-    let text = from(command(&print).env("LD_PRELOAD", "libown.so").output().unwrap()).stdout;
-    let line = text.lines().find(|line| line.starts_with("export LD_PRELOAD=")).expect("it is among the variables");
-    let list: Vec<&str> = line.trim_start_matches("export LD_PRELOAD='").trim_end_matches('\'').split(':').collect();
-    assert_eq!(list[0], "libown.so");
-    let names: Vec<_> = list[1..].iter().map(|path| Path::new(path).file_name().unwrap().to_str().unwrap()).collect();
-    assert_eq!(names, ["libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"]);
+    let list = |before: &str| {
+        let text = from(command(&print).env("LD_AUDIT", before).output().unwrap()).stdout;
+        let line = text.lines().find_map(|line| line.strip_prefix("export LD_AUDIT='")).map(str::to_owned);
+        line.expect("it is among the variables").trim_end_matches('\'').to_owned()
+    };
+    let ours = list("");
+    assert!(ours.starts_with('/') && ours.ends_with("/warpwright-audit.so"), "{ours}");
+    assert_eq!(list("libown.so"), format!("libown.so:{ours}"));
 }
 
 #[test]

@@ -13,7 +13,6 @@
 //! - `api`: the macro that makes C functions of Rust ones: no panic leaves them, errors are kept.
 //! - `context`: which device and context a host thread uses.
 //! - `registry`: what the compiler's start-up code registers.
-//! - `replace`: NVIDIA's runtime within a program, replaced by this one.
 //! - One module for each family of functions.
 //! - `versioned`: functions whose signature or structure differs between major versions. Each
 //!   version's library exports them by [`runtime!`].
@@ -47,7 +46,6 @@ mod pool;
 mod properties;
 mod registration;
 mod registry;
-pub mod replace;
 mod stream;
 mod symbol;
 mod texture;

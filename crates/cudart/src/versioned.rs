@@ -112,16 +112,6 @@ macro_rules! runtime {
         }
     };
     (every version, $version:literal) => {
-        /// Called by the loader.
-        #[used]
-        #[unsafe(link_section = ".init_array")]
-        static AT_LOAD: extern "C" fn() = {
-            extern "C" fn at_load() {
-                $crate::replace::at_load($version / 1000)
-            }
-            at_load
-        };
-
         $crate::api! {
             fn cudaRuntimeGetVersion(version: Out<c_int>) { version.set($version) }
             fn cudaGetDeviceProperties_v2(place: Address, device: c_int) {

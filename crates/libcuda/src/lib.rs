@@ -1,11 +1,13 @@
 //! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`cuda`]; here addresses become values.
 //!
-//! `unsafe` is in `process` (memory of the process, its standard output, signals) and `python` (the interpreter's C
-//! functions) and nowhere else: functions take addresses as numbers and read and write what is there through [`cuda::Host`], which finds out wrong ones.
+//! `unsafe` is in `process` (memory of the process, its standard output, signals), `python` (the interpreter's C
+//! functions) and `thread_end` only: functions take addresses as numbers and read and write what is there through
+//! [`cuda::Host`], which finds out wrong ones.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | `process` | the process around the driver |
+//! | `thread_end` | destructors of thread-local values |
 //! | `global` | the driver and its lock |
 //! | `exit`, `text` | the report at the end, at Ctrl-C |
 //! | `asked`, `nvtx`, `python`, `origin` | what kernels are grouped by; ranges of the program, lines of Python |
@@ -28,5 +30,6 @@ mod origin;
 mod process;
 mod python;
 mod text;
+mod thread_end;
 mod values;
 mod wait;

@@ -63,10 +63,8 @@ pub fn run(args: &Args) -> Outcome {
     if options.by.is_some() {
         environment.push((INJECTION.to_owned(), libraries.folder().join("libcuda.so.1").into()));
     }
-    let finds_runtime = program.as_ref().map_or(Ok(false), |path| program::check(path, &libraries))?;
-    if !finds_runtime {
-        environment.push(("LD_PRELOAD".to_owned(), preload(&libraries)));
-    }
+    environment.push(("LD_AUDIT".to_owned(), audit(&libraries)));
+    program.as_ref().map_or(Ok(()), |path| program::check(path, &libraries))?;
     // Options that are not given have their defaults, whatever the environment says.
     let is_given = |name: &String| environment.iter().any(|(given, _)| given == name);
     let unset: Vec<String> = environment::names().into_iter().filter(|name| !is_given(name)).collect();
@@ -115,18 +113,14 @@ fn made(folder: &Path) -> Result<MadeFolders, Failure> {
         .map_err(|e| Failure::bad_input(format!("cannot make the folder `{}`: {e}", folder.display())))
 }
 
-/// The runtimes, for the loader to load before all else. An interpreter's modules may have paths of their own for
-/// libraries, as PyTorch's have; a library that is loaded already is taken whatever the paths are. The three are
-/// distinguished by the versions of their symbols.
-fn preload(libraries: &Libraries) -> OsString {
-    let mut list = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-    for path in libraries.runtimes() {
-        if !list.is_empty() {
-            list.push(":");
-        }
-        // Spaces separate entries of this variable. A name is looked up in `LD_LIBRARY_PATH`.
-        let has_space = path.to_string_lossy().contains(char::is_whitespace);
-        list.push(if has_space { path.file_name().unwrap_or_default() } else { path.as_os_str() });
+/// Auditing libraries for the loader, ours the last: it takes our libraries wherever a program looks for NVIDIA's, and
+/// replaces NVIDIA's runtime where it is linked in. An interpreter's modules have paths of their own for libraries, as
+/// PyTorch's have.
+fn audit(libraries: &Libraries) -> OsString {
+    let mut list = std::env::var_os("LD_AUDIT").filter(|list| !list.is_empty()).unwrap_or_default();
+    if !list.is_empty() {
+        list.push(":");
     }
+    list.push(libraries.audit());
     list
 }

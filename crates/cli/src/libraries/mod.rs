@@ -16,8 +16,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use temporary::Temporary;
 
+/// Name of the auditing library in the folder.
+const AUDIT: &str = "warpwright-audit.so";
+
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
-const SHARED: [(&str, &str); 14] = [
+/// The auditing library takes each as the library of its name (`crates/audit`), wherever a program looks for that.
+const SHARED: [(&str, &str); 15] = [
+    (AUDIT, "libwarpwright_audit.so"),
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
     ("libcudart.so.11.0", "libcudart11.so"),
@@ -42,7 +47,8 @@ const ARCHIVES: [(&str, &str); 3] = [
 ];
 
 /// The libraries within the command, compressed; empty where it was built without.
-const EMBEDDED: [(&str, &[u8]); 10] = [
+const EMBEDDED: [(&str, &[u8]); 11] = [
+    ("libwarpwright_audit.so", embed::library!("libwarpwright_audit.so")),
     ("libcuda.so", embed::library!("libcuda.so")),
     ("libcudart11.so", embed::library!("libcudart11.so")),
     ("libcudart12.so", embed::library!("libcudart12.so")),
@@ -154,9 +160,9 @@ impl Libraries {
         Ok(Self { folder, temporary: Some(temporary) })
     }
 
-    /// The CUDA runtimes, the one first that serves code which asks for no version.
-    pub fn runtimes(&self) -> [PathBuf; 3] {
-        ["libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"].map(|name| self.folder.join(name))
+    /// The library by which the loader takes the others.
+    pub fn audit(&self) -> PathBuf {
+        self.folder.join(AUDIT)
     }
 
     /// The folder in which programs find them.
@@ -220,7 +226,7 @@ mod tests {
         let all = missing(&bin);
         assert!(
             all.contains("no libcublas11.so, libcublas12.so, ")
-                && all.contains("libcuda.so, libcudart11.so, libcudart12.so, libcudart13.so in"),
+                && all.contains("libcudart12.so, libcudart13.so, libwarpwright_audit.so in"),
             "{all}"
         );
         assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
