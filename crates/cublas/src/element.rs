@@ -247,7 +247,7 @@ pub fn leading(number: i64, rows: i32) -> Result<i64> {
 /// The address of the first element of a vector, which is the last one in memory where the increment is negative.
 pub fn first(address: Address, n: i64, increment: i64, kind: Type) -> Result<Address> {
     let bytes = i64::try_from(kind.bytes()?).map_err(|_| Status::INTERNAL_ERROR)?;
-    let back = if increment < 0 { (n - 1).saturating_mul(-increment).saturating_mul(bytes) } else { 0 };
+    let back = if increment < 0 { (n - 1).saturating_mul(increment.saturating_neg()).saturating_mul(bytes) } else { 0 };
     Ok(address.wrapping_add_signed(isize::try_from(back).map_err(|_| Status::INVALID_VALUE)?))
 }
 

@@ -205,35 +205,54 @@ fn rotm(call: &Call, kind: Type, n: i64, x: Address, incx: i64, y: Address, incy
     }
 }
 
-/// A Givens rotation, computed on the host as the arguments are there.
-fn rotg(call: &Call, kind: Type, a: Address, b: Address, c: Address, s: Address) -> Result<()> {
-    if call.on_device {
-        return Err(Status::NOT_SUPPORTED);
+impl Call {
+    /// A number that the host computes with, wherever it is.
+    fn fetch(&self, from: Address, kind: Type) -> Result<(f64, f64)> {
+        let mut copy = [0_u8; 16];
+        let mut place = from;
+        if self.on_device {
+            place = cabi::driver::into(&mut copy);
+            self.driver.cuMemcpyDtoHAsync_v2(place, from, kind.bytes()?, self.stream)?;
+            self.driver.cuStreamSynchronize(self.stream)?;
+        }
+        Scalar::at(place, kind, false).map(|x| (x.re, x.im))
     }
-    let get = |from| Scalar::at(from, kind, false).map(|x| (x.re, x.im));
-    let put = |to, kind: Type, (re, im): (f64, f64)| -> Result<()> {
+
+    /// Leaves a number that the host has computed where the program has it.
+    fn leave(&self, to: Address, kind: Type, (re, im): (f64, f64)) -> Result<()> {
         #[allow(clippy::cast_possible_truncation, reason = "results of single precision")]
         let [re4, im4] = [re as f32, im as f32];
-        Ok(match kind {
-            Type::F32 => write(to, re4)?,
-            Type::F64 => write(to, re)?,
-            Type::C32 => write(to, [re4, im4])?,
-            _ => write(to, [re, im])?,
-        })
-    };
-    let ((ar, ai), (br, bi)) = (get(a)?, get(b)?);
+        let mut copy = [0_u8; 16];
+        let place = if self.on_device { cabi::driver::into(&mut copy) } else { to };
+        match kind {
+            Type::F32 => write(place, re4)?,
+            Type::F64 => write(place, re)?,
+            Type::C32 => write(place, [re4, im4])?,
+            _ => write(place, [re, im])?,
+        }
+        if self.on_device {
+            self.driver.cuMemcpyHtoDAsync_v2(to, place, kind.bytes()?, self.stream)?;
+            self.driver.cuStreamSynchronize(self.stream)?;
+        }
+        Ok(())
+    }
+}
+
+/// A Givens rotation, computed on the host.
+fn rotg(call: &Call, kind: Type, a: Address, b: Address, c: Address, s: Address) -> Result<()> {
+    let ((ar, ai), (br, bi)) = (call.fetch(a, kind)?, call.fetch(b, kind)?);
     let (abs_a, abs_b) = (ar.hypot(ai), br.hypot(bi));
     if kind.is_complex() {
         if abs_a == 0.0 {
-            put(c, kind.real(), (0.0, 0.0))?;
-            put(s, kind, (1.0, 0.0))?;
-            return put(a, kind, (br, bi));
+            call.leave(c, kind.real(), (0.0, 0.0))?;
+            call.leave(s, kind, (1.0, 0.0))?;
+            return call.leave(a, kind, (br, bi));
         }
         let norm = abs_a.hypot(abs_b);
         let (ur, ui) = (ar / abs_a, ai / abs_a);
-        put(c, kind.real(), (abs_a / norm, 0.0))?;
-        put(s, kind, ((ur * br + ui * bi) / norm, (ui * br - ur * bi) / norm))?;
-        return put(a, kind, (ur * norm, ui * norm));
+        call.leave(c, kind.real(), (abs_a / norm, 0.0))?;
+        call.leave(s, kind, ((ur * br + ui * bi) / norm, (ui * br - ur * bi) / norm))?;
+        return call.leave(a, kind, (ur * norm, ui * norm));
     }
     let sign = if abs_a > abs_b { ar.signum() } else { br.signum() };
     let r = sign * ar.hypot(br);
@@ -244,10 +263,94 @@ fn rotg(call: &Call, kind: Type, a: Address, b: Address, c: Address, s: Address)
         () if cosine != 0.0 => 1.0 / cosine,
         () => 1.0,
     };
-    put(a, kind, (r, 0.0))?;
-    put(b, kind, (z, 0.0))?;
-    put(c, kind, (cosine, 0.0))?;
-    put(s, kind, (sine, 0.0))
+    for (place, number) in [(a, r), (b, z), (c, cosine), (s, sine)] {
+        call.leave(place, kind, (number, 0.0))?;
+    }
+    Ok(())
+}
+
+/// A rotation without roots: of two numbers with their squares' weights `d1` and `d2`, the second one becomes zero.
+struct Rootless {
+    flag: f64,
+    /// h11, h21, h12, h22.
+    h: [f64; 4],
+    d1: f64,
+    d2: f64,
+    x1: f64,
+}
+
+impl Rootless {
+    fn new(d1: f64, d2: f64, x1: f64, y1: f64) -> Self {
+        let none = Self { flag: -1.0, h: [0.0; 4], d1: 0.0, d2: 0.0, x1: 0.0 };
+        let (p1, p2) = (d1 * x1, d2 * y1);
+        let (q1, q2) = (p1 * x1, p2 * y1);
+        if d1 < 0.0 {
+            return none;
+        }
+        if p2 == 0.0 {
+            return Self { flag: -2.0, h: [1.0, 0.0, 0.0, 1.0], d1, d2, x1 };
+        }
+        let mut made = if q1.abs() > q2.abs() {
+            let (h21, h12) = (-y1 / x1, p2 / p1);
+            let u = 1.0 - h12 * h21;
+            if u <= 0.0 {
+                return none;
+            }
+            Self { flag: 0.0, h: [1.0, h21, h12, 1.0], d1: d1 / u, d2: d2 / u, x1: x1 * u }
+        } else if q2 < 0.0 {
+            return none;
+        } else {
+            let (h11, h22) = (p1 / p2, x1 / y1);
+            let u = 1.0 + h11 * h22;
+            Self { flag: 1.0, h: [h11, -1.0, 1.0, h22], d1: d2 / u, d2: d1 / u, x1: y1 * u }
+        };
+        let by = made.rescale(made.d1, 0);
+        made.d1 *= by * by;
+        made.x1 /= by;
+        let by = made.rescale(made.d2, 1);
+        made.d2 *= by * by;
+        made
+    }
+
+    /// Divides a row by the number whose square brings a weight back between 1 / 4096^2 and 4096^2.
+    fn rescale(&mut self, weight: f64, row: usize) -> f64 {
+        const STEP: f64 = 4096.0;
+        let mut by = 1.0;
+        let scaled = |by: f64| (weight * by * by).abs();
+        while weight.is_finite() && weight != 0.0 && scaled(by) <= 1.0 / (STEP * STEP) {
+            by *= STEP;
+        }
+        while weight.is_finite() && scaled(by) >= STEP * STEP {
+            by /= STEP;
+        }
+        if by != 1.0 {
+            // All elements count from here on.
+            self.flag = -1.0;
+            self.h[row] /= by;
+            self.h[row + 2] /= by;
+        }
+        by
+    }
+}
+
+fn rotmg(call: &Call, kind: Type, d1: Address, d2: Address, x1: Address, y1: Address, how: Address) -> Result<()> {
+    let get = |from| call.fetch(from, kind).map(|(re, _)| re);
+    let made = Rootless::new(get(d1)?, get(d2)?, get(x1)?, get(y1)?);
+    let step = kind.bytes()?;
+    for (place, number) in [(d1, made.d1), (d2, made.d2), (x1, made.x1), (how, made.flag)] {
+        call.leave(place, kind, (number, 0.0))?;
+    }
+    // Elements that the flag implies keep what they are.
+    let counts: &[usize] = match made.flag {
+        -2.0 => &[],
+        0.0 => &[1, 2],
+        1.0 => &[0, 3],
+        _ => &[0, 1, 2, 3],
+    };
+    for element in counts {
+        call.leave(how.wrapping_add(step * (element + 1)), kind, (made.h[*element], 0.0))?;
+    }
+    Ok(())
 }
 
 // Functions whose types are arguments.
@@ -348,6 +451,35 @@ fn rotm_ex(
     if kind.is_complex() { Err(Status::NOT_SUPPORTED) } else { rotm(call, kind, n, x, incx, y, incy, how) }
 }
 
+fn rotg_ex(call: &Call, a: Address, b: Address, kind: i64, c: Address, s: Address, of: i64, _in: i64) -> Result<()> {
+    let (kind, of) = (Type::of(kind)?, Type::of(of)?);
+    // The cosine is real also where its type, which is the sine's, has imaginary parts.
+    if of != kind || !matches!(kind, T::F32 | T::F64) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    rotg(call, kind, a, b, c, s)
+}
+
+fn rotmg_ex(
+    call: &Call,
+    d1: Address,
+    k1: i64,
+    d2: Address,
+    k2: i64,
+    x1: Address,
+    kx: i64,
+    y1: Address,
+    ky: i64,
+    how: Address,
+    of: i64,
+    _in: i64,
+) -> Result<()> {
+    match same(&[k1, k2, kx, ky, of])? {
+        kind @ (T::F32 | T::F64) => rotmg(call, kind, d1, d2, x1, y1, how),
+        _ => Err(Status::NOT_SUPPORTED),
+    }
+}
+
 blas! {
     fn(n: Int, x: Address, incx: Int, y: Address, incy: Int) = copy,
         for Scopy_v2(T::F32), Dcopy_v2(T::F64), Ccopy_v2(T::C32), Zcopy_v2(T::C64);
@@ -375,6 +507,11 @@ blas! {
         for Srotm_v2(T::F32), Drotm_v2(T::F64);
     fn(a: Address, b: Address, c: Address, s: Address) = rotg,
         for Srotg_v2(T::F32), Drotg_v2(T::F64), Crotg_v2(T::C32), Zrotg_v2(T::C64);
+    fn(d1: Address, d2: Address, x1: Address, y1: Address, how: Address) = rotmg,
+        for Srotmg_v2(T::F32), Drotmg_v2(T::F64);
+    fn(a: Address, b: Address, kind: Enum, c: Address, s: Address, of: Enum, within: Enum) = rotg_ex, for RotgEx();
+    fn(d1: Address, k1: Enum, d2: Address, k2: Enum, x1: Address, kx: Enum, y1: Address, ky: Enum, how: Address,
+       of: Enum, within: Enum) = rotmg_ex, for RotmgEx();
     fn(n: Int, x: Address, kx: Enum, incx: Int, y: Address, ky: Enum, incy: Int) = copy_ex, for CopyEx();
     fn(n: Int, x: Address, kx: Enum, incx: Int, y: Address, ky: Enum, incy: Int) = swap_ex, for SwapEx();
     fn(n: Int, alpha: Address, of: Enum, x: Address, kx: Enum, incx: Int, within: Enum) = scal_ex, for ScalEx();

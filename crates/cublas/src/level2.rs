@@ -206,6 +206,9 @@ fn gbmv(
 ) -> Result<()> {
     let (op, m, n, below, above) = (Op::of(op)?, size(m)?, size(n)?, size(below)?, size(above)?);
     valid(incx != 0 && incy != 0 && lda > i64::from(below) + i64::from(above))?;
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
     let how = Operand::general(op).band(below, above);
     let shape = if op.transposed { [n, m] } else { [m, n] };
     let (alpha, beta) = (call.scalar(alpha, kind)?, call.scalar(beta, kind)?);

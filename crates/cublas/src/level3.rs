@@ -47,6 +47,7 @@ fn product(
         pointers: false,
         written,
         hermitian,
+        mirrored: false,
         epilogue: Epilogue::default(),
     }
 }
@@ -168,18 +169,37 @@ fn syr2k(
     syrkx(call, kind, shape, of, fill, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc)?;
     // The mirror image, with alpha conjugated, is added.
     let (n, k, [op_b, op_a]) = (size(n)?, size(k)?, factors(shape, op)?);
-    let mut alpha = call.scalar(alpha, of[0])?;
-    if shape == Hermitian {
-        if alpha.pointer != 0 {
-            return Err(Status::NOT_SUPPORTED);
-        }
-        alpha.im = -alpha.im;
-    }
+    let alpha = call.scalar(alpha, of[0])?;
     let (b, a) = (matrix(b, kind, ldb), matrix(a, kind, lda));
     let (left, right) = ((b, Operand::general(op_b)), (a, Operand::general(op_a)));
     let c = matrix(c, kind, ldc);
-    let one = Scalar::value(1.0);
-    product(kind, [n, n, k], alpha, left, right, one, c, written(fill)?, shape == Hermitian).launch(call)
+    let (one, mirrored) = (Scalar::value(1.0), shape == Hermitian);
+    let sum = product(kind, [n, n, k], alpha, left, right, one, c, written(fill)?, mirrored);
+    Product { mirrored, ..sum }.launch(call)
+}
+
+/// An update whose types are arguments: complex numbers of single precision only.
+fn syrk_ex(
+    call: &Call,
+    shape: Shape,
+    of: Scalars,
+    fill: i64,
+    op: i64,
+    n: i64,
+    k: i64,
+    alpha: Address,
+    a: Address,
+    ka: i64,
+    lda: i64,
+    beta: Address,
+    c: Address,
+    kc: i64,
+    ldc: i64,
+) -> Result<()> {
+    if Type::of(ka)? != T::C32 || Type::of(kc)? != T::C32 {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    syrk(call, T::C32, shape, of, fill, op, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 fn trmm(
@@ -283,6 +303,11 @@ fn trsm(
     let mut alpha = call.scalar(alpha, kind)?;
     if m == 0 || n == 0 {
         return Ok(());
+    }
+    if alpha.is(0.0) {
+        // Neither matrix is read.
+        let none = (b, ldb, Operand::general(Op::NONE));
+        return add(call, kind, m, n, alpha, none, alpha, none, b, ldb);
     }
     // X * op(A) = B is op(A)^T * X^T = B^T.
     let (op_used, sides, [row, column]) =
@@ -433,6 +458,10 @@ blas! {
         for Ssyrk_v2(T::F32, Symmetric, [T::F32; 2]), Dsyrk_v2(T::F64, Symmetric, [T::F64; 2]),
             Csyrk_v2(T::C32, Symmetric, [T::C32; 2]), Zsyrk_v2(T::C64, Symmetric, [T::C64; 2]),
             Cherk_v2(T::C32, Hermitian, [T::F32; 2]), Zherk_v2(T::C64, Hermitian, [T::F64; 2]);
+    fn(fill: Enum, op: Enum, n: Int, k: Int, alpha: Address, a: Address, ka: Enum, lda: Int, beta: Address, c: Address,
+       kc: Enum, ldc: Int) = syrk_ex,
+        for CsyrkEx(Symmetric, [T::C32; 2]), Csyrk3mEx(Symmetric, [T::C32; 2]), CherkEx(Hermitian, [T::F32; 2]),
+            Cherk3mEx(Hermitian, [T::F32; 2]);
     fn(fill: Enum, op: Enum, n: Int, k: Int, alpha: Address, a: Address, lda: Int, b: Address, ldb: Int,
        beta: Address, c: Address, ldc: Int) = syr2k,
         for Ssyr2k_v2(T::F32, Symmetric, [T::F32; 2]), Dsyr2k_v2(T::F64, Symmetric, [T::F64; 2]),

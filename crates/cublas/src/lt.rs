@@ -275,6 +275,7 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
         pointers: false,
         written: Written::All,
         hermitian: false,
+        mirrored: false,
         epilogue: epilogue(&how, kind_d)?,
     };
     Ok(Plan { product, on_device: how.pointer_mode == 1 })

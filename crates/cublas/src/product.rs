@@ -25,6 +25,10 @@ struct General {
     b: Operand,
     triangle: i32,
     hermitian: i32,
+    mirrored: i32,
+    alpha_type: i32,
+    beta_type: i32,
+    padding: i32,
 }
 cabi::plain!(Argument, General);
 
@@ -84,6 +88,8 @@ pub struct Product {
     pub pointers: bool,
     pub written: Written,
     pub hermitian: bool,
+    /// Whether alpha is conjugated.
+    pub mirrored: bool,
     pub epilogue: Epilogue,
 }
 
@@ -184,6 +190,10 @@ impl Product {
             b: self.how_b,
             triangle: self.written as i32,
             hermitian: self.hermitian.into(),
+            mirrored: self.mirrored.into(),
+            alpha_type: self.alpha.type_,
+            beta_type: self.beta.type_,
+            padding: 0,
         };
         let grid = [tiles(m, 64), tiles(n, 64), self.count.unsigned_abs()];
         let letter = match self.scale {
@@ -307,6 +317,7 @@ fn multiply(
         pointers: batch.pointers,
         written: Written::All,
         hermitian: false,
+        mirrored: false,
         epilogue: Epilogue::default(),
     };
     product.launch(call)
@@ -565,7 +576,8 @@ fn groups_of(
         let ([op_a, op_b], [m, n, k]) = (ops, sizes);
         let count = get(counts)?;
         let at = |list: Address| list.wrapping_add(before.wrapping_mul(size_of::<Address>()));
-        let scalar = |list: Address| -> Result<Address> { Ok(list.wrapping_add(group * types.scale.bytes()?)) };
+        let scalar =
+            |list: Address| -> Result<Address> { Ok(list.wrapping_add(group.wrapping_mul(types.scale.bytes()?))) };
         let [a, b, c] = matrices.map(at);
         let [lda, ldb, ldc] = leading;
         let batch = Batch { count, strides: [0; 3], pointers: true };

@@ -27,19 +27,19 @@ macro_rules! not_supported {
 extern "C" fn cublasXerbla(_name: usize, _argument: c_int) {}
 
 not_supported! {
-    cublasCgelsBatched, cublasCgeqrfBatched, cublasCherk3mEx, cublasCherk3mEx_64, cublasCherkEx, cublasCherkEx_64,
-    cublasCsyrk3mEx, cublasCsyrk3mEx_64, cublasCsyrkEx, cublasCsyrkEx_64, cublasDgelsBatched, cublasDgeqrfBatched,
-    cublasDrotmg_v2, cublasGetEmulationSpecialValuesSupport, cublasGetEmulationStrategy,
+    cublasCgelsBatched, cublasCgeqrfBatched,
+    cublasDgelsBatched, cublasDgeqrfBatched,
+    cublasGetEmulationSpecialValuesSupport, cublasGetEmulationStrategy,
     cublasGetFixedPointEmulationMantissaBitCountPointer, cublasGetFixedPointEmulationMantissaBitOffset,
     cublasGetFixedPointEmulationMantissaControl, cublasGetFixedPointEmulationMaxMantissaBitCount,
     cublasLtDisableCpuInstructionsSetMask, cublasLtEmulationDescCreate, cublasLtEmulationDescDestroy,
     cublasLtEmulationDescGetAttribute, cublasLtEmulationDescInit_internal, cublasLtEmulationDescSetAttribute,
     cublasLtGroupedMatrixLayoutCreate, cublasLtGroupedMatrixLayoutInit_internal, cublasLtMatmulAlgoCheckForStream,
-    cublasLtMatmulAlgoGetHeuristicForStream, cublasLtMatrixTransform, cublasRotgEx, cublasRotmgEx,
+    cublasLtMatmulAlgoGetHeuristicForStream, cublasLtMatrixTransform,
     cublasSetEmulationSpecialValuesSupport, cublasSetEmulationStrategy,
     cublasSetFixedPointEmulationMantissaBitCountPointer, cublasSetFixedPointEmulationMantissaBitOffset,
     cublasSetFixedPointEmulationMantissaControl, cublasSetFixedPointEmulationMaxMantissaBitCount, cublasSgelsBatched,
-    cublasSgeqrfBatched, cublasSrotmg_v2, cublasUint8gemmBias, cublasZgelsBatched, cublasZgeqrfBatched,
+    cublasSgeqrfBatched, cublasUint8gemmBias, cublasZgelsBatched, cublasZgeqrfBatched,
 }
 
 // The interface without handles.

@@ -190,6 +190,7 @@ template <class T> __device__ void scal(long long n, const Scalar& alpha, T* x, 
 template <class T>
 __device__ void axpy(long long n, const Scalar& alpha, const T* x, long long incx, T* y, long long incy) {
     auto by = scalar<Value<T>>(alpha);
+    if (is_zero(by)) return;
     for (long long i = first(); i < n; i += step()) {
         y[i * incy] = stored<T>(fma_(by, value<T>(x[i * incx]), value<T>(y[i * incy])));
     }
@@ -499,8 +500,8 @@ template <class T> __device__ Batch<T> of_batch(const Gemv& g, int y_bytes) {
             static_cast<char*>(g.y) + b * g.stride_y * y_bytes};
 }
 
-template <class V> __device__ void put_sum(const Gemv& g, void* y, long long at, V sum) {
-    auto by = scalar<V>(g.alpha), old = scalar<V>(g.beta);
+template <class V> __device__ void put_sum(const Gemv& g, void* y, long long at, V by, V sum) {
+    auto old = scalar<V>(g.beta);
     V all = by * sum;
     if (!is_zero(old)) all = all + old * loaded<V>(y, g.y_type, at);
     put(y, g.y_type, at, all);
@@ -515,18 +516,18 @@ template <class T> __device__ void gemv_n(const Gemv& g) {
     __shared__ V parts[8][32];
     auto of = of_batch<T>(g, bytes_of(g.y_type));
     int row = blockIdx.x * 32 + threadIdx.x;
-    V sum = make<V>(0);
-    if (row < g.m) {
+    V sum = make<V>(0), by = scalar<V>(g.alpha);
+    if (row < g.m && !is_zero(by)) {
 #pragma unroll 4
         for (int j = threadIdx.y; j < g.n; j += 8) {
-            sum = fma_(value<T>(of.a[row + j * g.lda]), value<T>(of.x[j * g.incx]), sum);
+            sum = fma_(conjugate_if(g.conj, value<T>(of.a[row + j * g.lda])), value<T>(of.x[j * g.incx]), sum);
         }
     }
     parts[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0 && row < g.m) {
         for (int i = 1; i < 8; ++i) sum = sum + parts[i][threadIdx.x];
-        put_sum(g, of.y, row * g.incy, sum);
+        put_sum(g, of.y, row * g.incy, by, sum);
     }
 }
 
@@ -536,13 +537,13 @@ template <class T> __device__ void gemv_t(const Gemv& g) {
     auto of = of_batch<T>(g, bytes_of(g.y_type));
     int column = blockIdx.x * 8 + threadIdx.y;
     if (column >= g.n) return;
-    V sum = make<V>(0);
+    V sum = make<V>(0), alpha = scalar<V>(g.alpha);
 #pragma unroll 4
-    for (int i = threadIdx.x; i < g.m; i += 32) {
+    for (int i = threadIdx.x; i < (is_zero(alpha) ? 0 : g.m); i += 32) {
         sum = fma_(conjugate_if(g.conj, value<T>(of.a[i + column * g.lda])), value<T>(of.x[i * g.incx]), sum);
     }
     for (int by = 16; by > 0; by /= 2) sum = sum + shuffled(sum, by);
-    if (threadIdx.x == 0) put_sum(g, of.y, column * g.incy, sum);
+    if (threadIdx.x == 0) put_sum(g, of.y, column * g.incy, alpha, sum);
 }
 
 // A += alpha * x * y^T (y conjugated if `how.conjugated`), and for `two` the mirror image of that as well; of matrices
@@ -551,6 +552,7 @@ template <class T>
 __device__ void rank(int m, int n, const Scalar& alpha, const T* x, long long incx, const T* y, long long incy, int two,
                      T* a, long long ld, const Operand& how) {
     auto by = scalar<T>(alpha);
+    if (is_zero(by)) return;
 #pragma unroll 1
     for (long long at = first(); at < (long long)m * n; at += step()) {
         int i = int(at % m), j = int(at / m);
@@ -593,7 +595,9 @@ struct Product {
     Gemm g;
     Operand a, b;
     int triangle;   // of D that is written
-    int hermitian;  // whether D's diagonal is real
+    int hermitian;  // whether the diagonals of C and D are real
+    int mirrored;   // whether alpha is conjugated
+    int alpha_type, beta_type;  // on the device: they may be real where the matrices are complex
 };
 
 __device__ float activated(float x, int epilogue) {
@@ -601,7 +605,9 @@ __device__ float activated(float x, int epilogue) {
     if (epilogue & GELU) x = 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
     return x;
 }
-template <class V> __device__ V activated(V x, int) { return x; }
+__device__ double activated(double x, int epilogue) { return epilogue & RELU ? fmax(x, 0.0) : x; }
+__device__ int activated(int x, int epilogue) { return epilogue & RELU ? max(x, 0) : x; }
+template <class R> __device__ Complex<R> activated(Complex<R> x, int) { return x; }
 
 // Tiles of 64 x 64, four times four elements for each of 256 threads.
 template <class V> __device__ void product(const Product& p) {
@@ -618,9 +624,10 @@ template <class V> __device__ void product(const Product& p) {
     int row = blockIdx.x * TILE, column = blockIdx.y * TILE;
     if (p.triangle == LOWER && row + TILE <= column) return;
     if (p.triangle == UPPER && row >= column + TILE) return;
-    Scalar alpha = {g.alpha, g.alpha_value[0], g.alpha_value[1], g.scale};
-    Scalar beta = {g.beta, g.beta_value[0], g.beta_value[1], g.scale};
-    auto by = scalar<V>(alpha), old = scalar<V>(beta);
+    Scalar alpha = {g.alpha, g.alpha_value[0], g.alpha_value[1], p.alpha_type};
+    Scalar beta = {g.beta, g.beta_value[0], g.beta_value[1], p.beta_type};
+    auto by = conjugate_if(p.mirrored, scalar<V>(alpha)), old = scalar<V>(beta);
+    bool real = p.hermitian;
     int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
     V sum[4][4];
     for (auto& line : sum)
@@ -651,7 +658,10 @@ template <class V> __device__ void product(const Product& p) {
             if (i >= g.m || j >= g.n) continue;
             if (p.triangle == LOWER && i < j || p.triangle == UPPER && i > j) continue;
             V all = by * sum[x][y];
-            if (!is_zero(old)) all = all + old * loaded<V>(c, g.d_type, in_c + i + j * g.ldc);
+            if (!is_zero(old)) {
+                V kept = loaded<V>(c, g.d_type, in_c + i + j * g.ldc);
+                all = all + old * (real && i == j ? only_real(kept) : kept);
+            }
             if (g.epilogue & BIAS) all = all + loaded<V>(g.bias, g.bias_type, batch * g.stride_bias + i);
             if (g.epilogue & KEEP_INPUT && g.epilogue & GELU) {
                 put(g.aux, g.d_type, batch * g.stride_aux + i + j * g.ldaux, all);
@@ -666,7 +676,7 @@ template <class V> __device__ void product(const Product& p) {
                 }
             }
             all = activated(all, g.epilogue);
-            put(d, g.d_type, in_d + i + j * g.ldd, p.hermitian && i == j ? only_real(all) : all);
+            put(d, g.d_type, in_d + i + j * g.ldd, real && i == j ? only_real(all) : all);
         }
     }
 }
@@ -695,7 +705,7 @@ __device__ void trsm(int n, const Scalar& alpha, const void* as, long long ld, c
         int i = downwards ? done : n - 1 - done;
         T sum = is_zero(by) ? by : by * x[i * sides.row];
 #pragma unroll 1
-        for (int k = 0; k < done; ++k) {
+        for (int k = 0; k < (is_zero(by) ? 0 : done); ++k) {
             int j = downwards ? k : n - 1 - k;
             sum = sum - element<T>(how, ld, i, j, get) * x[j * sides.row];
         }

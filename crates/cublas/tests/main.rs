@@ -1,0 +1,45 @@
+//! The functions of cuBLAS against a reference in double precision, on simulated GPUs.
+//!
+//! `tools/check-blas` draws more calls than these tests, other ones, and on other GPUs.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "the libraries under test are called as a C program calls them")]
+#![allow(clippy::cast_precision_loss, reason = "sizes are small")]
+
+mod case;
+mod level1;
+mod level2;
+mod level3;
+mod library;
+mod matrix;
+mod number;
+mod product;
+mod rows;
+mod solver;
+
+use library::devices;
+use rows::Rows;
+
+/// A number from the environment.
+fn given(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+}
+
+/// A call of each function with random arguments: `BLAS_CASES` of them from the seed `BLAS_SEED`, or only `BLAS_CASE`.
+#[test]
+fn random_calls() {
+    let (rows, devices) = (Rows::all(), devices());
+    let (seed, cases) = (given("BLAS_SEED").unwrap_or(1), given("BLAS_CASES").unwrap_or(2 * rows.0.len() as u64));
+    let numbers = given("BLAS_CASE").map_or(0..cases, |case| case..case + 1);
+    let mut wrong = Vec::new();
+    for number in numbers {
+        let mut case = rows.case(seed, number);
+        let device = devices[case.random.below(devices.len())];
+        if let Err(why) = case.run(device) {
+            let text = case.text();
+            println!("--seed {seed} --case {number}: {text}: {why}");
+            wrong.push(number);
+        }
+    }
+    assert!(wrong.is_empty(), "wrong: {wrong:?}");
+}
