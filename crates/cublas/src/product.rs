@@ -153,7 +153,7 @@ impl Product {
         let aligned = |matrix: &Matrix| {
             let is = |elements: i64| elements.wrapping_mul(element.bytes().into()) % 16 == 0;
             // Addresses in an array are the device's, which are not known here.
-            !self.pointers && matrix.address % 16 == 0 && is(matrix.leading) && is(matrix.stride)
+            !self.pointers && matrix.address.is_multiple_of(16) && is(matrix.leading) && is(matrix.stride)
         };
         let [m, n, k] = self.size.map(i32::unsigned_abs);
         let problem = fast::Problem {

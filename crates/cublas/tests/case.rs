@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::library::{Device, Memory, at, call, check};
+use crate::library::{Device, Memory, at, call, check, made};
 use crate::matrix::{Matrix, Store};
 use crate::number::{Kind, Num, Random, ZERO};
 
@@ -22,11 +22,12 @@ pub struct Buffer {
     place: Place,
     bytes: Vec<u8>,
     expected: Vec<Option<Num>>,
+    aligned: bool,
 }
 
 impl Buffer {
     pub fn new(kind: Kind, place: Place, length: usize) -> Self {
-        Self { kind, place, bytes: vec![0xff; kind.bytes() * length], expected: vec![None; length] }
+        Self { kind, place, bytes: vec![0xff; kind.bytes() * length], expected: vec![None; length], aligned: false }
     }
 
     pub fn put(&mut self, index: usize, x: Num) {
@@ -58,10 +59,26 @@ pub enum Argument {
     Each(Vec<usize>),
     /// An array on the host.
     Array(Vec<u8>),
+    /// A descriptor, made for the call.
+    Object {
+        create: &'static str,
+        with: Vec<usize>,
+        attributes: Vec<(i32, Attribute)>,
+    },
+    /// The stream of the call.
+    Stream,
     Null,
 }
 
-pub use Argument::{Array, At, Choice, Each, Increment, Leading, Null, Number, Size};
+pub use Argument::{Array, At, Choice, Each, Increment, Leading, Null, Number, Object, Size, Stream};
+
+/// The value of a descriptor's attribute.
+#[derive(Clone, Debug)]
+pub enum Attribute {
+    Bytes(Vec<u8>),
+    /// The address of a buffer.
+    At(usize),
+}
 
 /// A call of a function that gets a handle first.
 #[derive(Debug)]
@@ -104,6 +121,20 @@ impl Case {
         self.on_device = false;
     }
 
+    /// Whether scalars and results are on the device.
+    pub fn is_on_device(&self) -> bool {
+        self.on_device
+    }
+
+    /// Makes the call with another argument, which is refused with a status and changes nothing.
+    pub fn refuse(&mut self, which: usize, argument: Argument, status: i32) {
+        self.arguments[which] = argument;
+        self.status = status;
+        for buffer in &mut self.buffers {
+            buffer.expected.fill(None);
+        }
+    }
+
     /// A size of vectors, often at an edge of tiles.
     pub fn long(&mut self) -> usize {
         match self.random.below(8) {
@@ -133,6 +164,11 @@ impl Case {
 
     pub fn increment(&mut self) -> i64 {
         self.random.one_of(&[1, 1, 1, 2, 3, -1, -2])
+    }
+
+    /// A buffer at the start of an allocation.
+    pub fn aligned(&mut self, buffer: Buffer) -> usize {
+        self.buffer(Buffer { aligned: true, ..buffer })
     }
 
     pub fn buffer(&mut self, buffer: Buffer) -> usize {
@@ -203,8 +239,11 @@ impl Case {
         device.select();
         // Data is at any multiple of its size, often with memory of the program's before and after it.
         let random = &mut self.random;
-        let edges: Vec<[usize; 2]> =
-            self.buffers.iter().map(|_| [0, 1].map(|_| if random.once_in(2) { 0 } else { random.below(5) })).collect();
+        let edges: Vec<[usize; 2]> = self
+            .buffers
+            .iter()
+            .map(|buffer| [0, 1].map(|_| if buffer.aligned || random.once_in(2) { 0 } else { random.below(5) }))
+            .collect();
         let wrapped = |buffer: &Buffer, edges: &[usize; 2]| {
             let [before, after] = edges.map(|edge| vec![0xff; edge * buffer.kind.bytes()]);
             [before, buffer.bytes.clone(), after].concat()
@@ -216,7 +255,8 @@ impl Case {
             memories.push(if on_device { Data::Device(Memory::with(&bytes)) } else { Data::Host(bytes) });
         }
         let address = |number: usize| memories[number].address() + edges[number][0] * self.buffers[number].kind.bytes();
-        let mut lists = Vec::new();
+        let (mut lists, mut objects) = (Vec::new(), Vec::new());
+        let stream = if self.random.once_in(2) { device.stream } else { 0 };
         let mut values = vec![device.handle];
         for argument in &self.arguments {
             values.push(match argument {
@@ -229,14 +269,30 @@ impl Case {
                     lists.last().map_or(0, |list| list.address)
                 }
                 Array(bytes) => at(bytes.as_slice()),
+                Object { create, with, attributes } => {
+                    let object = made(create, with);
+                    for (attribute, value) in attributes {
+                        let bytes = match value {
+                            Attribute::Bytes(bytes) => bytes.clone(),
+                            Attribute::At(number) => address(*number).to_le_bytes().to_vec(),
+                        };
+                        let set = create.replace("Create", "SetAttribute");
+                        check(&set, &[object, *attribute as usize, at(bytes.as_slice()), bytes.len()]);
+                    }
+                    objects.push((create.replace("Create", "Destroy"), object));
+                    object
+                }
+                Stream => stream,
                 Null => 0,
             });
         }
-        let stream = if self.random.once_in(2) { device.stream } else { 0 };
         check("cublasSetStream_v2", &[device.handle, stream]);
         check("cublasSetPointerMode_v2", &[device.handle, self.on_device.into()]);
         let status = call(&self.function, &values);
         check("cuStreamSynchronize", &[stream]);
+        for (destroy, object) in objects {
+            check(&destroy, &[object]);
+        }
         if status != self.status {
             return Err(format!("the status is {status}, not {}", self.status));
         }
@@ -294,6 +350,8 @@ impl Case {
                 }
                 Each(numbers) => write!(text, ", buffers {numbers:?}"),
                 Array(bytes) => write!(text, ", {bytes:?}"),
+                Object { create, with, attributes } => write!(text, ", {create}{with:?} with {attributes:?}"),
+                Stream => write!(text, ", stream"),
                 Null => write!(text, ", null"),
             }
             .expect("a string can be written");

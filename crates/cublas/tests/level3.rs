@@ -1,6 +1,6 @@
 //! Calls of level 3 other than `gemm`.
 
-use crate::case::{Argument, At, Case, Choice, Increment, Leading, Number, Size};
+use crate::case::{Argument, At, Case, Choice, Leading, Number, Size};
 use crate::level2::{members, op, rounded};
 use crate::matrix::{Form, Matrix, Shape, Store, triangle};
 use crate::number::{C, D, Kind, Num, S, Z, ZERO};
@@ -266,7 +266,7 @@ fn dgmm(case: &mut Case, kind: Kind) {
     let (at_a, at_x) = (case.matrix(kind, Store::full(lda), &a), case.vector(kind, &x, increment));
     let at_c = case.matrix_unless(true, kind, Store::full(ldc), &a);
     case.arguments =
-        vec![Choice(right.into()), Size(m), Size(n), At(at_a), Leading(lda, m), At(at_x), Increment(increment)];
+        vec![Choice(right.into()), Size(m), Size(n), At(at_a), Leading(lda, m), At(at_x), Number(increment)];
     case.arguments.extend([At(at_c), Leading(ldc, m)]);
     let c = Matrix::new(m, n, |i, j| a.at(i, j) * x[if right { j } else { i }]);
     case.expect_matrix(at_c, Store::full(ldc), &c);

@@ -10,12 +10,15 @@ mod level1;
 mod level2;
 mod level3;
 mod library;
+mod light;
+mod management;
 mod matrix;
 mod number;
 mod product;
 mod rows;
 mod solver;
 
+use case::{Choice, Increment, Leading, Size};
 use library::devices;
 use rows::Rows;
 
@@ -42,4 +45,34 @@ fn random_calls() {
         }
     }
     assert!(wrong.is_empty(), "wrong: {wrong:?}");
+}
+
+/// Calls of each function with one wrong argument are refused, and change nothing.
+#[test]
+fn wrong_arguments() {
+    const INVALID: i32 = 7;
+    let (rows, devices) = (Rows::all(), devices());
+    let mut wrong = Vec::new();
+    for number in 0..2 * rows.0.len() as u64 {
+        // Functions of vectors do nothing for sizes and increments that make no sense.
+        let draw = || rows.case(3, number);
+        let matrices = draw().arguments.iter().any(|argument| matches!(argument, Choice(_) | Leading(..)));
+        let arguments = draw().arguments;
+        for (which, argument) in arguments.into_iter().enumerate() {
+            let other = match argument {
+                Size(_) if matrices => Size(usize::MAX),
+                Leading(_, least) if least > 0 => Leading(least - 1, least),
+                Choice(_) => Choice(9),
+                Increment(_) => Increment(0),
+                _ => continue,
+            };
+            let mut case = draw();
+            case.refuse(which, other, INVALID);
+            if let Err(why) = case.run(devices[0]) {
+                println!("{number}, argument {which}: {}: {why}", case.text());
+                wrong.push(number);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not refused: {wrong:?}");
 }

@@ -25,6 +25,7 @@ impl Rows {
         crate::level3::rows(&mut rows);
         crate::product::rows(&mut rows);
         crate::solver::rows(&mut rows);
+        crate::light::rows(&mut rows);
         rows
     }
 
