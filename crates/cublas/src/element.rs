@@ -221,6 +221,11 @@ impl Operand {
         plain.then_some(Op { transposed: self.transposed != 0, conjugated: false })
     }
 
+    /// The transpose of a matrix stored in full.
+    pub fn transposed(self) -> Self {
+        Self { transposed: 1 - self.transposed, ..self }
+    }
+
     /// The same as a band: diagonals below and above the main one.
     pub fn band(self, below: i32, above: i32) -> Self {
         Self { storage: 1, below, above, ..self }

@@ -48,6 +48,7 @@ fn product(
         written,
         hermitian,
         mirrored: false,
+        factors: [0; 2],
         epilogue: Epilogue::default(),
     }
 }

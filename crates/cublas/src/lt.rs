@@ -219,11 +219,15 @@ fn get<D: Opaque>(descriptor: Address, attribute: c_int, to: Address, bytes: usi
 /// What a product asks for, without its matrices' addresses.
 struct Plan {
     product: Product,
+    /// Whether C and D are by rows.
+    by_rows: bool,
     on_device: bool,
 }
 
 /// `CUBLASLT_ORDER_COL`.
 const BY_COLUMNS: c_int = 0;
+/// `CUBLASLT_ORDER_ROW`.
+const BY_ROWS: c_int = 1;
 
 /// Checks the descriptors of a product and puts them together.
 fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
@@ -231,12 +235,12 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     let mut parts = [Layout::default(); 4];
     for (part, address) in parts.iter_mut().zip(layouts) {
         *part = read(address)?;
-        if part.order != BY_COLUMNS || part.mode != 0 {
+        if !matches!(part.order, BY_COLUMNS | BY_ROWS) || part.mode != 0 {
             return Err(Status::NOT_SUPPORTED);
         }
     }
     let [a, b, c, d] = parts;
-    let scaled = [how.scale_a, how.scale_b, how.scale_c, how.scale_d, how.largest_d, how.scale_aux, how.largest_aux];
+    let scaled = [how.scale_c, how.scale_d, how.largest_d, how.scale_aux, how.largest_aux];
     if scaled.iter().any(|pointer| *pointer != 0) || how.op_c != 0 || how.fill != 2 || how.pointer_mode > 1 {
         return Err(Status::NOT_SUPPORTED);
     }
@@ -252,20 +256,33 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     let (op_a, op_b) = (Op::of(how.op_a.into())?, Op::of(how.op_b.into())?);
     let shape = |layout: &Layout, op: Op| -> Result<[i32; 2]> {
         let (rows, columns) = (number(layout.rows)?, number(layout.columns)?);
-        valid(layout.leading >= i64::from(rows))?;
+        let line = if layout.order == BY_ROWS { columns } else { rows };
+        valid(layout.leading >= i64::from(line))?;
         Ok(if op.transposed { [columns, rows] } else { [rows, columns] })
     };
     let ([m, k], [k_b, n]) = (shape(&a, op_a)?, shape(&b, op_b)?);
     valid(k == k_b && shape(&d, Op::NONE)? == [m, n] && shape(&c, Op::NONE)? == [m, n])?;
     valid([a, b, c].iter().all(|layout| layout.count == d.count) && d.count >= 0)?;
     let matrix = |layout: &Layout, kind| Matrix { address: 0, kind, leading: layout.leading, stride: layout.stride };
+    // A matrix by rows is its transpose by columns.
+    let used = |layout: &Layout, op: Op, kind: Type| {
+        let op = if layout.order == BY_ROWS { Op { transposed: !op.transposed, ..op } } else { op };
+        Operand::general(op).of_kind(kind)
+    };
+    if c.order != d.order || d.order == BY_ROWS && how.epilogue != 1 {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let scales = [how.scale_a, how.scale_b];
+    if scales != [0; 2] && scale != Type::F32 {
+        return Err(Status::NOT_SUPPORTED);
+    }
     let product = Product {
         a: matrix(&a, kind_a),
         b: matrix(&b, kind_b),
         c: matrix(&c, kind_c),
         d: matrix(&d, kind_d),
-        how_a: Operand::general(op_a).of_kind(kind_a),
-        how_b: Operand::general(op_b).of_kind(kind_b),
+        how_a: used(&a, op_a, kind_a),
+        how_b: used(&b, op_b, kind_b),
         size: [m, n, k],
         alpha: Scalar::default(),
         beta: Scalar::default(),
@@ -276,9 +293,10 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
         written: Written::All,
         hermitian: false,
         mirrored: false,
+        factors: [how.scale_a, how.scale_b],
         epilogue: epilogue(&how, kind_d)?,
     };
-    Ok(Plan { product, on_device: how.pointer_mode == 1 })
+    Ok(Plan { product, by_rows: d.order == BY_ROWS, on_device: how.pointer_mode == 1 })
 }
 
 /// What follows the product, from the bits of `cublasLtEpilogue_t`.
@@ -321,7 +339,7 @@ fn matmul(
     matrices: [Address; 4],
     layouts: [Address; 4],
 ) -> Result<()> {
-    let Plan { mut product, on_device } = plan(descriptor, layouts)?;
+    let Plan { mut product, by_rows, on_device } = plan(descriptor, layouts)?;
     let call = Call::light(handle, stream, on_device)?;
     product.alpha = call.scalar(alpha, product.scale)?;
     product.beta = call.scalar(beta, product.scale)?;
@@ -333,6 +351,9 @@ fn matmul(
     valid(matrices[0] != 0 && matrices[1] != 0 && matrices[3] != 0)?;
     valid(epilogue.bits & Epilogue::BIAS == 0 || epilogue.bias != 0)?;
     valid(epilogue.bits & Epilogue::KEEP_INPUT == 0 || epilogue.aux != 0)?;
+    if by_rows {
+        product = product.transposed();
+    }
     product.launch(&call)
 }
 

@@ -21,6 +21,7 @@ struct Argument(fast::Gemm);
 #[derive(Clone, Copy)]
 struct General {
     gemm: Argument,
+    factors: [Address; 2],
     a: Operand,
     b: Operand,
     triangle: i32,
@@ -90,6 +91,8 @@ pub struct Product {
     pub hermitian: bool,
     /// Whether alpha is conjugated.
     pub mirrored: bool,
+    /// Factors of A and B, numbers of single precision on the device; 0: none.
+    pub factors: [Address; 2],
     pub epilogue: Epilogue,
 }
 
@@ -136,7 +139,7 @@ impl Product {
     /// The kernel of `gemm.cu` that makes it, if one does.
     fn fast(&self, call: &Call) -> Option<fast::Launch> {
         let (op_a, op_b) = (self.how_a.op_if_plain()?, self.how_b.op_if_plain()?);
-        if self.written != Written::All {
+        if self.written != Written::All || self.factors != [0; 2] {
             return None;
         }
         let [a, b, d] = [self.a.kind, self.b.kind, self.d.kind];
@@ -169,6 +172,20 @@ impl Product {
         fast::choose(&problem, call.sm, call.sms)
     }
 
+    /// The product of the transposes in the other order, which leaves the transpose of D.
+    pub fn transposed(self) -> Self {
+        let [m, n, k] = self.size;
+        Self {
+            a: self.b,
+            b: self.a,
+            how_a: self.how_b.transposed(),
+            how_b: self.how_a.transposed(),
+            factors: [self.factors[1], self.factors[0]],
+            size: [n, m, k],
+            ..self
+        }
+    }
+
     /// Launches the kernels that make it.
     pub fn launch(&self, call: &Call) -> Result<()> {
         /// CTAs in the y and z directions of a grid at most.
@@ -186,6 +203,7 @@ impl Product {
         }
         let general = General {
             gemm: self.argument(),
+            factors: self.factors,
             a: self.how_a,
             b: self.how_b,
             triangle: self.written as i32,
@@ -318,6 +336,7 @@ fn multiply(
         written: Written::All,
         hermitian: false,
         mirrored: false,
+        factors: [0; 2],
         epilogue: Epilogue::default(),
     };
     product.launch(call)

@@ -26,8 +26,19 @@ struct Members {
     layout: crate::case::Argument,
 }
 
-fn members(case: &mut Case, kind: Kind, leading: usize, all: &[Matrix], expected: &[Matrix], unused: bool) -> Members {
-    let store = Store::full(leading);
+fn members(
+    case: &mut Case,
+    kind: Kind,
+    leading: usize,
+    all: &[Matrix],
+    expected: &[Matrix],
+    unused: bool,
+    by_rows: bool,
+) -> Members {
+    let columns = all[0].columns;
+    let leading = if by_rows { case.leading(columns) } else { leading };
+    let form = if by_rows { Form::Rows { leading } } else { Form::Full { leading } };
+    let store = Store { form, part: Part::All };
     let (address, stride) = crate::level2::members(
         case,
         kind,
@@ -42,7 +53,7 @@ fn members(case: &mut Case, kind: Kind, leading: usize, all: &[Matrix], expected
     let layout = Object {
         create: "cublasLtMatrixLayoutCreate",
         with: vec![kind.number() as usize, rows, columns, leading],
-        attributes: vec![word(5, all.len() as i64), long(6, stride)],
+        attributes: vec![word(5, all.len() as i64), long(6, stride), word(1, by_rows.into())],
     };
     Members { buffer, layout }
 }
@@ -84,6 +95,8 @@ fn matmul(case: &mut Case) {
     } else {
         0
     };
+    // Factors of A and B are on the device in any case.
+    let factors = [0; 2].map(|_| (types.of == S && case.random.once_in(3)).then(|| case.random.number(S)));
     let all: Vec<[Matrix; 3]> = (0..count).map(|_| product.matrices(case, &types)).collect();
     let column = |which: usize| -> Vec<Matrix> { all.iter().map(|each| each[which].clone()).collect() };
     let bias = Matrix::random(case, types.c, m, count);
@@ -91,24 +104,37 @@ fn matmul(case: &mut Case) {
         .iter()
         .enumerate()
         .map(|(number, [a, b, c])| {
-            let sum = a.used(product.ops[0]).times(&b.used(product.ops[1])).scaled(alpha, beta, c);
+            let sum = a.used(product.ops[0]).times(&b.used(product.ops[1])).scaled(
+                factors.into_iter().flatten().fold(alpha, |all, x| all * x),
+                beta,
+                c,
+            );
             if epilogue & BIAS == 0 { sum } else { Matrix::new(m, n, |i, j| sum.at(i, j) + bias.at(i, number)) }
         })
         .collect();
     let results: Vec<Matrix> = inputs.iter().map(|x| x.map(|x| activated(x, epilogue))).collect();
-    let a = members(case, types.a, lda, &column(0), &[], false);
-    let b = members(case, types.b, ldb, &column(1), &[], false);
+    // By rows, and not by columns; nothing follows a product by rows.
+    let [rows_a, rows_b, rows_c] = [0; 3].map(|_| case.random.once_in(4));
+    let rows_d = rows_c && epilogue == 0;
+    let a = members(case, types.a, lda, &column(0), &[], false, rows_a);
+    let b = members(case, types.b, ldb, &column(1), &[], false, rows_b);
     let ldd = if in_place { ldc } else { case.leading(m) };
-    let c = members(case, types.c, ldc, &column(2), if in_place { &results } else { &[] }, beta.is_zero());
+    let c = members(case, types.c, ldc, &column(2), if in_place { &results } else { &[] }, beta.is_zero(), rows_d);
     let (d, d_layout) = if in_place {
         (c.buffer, c.layout.clone())
     } else {
-        let d = members(case, types.c, ldd, &column(2), &results, true);
+        let d = members(case, types.c, ldd, &column(2), &results, true, rows_d);
         (d.buffer, d.layout)
     };
     let mut attributes = vec![word(3, product.ops[0]), word(4, product.ops[1]), word(2, case.is_on_device().into())];
     if epilogue != 0 {
         attributes.push(word(7, epilogue));
+    }
+    for (attribute, factor) in [17, 18].into_iter().zip(factors) {
+        if let Some(x) = factor {
+            let buffer = case.vector(S, &[x], 1);
+            attributes.push((attribute, Attribute::At(buffer)));
+        }
     }
     if epilogue & BIAS != 0 {
         let store = Store { form: Form::Full { leading: m + 3 }, part: Part::All };
@@ -117,7 +143,7 @@ fn matmul(case: &mut Case) {
     }
     if epilogue & AUX != 0 && epilogue & GELU != 0 {
         let leading = case.leading(m);
-        let aux = members(case, types.c, leading, &column(2), &inputs, true);
+        let aux = members(case, types.c, leading, &column(2), &inputs, true, false);
         let Object { attributes: layout, .. } = &aux.layout else { panic!("a layout") };
         let stride = layout[1].1.clone();
         attributes.extend([(11, Attribute::At(aux.buffer)), long(12, leading as i64), (13, stride)]);

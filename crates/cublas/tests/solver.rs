@@ -30,8 +30,9 @@ fn factorised(a: &Matrix, pivoted: bool) -> Factors {
         for i in if lines[j][j].is_zero() { n..n } else { j + 1..n } {
             let by = lines[i][j] / lines[j][j];
             lines[i][j] = by;
-            for k in j + 1..n {
-                lines[i][k] = lines[i][k] - by * lines[j][k];
+            let (above, below) = lines.split_at_mut(i);
+            for (x, pivot) in below[0].iter_mut().zip(&above[j]).skip(j + 1) {
+                *x = *x - by * *pivot;
             }
         }
     }

@@ -593,6 +593,7 @@ enum Triangle : int { ALL, LOWER, UPPER };
 
 struct Product {
     Gemm g;
+    const float* factors[2];  // of A and of B; may be null
     Operand a, b;
     int triangle;   // of D that is written
     int hermitian;  // whether the diagonals of C and D are real
@@ -627,6 +628,9 @@ template <class V> __device__ void product(const Product& p) {
     Scalar alpha = {g.alpha, g.alpha_value[0], g.alpha_value[1], p.alpha_type};
     Scalar beta = {g.beta, g.beta_value[0], g.beta_value[1], p.beta_type};
     auto by = conjugate_if(p.mirrored, scalar<V>(alpha)), old = scalar<V>(beta);
+    for (const float* factor : p.factors) {
+        if (factor) by = by * make<V>(*factor);
+    }
     bool real = p.hermitian;
     int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
     V sum[4][4];
