@@ -26,24 +26,33 @@ LAYOUTS(SINGLE)
     KERNEL(gemm_d_64x64_##layout, 128, 2, simt<double, 2, 2, 1, 2, a, b, false>(g))
 LAYOUTS(DOUBLE)
 
-#define HALF(layout, a, b)                                                                      \
-    KERNEL(gemm_h_128x128_##layout, 256, 2, tensor<Half, 2, 4, 4, 4, a, b, true>(g))            \
-    KERNEL(gemm_h_64x64_##layout, 128, 3, tensor<Half, 2, 2, 2, 4, a, b, false>(g))
+// Warps of sm_80 have tiles of 64 x 64, for which they need twice the registers: shared memory is not fast enough to feed
+// its tensor cores otherwise.
+#if __CUDA_ARCH__ >= 800
+#define LARGE(NAME, TYPE, A, B) KERNEL(NAME, 128, 2, tensor<TYPE, 2, 2, 4, 8, A, B, true>(g))
+#else
+#define LARGE(NAME, TYPE, A, B) KERNEL(NAME, 256, 2, tensor<TYPE, 2, 4, 4, 4, A, B, true>(g))
+#endif
+#define SMALL(NAME, TYPE, A, B) KERNEL(NAME, 128, 3, tensor<TYPE, 2, 2, 2, 4, A, B, false>(g))
+
+#define HALF(layout, a, b)                       \
+    LARGE(gemm_h_128x128_##layout, Half, a, b)   \
+    SMALL(gemm_h_64x64_##layout, Half, a, b)
 LAYOUTS(HALF)
 
 #if __CUDA_ARCH__ >= 750
-KERNEL(gemm_i_128x128_tn, 256, 2, tensor<Byte, 2, 4, 4, 4, false, false, true>(g))
-KERNEL(gemm_i_64x64_tn, 128, 3, tensor<Byte, 2, 2, 2, 4, false, false, false>(g))
+LARGE(gemm_i_128x128_tn, Byte, false, false)
+SMALL(gemm_i_64x64_tn, Byte, false, false)
 #endif
 
 #if __CUDA_ARCH__ >= 800
-#define BRAIN(layout, a, b)                                                                     \
-    KERNEL(gemm_b_128x128_##layout, 256, 2, tensor<Brain, 2, 4, 4, 4, a, b, true>(g))           \
-    KERNEL(gemm_b_64x64_##layout, 128, 3, tensor<Brain, 2, 2, 2, 4, a, b, false>(g))
+#define BRAIN(layout, a, b)                      \
+    LARGE(gemm_b_128x128_##layout, Brain, a, b)  \
+    SMALL(gemm_b_64x64_##layout, Brain, a, b)
 LAYOUTS(BRAIN)
 
-#define TENSOR32(layout, a, b)                                                                  \
-    KERNEL(gemm_t_128x128_##layout, 256, 2, tensor<Tensor32, 2, 4, 4, 4, a, b, true>(g))        \
-    KERNEL(gemm_t_64x64_##layout, 128, 3, tensor<Tensor32, 2, 2, 2, 4, a, b, false>(g))
+#define TENSOR32(layout, a, b)                      \
+    LARGE(gemm_t_128x128_##layout, Tensor32, a, b)  \
+    SMALL(gemm_t_64x64_##layout, Tensor32, a, b)
 LAYOUTS(TENSOR32)
 #endif

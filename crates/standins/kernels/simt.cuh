@@ -35,10 +35,8 @@ __device__ __forceinline__ void simt(const Gemm& g) {
                                                         g.n, k);
         uint4 a_next[a.COUNT], b_next[b.COUNT];
         auto load = [&]() {
-#pragma unroll
-            for (int i = 0; i < a.COUNT; i++) a_next[i] = a.load(i);
-#pragma unroll
-            for (int i = 0; i < b.COUNT; i++) b_next[i] = b.load(i);
+            a.load(a_next);
+            b.load(b_next);
             a.advance();
             b.advance();
         };

@@ -6,6 +6,12 @@
 #pragma once
 
 #include "gemm.h"
+#include "global.cuh"
+
+__device__ __forceinline__ unsigned long long bits_of_number(double x) { return __double_as_longlong(x); }
+__device__ __forceinline__ unsigned long long bits_of_number(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ unsigned long long bits_of_number(unsigned short x) { return x; }
+__device__ __forceinline__ unsigned long long bits_of_number(signed char x) { return static_cast<unsigned char>(x); }
 
 // The chunks of a slice of `ROWS` by `DEPTH` that a thread loads.
 template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> struct Slice {
@@ -33,26 +39,72 @@ template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> s
         return line + i * LINES < lines ? max(0, min(left, EACH)) : 0;
     }
 
-    __device__ __forceinline__ const T* chunk(int i) const { return at + i * LINES * ld; }
+    // Whether all of the slice is in the matrix.
+    __device__ __forceinline__ bool whole() const { return rows >= ROWS && depth >= DEPTH; }
 
-    __device__ __forceinline__ uint4 load(int i) const {
+    // Loads the chunks of a slice.
+    __device__ __forceinline__ void load(uint4 (&to)[COUNT]) const {
+        const T* from = at;
+        if (WIDE && __builtin_expect(whole(), 1)) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++, from += LINES * ld) ::load(to[i], from);
+        } else {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++, from += LINES * ld) to[i] = WIDE ? part(from, valid(i)) : one_by_one(from, valid(i));
+        }
+    }
+
+    // A chunk of which `count` numbers are in the matrix; the others become zero.
+    static __device__ __forceinline__ uint4 one_by_one(const T* from, int count) {
         union {
             uint4 chunk;
             T at[EACH];
         } out;
         out.chunk = make_uint4(0, 0, 0, 0);
-        int count = valid(i);
-        const T* from = chunk(i);
-        if (WIDE && count == EACH) {
-            out.chunk = *reinterpret_cast<const uint4*>(from);
-        } else {
 #pragma unroll
-            for (int e = 0; e < EACH; e++) {
-                if (e < count) out.at[e] = from[e];
-            }
+        for (int e = 0; e < EACH; e++) {
+            if (e < count) ::load(out.at[e], from + e);
         }
         return out.chunk;
     }
+
+    // The same in little code, for chunks that are aligned and mostly whole or empty.
+    static __device__ __forceinline__ uint4 part(const T* from, int count) {
+        if (count == EACH) {
+            uint4 chunk;
+            ::load(chunk, from);
+            return chunk;
+        }
+        unsigned long long low = 0, high = 0;
+#pragma unroll 1
+        for (int e = 0; e < count; e++) {
+            T number;
+            ::load(number, from + e);
+            unsigned long long bits = bits_of_number(number) << e * 8 * sizeof(T) % 64;
+            if (e * sizeof(T) < 8) low |= bits;
+            else high |= bits;
+        }
+        return make_uint4(low, low >> 32, high, high >> 32);
+    }
+
+#if __CUDA_ARCH__ >= 800
+    // Copies the chunks of a slice in the background to where `place(i)` is in shared memory.
+    template <typename Place> __device__ __forceinline__ void copy(Place place) const {
+        const T* from = at;
+        if (__builtin_expect(whole(), 1)) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++, from += LINES * ld) {
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place(i)), "l"(from) : "memory");
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++, from += LINES * ld) {
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place(i)), "l"(from),
+                             "r"(valid(i) * (int)sizeof(T)) : "memory");
+            }
+        }
+    }
+#endif
 
     // To the next slice.
     __device__ __forceinline__ void advance() {

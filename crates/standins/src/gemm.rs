@@ -1,5 +1,7 @@
 //! Matrix products: the kernels of `kernels/gemm.cu`, their argument, and which of them computes a product.
 
+use std::ops::RangeInclusive;
+
 /// How a product is computed: the type of A and B, and of the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
@@ -31,7 +33,7 @@ impl Element {
 }
 
 /// A kernel. Its only argument is a [`Gemm`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// Name in the fat binary.
     pub name: &'static str,
@@ -49,8 +51,8 @@ pub struct Kernel {
     pub threads: u32,
     /// Whether A and B, their leading dimensions and strides must be aligned to 16 bytes.
     pub aligned: bool,
-    /// The oldest architecture that has the kernel, as in sm_75: 75.
-    pub least_sm: u32,
+    /// The architectures that have the kernel in this form, as in sm_75: 75. It may have another in others.
+    pub architectures: RangeInclusive<u32>,
     /// Dynamic shared memory of a CTA. The static shared memory is known to the driver.
     pub dynamic_shared_bytes: u32,
     /// Multiply-adds per cycle of an SM that is full of its CTAs, as a percentage of the large tile's.
@@ -58,19 +60,17 @@ pub struct Kernel {
 }
 
 macro_rules! kernels {
-    ($($letter:literal $element:ident $least_sm:literal [$($layout:literal)*] {
-        $($rows:literal x $columns:literal: $threads:literal $aligned:literal $rate:literal,)*
+    ($($letter:literal $element:ident [$($layout:literal)*] {
+        $($rows:literal x $columns:literal $first:literal to $last:literal: $threads:literal $aligned:literal $rate:literal,)*
     })*) => {
-        kernels!(@rows $($letter $element $least_sm [$($layout)*] [$([$rows $columns $threads $aligned $rate])*])*)
+        &[$(kernels!(@layouts $letter $element [$($layout)*]
+            [$([$rows $columns $first $last $threads $aligned $rate])*])),*]
     };
-    (@rows $($letter:literal $element:ident $least_sm:literal $layouts:tt $tiles:tt)*) => {
-        &[$(kernels!(@layouts $letter $element $least_sm $layouts $tiles)),*]
+    (@layouts $letter:literal $element:ident [$($layout:literal)*] $tiles:tt) => {
+        &[$(kernels!(@tiles $letter $element $layout $tiles)),*]
     };
-    (@layouts $letter:literal $element:ident $least_sm:literal [$($layout:literal)*] $tiles:tt) => {
-        &[$(kernels!(@tiles $letter $element $least_sm $layout $tiles)),*]
-    };
-    (@tiles $letter:literal $element:ident $least_sm:literal $layout:literal
-        [$([$rows:literal $columns:literal $threads:literal $aligned:literal $rate:literal])*]) => {
+    (@tiles $letter:literal $element:ident $layout:literal [$([$rows:literal $columns:literal $first:literal $last:literal
+        $threads:literal $aligned:literal $rate:literal])*]) => {
         &[$(Kernel {
             name: concat!("standin_cublas_gemm_", $letter, "_", $rows, "x", $columns, "_", $layout),
             element: Element::$element,
@@ -80,21 +80,25 @@ macro_rules! kernels {
             columns: $columns,
             threads: $threads,
             aligned: $aligned,
-            least_sm: $least_sm,
+            architectures: $first..=$last,
             dynamic_shared_bytes: 0,
             rate_percent: $rate,
         }),*]
     };
 }
 
-/// By element, layout and tile.
+/// By element, layout and tile: architectures, threads, whether it needs alignment, rate.
 const TABLE: &[&[&[Kernel]]] = kernels! {
-    "s" F32 70 ["nn" "nt" "tn" "tt"] { 128 x 128: 256 true 100, 64 x 64: 128 false 70, }
-    "d" F64 70 ["nn" "nt" "tn" "tt"] { 64 x 64: 128 false 100, }
-    "h" F16 70 ["nn" "nt" "tn" "tt"] { 128 x 128: 256 true 100, 64 x 64: 128 false 40, }
-    "b" Bf16 80 ["nn" "nt" "tn" "tt"] { 128 x 128: 256 true 100, 64 x 64: 128 false 40, }
-    "t" Tf32 80 ["nn" "nt" "tn" "tt"] { 128 x 128: 256 true 100, 64 x 64: 128 false 40, }
-    "i" I8 75 ["tn"] { 128 x 128: 256 true 100, 64 x 64: 128 false 40, }
+    "s" F32 ["nn" "nt" "tn" "tt"] { 128 x 128 70 to 999: 256 true 100, 64 x 64 70 to 999: 128 false 70, }
+    "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 100, }
+    "h" F16 ["nn" "nt" "tn" "tt"] {
+        128 x 128 70 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 70 to 999: 128 false 40,
+    }
+    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 40, }
+    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 40, }
+    "i" I8 ["tn"] {
+        128 x 128 75 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 75 to 999: 128 false 40,
+    }
 };
 
 /// All kernels.
@@ -165,7 +169,7 @@ pub fn choose(problem: &Problem, sm: u32, sms: u32) -> Option<Launch> {
     let can = |kernel: &&Kernel| {
         kernel.element == problem.element
             && (kernel.transpose_a, kernel.transpose_b) == (problem.transpose_a, problem.transpose_b)
-            && kernel.least_sm <= sm
+            && kernel.architectures.contains(&sm)
             && (problem.aligned || !kernel.aligned)
     };
     let kernel = kernels()

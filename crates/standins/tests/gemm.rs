@@ -392,7 +392,7 @@ fn draw_all(cases: usize, most: usize, seed: u64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (gpu, sm) in GPUS {
         let mut rig = Rig::new(gpu);
-        for kernel in kernels().filter(|kernel| kernel.least_sm <= sm) {
+        for kernel in kernels().filter(|kernel| kernel.architectures.contains(&sm)) {
             for _ in 0..cases {
                 let mut case = draw(&mut rng, kernel, most);
                 fit(&mut case, kernel);
