@@ -91,16 +91,17 @@ template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> s
     // Copies the chunks of a slice in the background to where `place(i)` is in shared memory.
     template <typename Place> __device__ __forceinline__ void copy(Place place) const {
         const T* from = at;
-        if (__builtin_expect(whole(), 1)) {
+        if (whole()) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++, from += LINES * ld) {
                 asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place(i)), "l"(from) : "memory");
             }
         } else {
-#pragma unroll
+            // A loop, so that it stays a branch.
+#pragma unroll 1
             for (int i = 0; i < COUNT; i++, from += LINES * ld) {
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place(i)), "l"(from),
-                             "r"(valid(i) * (int)sizeof(T)) : "memory");
+                int bytes = valid(i) * (int)sizeof(T);
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place(i)), "l"(from), "r"(bytes) : "memory");
             }
         }
     }
