@@ -28,14 +28,16 @@ fn given(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
 }
 
-/// A call of each function with random arguments: `BLAS_CASES` of them from the seed `BLAS_SEED`, or only `BLAS_CASE`.
+/// A call of each function with random arguments: `BLAS_CASES` of them from the seed `BLAS_SEED`, or only
+/// `BLAS_CASE`, or only those of `BLAS_FUNCTION`.
 #[test]
 fn random_calls() {
     let (rows, devices) = (Rows::all(), devices());
     let (seed, cases) = (given("BLAS_SEED").unwrap_or(1), given("BLAS_CASES").unwrap_or(2 * rows.0.len() as u64));
     let numbers = given("BLAS_CASE").map_or(0..cases, |case| case..case + 1);
     let mut wrong = Vec::new();
-    for number in numbers {
+    let function = std::env::var("BLAS_FUNCTION").ok();
+    for number in numbers.filter(|number| function.as_ref().is_none_or(|name| rows.row(*number).name == *name)) {
         let mut case = rows.case(seed, number);
         let device = devices[case.random.below(devices.len())];
         if let Err(why) = case.run(device) {

@@ -38,9 +38,14 @@ impl Rows {
         self.0.push(Row { name: name.into(), both: false, build: Box::new(build) });
     }
 
+    /// The function of a call.
+    pub fn row(&self, number: u64) -> &Row {
+        &self.0[(number % self.0.len() as u64) as usize]
+    }
+
     /// A call by its number, the same for the same seed.
     pub fn case(&self, seed: u64, number: u64) -> Case {
-        let row = &self.0[(number % self.0.len() as u64) as usize];
+        let row = self.row(number);
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x0100_0000_01b3));
         random.bits();
         let mut case = Case::new(&row.name, random);
