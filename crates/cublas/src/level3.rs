@@ -377,7 +377,7 @@ fn trsm_batched(
 }
 
 /// C = alpha * A + beta * B.
-fn add(
+pub fn add(
     call: &Call,
     kind: Type,
     m: i32,

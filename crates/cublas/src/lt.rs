@@ -11,6 +11,7 @@ use cabi::address::{Address, Handle, Plain, read, write, write_bytes};
 
 use crate::element::{Op, Operand, Scalar, Type, size};
 use crate::handle::{Call, device};
+use crate::level3::add;
 use crate::management::functions;
 use crate::product::{Epilogue, Matrix, Product, Written, computed, exists};
 use crate::status::{Result, Status, valid};
@@ -357,6 +358,57 @@ fn matmul(
     product.launch(&call)
 }
 
+/// C = alpha * op(A) + beta * op(B), each matrix by columns or by rows. B may be left out.
+fn transform(
+    handle: Address,
+    stream: Handle,
+    descriptor: Address,
+    [alpha, beta]: [Address; 2],
+    [a, b, c]: [Address; 3],
+    layouts: [Address; 3],
+) -> Result<()> {
+    let how: Transform = read(descriptor)?;
+    let (of_a, of_c): (Layout, Layout) = (read(layouts[0])?, read(layouts[2])?);
+    let of_b = if layouts[1] == 0 { of_c } else { read(layouts[1])? };
+    let kind = Type::of(of_c.kind.into())?;
+    let exists = matches!(kind, Type::F32 | Type::F64 | Type::C32 | Type::C64) && how.scale == kind.0;
+    let plain =
+        |layout: &Layout| layout.kind == kind.0 && matches!(layout.order, BY_COLUMNS | BY_ROWS) && layout.mode == 0;
+    if !exists || ![of_a, of_b, of_c].iter().all(plain) || !(0..=1).contains(&how.pointer_mode) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let number = |value: u64| size(i64::try_from(value).map_err(|_| Status::INVALID_VALUE)?);
+    // Where C is by rows, its transpose is made, of the transposes of A and B.
+    let flips = of_c.order == BY_ROWS;
+    let used = |layout: &Layout, op: Op| -> Result<([i32; 2], Operand)> {
+        let (rows, columns) = (number(layout.rows)?, number(layout.columns)?);
+        valid(layout.leading >= i64::from(if layout.order == BY_ROWS { columns } else { rows }))?;
+        let shape = if op.transposed { [columns, rows] } else { [rows, columns] };
+        let op = Op { transposed: op.transposed ^ (layout.order == BY_ROWS) ^ flips, ..op };
+        Ok((shape, Operand::general(op).of_kind(kind)))
+    };
+    let (shape, _) = used(&of_c, Op::NONE)?;
+    let (shape_a, how_a) = used(&of_a, Op::of(how.op_a.into())?)?;
+    let call = Call::light(handle, stream, how.pointer_mode == 1)?;
+    let alpha = call.scalar(alpha, kind)?;
+    let beta = if layouts[1] == 0 || b == 0 { Scalar::value(0.0) } else { call.scalar(beta, kind)? };
+    let (shape_b, how_b) =
+        if layouts[1] == 0 { (shape, Operand::default()) } else { used(&of_b, Op::of(how.op_b.into())?)? };
+    valid(shape_a == shape && shape_b == shape && of_a.count == of_c.count && of_b.count == of_c.count)?;
+    let [m, n] = if flips { [shape[1], shape[0]] } else { shape };
+    let bytes = i64::try_from(kind.bytes()?).map_err(|_| Status::INTERNAL_ERROR)?;
+    for member in 0..i64::from(of_c.count) {
+        let at = |address: Address, layout: &Layout| {
+            let distance = layout.stride.wrapping_mul(member).wrapping_mul(bytes);
+            address.wrapping_add_signed(isize::try_from(distance).unwrap_or(isize::MAX))
+        };
+        let a = (at(a, &of_a), of_a.leading, how_a);
+        let b = (at(b, &of_b), of_b.leading, how_b);
+        add(&call, kind, m, n, alpha, a, beta, b, at(c, &of_c), of_c.leading)?;
+    }
+    Ok(())
+}
+
 /// `cublasLtMatmulHeuristicResult_t`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -448,6 +500,12 @@ functions! {
         get::<Transform>(descriptor, attribute, to, bytes, written)
     }
 
+    fn cublasLtMatrixTransform(
+        handle: Address, descriptor: Address, alpha: Address, a: Address, layout_a: Address, beta: Address, b: Address,
+        layout_b: Address, c: Address, layout_c: Address, stream: Handle,
+    ) {
+        transform(handle, stream, descriptor, [alpha, beta], [a, b, c], [layout_a, layout_b, layout_c])
+    }
     fn cublasLtMatmul(
         handle: Address, descriptor: Address, alpha: Address, a: Address, layout_a: Address, b: Address,
         layout_b: Address, beta: Address, c: Address, layout_c: Address, d: Address, layout_d: Address,

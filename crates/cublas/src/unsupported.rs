@@ -35,7 +35,7 @@ not_supported! {
     cublasLtDisableCpuInstructionsSetMask, cublasLtEmulationDescCreate, cublasLtEmulationDescDestroy,
     cublasLtEmulationDescGetAttribute, cublasLtEmulationDescInit_internal, cublasLtEmulationDescSetAttribute,
     cublasLtGroupedMatrixLayoutCreate, cublasLtGroupedMatrixLayoutInit_internal, cublasLtMatmulAlgoCheckForStream,
-    cublasLtMatmulAlgoGetHeuristicForStream, cublasLtMatrixTransform,
+    cublasLtMatmulAlgoGetHeuristicForStream,
     cublasSetEmulationSpecialValuesSupport, cublasSetEmulationStrategy,
     cublasSetFixedPointEmulationMantissaBitCountPointer, cublasSetFixedPointEmulationMantissaBitOffset,
     cublasSetFixedPointEmulationMantissaControl, cublasSetFixedPointEmulationMaxMantissaBitCount, cublasSgelsBatched,

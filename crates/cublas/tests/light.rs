@@ -1,9 +1,10 @@
 //! Calls of cuBLASLt.
 
 use crate::case::{At, Attribute, Buffer, Case, Null, Number, Object, Place, Stream};
+use crate::level2::op;
 use crate::library::{at, call, check, devices, into, made};
 use crate::matrix::{Form, Matrix, Part, Store};
-use crate::number::{B, Bits, H, Kind, Num, S};
+use crate::number::{B, Bits, C, D, H, Kind, Num, S, Z, ZERO};
 use crate::product::{Product, Types};
 use crate::rows::Rows;
 
@@ -181,8 +182,42 @@ fn matmul(case: &mut Case) {
     case.arguments.extend([At(at_c), c_layout, At(d), d_layout, Null, Null, Number(0), Stream]);
 }
 
+/// C = alpha * op(A) + beta * op(B), with or without B.
+fn transform(case: &mut Case) {
+    let kind = case.random.one_of(&[S, D, C, Z]);
+    case.unit = kind.unit();
+    let (m, n, count, ops) = (case.size(), case.size(), 1 + case.random.below(2), [op(case), op(case)]);
+    let (alpha, mut beta) = (case.random.factor(kind), case.random.factor(kind));
+    let both = case.random.below(4) > 0;
+    if !both {
+        beta = ZERO;
+    }
+    let draw = |case: &mut Case, op: i64| -> Vec<Matrix> {
+        let [rows, columns] = if op == 0 { [m, n] } else { [n, m] };
+        (0..count).map(|_| Matrix::random(case, kind, rows, columns)).collect()
+    };
+    let (of_a, of_b) = (draw(case, ops[0]), draw(case, ops[1]));
+    let sum = |(a, b): (&Matrix, &Matrix)| a.used(ops[0]).scaled(alpha, beta, &b.used(ops[1]));
+    let results: Vec<Matrix> = of_a.iter().zip(&of_b).map(sum).collect();
+    let [rows_a, rows_b, rows_c] = [0; 3].map(|_| case.random.once_in(2));
+    let [lda, ldb, ldc] = [of_a[0].rows, of_b[0].rows, m].map(|rows| case.leading(rows));
+    let a = members(case, kind, lda, &of_a, &[], alpha.is_zero(), rows_a);
+    let b = members(case, kind, ldb, &of_b, &[], beta.is_zero(), rows_b);
+    let c = members(case, kind, ldc, &results, &results, true, rows_c);
+    let descriptor = Object {
+        create: "cublasLtMatrixTransformDescCreate",
+        with: vec![kind.number() as usize],
+        attributes: vec![word(1, case.is_on_device().into()), word(2, ops[0]), word(3, ops[1])],
+    };
+    let (alpha_at, beta_at) = (case.scalar(kind, alpha), case.scalar(kind, beta));
+    case.arguments = vec![descriptor, alpha_at, At(a.buffer), a.layout];
+    case.arguments.extend(if both { [beta_at, At(b.buffer), b.layout] } else { [Null, Null, Null] });
+    case.arguments.extend([At(c.buffer), c.layout, Stream]);
+}
+
 pub fn rows(rows: &mut Rows) {
     rows.single("cublasLtMatmul", matmul);
+    rows.single("cublasLtMatrixTransform", transform);
 }
 
 /// A heuristic is asked for and gives an algorithm, as PyTorch does it.
