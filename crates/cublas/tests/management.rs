@@ -25,6 +25,12 @@ fn settings_of_a_handle() {
     let mut compute = 0_i32;
     check("cublasMigrateComputeType", &[handle, 1, into(&mut compute)]);
     assert_eq!(compute, 70);
+    for mode in [0, 1] {
+        check("cublasSetPointerMode_v2", &[handle, mode]);
+        let gemm = [handle, 0, 0, 1, 1, 1, 0, 16, 1, 16, 1, 0, 16, 1];
+        assert_eq!(call("cublasSgemm_v2", &gemm), 7, "no scalars");
+        assert_eq!(call("cublasSdot_v2", &[handle, 5, 16, 1, 16, 1, 0]), 7, "no place for the result");
+    }
     check("cublasDestroy_v2", &[handle]);
     for name in ["cublasDestroy_v2", "cublasGetStream_v2", "cublasSgemm_v2", "cublasSnrm2_v2", "cublasStrsm_v2"] {
         assert_eq!(call(name, &[handle]), 1, "{name} of a handle that has ended");
