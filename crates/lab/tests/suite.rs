@@ -5,6 +5,9 @@ use lab::{CORES, Job, Report, Setup, Unattended, run, schedulers};
 use std::collections::BTreeMap;
 use workloads::{Form, Workload, suite};
 
+/// Board power of the cards by NVIDIA, in watts. Mean power is at most one and a half times that.
+const BOARD_WATTS: [(&str, f64); 4] = [("gtx480", 250.0), ("v100", 300.0), ("rtx2060s", 175.0), ("rtx3070", 220.0)];
+
 /// GPUs and the code that runs on them.
 const CELLS: [(&str, Form); 7] = [
     ("gtx480", Form::Ptx),
@@ -51,10 +54,13 @@ fn runs() -> Vec<(usize, usize, &'static str)> {
     runs
 }
 
-/// Does the runs of one cell. The functional core has the same instructions and the same occupancy. The other designs
-/// run the suite in `audit.rs`.
+/// Does the runs of one cell. The functional core has the same instructions and the same occupancy; power is plausible.
+/// The other designs run the suite in `audit.rs`.
 fn check_all(gpu: &str, code: Form) {
     let core = CORES[0].0;
+    let (_, board_watts) = BOARD_WATTS.into_iter().find(|(name, _)| *name == gpu).expect("each GPU has its power");
+    let model = Setup::new(config::load(gpu).unwrap()).energy.expect("each GPU has coefficients").unwrap();
+    let constant_watts = model.coefficients().constant_watts;
     for (_, index, scheduler) in runs().into_iter().filter(|&(cell, ..)| CELLS[cell] == (gpu, code)) {
         let workload = &suite::ALL[index];
         let name = format!("{} on {gpu}, {code:?}, {core}, {scheduler}", workload.name);
@@ -70,6 +76,8 @@ fn check_all(gpu: &str, code: Form) {
         }
         let occupancy = |r: &Report| r.kernels.iter().map(|k| k.occupancy.clone()).collect::<Vec<_>>();
         assert_eq!(occupancy(&report), occupancy(&without_time), "{name}");
+        let watts = report.total.number("power.mean");
+        assert!((constant_watts..1.5 * board_watts).contains(&watts), "{name}: {watts} W");
     }
 }
 
@@ -124,11 +132,13 @@ fn machine_code_on_rtx3070() {
 
 #[test]
 fn two_runs_have_the_same_figures() {
-    for code in [Form::Ptx, Form::Sass] {
-        for workload in ["bfs", "histogram", "reduction"] {
-            let [a, b] = [(); 2].map(|()| simulate(code, "rtx2060s", "inorder", Some("gto"), workload));
-            assert_eq!(a.total, b.total, "{workload}");
-            assert_eq!(a.kernels, b.kernels, "{workload}");
+    for (core, scheduler) in [("inorder", Some("gto")), ("functional", None)] {
+        for code in [Form::Ptx, Form::Sass] {
+            for workload in ["bfs", "hashtable", "histogram", "reduction"] {
+                let [a, b] = [(); 2].map(|()| simulate(code, "rtx2060s", core, scheduler, workload));
+                assert_eq!(a.total, b.total, "{workload}, {core}");
+                assert_eq!(a.kernels, b.kernels, "{workload}, {core}");
+            }
         }
     }
 }
