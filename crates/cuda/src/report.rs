@@ -74,6 +74,8 @@ pub struct TransferReport {
 pub struct UntimedReport {
     pub name: String,
     pub launches: u64,
+    /// Those of them that only filled memory: they take the time of a memset.
+    pub fills: u64,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
 }
@@ -172,6 +174,7 @@ impl Notes {
 fn grouped(report: &Report, timeline: &Timeline, by: By, origins: &Origins) -> Grouping {
     let sampled = report.sampling.iter().flat_map(|sampling| &sampling.kernels);
     let mut costs: Costs<'_> = sampled.map(|one| (one.launch, (&*one.name, one.inferred_cycles))).collect();
+    costs.extend(timeline.filled().iter().map(|(launch, name)| (*launch, (&**name, None))));
     for kernel in &report.kernels {
         let inferred = costs.get(&kernel.launch).and_then(|(_, cycles)| *cycles);
         let cycles = inferred.unwrap_or_else(|| kernel.statistics.number("cycles"));
@@ -193,11 +196,12 @@ fn of_device(device: usize, timeline: &mut Timeline, grouping: Option<(By, &Orig
         bytes,
         seconds: cycles as f64 / hz,
     });
-    let untimed =
-        timeline.untimed().iter().map(|(name, &Untimed { launches, warp_instructions, thread_instructions })| {
+    let untimed = timeline.untimed().iter().map(
+        |(name, &Untimed { launches, fills, warp_instructions, thread_instructions })| {
             let name = exec::plain_name(name).unwrap_or(name).to_owned();
-            UntimedReport { name, launches, warp_instructions, thread_instructions }
-        });
+            UntimedReport { name, launches, fills, warp_instructions, thread_instructions }
+        },
+    );
     let (transfers, untimed) = (transfers.collect(), untimed.collect());
     DeviceReport { device, report, transfers, untimed, seconds: timeline.now() as f64 / hz }
 }

@@ -389,6 +389,16 @@ impl<C: Core> Machine<C> {
         self.units.iter().flat_map(|unit| &unit.cores)
     }
 
+    /// Bytes of the L2.
+    pub fn l2_bytes(&self) -> u64 {
+        self.memory.l2_bytes()
+    }
+
+    /// Something that was not simulated has replaced what was in L2.
+    pub fn empty_l2(&mut self) {
+        self.memory.empty_l2();
+    }
+
     /// A copy from the host leaves its data in L2, as on hardware, if cores use the memory system at all.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
         if C::MOST_REQUESTS > 0 {

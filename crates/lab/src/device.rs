@@ -8,6 +8,7 @@ use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::sampling::Began;
 use crate::sampling::began::Rest;
+use crate::sampling::fill::Known as KnownFill;
 use crate::setup::Setup;
 use crate::simulation::{Halt, Launched, MOST_PENDING, Simulation, check_fit};
 use crate::source::Source;
@@ -49,6 +50,8 @@ pub struct SimulatedDevice<'m> {
     pub(crate) next_launch: u32,
     /// CTAs that are executed after the timed ones of their launch.
     pub(crate) rests: BTreeMap<KernelId, Rest>,
+    /// Launches that may be fills, the last first.
+    pub(crate) fills: Vec<KnownFill>,
 }
 
 fn other(error: impl std::fmt::Display) -> DeviceError {
@@ -123,6 +126,7 @@ impl<'m> SimulatedDevice<'m> {
             stack_bytes: None,
             next_launch: 0,
             rests: BTreeMap::new(),
+            fills: Vec::new(),
         })
     }
 

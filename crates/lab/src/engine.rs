@@ -50,6 +50,8 @@ pub(crate) trait Engine: Send {
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     fn set_threads(&mut self, threads: HostThreads);
     fn copied_to_device(&mut self, address: u64, bytes: u64);
+    fn l2_bytes(&self) -> u64;
+    fn empty_l2(&mut self);
     /// The program that the last launch was the first of, if the cores fetch it from memory: address and bytes.
     fn take_copied_code(&mut self) -> Option<(u64, u64)>;
     /// From now on what [`Engine::take_ended`] and [`Engine::take_samples`] give is recorded.
@@ -306,6 +308,14 @@ impl<C: LoadableCore> Engine for LoadingMachine<C> {
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         self.machine.copied_to_device(address, bytes);
+    }
+
+    fn l2_bytes(&self) -> u64 {
+        self.machine.l2_bytes()
+    }
+
+    fn empty_l2(&mut self) {
+        self.machine.empty_l2();
     }
 
     fn take_copied_code(&mut self) -> Option<(u64, u64)> {

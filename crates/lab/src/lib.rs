@@ -92,7 +92,7 @@ pub use run::{
     Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers,
 };
 pub use samples::{Overview, Sample, SampleSeries};
-pub use sampling::{Began, GroupSample, How, LaunchSample, Likeness, Sampling, Time, Which};
+pub use sampling::{Began, Filled, GroupSample, How, LaunchSample, Likeness, Sampling, Time, Which};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};

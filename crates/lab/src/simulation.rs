@@ -253,6 +253,16 @@ impl<'m> Simulation<'m> {
         Ok(id)
     }
 
+    /// Bytes of the L2.
+    pub fn l2_bytes(&self) -> u64 {
+        self.machine.l2_bytes()
+    }
+
+    /// Something that was not simulated has replaced what was in L2.
+    pub fn empty_l2(&mut self) {
+        self.machine.empty_l2();
+    }
+
     /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
         if self.setup.gpu.launch.host_copies_fill_l2 && !self.is_replaying() {

@@ -80,7 +80,19 @@ fn untimed(device: &DeviceReport) -> String {
     for kernel in &device.untimed {
         table.row(&[kernel.name.clone(), number::count(kernel.launches), number::count(kernel.warp_instructions)]);
     }
-    format!("{}\n{}", styled(HEADING, "Executed without time"), table.render())
+    let fills: u64 = device.untimed.iter().map(|kernel| kernel.fills).sum();
+    let note = match fills {
+        0 => String::new(),
+        _ => wrapped(
+            &format!(
+                "{} of these only filled memory, at least twice as much as the L2 holds: each takes the time of a memset and leaves the L2 empty (--time-fills simulates them)",
+                number::count(fills)
+            ),
+            "  ",
+            "  ",
+        ),
+    };
+    format!("{}\n{}{note}", styled(HEADING, "Executed without time"), table.render())
 }
 
 fn transfers(device: &DeviceReport) -> String {

@@ -253,6 +253,18 @@ impl MemorySystem {
         }
     }
 
+    /// Bytes of the L2.
+    pub fn l2_bytes(&self) -> u64 {
+        self.l2_bytes
+    }
+
+    /// Drops all lines of the L2 that are not under way. It costs no time.
+    pub fn empty_l2(&mut self) {
+        for partition in &mut self.partitions {
+            get(partition).slices.iter_mut().for_each(|slice| slice.cache_mut().invalidate());
+        }
+    }
+
     /// Leaves `bytes` from `address` on in the L2, as a copy to the device does: whole sectors, in
     /// order, the last ones staying if there are more than fit.
     pub fn copy_to_device(&mut self, address: u64, bytes: u64) {

@@ -57,6 +57,9 @@ pub const fn noun(grouping: &Grouping) -> &'static str {
 
 /// The section.
 pub fn section(grouping: &Grouping, is_whole: bool) -> String {
+    if grouping.groups.is_empty() {
+        return String::new();
+    }
     let mut table = Table::new([
         (noun(grouping), Align::Left),
         ("launches", Align::Right),

@@ -118,6 +118,13 @@ pub fn exec() -> Value {
                         [
                             ("name", text("Name of the kernel.")),
                             ("launches", count("Number of launches.", "launches")),
+                            (
+                                "fills",
+                                count(
+                                    "Those of them that only filled memory: they take the time of a memset.",
+                                    "launches",
+                                ),
+                            ),
                             ("warp_instructions", count("Warp instructions of all.", "warp instructions")),
                             ("thread_instructions", count("Thread instructions of all.", "thread instructions")),
                         ],

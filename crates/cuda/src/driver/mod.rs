@@ -36,7 +36,7 @@ pub struct Driver {
 impl Driver {
     /// A driver for the devices of `settings` in the process `host`.
     pub fn new(settings: Settings, host: Box<dyn Host>) -> Self {
-        let platform = Platform::new(&settings.devices, settings.options.by, host);
+        let platform = Platform::new(&settings, host);
         let devices = platform.devices.len();
         Self {
             memory: Memory::new(devices),

@@ -14,6 +14,7 @@ use crate::host::Host;
 use crate::memory::MOST_DEVICES;
 use crate::origin::{Origin, Origins};
 use crate::report::Notes;
+use crate::settings::Settings;
 use crate::timeline::{OpId, Timeline};
 use lab::Setup;
 use request::values::By;
@@ -63,15 +64,17 @@ pub struct Platform {
     pub notes: Notes,
     /// What the report groups kernels by.
     pub(crate) by: Option<By>,
+    /// Launches that only fill memory are simulated in time.
+    pub(crate) times_fills: bool,
     pub(crate) origins: Origins,
     /// What launches are from now.
     pub(crate) origin: Origin,
 }
 
 impl Platform {
-    /// The devices of `setups`, in the process `host`. The report groups kernels `by` something.
-    pub(crate) fn new(setups: &[Setup], by: Option<By>, host: Box<dyn Host>) -> Self {
-        let devices = setups.iter().take(MOST_DEVICES).map(|setup| Device {
+    /// The devices of `settings`, in the process `host`.
+    pub(crate) fn new(settings: &Settings, host: Box<dyn Host>) -> Self {
+        let devices = settings.devices.iter().take(MOST_DEVICES).map(|setup| Device {
             setup: setup.clone(),
             timeline: None,
             primary: None,
@@ -85,7 +88,8 @@ impl Platform {
             devices: devices.collect(),
             contexts: Handles::new(Kind::Context),
             notes: Notes::default(),
-            by,
+            by: settings.options.by,
+            times_fills: settings.options.time_fills,
             origins: Origins::default(),
             origin: Origin::NONE,
         }

@@ -53,7 +53,7 @@ impl Monitor for Stoppable {
 impl Platform {
     /// The operations of a device; the simulated GPU is made at the first use.
     pub(crate) fn timeline(&mut self, device: usize) -> Result<&mut Timeline> {
-        let Self { devices, host, origin, .. } = self;
+        let Self { devices, host, origin, times_fills, .. } = self;
         let ordinal = device;
         let device = &mut devices[device];
         if device.timeline.is_none() {
@@ -61,7 +61,9 @@ impl Platform {
                 Ok(mut simulated) => {
                     simulated.memory().skip_addresses(HEAP_BYTES * ordinal as u64);
                     let (gpu, most) = (&device.setup.gpu, device.setup.gpu.launch.max_concurrent_kernels as usize);
-                    device.timeline = Some(Timeline::new(simulated, Link::of(gpu), most, device.first_op));
+                    let mut timeline = Timeline::new(simulated, Link::of(gpu), most, device.first_op);
+                    timeline.times_fills = *times_fills;
+                    device.timeline = Some(timeline);
                 }
                 Err(problem) => {
                     host.message(&problem.to_string());

@@ -21,7 +21,7 @@ use crate::shared::Regions;
 use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
 use exec::Launch;
 use kit::NEVER;
-use lab::{Began, SimulatedDevice};
+use lab::{Began, Filled, SimulatedDevice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workloads::DeviceError;
@@ -69,6 +69,8 @@ pub struct Moved {
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Untimed {
     pub launches: u64,
+    /// Those of them that only filled memory.
+    pub fills: u64,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
 }
@@ -151,6 +153,10 @@ pub struct Timeline {
     idle: u64,
     moved: [Moved; Direction::COUNT],
     untimed: BTreeMap<String, Untimed>,
+    /// Launches that only fill memory are simulated in time.
+    pub(crate) times_fills: bool,
+    /// Launches that were fills and not simulated, with their kernels.
+    filled: Vec<(u32, String)>,
     /// What is open in the program for launches that are requested now.
     pub(crate) origin: Origin,
     /// What was open when launch `i` was requested and when it was made, up to the last launch with something open.
@@ -189,6 +195,8 @@ impl Timeline {
             idle: 0,
             moved: [Moved::default(); Direction::COUNT],
             untimed: BTreeMap::new(),
+            times_fills: false,
+            filled: Vec::new(),
             origin: Origin::NONE,
             origins: Vec::new(),
             failed: BTreeMap::new(),
@@ -213,6 +221,11 @@ impl Timeline {
     /// Kernels that were executed without time, by name.
     pub fn untimed(&self) -> &BTreeMap<String, Untimed> {
         &self.untimed
+    }
+
+    /// Launches that were fills and not simulated: number and kernel.
+    pub fn filled(&self) -> &[(u32, String)] {
+        &self.filled
     }
 
     /// Requests `work` after the operations `after`, some of which may have ended.
@@ -383,6 +396,9 @@ impl Timeline {
         number: u32,
         host: &dyn Host,
     ) -> Result<Begun, DeviceError> {
+        if self.execute_fill(op, &launch, number, host)? {
+            return Ok(Begun::Continues);
+        }
         // The CTAs of a cooperative launch wait for each other; it has its workspace when it is on the cores.
         let began = if self.device.is_sampled() && !launch.cooperative {
             self.bring_in(host);
@@ -403,6 +419,33 @@ impl Timeline {
         let Some(cycles) = cycles else { return Ok(Begun::Ended) };
         self.executed.insert((self.now() + cycles, op));
         Ok(Begun::Continues)
+    }
+
+    /// Executes a launch that only fills memory: it takes the time of the same fill by the driver. Returns whether it was
+    /// one. Sampled runs choose by themselves what is timed.
+    fn execute_fill(
+        &mut self,
+        op: OpId,
+        launch: &KernelLaunch,
+        number: u32,
+        host: &dyn Host,
+    ) -> Result<bool, DeviceError> {
+        if self.times_fills || self.device.is_sampled() || launch.cooperative || !launch.bindings.is_empty() {
+            return Ok(false);
+        }
+        self.bring_in(host);
+        let Some(Filled { bytes, executed, .. }) = self.device.fill(&launch.live)? else { return Ok(false) };
+        self.changed = true;
+        let name = launch.live.kernel.name();
+        let sum = self.untimed.entry(name.to_owned()).or_default();
+        sum.launches += 1;
+        sum.fills += 1;
+        sum.warp_instructions += executed.warp_instructions;
+        sum.thread_instructions += executed.thread_instructions;
+        self.filled.push((number, exec::plain_name(name).unwrap_or(name).to_owned()));
+        let end = self.now() + self.link.cycles(Direction::Within, bytes);
+        self.executed.insert((end, op));
+        Ok(true)
     }
 
     /// Begins an operation that is not a launch. Only transfers, waits for values and calls do not end at once.

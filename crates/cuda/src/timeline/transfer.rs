@@ -126,6 +126,9 @@ impl Timeline {
             self.device.memory().fill(address, element, fill.width).map_err(|error| other(&error))?;
             self.device.copied_to_device(address, fill.width);
         }
+        if fill.width * fill.height >= self.device.least_fill() {
+            self.device.empty_l2();
+        }
         Ok(())
     }
 }

@@ -9,6 +9,7 @@
 //! | `part` | cycles of launches of which some CTAs were timed |
 //! | `report` | the section of the report |
 //! | `began`, `device` | launches of a device |
+//! | `fill`, `filling` | launches that do nothing but fill memory |
 //! | `bounds` | when the execution of a launch without time is ended |
 
 pub(crate) mod began;
@@ -16,6 +17,8 @@ mod bounds;
 mod choice;
 mod device;
 mod estimate;
+pub(crate) mod fill;
+mod filling;
 mod group;
 mod part;
 mod report;
@@ -23,6 +26,7 @@ pub(crate) mod work;
 
 pub use began::Began;
 pub use choice::{Likeness, Time, Which};
+pub use fill::Filled;
 pub use report::{GroupSample, How, LaunchSample, Sampling};
 
 use self::estimate::{Inferred, Rate, Stratum, Timed};
