@@ -92,12 +92,12 @@ const TABLE: &[&[&[Kernel]]] = kernels! {
     "s" F32 ["nn" "nt" "tn" "tt"] { 128 x 128 70 to 999: 256 true 100, 64 x 64 70 to 999: 128 false 70, }
     "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 100, }
     "h" F16 ["nn" "nt" "tn" "tt"] {
-        128 x 128 70 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 70 to 999: 128 false 40,
+        128 x 128 70 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 70 to 999: 128 false 55,
     }
-    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 40, }
-    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 40, }
+    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 55, }
+    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 55, }
     "i" I8 ["tn"] {
-        128 x 128 75 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 75 to 999: 128 false 40,
+        128 x 128 75 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 75 to 999: 128 false 55,
     }
 };
 
