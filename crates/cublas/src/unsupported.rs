@@ -65,3 +65,15 @@ not_supported! {
     cublasZscal, cublasZswap, cublasZsymm, cublasZsyr2k, cublasZsyrk, cublasZtbmv, cublasZtbsv, cublasZtpmv,
     cublasZtpsv, cublasZtrmm, cublasZtrmv, cublasZtrsm, cublasZtrsv,
 }
+
+// Matrices on the host, over several devices.
+not_supported! {
+    cublasXtCgemm, cublasXtChemm, cublasXtCher2k, cublasXtCherk, cublasXtCherkx, cublasXtCreate, cublasXtCspmm,
+    cublasXtCsymm, cublasXtCsyr2k, cublasXtCsyrk, cublasXtCsyrkx, cublasXtCtrmm, cublasXtCtrsm, cublasXtDestroy,
+    cublasXtDeviceSelect, cublasXtDgemm, cublasXtDspmm, cublasXtDsymm, cublasXtDsyr2k, cublasXtDsyrk, cublasXtDsyrkx,
+    cublasXtDtrmm, cublasXtDtrsm, cublasXtGetBlockDim, cublasXtGetNumBoards, cublasXtGetPinningMemMode,
+    cublasXtMaxBoards, cublasXtSetBlockDim, cublasXtSetCpuRatio, cublasXtSetCpuRoutine, cublasXtSetPinningMemMode,
+    cublasXtSgemm, cublasXtSspmm, cublasXtSsymm, cublasXtSsyr2k, cublasXtSsyrk, cublasXtSsyrkx, cublasXtStrmm,
+    cublasXtStrsm, cublasXtZgemm, cublasXtZhemm, cublasXtZher2k, cublasXtZherk, cublasXtZherkx, cublasXtZspmm,
+    cublasXtZsymm, cublasXtZsyr2k, cublasXtZsyrk, cublasXtZsyrkx, cublasXtZtrmm, cublasXtZtrsm,
+}

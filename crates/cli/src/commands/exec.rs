@@ -30,12 +30,24 @@ pub struct Args {
     given: Given<Exec>,
     #[command(flatten)]
     splitting: Splitting,
+    /// Libraries of our own in place of NVIDIA's, beside CUDA's driver and runtime (`warpwright docs standins`)
+    #[arg(long, value_name = "WHICH", default_value = "blas")]
+    own_libraries: OwnLibraries,
     /// Print the environment variables as commands of a shell, and run nothing: for debuggers, MPI and notebooks
     #[arg(long)]
     print_environment: bool,
     /// Program and its arguments
     #[arg(last = true, value_name = "PROGRAM", required_unless_present = "print_environment")]
     program: Vec<OsString>,
+}
+
+/// Which libraries beside CUDA's driver and runtime are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OwnLibraries {
+    /// cuBLAS and cuBLASLt
+    Blas,
+    /// None: NVIDIA's are loaded, and what they do on the GPU fails
+    None,
 }
 
 /// The variable that names a library to each copy of NVTX in a program.
@@ -55,15 +67,14 @@ pub fn run(args: &Args) -> Outcome {
     let mut environment = environment::of(&options)?;
     let mut libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
-    let path = std::env::join_paths(
-        std::iter::once(libraries.folder().to_owned()).chain(path.iter().flat_map(std::env::split_paths)),
-    );
+    let folder = libraries.folder(args.own_libraries == OwnLibraries::Blas);
+    let path = std::env::join_paths(std::iter::once(folder.clone()).chain(path.iter().flat_map(std::env::split_paths)));
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH".to_owned(), path));
     if options.by.is_some() {
-        environment.push((INJECTION.to_owned(), libraries.folder().join("libcuda.so.1").into()));
+        environment.push((INJECTION.to_owned(), folder.join("libcuda.so.1").into()));
     }
-    environment.push(("LD_AUDIT".to_owned(), audit(&libraries)));
+    environment.push(("LD_AUDIT".to_owned(), audit(&folder)));
     program.as_ref().map_or(Ok(()), |path| program::check(path, &libraries))?;
     // Options that are not given have their defaults, whatever the environment says.
     let is_given = |name: &String| environment.iter().any(|(given, _)| given == name);
@@ -81,13 +92,13 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input("no program is given"));
     };
     // Empty again if the program cannot be started.
-    let folder = options.out.as_deref().map(made).transpose()?;
+    let made = options.out.as_deref().map(made).transpose()?;
     libraries.keep_for_program().map_err(|e| Failure::failed(format!("a temporary folder cannot be used: {e}")))?;
     // The program takes the place of this process, so that signals reach it, and its status is its own.
     let mut command = Command::new(name);
     unset.iter().for_each(|name| _ = command.env_remove(name));
     let problem = command.args(rest).envs(environment).exec();
-    drop(folder);
+    drop(made);
     Err(Failure::bad_input(format!("cannot run `{}`: {problem}", name.to_string_lossy())))
 }
 
@@ -116,11 +127,11 @@ fn made(folder: &Path) -> Result<MadeFolders, Failure> {
 /// Auditing libraries for the loader, ours the last: it takes our libraries wherever a program looks for NVIDIA's, and
 /// replaces NVIDIA's runtime where it is linked in. An interpreter's modules have paths of their own for libraries, as
 /// PyTorch's have.
-fn audit(libraries: &Libraries) -> OsString {
+fn audit(folder: &Path) -> OsString {
     let mut list = std::env::var_os("LD_AUDIT").filter(|list| !list.is_empty()).unwrap_or_default();
     if !list.is_empty() {
         list.push(":");
     }
-    list.push(libraries.audit());
+    list.push(Libraries::audit(folder));
     list
 }

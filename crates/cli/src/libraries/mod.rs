@@ -21,7 +21,7 @@ const AUDIT: &str = "warpwright-audit.so";
 
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
 /// The auditing library takes each as the library of its name (`crates/audit`), wherever a program looks for that.
-const SHARED: [(&str, &str); 15] = [
+const SHARED: [(&str, &str); 20] = [
     (AUDIT, "libwarpwright_audit.so"),
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
@@ -34,6 +34,11 @@ const SHARED: [(&str, &str); 15] = [
     ("libcublasLt.so.11", "libcublaslt11.so"),
     ("libcublasLt.so.12", "libcublaslt12.so"),
     ("libcublasLt.so.13", "libcublaslt13.so"),
+    ("cuda/warpwright-audit.so", "libwarpwright_audit.so"),
+    ("cuda/libcuda.so.1", "libcuda.so"),
+    ("cuda/libcudart.so.11.0", "libcudart11.so"),
+    ("cuda/libcudart.so.12", "libcudart12.so"),
+    ("cuda/libcudart.so.13", "libcudart13.so"),
     ("11/libcudart.so", "libcudart11.so"),
     ("12/libcudart.so", "libcudart12.so"),
     ("13/libcudart.so", "libcudart13.so"),
@@ -60,6 +65,9 @@ const EMBEDDED: [(&str, &[u8]); 11] = [
     ("libcublaslt12.so", embed::library!("libcublaslt12.so")),
     ("libcublaslt13.so", embed::library!("libcublaslt13.so")),
 ];
+
+/// The subfolder with CUDA's driver and runtime only.
+const CUDA_ONLY: &str = "cuda";
 
 /// Name of the folder beside the libraries.
 const FOLDER: &str = "warpwright-cuda";
@@ -160,14 +168,14 @@ impl Libraries {
         Ok(Self { folder, temporary: Some(temporary) })
     }
 
-    /// The library by which the loader takes the others.
-    pub fn audit(&self) -> PathBuf {
-        self.folder.join(AUDIT)
+    /// The library by which the loader takes the others of a folder of these.
+    pub fn audit(folder: &Path) -> PathBuf {
+        folder.join(AUDIT)
     }
 
-    /// The folder in which programs find them.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// The folder in which programs find them: all, or CUDA's driver and runtime only.
+    pub fn folder(&self, all: bool) -> PathBuf {
+        if all { self.folder.clone() } else { self.folder.join(CUDA_ONLY) }
     }
 
     /// How programs are linked to the runtime of `version`, as options of nvcc; `None` in a folder that is going to be
