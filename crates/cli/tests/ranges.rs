@@ -102,6 +102,44 @@ fn kernels_are_grouped_by_the_ranges_of_their_thread() {
     assert_eq!(sampled["grouping"]["groups"][0]["untimed"], sampled["grouping"]["groups"][0]["launches"]);
 }
 
+/// A program that is linked to NVTX, and asks for functions that mean nothing here.
+const LINKED: &str = r#"
+#include <stdio.h>
+int nvtxRangePushA(const char *); int nvtxRangePop(void); void nvtxMarkA(const char *);
+void nvtxNameOsThreadA(unsigned, const char *); void *nvtxDomainCreateA(const char *); void nvtxDomainDestroy(void *);
+int main(void) {
+    void *own = nvtxDomainCreateA("own");
+    nvtxNameOsThreadA(1, "main");
+    int outer = nvtxRangePushA("outer"), inner = nvtxRangePushA("inner");
+    nvtxMarkA("here");
+    nvtxDomainDestroy(own);
+    printf("%d %d %d\n", outer, inner, nvtxRangePop());
+    return 0;
+}"#;
+
+#[test]
+fn programs_may_be_linked_to_the_functions_of_nvtx() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let environment = from(command(&["exec", "--print-environment", "--by", "nvtx"]).output().unwrap()).stdout;
+    let named = environment.lines().find_map(|line| line.strip_prefix("export NVTX_INJECTION64_PATH=")).unwrap();
+    let driver = named.trim_matches('\'');
+    std::fs::write(folder.join("linked.c"), LINKED).unwrap();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+    let built = compiler.current_dir(folder).args(["-w", "-o", "linked", "linked.c", driver, "-Wl,-z,now"]).output();
+    let Ok(output) = built else {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for (options, printed) in [(&["--by", "nvtx"][..], "0 1 1\n"), (&[], "-2 -2 -2\n")] {
+        let words = [&["exec", "-q"], options, &["--", "./linked"]].concat();
+        let mut exec = command(&words);
+        let ran = from(exec.current_dir(folder).output().unwrap());
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, printed), "{words:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn without_the_option_nothing_watches() {
     let folder = tempfile::tempdir().unwrap();

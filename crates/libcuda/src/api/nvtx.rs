@@ -85,6 +85,26 @@ functions! {
     }
 }
 
+/// Functions of NVTX that mean nothing here, for programs that are linked to them. They need no arguments: the caller
+/// removes them.
+macro_rules! nothing {
+    ($($name:ident)*) => {$(
+        #[allow(unsafe_code, reason = "the name is part of NVTX's API")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() -> u64 {
+            0
+        }
+    )*};
+}
+
+nothing! {
+    nvtxInitialize nvtxMarkEx nvtxMarkA nvtxMarkW nvtxNameCategoryA nvtxNameCategoryW nvtxNameOsThreadA
+    nvtxNameOsThreadW nvtxDomainMarkEx nvtxDomainResourceCreate nvtxDomainResourceDestroy nvtxDomainNameCategoryA
+    nvtxDomainNameCategoryW nvtxDomainDestroy nvtxNameCuDeviceA nvtxNameCuDeviceW nvtxNameCuContextA nvtxNameCuContextW
+    nvtxNameCuStreamA nvtxNameCuStreamW nvtxNameCuEventA nvtxNameCuEventW nvtxNameCudaDeviceA nvtxNameCudaDeviceW
+    nvtxNameCudaStreamA nvtxNameCudaStreamW nvtxNameCudaEventA nvtxNameCudaEventW
+}
+
 /// The table of callbacks among those of `NvtxGetExportTableFunc_t`.
 const CALLBACKS: u32 = 1;
 
