@@ -1,6 +1,6 @@
 //! `exec --by`: kernels by NVTX range and by line of Python.
 
-use crate::common::{command, from, run};
+use crate::common::{command, from, root, run};
 use crate::schema::check_value;
 use serde_json::Value;
 use std::path::Path;
@@ -96,6 +96,13 @@ fn kernels_are_grouped_by_the_ranges_of_their_thread() {
     );
     assert!(table.contains(",one,step/forward/größe,"), "a launch has its group");
     assert!(std::fs::read_to_string(folder.join("r.html")).unwrap().contains("<section id=\"ranges\""));
+
+    let shown = from(
+        command(&["exec", "--gpu", "v100", "--by", "nvtx", "--", "./ranges"]).current_dir(folder).output().unwrap(),
+    );
+    let table = shown.stderr.split("\n\n").find(|part| part.starts_with("Kernels by")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/ranges.md")).unwrap();
+    assert!(page.contains(table), "docs/ranges.md has another table than\n{table}");
 
     let sampled = under_exec(folder, &["--by", "nvtx", "--time", "none"], &["./ranges"]).1;
     assert_eq!(sorted(groups(&sampled)), expected(&all), "launches without time are grouped too");
