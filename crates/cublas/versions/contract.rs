@@ -64,8 +64,9 @@ fn symbols_have_the_version_that_programs_ask_for() {
 fn the_version_is_reported() {
     let (_, version) = split();
     // SAFETY: the functions have these types.
-    let (get, light): (extern "C" fn(usize, *mut c_int) -> c_int, extern "C" fn() -> usize) =
-        unsafe { (std::mem::transmute(find("cublasGetVersion_v2")), std::mem::transmute(find("cublasLtGetVersion"))) };
+    let get: extern "C" fn(usize, *mut c_int) -> c_int = unsafe { std::mem::transmute(find("cublasGetVersion_v2")) };
+    // SAFETY: as above.
+    let light: extern "C" fn() -> usize = unsafe { std::mem::transmute(find("cublasLtGetVersion")) };
     let mut number = 0;
     assert_eq!(get(0, &mut number), 0);
     assert_eq!((number / 10_000).to_string(), version);
@@ -106,22 +107,17 @@ fn statuses_have_names_and_texts() {
 /// A descriptor keeps what it is given, and an attribute of another size is refused.
 #[test]
 fn descriptors_keep_their_attributes() {
+    type Create = extern "C" fn(*mut usize, c_int, c_int) -> c_int;
     type Set = extern "C" fn(usize, c_int, *const u64, usize) -> c_int;
     type Get = extern "C" fn(usize, c_int, *mut u64, usize, *mut usize) -> c_int;
-    // SAFETY: the functions have these types.
-    let (create, set, get, destroy): (
-        extern "C" fn(*mut usize, c_int, c_int) -> c_int,
-        Set,
-        Get,
-        extern "C" fn(usize) -> c_int,
-    ) = unsafe {
-        (
-            std::mem::transmute(find("cublasLtMatmulDescCreate")),
-            std::mem::transmute(find("cublasLtMatmulDescSetAttribute")),
-            std::mem::transmute(find("cublasLtMatmulDescGetAttribute")),
-            std::mem::transmute(find("cublasLtMatmulDescDestroy")),
-        )
-    };
+    // SAFETY: the function has this type, as those below have theirs.
+    let create: Create = unsafe { std::mem::transmute(find("cublasLtMatmulDescCreate")) };
+    // SAFETY: as above.
+    let set: Set = unsafe { std::mem::transmute(find("cublasLtMatmulDescSetAttribute")) };
+    // SAFETY: as above.
+    let get: Get = unsafe { std::mem::transmute(find("cublasLtMatmulDescGetAttribute")) };
+    // SAFETY: as above.
+    let destroy: extern "C" fn(usize) -> c_int = unsafe { std::mem::transmute(find("cublasLtMatmulDescDestroy")) };
     const BIAS: c_int = 8;
     let (mut descriptor, mut value, mut bytes) = (0, 0, 0);
     assert_eq!(create(&mut descriptor, 68, 0), 0);
