@@ -310,6 +310,54 @@ fn auditing_libraries_of_the_user_stay() {
     assert_eq!(list("libown.so"), format!("libown.so:{ours}"));
 }
 
+/// A library that a program opens by a path, in the place of NVIDIA's cuBLAS.
+const FOREIGN_BLAS: &str = "int cublasCreate_v2(void **handle) { *handle = 0; return 3; }";
+/// Multiplies two matrices of two rows by the cuBLAS at a path, and prints the product or the status.
+const MULTIPLIES: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+#define GET(library, name) ((int (*)())dlsym(library, #name))
+int main(int count, char **names) {
+    void *blas = dlopen(names[1], RTLD_NOW), *runtime = dlopen("libcudart.so.12", RTLD_NOW), *handle, *memory;
+    float a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, c[4], one = 1, zero = 0;
+    int status = GET(blas, cublasCreate_v2)(&handle);
+    if (status) { printf("status %d\n", status); return 0; }
+    GET(runtime, cudaMalloc)(&memory, 64);
+    GET(runtime, cudaMemcpy)(memory, a, 32, 1);
+    float *device = memory;
+    int (*sgemm)(void *, int, int, int, int, int, float *, float *, int, float *, int, float *, float *, int)
+        = (void *)dlsym(blas, "cublasSgemm_v2");
+    sgemm(handle, 0, 0, 2, 2, 2, &one, device, 2, device + 4, 2, &zero, device + 8, 2);
+    GET(runtime, cudaMemcpy)(c, device + 8, 16, 2);
+    printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
+    return 0;
+}"#;
+
+#[test]
+fn our_cublas_is_taken_unless_it_is_not_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program.c"), MULTIPLIES).unwrap();
+    std::fs::write(folder.path().join("blas.c"), FOREIGN_BLAS).unwrap();
+    if !compile(folder.path(), &["-std=gnu89", "program.c", "-o", "program", "-ldl"])
+        || !compile(
+            folder.path(),
+            &["-shared", "-fPIC", "blas.c", "-Wl,-soname,libcublas.so.12", "-o", "libcublas.so.12"],
+        )
+    {
+        return;
+    }
+    let path = |name| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = |which: &str| {
+        let library = path("libcublas.so.12");
+        from(command(&["exec", "--own-libraries", which, "--", &path("program"), &library]).output().unwrap())
+    };
+    let ours = run("blas");
+    assert_eq!(ours.stdout, "23 34 31 46\n", "{}", ours.stderr);
+    assert!(ours.stderr.contains("In place of libraries (launches)\n  cublas (1): "), "{}", ours.stderr);
+    let theirs = run("none");
+    assert_eq!(theirs.stdout, "status 3\n", "{}", theirs.stderr);
+}
+
 #[test]
 fn run_takes_a_program_as_exec_does() {
     let folder = tempfile::tempdir().unwrap();
