@@ -10,6 +10,7 @@
 //! A kernel is handed to the cores when they can hold one more. Of the waiting kernels, the one with the highest
 //! priority goes first. Priorities do not change the order of the CTAs of kernels that run.
 
+mod advice;
 mod transfer;
 
 pub(crate) use transfer::data;
@@ -19,6 +20,7 @@ use crate::link::{Direction, Link};
 use crate::origin::Origin;
 use crate::shared::Regions;
 use crate::work::{At, Call, Copy, KernelLaunch, ValueWait, Work};
+use advice::Advice;
 use exec::Launch;
 use kit::NEVER;
 use lab::{Began, Filled, SimulatedDevice};
@@ -155,6 +157,8 @@ pub struct Timeline {
     untimed: BTreeMap<String, Untimed>,
     /// Launches that only fill memory are simulated in time.
     pub(crate) times_fills: bool,
+    /// What a program that takes long is told.
+    advice: Advice,
     /// Launches that were fills and not simulated, with their kernels.
     filled: Vec<(u32, String)>,
     /// What is open in the program for launches that are requested now.
@@ -196,6 +200,7 @@ impl Timeline {
             moved: [Moved::default(); Direction::COUNT],
             untimed: BTreeMap::new(),
             times_fills: false,
+            advice: Advice::default(),
             filled: Vec::new(),
             origin: Origin::NONE,
             origins: Vec::new(),
@@ -493,6 +498,11 @@ impl Timeline {
         {
             self.bring_in(host);
             self.bind(&launch.bindings)?;
+            if !self.device.is_sampled()
+                && let Some(text) = self.advice.note(&launch.live)
+            {
+                host.message(&text);
+            }
             let mut live = launch.live.clone();
             let workspace = if launch.cooperative { Some(self.take_workspace()?) } else { None };
             if let Some(address) = workspace {
