@@ -92,7 +92,7 @@ fn large_fills_are_not_simulated_and_leave_the_l2_empty() {
     if !crate::exec::build(folder, PROGRAM) {
         return;
     }
-    let (lines, device, text) = ran(folder, &["--by", "nvtx"], 2 * L2_BYTES);
+    let (lines, device, text) = ran(folder, &["--by", "nvtx"], L2_BYTES);
     assert_eq!(simulated(&device), ["read", "read", "count", "read"]);
     let untimed = &device["untimed"][0];
     assert_eq!((&untimed["name"], &untimed["fills"], &untimed["launches"]), (&"fill".into(), &3.into(), &3.into()));
@@ -101,17 +101,17 @@ fn large_fills_are_not_simulated_and_leave_the_l2_empty() {
     assert_eq!((&group["launches"], &group["untimed"]), (&7.into(), &3.into()));
     // As a memset: 448 GB/s, of which half are taken to be reads, and 2.5 us.
     let milliseconds: f64 = lines[3].parse().unwrap();
-    let expected = 2.0 * L2_BYTES as f64 / 224e9 * 1e3 + 0.0025;
+    let expected = L2_BYTES as f64 / 224e9 * 1e3 + 0.0025;
     assert!((milliseconds / expected - 1.0).abs() < 0.01, "{milliseconds} {expected}");
     let hits = |launch: usize| device["kernels"][launch]["statistics"]["l2.hit_rate"].as_f64().unwrap();
     assert!(hits(1) > 99.0 && hits(3) < 60.0, "warm {}, after a fill {}", hits(1), hits(3));
 
-    let (_, device, text) = ran(folder, &["--time-fills"], 2 * L2_BYTES);
+    let (_, device, text) = ran(folder, &["--time-fills"], L2_BYTES);
     let all = ["read", "read", "fill", "count", "fill", "fill", "read"];
     assert_eq!(simulated(&device), all);
     assert!(!text.contains("only filled memory"), "{text}");
 
-    // Half as much may stay in L2.
-    let (_, device, _) = ran(folder, &[], L2_BYTES);
+    // After less, something else may be in L2 still.
+    let (_, device, _) = ran(folder, &[], L2_BYTES - 4096);
     assert_eq!(simulated(&device), all);
 }

@@ -84,7 +84,7 @@ options! {
         livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
         /// Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty caches. Cycles are those of the description's core clock. Settings given replace these
         profiled_as: Option<ProfiledAs>, "TOOL", "ncu";
-        /// Simulate in time also launches of a program that only fill memory, at least twice as much as the L2 holds. Otherwise they take the time of a memset and leave the L2 empty (`warpwright docs cuda`)
+        /// Simulate in time also launches of a program that only fill memory, at least as much as the L2 holds. Otherwise they take the time of a memset and leave the L2 empty (`warpwright docs cuda`)
         time_fills: bool, "", "1", { absent: &[OF_PROGRAMS] };
         /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long
         audit: bool, "", "1", { absent: &[NOT_KEPT] };

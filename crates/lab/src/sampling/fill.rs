@@ -12,9 +12,6 @@ use kit::lanes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many times the L2 a fill has at least.
-pub(super) const LEAST_OF_L2: u64 = 2;
-
 /// Launches that are remembered.
 pub(super) const MOST_KNOWN: usize = 16;
 

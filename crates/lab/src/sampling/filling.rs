@@ -1,7 +1,7 @@
 //! Launches of a device that may be [fills](super::fill).
 
 use super::bounds::Bounded;
-use super::fill::{Filled, Known, LEAST_OF_L2, MOST_KNOWN, Stores, is_same, only_stores, value_of};
+use super::fill::{Filled, Known, MOST_KNOWN, Stores, is_same, only_stores, value_of};
 use crate::device::SimulatedDevice;
 use exec::Launch;
 use exec::memory::Fill;
@@ -11,9 +11,9 @@ use std::time::Instant;
 use workloads::DeviceError;
 
 impl SimulatedDevice<'_> {
-    /// Bytes that a fill has at least to be one that is not simulated.
+    /// Bytes that a fill has at least to be one that is not simulated: the L2's, of which nothing else stays then.
     pub fn least_fill(&self) -> u64 {
-        LEAST_OF_L2 * self.simulation.l2_bytes()
+        self.simulation.l2_bytes()
     }
 
     /// What was in L2 is there no more.
