@@ -85,7 +85,7 @@ fn untimed(device: &DeviceReport) -> String {
         0 => String::new(),
         _ => wrapped(
             &format!(
-                "{} of these only filled memory, at least twice as much as the L2 holds: each takes the time of a memset and leaves the L2 empty (--time-fills simulates them)",
+                "{} of these only filled memory, at least as much as the L2 holds: each takes the time of a memset and leaves the L2 empty (--time-fills simulates them)",
                 number::count(fills)
             ),
             "  ",

@@ -1,9 +1,9 @@
-//! Launches that do nothing but fill memory, much more than the L2 holds: programs that measure their kernels empty the
-//! L2 so before each. Their time follows from the bandwidth of DRAM, and simulating it takes longer than the kernels.
+//! Launches that do nothing but fill memory, at least as much as the L2 holds: programs that measure their kernels empty
+//! the L2 so before each. Their time follows from the bandwidth of DRAM, and simulating it takes longer than the kernels.
 //!
 //! The rule: the code reads no memory but parameters and constants, and an argument is an address in an allocation of at
-//! least twice the L2. The launch is then executed without time. If it has stored one value of 4 bytes throughout a span
-//! of at least twice the L2, each byte once, it was a fill. Otherwise it is simulated, and stores the same again: it has
+//! least the L2's size. The launch is then executed without time. If it has stored one value of 4 bytes throughout a span
+//! of at least that size, each byte once, it was a fill. Otherwise it is simulated, and stores the same again: it has
 //! read nothing that it has changed.
 
 use exec::{DeviceMemory, FunctionalStats, Launch};
