@@ -69,7 +69,7 @@ pub fn now_loaded(runtime: &[u8], base: usize, namespace: c_long, waiting: &mut 
 }
 
 impl Waiting {
-    /// Replaces the functions by jumps to those of the runtime that is loaded at `base`.
+    /// Replaces the functions by jumps to the runtime that is loaded at `base`.
     pub fn replace(&self, base: usize) -> Result<(), String> {
         for &(at, to) in &self.jumps {
             let code = jump(to.wrapping_add(base as u64));

@@ -87,6 +87,14 @@ pub fn read_text(address: Address, limit: usize) -> Result<CString> {
     Err(BadAddress)
 }
 
+/// Reads bytes one after the other.
+pub fn read_bytes(address: Address, into: &mut [u8]) -> Result<()> {
+    if into.is_empty() {
+        return Ok(());
+    }
+    transfer(Direction::FromProgram, into.as_mut_ptr().expose_provenance(), address, into.len())
+}
+
 /// Writes bytes one after the other.
 pub fn write_bytes(address: Address, bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {

@@ -131,7 +131,7 @@ macro_rules! driver {
                 pub fn $name(&self, $($argument: $kind),*) -> $result {
                     let function = self.$name.ok_or_else(|| $missing(stringify!($name)))?;
                     // SAFETY: the arguments have the declared types; addresses of Rust values live
-                    // through the call, and those of the program are the driver's to check.
+                    // through the call, and the program's are the driver's to check.
                     $check(unsafe { function($($argument),*) })
                 }
             )*

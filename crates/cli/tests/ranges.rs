@@ -160,7 +160,7 @@ fn without_the_option_nothing_watches() {
     assert!(refused.status == 2 && refused.stderr.contains("--by"), "{}", refused.stderr);
 }
 
-/// Interpreters to try: the usual one, and those of each version in PATH.
+/// Interpreters to try: the usual one, and each version in PATH.
 fn interpreters() -> Vec<&'static str> {
     let names = ["python3", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14"];
     let has_ctypes = |name: &&str| {

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, read};
+use num::half::{Bf16, F16, to_f64};
 
 use crate::status::{Result, Status, valid};
 
@@ -98,8 +99,8 @@ impl Scalar {
         let (re, im) = match kind {
             Type::F32 => (f64::from(read::<f32>(address)?), 0.0),
             Type::F64 => (read(address)?, 0.0),
-            Type::F16 => (half(u16::from_le_bytes(read(address)?)), 0.0),
-            Type::BF16 => (bfloat(u16::from_le_bytes(read(address)?)), 0.0),
+            Type::F16 => (to_f64::<F16>(u16::from_le_bytes(read(address)?)), 0.0),
+            Type::BF16 => (to_f64::<Bf16>(u16::from_le_bytes(read(address)?)), 0.0),
             Type::I32 => (f64::from(read::<i32>(address)?), 0.0),
             Type::C32 => {
                 let [re, im] = read::<[f32; 2]>(address)?;
@@ -115,23 +116,6 @@ impl Scalar {
     pub fn is(&self, value: f64) -> bool {
         self.pointer == 0 && self.re == value && self.im == 0.0
     }
-}
-
-/// The value of a number of half precision.
-fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2_f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2_f64.powi(exponent - 25),
-    }
-}
-
-/// The value of a bfloat16.
-fn bfloat(bits: u16) -> f64 {
-    f32::from_bits(u32::from(bits) << 16).into()
 }
 
 /// `cublasOperation_t`.
@@ -237,6 +221,26 @@ impl Operand {
     }
 }
 
+/// The matrices and vectors of a batch: how many, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    pub count: i64,
+    /// Elements from one to the next, of each of three.
+    pub strides: [i64; 3],
+    /// Whether addresses are of arrays of addresses.
+    pub pointers: bool,
+}
+
+impl Batch {
+    /// A single problem.
+    pub const ONE: Self = Self { count: 1, strides: [0; 3], pointers: false };
+
+    /// `count` problems at addresses in arrays.
+    pub const fn of_pointers(count: i64) -> Self {
+        Self { count, strides: [0; 3], pointers: true }
+    }
+}
+
 /// A size of a problem: not negative, and small enough for an index of kernels.
 pub fn size(number: i64) -> Result<i32> {
     valid(number >= 0)?;
@@ -262,9 +266,14 @@ mod tests {
 
     #[test]
     fn numbers_of_sixteen_bits() {
+        let value = |kind, bits: u16| {
+            let place = bits.to_le_bytes();
+            Scalar::at(cabi::driver::at(&place), kind, false).expect("the place can be read").re
+        };
+        let half = |bits| value(Type::F16, bits);
         assert_eq!([half(0x3c00), half(0xc100), half(1), half(0x7bff)], [1.0, -2.5, 2_f64.powi(-24), 65504.0]);
         assert!(half(0x7c01).is_nan() && half(0xfc00) == f64::NEG_INFINITY);
-        assert_eq!([bfloat(0x3f80), bfloat(0xc020)], [1.0, -2.5]);
+        assert_eq!([0x3f80, 0xc020].map(|bits| value(Type::BF16, bits)), [1.0, -2.5]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use cabi::address::Address;
 
 use crate::api::{Enum, Stride, blas};
-use crate::element::{Op, Operand, Scalar, Shape, Type, first, is_unit, is_upper, leading, size};
+use crate::element::{Batch, Op, Operand, Scalar, Shape, Type, first, is_unit, is_upper, leading, size};
 use crate::handle::Call;
 use crate::kernel::tiles;
 use crate::status::{Result, valid};
@@ -36,15 +36,6 @@ cabi::plain!(Gemv);
 /// Types of a product: of the matrix and x, of y, of the scalars.
 #[derive(Clone, Copy)]
 struct Types(Type, Type, Type);
-
-/// A batch of products.
-struct Batch {
-    count: i64,
-    strides: [i64; 3],
-    pointers: bool,
-}
-
-const ONE: Batch = Batch { count: 1, strides: [0; 3], pointers: false };
 
 fn general(
     call: &Call,
@@ -114,7 +105,7 @@ fn gemv(
     y: Address,
     incy: i64,
 ) -> Result<()> {
-    general(call, Types(kind, kind, kind), op, m, n, alpha, a, lda, x, incx, beta, y, incy, &ONE)
+    general(call, Types(kind, kind, kind), op, m, n, alpha, a, lda, x, incx, beta, y, incy, &Batch::ONE)
 }
 
 fn gemv_batched(
@@ -133,7 +124,7 @@ fn gemv_batched(
     incy: i64,
     count: i64,
 ) -> Result<()> {
-    let batch = Batch { count, strides: [0; 3], pointers: true };
+    let batch = Batch::of_pointers(count);
     general(call, types, op, m, n, alpha, a, lda, x, incx, beta, y, incy, &batch)
 }
 

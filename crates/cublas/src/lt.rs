@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard};
 
-use cabi::address::{Address, Handle, Plain, read, write, write_bytes};
+use cabi::address::{Address, Handle, Plain, read, read_bytes, write, write_bytes};
 
 use crate::element::{Op, Operand, Scalar, Type, size};
 use crate::handle::{Call, device};
@@ -195,10 +195,9 @@ fn set<D: Opaque>(descriptor: Address, attribute: c_int, from: Address, bytes: u
         return if (0..bytes).all(|at| read::<u8>(from + at) == Ok(0)) { Ok(()) } else { Err(Status::NOT_SUPPORTED) };
     };
     valid(bytes >= size)?;
-    let base = cabi::driver::into(&mut all);
-    for at in 0..size {
-        write(base + offset + at, read::<u8>(from + at)?)?;
-    }
+    let mut value = vec![0; size];
+    read_bytes(from, &mut value)?;
+    write_bytes(cabi::driver::into(&mut all) + offset, &value)?;
     Ok(write(descriptor, all)?)
 }
 
@@ -212,8 +211,8 @@ fn get<D: Opaque>(descriptor: Address, attribute: c_int, to: Address, bytes: usi
         return valid(written != 0);
     }
     valid(bytes >= size)?;
-    let base = cabi::driver::at(&all);
-    let value = (0..size).map(|at| read::<u8>(base + offset + at)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let mut value = vec![0; size];
+    read_bytes(cabi::driver::at(&all) + offset, &mut value)?;
     Ok(write_bytes(to, &value)?)
 }
 

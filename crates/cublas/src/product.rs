@@ -4,7 +4,7 @@ use cabi::address::{Address, read};
 use standins::gemm as fast;
 
 use crate::api::{Enum, Stride, blas};
-use crate::element::{Op, Operand, Scalar, Type, leading, size};
+use crate::element::{Batch, Op, Operand, Scalar, Type, leading, size};
 use crate::handle::Call;
 use crate::kernel::{THREADS, tiles};
 use crate::status::{Result, Status, valid};
@@ -81,7 +81,7 @@ pub struct Product {
     pub size: [i32; 3],
     pub alpha: Scalar,
     pub beta: Scalar,
-    /// Type of the scalars, which is that of the sums.
+    /// Type of the scalars and of the sums.
     pub scale: Type,
     /// Whether products of single precision may be made of fewer bits.
     pub tf32: bool,
@@ -144,7 +144,7 @@ impl Product {
         }
         let [a, b, d] = [self.a.kind, self.b.kind, self.d.kind];
         let element = match (a, b, d, self.scale) {
-            // Before sm_80 there is no tf32.
+            // Tensor cores have tf32 since sm_80.
             (T::F32, T::F32, T::F32, T::F32) if self.tf32 && call.sm >= 80 => fast::Element::Tf32,
             (T::F32, T::F32, T::F32, T::F32) => fast::Element::F32,
             (T::F64, T::F64, T::F64, T::F64) => fast::Element::F64,
@@ -221,16 +221,6 @@ impl Product {
         call.launch(&format!("product_{letter}"), grid, [THREADS, 1, 1], 0, &[&general])
     }
 }
-
-/// The matrices of a batch: how many, and where.
-#[derive(Clone, Copy)]
-struct Batch {
-    count: i64,
-    strides: [i64; 3],
-    pointers: bool,
-}
-
-const ONE: Batch = Batch { count: 1, strides: [0; 3], pointers: false };
 
 /// Types of a product: of A, B, C, of the scalars; and whether single precision may be rounded to tf32.
 #[derive(Clone, Copy)]
@@ -364,7 +354,7 @@ fn gemm(
     c: Address,
     ldc: i64,
 ) -> Result<()> {
-    multiply(call, all(call, kind), op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &ONE)
+    multiply(call, all(call, kind), op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &Batch::ONE)
 }
 
 fn batched(
@@ -385,7 +375,7 @@ fn batched(
     ldc: i64,
     count: i64,
 ) -> Result<()> {
-    let batch = Batch { count, strides: [0; 3], pointers: true };
+    let batch = Batch::of_pointers(count);
     multiply(call, all(call, kind), op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &batch)
 }
 
@@ -436,7 +426,7 @@ fn gemm_ex(
     _algorithm: i64,
 ) -> Result<()> {
     let types = mixed(call, ka, kb, kc, compute)?;
-    multiply(call, types, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &ONE)
+    multiply(call, types, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &Batch::ONE)
 }
 
 /// `cublasSgemmEx`, `cublasCgemmEx`: scalars of `kind`, by which the sums are.
@@ -461,7 +451,7 @@ fn typed_gemm(
     ldc: i64,
 ) -> Result<()> {
     let types = mixed(call, ka, kb, kc, kind.0.into())?;
-    multiply(call, types, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &ONE)
+    multiply(call, types, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &Batch::ONE)
 }
 
 fn batched_ex(
@@ -487,7 +477,7 @@ fn batched_ex(
     _algorithm: i64,
 ) -> Result<()> {
     let types = mixed(call, ka, kb, kc, compute)?;
-    let batch = Batch { count, strides: [0; 3], pointers: true };
+    let batch = Batch::of_pointers(count);
     multiply(call, types, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &batch)
 }
 
@@ -599,7 +589,7 @@ fn groups_of(
             |list: Address| -> Result<Address> { Ok(list.wrapping_add(group.wrapping_mul(types.scale.bytes()?))) };
         let [a, b, c] = matrices.map(at);
         let [lda, ldb, ldc] = leading;
-        let batch = Batch { count, strides: [0; 3], pointers: true };
+        let batch = Batch::of_pointers(count);
         multiply(
             call,
             types,

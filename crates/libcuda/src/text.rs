@@ -67,8 +67,7 @@ fn stand_ins(report: &ProgramReport) -> String {
         .iter()
         .map(|(library, launches)| format!("{library} ({})", number::count(*launches)))
         .collect();
-    let text =
-        format!("{}: kernels standin_… are Warpwright's, their times are not those of NVIDIA's", counts.join(", "));
+    let text = format!("{}: kernels standin_… are Warpwright's, NVIDIA's would take other times", counts.join(", "));
     format!("{}\n{}", styled(WARNING, "In place of libraries (launches)"), wrapped(&text, "  ", "  "))
 }
 

@@ -149,7 +149,7 @@ impl Problem {
         u128::from(self.m.div_ceil(kernel.rows)) * u128::from(self.n.div_ceil(kernel.columns)) * u128::from(self.batch)
     }
 
-    /// Relative time on `sms` SMs: that of the SM with the most tiles.
+    /// Relative time on `sms` SMs, set by the SM with the most tiles.
     fn time(&self, kernel: &Kernel, sms: u32) -> u128 {
         let most = self.tiles(kernel).div_ceil(u128::from(sms.max(1)));
         most * u128::from(kernel.rows * kernel.columns) * 100 / u128::from(kernel.rate_percent)

@@ -1,4 +1,4 @@
-//! The compiled kernels are those of the sources.
+//! The compiled kernels belong to the sources.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

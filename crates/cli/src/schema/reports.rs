@@ -120,10 +120,7 @@ pub fn exec() -> Value {
                             ("launches", count("Number of launches.", "launches")),
                             (
                                 "fills",
-                                count(
-                                    "Those of them that only filled memory: they take the time of a memset.",
-                                    "launches",
-                                ),
+                                count("Launches that only filled memory: they take the time of a memset.", "launches"),
                             ),
                             ("warp_instructions", count("Warp instructions of all.", "warp instructions")),
                             ("thread_instructions", count("Thread instructions of all.", "thread instructions")),
@@ -156,7 +153,7 @@ pub fn exec() -> Value {
             (
                 "stand_ins",
                 map(
-                    "Libraries in whose place Warpwright's kernels ran (`standin_…`); their times are not those of NVIDIA's kernels.",
+                    "Libraries in whose place Warpwright's kernels ran (`standin_…`); NVIDIA's kernels would take other times.",
                     &count("Number of launches.", "launches"),
                 ),
             ),
@@ -249,7 +246,7 @@ fn grouping() -> Value {
         [
             ("path", list("Names, the outermost first; empty for launches with nothing open.", &text("A name."))),
             ("launches", count("Launches.", "launches")),
-            ("untimed", count("Those of them without cycles: executed without time, or not ended.", "launches")),
+            ("untimed", count("Launches without cycles: executed without time, or not ended.", "launches")),
             ("cycles", number("Sum of their cycles, without launch latency; inferred ones included.", "core cycles")),
             ("seconds", number("The same as simulated time.", "s")),
             ("share_percent", nullable(number("Of the cycles of all kernels.", "%"))),
@@ -274,7 +271,7 @@ fn grouping() -> Value {
         "The kernels of a program by what launched them (`--by`).",
         [
             ("by", word("What they are grouped by.", &["nvtx", "python"])),
-            ("groups", list("Each before those within it; of the same level, those of most cycles first.", &group)),
+            ("groups", list("Each before the groups within it; on one level, the group of most cycles first.", &group)),
             ("launches", list("Each launch.", &launch)),
         ],
     )
