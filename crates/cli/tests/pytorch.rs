@@ -20,8 +20,11 @@ fn models_have_the_losses_of_the_cpu() {
         // On the processor first: a mistake in the script is found there.
         let alone = from(Command::new(&python).arg(script).env("CUDA_VISIBLE_DEVICES", "").output().unwrap());
         assert!(alone.status == 0 && alone.stdout.contains("losses: PASSED"), "{name}: {}", alone.stderr);
-        let ran = from(command(&["exec", "--time", "none", "--", &python, script]).output().unwrap());
+        let ran = from(command(&["exec", "--by", "python", "--time", "none", "--", &python, script]).output().unwrap());
         assert!(ran.status == 0 && ran.stdout.contains("losses: PASSED"), "{name}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains("on cuda"), "{name}: {}", ran.stdout);
+        // The backward pass has the line that waits for it.
+        let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("(thread pt_autograd_0)")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(" train (thread"), "{name}: {lines:?}");
     }
 }

@@ -1,7 +1,8 @@
 //! The ranges of NVTX that are open in each thread. Marks and resources have no meaning here.
 //!
 //! Ranges that are pushed are popped in their thread. A range that is started belongs to the thread that has started it,
-//! until some thread ends it.
+//! until some thread ends it. A thread that has opened none works for the only one that has some open, if there is one:
+//! as PyTorch's backward pass does.
 //!
 //! Frameworks push a range for each operation, whose name ends in numbers (`aten::mm, seq = 5, op_id = 7`). These are no
 //! part of the name. Operations of a backward pass have the `seq` of the forward operation. In a thread in which nothing
@@ -10,7 +11,7 @@
 use crate::{asked, python};
 use cuda::origin::Part;
 use request::values::By;
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,8 +43,25 @@ struct Forward {
     line: Option<String>,
 }
 
+/// The ranges that a thread has opened. It is in the list from its first range to its end.
+struct Thread {
+    id: ThreadId,
+    open: Vec<Open>,
+}
+
+static THREADS: Mutex<Vec<Thread>> = Mutex::new(Vec::new());
+
+/// A thread of [`THREADS`], while it runs.
+struct Listed(ThreadId);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&THREADS).retain(|thread| thread.id != self.0);
+    }
+}
+
 thread_local! {
-    static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    static LISTED: OnceCell<Listed> = const { OnceCell::new() };
 }
 
 /// Numbers of ranges.
@@ -112,17 +130,23 @@ fn begin(domain: u64, text: Option<String>, started: u64) -> i32 {
         note_forward(sequence);
     }
     let range = NEXT.fetch_add(1, Ordering::Relaxed);
-    let depth = OPEN.try_with(|open| {
-        let mut open = open.borrow_mut();
-        if open.iter().any(|one| one.started != 0) {
-            let still = lock(&STARTED);
-            open.retain(|one| one.started == 0 || still.contains(&one.started));
-        }
-        let depth = open.iter().filter(|one| one.domain == domain && one.started == 0).count();
-        open.push(Open { domain, started, part: Part { name, range }, forward });
-        depth
+    let id = std::thread::current().id();
+    if LISTED.try_with(|listed| _ = listed.get_or_init(|| Listed(id))).is_err() {
+        return 0;
+    }
+    let mut threads = lock(&THREADS);
+    let at = threads.iter().position(|thread| thread.id == id).unwrap_or_else(|| {
+        threads.push(Thread { id, open: Vec::new() });
+        threads.len() - 1
     });
-    depth.map_or(0, |depth| depth as i32)
+    let open = &mut threads[at].open;
+    if open.iter().any(|one| one.started != 0) {
+        let still = lock(&STARTED);
+        open.retain(|one| one.started == 0 || still.contains(&one.started));
+    }
+    let depth = open.iter().filter(|one| one.domain == domain && one.started == 0).count();
+    open.push(Open { domain, started, part: Part { name, range }, forward });
+    depth as i32
 }
 
 /// Opens a range that is popped. Returns its level, from 0.
@@ -132,13 +156,12 @@ pub fn push(domain: u64, text: Option<String>) -> i32 {
 
 /// Closes the last range that was pushed. Returns its level; -1 if there is none.
 pub fn pop(domain: u64) -> i32 {
-    let level = OPEN.try_with(|open| {
-        let mut open = open.borrow_mut();
-        let Some(at) = open.iter().rposition(|one| one.domain == domain && one.started == 0) else { return -1 };
-        open.remove(at);
-        open.iter().filter(|one| one.domain == domain && one.started == 0).count() as i32
-    });
-    level.unwrap_or(-1)
+    let id = std::thread::current().id();
+    let mut threads = lock(&THREADS);
+    let Some(thread) = threads.iter_mut().find(|thread| thread.id == id) else { return -1 };
+    let Some(at) = thread.open.iter().rposition(|one| one.domain == domain && one.started == 0) else { return -1 };
+    thread.open.remove(at);
+    thread.open.iter().filter(|one| one.domain == domain && one.started == 0).count() as i32
 }
 
 /// Opens a range that any thread may end by the number that is returned.
@@ -163,7 +186,7 @@ fn note_forward(sequence: u64) {
     }
     // Without the lock: code of the program may run.
     let line = if asked::by() == Some(By::Python) { python::line() } else { None };
-    let forward = Forward { thread, around: own(), line };
+    let forward = Forward { thread, around: own().unwrap_or_default(), line };
     let mut all = lock(&FORWARD);
     let all = all.get_or_insert_default();
     if all.len() >= MOST_FORWARD {
@@ -172,41 +195,46 @@ fn note_forward(sequence: u64) {
     all.insert(sequence, forward);
 }
 
-/// The ranges that this thread has opened.
-fn own() -> Vec<Part> {
-    let parts = OPEN.try_with(|open| {
-        let open = open.borrow();
-        let still = open.iter().any(|one| one.started != 0).then(|| lock(&STARTED));
+impl Thread {
+    fn ranges(&self) -> Vec<Part> {
+        let still = self.open.iter().any(|one| one.started != 0).then(|| lock(&STARTED));
         let is_open = |one: &&Open| one.started == 0 || still.as_ref().is_some_and(|all| all.contains(&one.started));
-        open.iter().filter(is_open).map(|one| one.part.clone()).collect()
-    });
-    parts.unwrap_or_default()
+        self.open.iter().filter(is_open).map(|one| one.part.clone()).collect()
+    }
 }
 
-/// What `of` gives of the forward operation, in another thread, of the outermost range of this one.
+/// The ranges that this thread has opened; `None` if it has never opened one.
+fn own() -> Option<Vec<Part>> {
+    let id = std::thread::current().id();
+    lock(&THREADS).iter().find(|thread| thread.id == id).map(Thread::ranges)
+}
+
+/// The ranges of the only thread that has some open.
+fn of_the_only_one() -> Vec<Part> {
+    let threads = lock(&THREADS);
+    let mut all = threads.iter().map(Thread::ranges).filter(|ranges| !ranges.is_empty());
+    all.next().filter(|_| all.next().is_none()).unwrap_or_default()
+}
+
+/// What `of` gives of the forward operation, in another thread, of the outermost operation that this one makes.
 fn forward<T>(of: impl FnOnce(&Forward) -> T) -> Option<T> {
-    let sequences: Vec<u64> =
-        OPEN.try_with(|open| open.borrow().iter().filter_map(|one| one.forward).collect()).unwrap_or_default();
     let here = std::thread::current().id();
+    let sequences: Vec<u64> = {
+        let threads = lock(&THREADS);
+        let here = threads.iter().find(|thread| thread.id == here)?;
+        here.open.iter().filter_map(|one| one.forward).collect()
+    };
     let all = lock(&FORWARD);
     let forward = sequences.iter().find_map(|sequence| all.as_ref()?.get(sequence))?;
     (forward.thread != here).then(|| of(forward))
 }
 
-/// The ranges that are open in this thread, the outermost first.
+/// The ranges that a launch of this thread belongs to, the outermost first.
 pub fn open() -> Vec<Part> {
-    let own = own();
-    let has_numbers = OPEN.try_with(|open| open.borrow().iter().any(|one| one.forward.is_some())).unwrap_or(false);
-    if !has_numbers {
-        return own;
-    }
-    match forward(|forward| forward.around.clone()) {
-        Some(mut around) => {
-            around.extend(own);
-            around
-        }
-        None => own,
-    }
+    let Some(own) = own() else { return of_the_only_one() };
+    let mut around = forward(|forward| forward.around.clone()).unwrap_or_default();
+    around.extend(own);
+    around
 }
 
 /// The line of Python that made the forward operation whose backward one this thread makes.
@@ -218,6 +246,9 @@ pub fn line_of_forward() -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Whoever has ranges open is one of the threads that others look at.
+    static ALONE: Mutex<()> = Mutex::new(());
+
     fn names() -> String {
         open().into_iter().map(|part| part.name).collect::<Vec<_>>().join("/")
     }
@@ -228,11 +259,17 @@ mod tests {
 
     #[test]
     fn ranges_nest_by_thread_and_domain() {
+        let _alone = lock(&ALONE);
         let own = domain("own".into());
         assert_eq!((pushed("a"), pushed("b"), push(own, Some("c".into()))), (0, 1, 0));
         let number = start(0, None);
         assert_eq!(names(), "a/b/own:c/(unnamed)");
-        assert_eq!(std::thread::spawn(names).join().unwrap(), "");
+        let other = std::thread::spawn(|| {
+            let before = names();
+            pushed("d");
+            (before, names(), pop(0), names())
+        });
+        assert_eq!(other.join().unwrap(), ("a/b/own:c/(unnamed)".into(), "d".into(), 0, String::new()));
         assert_eq!(pop(0), 1);
         assert_eq!(names(), "a/own:c/(unnamed)");
         std::thread::spawn(move || end(number)).join().unwrap();
@@ -245,6 +282,7 @@ mod tests {
 
     #[test]
     fn operations_of_a_backward_pass_are_where_the_forward_ones_were() {
+        let _alone = lock(&ALONE);
         pushed("step");
         pushed("layer");
         pushed("aten::mm, seq = 905, op_id = 12");

@@ -15,8 +15,12 @@ pub fn here() -> Vec<Part> {
 }
 
 /// The line of Python that this thread executes. A thread without one works for another, as PyTorch's backward pass does:
-/// its ranges have the numbers of the forward operations, which have had their line noted.
+/// its ranges have the numbers of the forward operations, which have had their line noted. Otherwise it is the line at
+/// which the other thread waits.
 fn line() -> String {
+    let of_forward = || nvtx::line_of_forward().map(|line| format!("{line} (backward)"));
+    let of_other =
+        || python::line_of_the_only_thread().map(|line| format!("{line} (thread {})", python::thread_name()));
     let without = || format!("no Python frame (thread {})", python::thread_name());
-    python::line().or_else(|| nvtx::line_of_forward().map(|line| format!("{line} (backward)"))).unwrap_or_else(without)
+    python::line().or_else(of_forward).or_else(of_other).unwrap_or_else(without)
 }

@@ -29,6 +29,9 @@ struct Interpreter {
     take_error: extern "C" fn(*mut Object, *mut Object, *mut Object),
     drop_error: extern "C" fn(),
     restore_error: extern "C" fn(Object, Object, Object),
+    interpreter: extern "C" fn() -> *mut c_void,
+    first_thread: extern "C" fn(*mut c_void) -> *mut c_void,
+    next_thread: extern "C" fn(*mut c_void) -> *mut c_void,
     frame_of: extern "C" fn(*mut c_void) -> Object,
     back: extern "C" fn(Object) -> Object,
     code: extern "C" fn(Object) -> Object,
@@ -68,6 +71,9 @@ impl Interpreter {
             take_error: function!(c"PyErr_Fetch")?,
             drop_error: function!(c"PyErr_Clear")?,
             restore_error: function!(c"PyErr_Restore")?,
+            interpreter: function!(c"PyInterpreterState_Get")?,
+            first_thread: function!(c"PyInterpreterState_ThreadHead")?,
+            next_thread: function!(c"PyThreadState_Next")?,
             frame_of: function!(c"PyThreadState_GetFrame")?,
             back: function!(c"PyFrame_GetBack")?,
             code: function!(c"PyFrame_GetCode")?,
@@ -120,15 +126,15 @@ impl Interpreter {
         Some(Path::new(&file).parent()?.to_str()?.to_owned())
     }
 
-    /// The innermost frame that is not of a library, else the innermost one.
-    fn place(&self, state: *mut c_void) -> Option<String> {
+    /// The innermost frame that is not of a library, else, as an error, the innermost one if there is any.
+    fn place(&self, state: *mut c_void) -> Result<String, Option<String>> {
         static LIBRARY: OnceLock<Option<String>> = OnceLock::new();
         let library = LIBRARY.get_or_init(|| self.standard_library()).as_deref();
         let mut frame = self.owned((self.frame_of)(state));
         let mut innermost = None;
         for _ in 0..MOST_FRAMES {
             let Some(at) = frame else { break };
-            let code = self.owned((self.code)(at.0))?;
+            let code = self.owned((self.code)(at.0)).ok_or(None)?;
             let file = self.text_of(code.0, c"co_filename").unwrap_or_default();
             let shown = || {
                 let qualified = self.text_of(code.0, c"co_qualname");
@@ -136,14 +142,23 @@ impl Interpreter {
                 format!("{}:{} {function}", near(&file), (self.line)(at.0))
             };
             if !is_of_library(&file, library) {
-                return Some(shown());
+                return Ok(shown());
             }
             if innermost.is_none() {
                 innermost = Some(shown());
             }
             frame = self.owned((self.back)(at.0));
         }
-        innermost
+        Err(innermost)
+    }
+
+    /// The place of the only thread that executes code of the user.
+    fn place_of_the_only_one(&self) -> Option<String> {
+        let there = |state: *mut c_void| (!state.is_null()).then_some(state);
+        let first = there((self.first_thread)((self.interpreter)()));
+        let threads = std::iter::successors(first, |&state| there((self.next_thread)(state)));
+        let mut places = threads.filter_map(|state| self.place(state).ok());
+        places.next().filter(|_| places.next().is_none())
     }
 }
 
@@ -173,6 +188,17 @@ fn near(file: &str) -> &str {
 /// The line that this thread executes: file, line and function of the innermost frame that is not of a library. `None`
 /// if the thread has no frame of Python.
 pub fn line() -> Option<String> {
+    in_python(|python, state| python.place(state).map_or_else(|innermost| innermost, Some))
+}
+
+/// The line that the only thread with code of the user executes: it waits for what this thread does.
+pub fn line_of_the_only_thread() -> Option<String> {
+    in_python(|python, _| python.place_of_the_only_one())
+}
+
+/// What `what` gives while this thread holds the interpreter's lock. A thread that has never had the lock does not ask for
+/// it: whoever waits for such a thread may hold it.
+fn in_python<T>(what: impl FnOnce(&Interpreter, *mut c_void) -> Option<T>) -> Option<T> {
     let python = Interpreter::running()?;
     let state = (python.own_state)();
     if state.is_null() {
@@ -181,10 +207,10 @@ pub fn line() -> Option<String> {
     let held = (python.lock)();
     let (mut kind, mut value, mut trace) = (null_mut(), null_mut(), null_mut());
     (python.take_error)(&raw mut kind, &raw mut value, &raw mut trace);
-    let place = python.place(state);
+    let given = what(python, state);
     (python.restore_error)(kind, value, trace);
     (python.unlock)(held);
-    place
+    given
 }
 
 /// The name of this thread.
@@ -219,7 +245,7 @@ mod tests {
 
     #[test]
     fn without_an_interpreter_there_is_no_line() {
-        assert_eq!(line(), None);
+        assert_eq!((line(), line_of_the_only_thread()), (None, None));
         let named = std::thread::Builder::new().name("worker".into()).spawn(thread_name).unwrap();
         assert_eq!(named.join().unwrap(), "worker");
     }
