@@ -1,5 +1,6 @@
 //! The kernels of a program by what launched them, as text.
 
+use crate::names::short;
 use crate::number;
 use crate::style::{FAINT, HEADING, styled};
 use crate::table::{Align, Table};
@@ -15,21 +16,6 @@ pub fn label(group: &Group) -> String {
     match group.path.split_last() {
         Some((name, around)) => format!("{}{name}", "  ".repeat(around.len())),
         None => "(none)".to_owned(),
-    }
-}
-
-/// The name of a kernel without what C++ adds to it: namespaces, types of templates and of parameters.
-pub fn short(name: &str) -> &str {
-    let Some(mut rest) = name.strip_prefix("_Z") else { return name };
-    rest = rest.strip_prefix('N').unwrap_or(rest);
-    let mut last = None;
-    loop {
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (number, after) = rest.split_at(digits);
-        let Some((word, after)) = number.parse().ok().and_then(|length| after.split_at_checked(length)) else {
-            return last.unwrap_or(name);
-        };
-        (last, rest) = (Some(word), after);
     }
 }
 
@@ -111,23 +97,6 @@ fn least_cycles(grouping: &Grouping, is_whole: bool) -> f64 {
 mod tests {
     use super::*;
     use crate::sample;
-
-    #[test]
-    fn short_names_are_the_last_word_before_types() {
-        for (name, expected) in [
-            (
-                "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEEEEviT0_T1_",
-                "vectorized_elementwise_kernel",
-            ),
-            ("_Z6matmulPKfS0_Pfi", "matmul"),
-            ("_Z", "_Z"),
-            ("_Z99short", "_Z99short"),
-            ("_ZN3\u{e9}", "_ZN3\u{e9}"),
-            ("triton_poi_fused_0", "triton_poi_fused_0"),
-        ] {
-            assert_eq!(short(name), expected);
-        }
-    }
 
     #[test]
     fn groups_are_indented_and_the_cheapest_left_out() {

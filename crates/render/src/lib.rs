@@ -5,6 +5,7 @@ pub mod accelsim;
 pub mod bars;
 pub mod energy;
 pub mod grouping;
+mod names;
 pub mod number;
 pub mod page;
 pub mod power;

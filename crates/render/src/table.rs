@@ -1,5 +1,6 @@
 //! Tables of aligned columns.
 
+use crate::names;
 use crate::style::{HEADING, styled};
 use crate::wrap::{WIDTH, width};
 use kit::text::middle_cut;
@@ -11,8 +12,8 @@ use std::fmt::Write as _;
 pub enum Align {
     /// At the left: words.
     Left,
-    /// At the left: names, which lose their middle where lines would be wider than a terminal. Mangled
-    /// names take hundreds of characters.
+    /// At the left: names. Where lines would be wider than a terminal, mangled ones lose what C++ has added, then all
+    /// lose their middle.
     Name,
     /// At the right: numbers.
     Right,
@@ -51,8 +52,12 @@ impl Table {
     /// The table as lines, each indented by two blanks; without headings if all are empty.
     pub fn render(&self) -> String {
         let columns: Vec<usize> = (0..self.aligns.len()).collect();
+        let wide = |widths: &[usize]| widths.iter().map(|width| GAP.len() + width).sum::<usize>();
         let mut widths = self.widths();
-        let wide = widths.iter().map(|width| GAP.len() + width).sum::<usize>();
+        if wide(&widths) > WIDTH && self.has_mangled_names() {
+            return self.with_short_names().render();
+        }
+        let wide = wide(&widths);
         for _ in WIDTH..wide {
             let names = columns.iter().filter(|&&i| self.aligns[i] == Align::Name && widths[i] > LEAST_NAME);
             match names.max_by_key(|&&i| widths[i]) {
@@ -83,6 +88,22 @@ impl Table {
             }
         }
         parts.iter().map(|columns| self.render_columns(columns, &widths)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn name_columns(&self) -> impl Iterator<Item = usize> {
+        self.aligns.iter().enumerate().filter(|(_, align)| **align == Align::Name).map(|(column, _)| column)
+    }
+
+    fn has_mangled_names(&self) -> bool {
+        self.name_columns().any(|column| self.rows.iter().any(|row| names::short(&row[column]) != row[column]))
+    }
+
+    fn with_short_names(&self) -> Self {
+        let mut rows = self.rows.clone();
+        for column in self.name_columns() {
+            names::shorten(rows.iter_mut().map(|row| &mut row[column]));
+        }
+        Self { headings: self.headings.clone(), aligns: self.aligns.clone(), rows }
     }
 
     fn widths(&self) -> Vec<usize> {

@@ -2,7 +2,8 @@
 
 use super::html::{Cell, Section, Table, escaped, figure, note};
 use super::number_axis::ticks;
-use crate::grouping::{dearest, noun, short, title};
+use crate::grouping::{dearest, noun, title};
+use crate::names::short;
 use crate::number;
 use crate::summary;
 use crate::table::Align;
