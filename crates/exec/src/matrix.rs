@@ -13,7 +13,7 @@
 //! ```
 //! use exec::matrix::{Element, Mma, Multiply, Shape};
 //! let shape = Shape { m: 16, n: 8, k: 16 };
-//! let plan = Mma::mma(shape, Multiply::plain(Element::F16, Element::F32)).unwrap();
+//! let plan = Mma::mma(shape, Multiply::plain(Element::F16, Element::F32), 80).unwrap();
 //! assert_eq!(plan.registers(), [4, 2, 4, 4]);
 //! let (a, b, c) = ([[0x3c00_3c00; 32]; 4], [[0x3c00_3c00; 32]; 2], [[0; 32]; 4]);
 //! let mut d = [[0; 32]; 4];
@@ -26,17 +26,14 @@
 //! do where this is known. The f16 operands A and B have 8 registers in every shape; if the matrix needs
 //! fewer (sm_70 holds each element twice) the registers repeat, and `mma` reads the first copy.
 //!
-//! **Numerics.** f16, bf16 and tf32: D starts as C in f32; then, in ascending order of k, each product
-//! (exact, unless it exceeds f32's range) is added in f32, rounded to nearest even. An f16 D is rounded once
-//! at the end. tf32 operands are truncated to 10 mantissa bits. The manual leaves order and rounding open.
-//! *Deviation:* hardware adds 4, 8 or 16 products at once, aligned to the largest, with a few extra bits and
-//! truncation (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021), so the last bits differ
-//! unless the sums are exact. f64: a chain of fused multiply-adds in ascending order of k, as in the manual.
+//! **Numerics.** f16, bf16, tf32 and 8-bit floats: as the tensor cores of the architecture add, bit for bit ([`sums`]).
+//! tf32 operands are truncated to 10 mantissa bits. f64: a chain of fused multiply-adds in ascending order of k, as in the manual.
 //! Integers: the exact sum, wrapped, or clamped with `.satfinite`.
 
 mod fragment;
 mod multiply;
 mod placed;
+mod sums;
 mod tiles;
 
 pub use fragment::{Element, Fragment, MatrixOperand, MemoryElement, Order, Position, Shape};

@@ -40,6 +40,7 @@ mod sass_moves;
 mod sass_mutants;
 mod sass_registers;
 mod sass_warp;
+mod tensor_sums;
 mod turns;
 mod twins;
 mod video;

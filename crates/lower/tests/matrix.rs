@@ -127,8 +127,21 @@ fn range(element: Element) -> (i64, i64) {
 
 /// Checks an `mma` on random small integers, its fragments laid out by the tables given.
 fn check_mma(shape: (u16, u16, u16), types: Multiply, a_layout: Layout, b_layout: Layout, c_layout: Layout) {
-    let (m, n, k) = shape;
-    let plan = Mma::mma(Shape { m, n, k }, types).unwrap_or_else(|| panic!("{shape:?} {types:?}"));
+    // Small integers are exact on all architectures.
+    for sm in [70, 75, 80, 89, 90] {
+        check_mma_of(sm, shape, types, a_layout, b_layout, c_layout);
+    }
+}
+
+fn check_mma_of(
+    sm: u32,
+    (m, n, k): (u16, u16, u16),
+    types: Multiply,
+    a_layout: Layout,
+    b_layout: Layout,
+    c_layout: Layout,
+) {
+    let plan = Mma::mma(Shape { m, n, k }, types, sm).unwrap_or_else(|| panic!("{m} {n} {k} {types:?}"));
     let mut random = Random(u64::from(m) + 100 * u64::from(k));
     for _ in 0..20 {
         let (low, high) = range(types.a);
@@ -141,9 +154,9 @@ fn check_mma(shape: (u16, u16, u16), types: Multiply, a_layout: Layout, b_layout
         let rb = distribute(&b, types.b, elements(k, n), b_layout);
         let rc = distribute(&c, types.c, elements(m, n), c_layout);
         let mut rd = vec![[0xdead_beef; 32]; (elements(m, n) * types.d.bits() / 32) as usize];
-        assert_eq!(plan.registers(), [ra.len(), rb.len(), rc.len(), rd.len()], "{shape:?}");
+        assert_eq!(plan.registers(), [ra.len(), rb.len(), rc.len(), rd.len()], "{m} {n} {k}");
         plan.execute(&ra, &rb, &rc, &mut rd);
-        assert_eq!(collect(&rd, types.d, (m, n), c_layout), a.multiply_add(&b, &c), "{shape:?} {types:?}");
+        assert_eq!(collect(&rd, types.d, (m, n), c_layout), a.multiply_add(&b, &c), "sm_{sm} {m} {n} {k} {types:?}");
     }
 }
 
@@ -259,7 +272,7 @@ fn mma_bits() {
     check_mma((16, 8, 256), types, a_k256, b_k256, c_m16n8);
     // Exclusive or counts the bits that differ: ones(a) + ones(b) - 2 ones(a and b).
     let shape = Shape { m: 8, n: 8, k: 128 };
-    let xor = Mma::mma(shape, Multiply { bit_op: BitOp::Xor, ..types }).unwrap();
+    let xor = Mma::mma(shape, Multiply { bit_op: BitOp::Xor, ..types }, 80).unwrap();
     let mut d = [[0; 32]; 2];
     xor.execute(&[[0xffff_0000; 32]], &[[0x00ff_0000; 32]], &[[5; 32]; 2], &mut d);
     assert_eq!(d, [[5 + 4 * 8; 32]; 2]);
@@ -274,7 +287,7 @@ fn mma_m8n8k4_f16() {
         for b_order in [Order::Row, Order::Col] {
             for (c, d) in [(Element::F16, Element::F16), (Element::F16, Element::F32), (Element::F32, Element::F32)] {
                 let types = Multiply { a_order, b_order, c, d, ..Multiply::plain(Element::F16, c) };
-                let plan = Mma::mma(Shape { m: 8, n: 8, k: 4 }, types).unwrap();
+                let plan = Mma::mma(Shape { m: 8, n: 8, k: 4 }, types, 70).unwrap();
                 let a_place = |lane: u32, i: u32| match a_order {
                     Order::Row => (lane % 4 + upper(lane), i),
                     Order::Col => (i % 4 + upper(lane), lane % 4),
@@ -383,7 +396,7 @@ fn store(fragment: &Fragment, columns: &Columns, memory: &mut [u8], order: Order
 fn check_wmma(sizes: (u16, u16, u16), types: Multiply, registers: [usize; 4]) {
     let (m, n, k) = sizes;
     let shape = Shape { m, n, k };
-    let plan = Mma::wmma(shape, types).unwrap_or_else(|| panic!("{sizes:?} {types:?}"));
+    let plan = Mma::wmma(shape, types, 80).unwrap_or_else(|| panic!("{sizes:?} {types:?}"));
     assert_eq!(plan.registers(), registers, "{sizes:?} {types:?}");
     assert_eq!(plan.operations(), u32::from(m) * u32::from(n) * u32::from(k));
     let mut random = Random(3 * u64::from(m) + u64::from(n));
@@ -488,7 +501,7 @@ fn integer_accumulators_wrap_or_clamp() {
         (true, i32::MIN, (i32::MIN as u32).wrapping_add(sum)),
     ] {
         let mut d = [[0; 32]; 4];
-        let plan = Mma::mma(shape, Multiply { satfinite, ..types }).unwrap();
+        let plan = Mma::mma(shape, Multiply { satfinite, ..types }, 80).unwrap();
         plan.execute(&a, &b, &[[c as u32; 32]; 4], &mut d);
         assert_eq!(d, [[want; 32]; 4]);
     }
@@ -500,12 +513,12 @@ fn floating_accumulation_is_as_documented() {
     // f16: 2^-12 added eight times to 1 in f32 is exact there, and lost if C and D are rounded between.
     let small = 0x0c00_0c00; // 2^-12
     let one = 0x3c00_3c00;
-    let plan = Mma::mma(shape, Multiply::plain(Element::F16, Element::F16)).unwrap();
+    let plan = Mma::mma(shape, Multiply::plain(Element::F16, Element::F16), 80).unwrap();
     let mut d = [[0; 32]; 2];
     plan.execute(&[[small; 32]; 2], &[[one; 32]; 1], &[[one; 32]; 2], &mut d);
     assert_eq!(d, [[0x3c02_3c02; 32]; 2]);
     // tf32: the low 13 bits of the operands do not count.
-    let plan = Mma::mma(shape, Multiply::plain(Element::Tf32, Element::F32)).unwrap();
+    let plan = Mma::mma(shape, Multiply::plain(Element::Tf32, Element::F32), 80).unwrap();
     let mut d = [[0; 32]; 4];
     plan.execute(&[[0x3f80_1fff; 32]; 4], &[[0x3f80_1fff; 32]; 2], &[[0; 32]; 4], &mut d);
     assert_eq!(d, [[8f32.to_bits(); 32]; 4]);
@@ -516,7 +529,7 @@ fn floating_accumulation_is_as_documented() {
     let tiny = 1e-30f64.to_bits();
     let split = |x: u64| [[x as u32; 32], [(x >> 32) as u32; 32]];
     let types = Multiply { round: Rounding::Up, ..Multiply::plain(Element::F64, Element::F64) };
-    let plan = Mma::mma(Shape { m: 8, n: 8, k: 4 }, types).unwrap();
+    let plan = Mma::mma(Shape { m: 8, n: 8, k: 4 }, types, 70).unwrap();
     let one = split(1f64.to_bits());
     let mut d = [[0; 32]; 4];
     plan.execute(&split(tiny), &one, &[one[0], one[1], one[0], one[1]], &mut d);
@@ -528,14 +541,14 @@ fn floating_accumulation_is_as_documented() {
 fn combinations_that_do_not_exist() {
     let f16 = Multiply::plain(Element::F16, Element::F32);
     let shape = |m, n, k| Shape { m, n, k };
-    assert!(Mma::mma(shape(16, 8, 32), f16).is_none());
-    assert!(Mma::mma(shape(0, 0, 0), f16).is_none());
-    assert!(Mma::mma(shape(16, 8, 16), Multiply { a_order: Order::Col, ..f16 }).is_none());
-    assert!(Mma::mma(shape(16, 8, 16), Multiply { b: Element::Bf16, ..f16 }).is_none());
-    assert!(Mma::mma(shape(16, 8, 16), Multiply::plain(Element::Bf16, Element::F16)).is_none());
-    assert!(Mma::mma(shape(16, 8, 16), Multiply::plain(Element::S8, Element::F32)).is_none());
-    assert!(Mma::wmma(shape(16, 8, 16), f16).is_none());
-    assert!(Mma::wmma(shape(16, 16, 16), Multiply::plain(Element::F32, Element::F32)).is_none());
+    assert!(Mma::mma(shape(16, 8, 32), f16, 80).is_none());
+    assert!(Mma::mma(shape(0, 0, 0), f16, 80).is_none());
+    assert!(Mma::mma(shape(16, 8, 16), Multiply { a_order: Order::Col, ..f16 }, 80).is_none());
+    assert!(Mma::mma(shape(16, 8, 16), Multiply { b: Element::Bf16, ..f16 }, 80).is_none());
+    assert!(Mma::mma(shape(16, 8, 16), Multiply::plain(Element::Bf16, Element::F16), 80).is_none());
+    assert!(Mma::mma(shape(16, 8, 16), Multiply::plain(Element::S8, Element::F32), 80).is_none());
+    assert!(Mma::wmma(shape(16, 8, 16), f16, 80).is_none());
+    assert!(Mma::wmma(shape(16, 16, 16), Multiply::plain(Element::F32, Element::F32), 80).is_none());
     let nibbles = Fragment::wmma(MatrixOperand::A, Element::S4, shape(8, 8, 32)).unwrap();
     assert!(nibbles.memory(Order::Col).is_none());
 }
@@ -588,7 +601,7 @@ fn ldmatrix_feeds_mma() {
     ldmatrix(&b_rows, true, &mut rb);
     let rc = distribute(&c, Element::F32, 4, c_m16n8);
     let mut rd = vec![[0; 32]; 4];
-    let plan = Mma::mma(Shape { m: 16, n: 8, k: 16 }, Multiply::plain(Element::F16, Element::F32)).unwrap();
+    let plan = Mma::mma(Shape { m: 16, n: 8, k: 16 }, Multiply::plain(Element::F16, Element::F32), 80).unwrap();
     plan.execute(&ra, &rb, &rc, &mut rd);
     assert_eq!(collect(&rd, Element::F32, (16, 8), c_m16n8), a.multiply_add(&b, &c));
 }

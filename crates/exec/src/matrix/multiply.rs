@@ -2,7 +2,9 @@
 
 use super::fragment::{Element, Fragment, MatrixOperand, Order, Shape};
 use super::placed::{Column, Placed};
+use super::sums::{self, Sums};
 use isa::{MatrixType, MatrixWork};
+use kit::WARP_LANES;
 use num::half::{Bf16, F16, Half};
 use num::{Rounding, float32, float64, half, small};
 
@@ -65,11 +67,27 @@ impl Multiply {
     }
 }
 
+/// A factor with its exponent.
+#[derive(Clone, Copy, Default)]
+struct Factor(f64, i32);
+
+impl Factor {
+    fn half(bits: u32) -> Self {
+        let value = f64::from(F16::to_f32(bits as u16));
+        Self(value, sums::exponent(Element::F16, value))
+    }
+
+    fn times(self, other: Self) -> (f64, i32) {
+        (self.0 * other.0, self.1 + other.1)
+    }
+}
+
 /// A matrix multiply-accumulate instruction, ready to execute.
 #[derive(Clone, Debug)]
 pub struct Mma {
     shape: Shape,
     types: Multiply,
+    sums: Sums,
     a: Placed,
     b: Placed,
     c: Placed,
@@ -77,9 +95,10 @@ pub struct Mma {
 }
 
 impl Mma {
-    /// `mma.sync`. `None` if the instruction does not exist or is not supported.
+    /// `mma.sync` on architecture `sm`, such as 75, which decides how sums are rounded. `None` if the instruction does not
+    /// exist or is not supported; whether the architecture has it is not looked at.
     #[expect(clippy::self_named_constructors, reason = "the manual's name of the instruction")]
-    pub fn mma(shape: Shape, types: Multiply) -> Option<Self> {
+    pub fn mma(shape: Shape, types: Multiply, sm: u32) -> Option<Self> {
         if shape == (Shape { m: 8, n: 8, k: 4 }) && types.a == Element::F16 {
             let fragments = [
                 Fragment::quad(MatrixOperand::A, types.a, types.a_order),
@@ -87,7 +106,7 @@ impl Mma {
                 Fragment::quad(MatrixOperand::C, types.c, Order::Row),
                 Fragment::quad(MatrixOperand::C, types.d, Order::Row),
             ];
-            return Self::new(shape, types, fragments);
+            return Self::new(shape, types, sm, fragments);
         }
         let of = |operand, element| Fragment::mma(operand, element, shape);
         let fragments = [
@@ -97,11 +116,11 @@ impl Mma {
             of(MatrixOperand::C, types.d)?,
         ];
         let in_columns = (types.a_order, types.b_order) == (Order::Row, Order::Col);
-        in_columns.then(|| Self::new(shape, types, fragments))?
+        in_columns.then(|| Self::new(shape, types, sm, fragments))?
     }
 
-    /// `wmma.mma`. `None` if the instruction does not exist or is not supported.
-    pub fn wmma(shape: Shape, types: Multiply) -> Option<Self> {
+    /// `wmma.mma`, as [`Mma::mma`].
+    pub fn wmma(shape: Shape, types: Multiply, sm: u32) -> Option<Self> {
         let of = |operand, element| Fragment::wmma(operand, element, shape);
         let fragments = [
             of(MatrixOperand::A, types.a)?,
@@ -109,12 +128,13 @@ impl Mma {
             of(MatrixOperand::C, types.c)?,
             of(MatrixOperand::C, types.d)?,
         ];
-        Self::new(shape, types, fragments)
+        Self::new(shape, types, sm, fragments)
     }
 
-    fn new(shape: Shape, types: Multiply, [a, b, c, d]: [Fragment; 4]) -> Option<Self> {
-        let [a, b, c, d] = [a, b, c, d].map(Placed::new);
-        types.is_valid().then_some(Mma { shape, types, a, b, c, d })
+    fn new(shape: Shape, types: Multiply, sm: u32, fragments: [Fragment; 4]) -> Option<Self> {
+        let [a, b, c, d] = fragments.map(Placed::new);
+        let sums = Sums::of(sm, types.a, shape.k, types.d);
+        types.is_valid().then_some(Mma { shape, types, sums, a, b, c, d })
     }
 
     /// 32-bit registers per lane of A, B, C and D.
@@ -182,33 +202,36 @@ impl Mma {
     /// If the accumulator has no such registers.
     pub fn execute_part<const N: usize>(&self, first: usize, [a, b]: [&[Column]; 2], c: [Column; N]) -> [Column; N] {
         const FACTOR: usize = 4 * 8 * 4;
-        let mut factors = ([0f32; FACTOR], [0f32; FACTOR]);
-        self.a.gather(a, &mut factors.0, |x| F16::to_f32(x as u16));
-        self.b.gather(b, &mut factors.1, |x| F16::to_f32(x as u16));
+        let mut factors = ([Factor::default(); FACTOR], [Factor::default(); FACTOR]);
+        self.a.gather(a, &mut factors.0, Factor::half);
+        self.b.gather(b, &mut factors.1, Factor::half);
         let (n, k) = (usize::from(self.shape.n), usize::from(self.shape.k));
         // Rows of A and of its result are numbered across all tiles.
-        let product = |place: usize, sum: f32| {
-            let (row, col) = (place / n, place % n);
-            let tile = row / usize::from(self.shape.m);
-            let pairs = factors.0[row * k..].iter().zip(factors.1[tile * k * n + col..].iter().step_by(n));
-            pairs.take(k).fold(sum, |sum, (x, y)| sum + x * y)
+        let add = |places: &[u16; WARP_LANES], start: [f32; WARP_LANES]| {
+            self.sums.add(start, k, |i| {
+                let pairs: [_; WARP_LANES] = std::array::from_fn(|lane| {
+                    let (row, col) = (usize::from(places[lane]) / n, usize::from(places[lane]) % n);
+                    let tile = row / usize::from(self.shape.m);
+                    factors.0[row * k + i].times(factors.1[(tile * k + i) * n + col])
+                });
+                (pairs.map(|product| product.0), pairs.map(|product| product.1))
+            })
         };
         let single = self.d.fragment.element() == Element::F32;
         let parts = if single { 1 } else { 2 };
         let mut d = c;
         for (register, column) in d.iter_mut().enumerate() {
             let places = |part: usize| self.d.places((first + register) * parts + part);
-            for (lane, value) in column.iter_mut().enumerate() {
-                let at = |part: usize| usize::from(places(part)[lane]);
-                *value = if single {
-                    float32::canonical(product(at(0), f32::from_bits(*value))).to_bits()
-                } else {
-                    let half = |part: usize, c: u16| {
-                        half::from_f32::<F16>(product(at(part), F16::to_f32(c)), Rounding::NearestEven)
-                    };
-                    half::pack2(half(0, *value as u16), half(1, (*value >> 16) as u16))
+            *column = if single {
+                add(places(0), column.map(f32::from_bits)).map(|x| float32::canonical(x).to_bits())
+            } else {
+                let half = |part: usize| {
+                    let start = column.map(|x| F16::to_f32((x >> (16 * part)) as u16));
+                    add(places(part), start).map(|x| half::from_f32::<F16>(x, Rounding::NearestEven))
                 };
-            }
+                let (low, high) = (half(0), half(1));
+                std::array::from_fn(|lane| half::pack2(low[lane], high[lane]))
+            };
         }
         d
     }
@@ -219,24 +242,44 @@ impl Mma {
         u32::from(m.max(n)) * u32::from(k) * self.a.fragment.tiles() as u32
     }
 
-    /// f16, bf16, tf32 and 8-bit float factors of at most `LARGEST` elements, accumulated in f32.
+    /// f16, bf16, tf32 and 8-bit float factors of at most `LARGEST` elements, as tensor cores add them.
     fn execute_floats<const LARGEST: usize>(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
-        let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
-        let mut sums = [0f32; 256];
-        let read = |p: &Placed, from: &[Column], to: &mut [f32]| match p.fragment.element() {
-            Element::F16 => p.gather(from, to, |x| F16::to_f32(x as u16)),
-            Element::Bf16 => p.gather(from, to, |x| Bf16::to_f32(x as u16)),
-            Element::E4m3 => p.gather(from, to, |x| small::e4m3_to_f32(x as u8)),
-            Element::E5m2 => p.gather(from, to, |x| small::e5m2_to_f32(x as u8)),
-            _ => p.gather(from, to, small::tf32_operand),
+        let mut values = ([0f64; LARGEST], [0f64; LARGEST]);
+        let read = |p: &Placed, from: &[Column], to: &mut [f64]| match p.fragment.element() {
+            Element::F16 => p.gather(from, to, |x| f64::from(F16::to_f32(x as u16))),
+            Element::Bf16 => p.gather(from, to, |x| f64::from(Bf16::to_f32(x as u16))),
+            Element::E4m3 => p.gather(from, to, |x| f64::from(small::e4m3_to_f32(x as u8))),
+            Element::E5m2 => p.gather(from, to, |x| f64::from(small::e5m2_to_f32(x as u8))),
+            _ => p.gather(from, to, |x| f64::from(small::tf32_operand(x))),
         };
-        read(&self.a, a, &mut factors.0);
-        read(&self.b, b, &mut factors.1);
+        read(&self.a, a, &mut values.0);
+        read(&self.b, b, &mut values.1);
+        let exponents = (
+            values.0.map(|value| sums::exponent(self.types.a, value)),
+            values.1.map(|value| sums::exponent(self.types.b, value)),
+        );
+        let mut sums = [0f32; 256];
         match self.types.c {
             Element::F16 => self.c.gather(c, &mut sums, |x| F16::to_f32(x as u16)),
             _ => self.c.gather(c, &mut sums, f32::from_bits),
         }
-        self.accumulate(&factors.0, &factors.1, &mut sums, |sum, x, y| sum + x * y);
+        let (m, n, k) = (usize::from(self.shape.m), usize::from(self.shape.n), usize::from(self.shape.k));
+        let blocks = n / 8;
+        let (b_values, b_exponents) = (values.1.as_chunks::<8>().0, exponents.1.as_chunks::<8>().0);
+        for (place, block_sums) in
+            sums.as_chunks_mut::<8>().0[..m * blocks * self.a.fragment.tiles()].iter_mut().enumerate()
+        {
+            let (row, block) = (place / blocks, place % blocks);
+            let (a_values, a_exponents) = (&values.0[row * k..][..k], &exponents.0[row * k..][..k]);
+            for first in (0..k).step_by(self.sums.together) {
+                *block_sums = self.sums.add(*block_sums, self.sums.together, |i| {
+                    let i = first + i;
+                    let of_b = (row / m * k + i) * blocks + block;
+                    let (x, e) = (a_values[i], a_exponents[i]);
+                    (b_values[of_b].map(|y| x * y), b_exponents[of_b].map(|f| e + f))
+                });
+            }
+        }
         match self.types.d {
             Element::F16 => {
                 let round = |x| u32::from(half::from_f32::<F16>(x, Rounding::NearestEven));

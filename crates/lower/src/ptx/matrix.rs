@@ -143,7 +143,10 @@ impl FunctionLowering<'_, '_> {
             round: m.one_of(&rounding).unwrap_or_default(),
             bit_op,
         };
-        let plan = if wmma { Mma::wmma(shape, multiply) } else { Mma::mma(shape, multiply) };
+        // The GPU's tensor cores, not those that the PTX was made for.
+        let scope = self.b.scope;
+        let sm = scope.options.gpu_sm.or(scope.ast.target_sm()).unwrap_or_default();
+        let plan = if wmma { Mma::wmma(shape, multiply, sm) } else { Mma::mma(shape, multiply, sm) };
         let plan = Box::new(self.need(plan, m)?);
         self.expect(o, 4)?;
         let counts = plan.registers();

@@ -31,7 +31,7 @@ const STEP_REGISTERS: usize = 2;
 /// `DMMA`.
 pub(super) fn double(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-    multiply(b, inst, plan(shape(inst)?, types)?)
+    multiply(b, inst, types)
 }
 
 /// `LDSM`.
@@ -87,12 +87,13 @@ fn in_turn(first: Reg, count: usize) -> Vec<Reg> {
     (first.0..).take(count).map(Reg).collect()
 }
 
-fn plan(shape: Shape, types: Multiply) -> Lowered<Mma> {
-    Mma::mma(shape, types).ok_or_else(|| "this shape is not executable with these types".into())
+fn plan(b: &Builder<'_>, inst: &SassInst, types: Multiply) -> Lowered<Mma> {
+    Mma::mma(shape(inst)?, types, b.sm.into()).ok_or_else(|| "this shape is not executable with these types".into())
 }
 
 /// A plan with the instruction's operands D, A, B, C.
-fn multiply(b: &mut Builder<'_>, inst: &SassInst, plan: Mma) -> Lowered<()> {
+fn multiply(b: &mut Builder<'_>, inst: &SassInst, types: Multiply) -> Lowered<()> {
+    let plan = plan(b, inst, types)?;
     let [d, x, y, z] = operands(inst)?;
     let [a_count, b_count, c_count, d_count] = plan.registers();
     let mut source = |operand: SassOperand, count: usize| {
@@ -133,7 +134,7 @@ pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     }
     let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
-    let whole = plan(shape(inst)?, types)?;
+    let whole = plan(b, inst, types)?;
     let [_, _, registers, _] = whole.registers();
     let step = inst.modifier(key::STEP).map_or(0, |step| step as usize);
     if (step + 1) * STEP_REGISTERS > registers {
@@ -159,7 +160,7 @@ pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => Element::F16,
     };
     let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
-    multiply(b, inst, plan(shape(inst)?, Multiply::plain(factor, accumulator))?)
+    multiply(b, inst, Multiply::plain(factor, accumulator))
 }
 
 /// `QMMA`.
@@ -167,7 +168,7 @@ pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let element = |key| if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 };
     let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
     let types = Multiply { b: element(key::B_BYTE), ..Multiply::plain(element(key::A_BYTE), accumulator) };
-    multiply(b, inst, plan(shape(inst)?, types)?)
+    multiply(b, inst, types)
 }
 
 /// `IMMA`.
@@ -184,7 +185,7 @@ pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         satfinite: inst.has(key::SATURATE),
         ..Multiply::plain(element(key::A_INT), Element::S32)
     };
-    multiply(b, inst, plan(shape(inst)?, types)?)
+    multiply(b, inst, types)
 }
 
 /// `BMMA`.
@@ -194,5 +195,5 @@ pub(super) fn bits(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         Some(BitOperation::And) => BitOp::And,
         Some(BitOperation::Xor) | None => BitOp::Xor,
     };
-    multiply(b, inst, plan(shape(inst)?, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })?)
+    multiply(b, inst, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
 }

@@ -54,7 +54,7 @@ fn check(sm: u8, word: Word, plan: &Mma, element: Element) {
 }
 
 fn mma(m: u16, n: u16, k: u16, types: Multiply) -> Mma {
-    Mma::mma(Shape { m, n, k }, types).unwrap()
+    Mma::mma(Shape { m, n, k }, types, 80).unwrap()
 }
 
 #[test]
