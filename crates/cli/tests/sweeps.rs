@@ -96,6 +96,30 @@ fn only_what_is_missing_runs() {
     assert_eq!(compared, first.stdout, "as without keeping");
 }
 
+/// Parts may share a column, and may have different columns with one label.
+#[test]
+fn means_on_both_machines_name_their_part_and_are_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let text = "title = 'Two machines'\n[all]\nworkloads = 'lud:n=64'\ngpus = 'papers/ghost'\nstock = 'rtx2060s'\n\
+                cores = ['inorder', 'ghost']\n[[part]]\n[[part]]\ncores = ['inorder', 'ghost', 'ideal']\n\
+                [[part]]\nset = { 'sm.issue.ignore_predicates' = true }\n";
+    fs::write(&file, text).unwrap();
+    let points = folder.path().join("points");
+    let command = ["sweep", file.to_str().unwrap(), "--stock", "--repeat", "2", "--points", points.to_str().unwrap()];
+    let document: Value = serde_json::from_str(&succeed(&[&command[..], &["--json"]].concat())).unwrap();
+    let headlines = document["headlines"].as_array().unwrap();
+    let of = |headline: &Value| (headline["part"].as_u64().unwrap(), headline["label"].as_str().unwrap().to_owned());
+    let expected = [(1, "ghost"), (2, "ideal"), (3, "ghost")].map(|(part, label)| (part, label.to_owned()));
+    assert_eq!(headlines.iter().map(of).collect::<Vec<_>>(), expected);
+    for (machines, repeats) in [("parts", "repeats_on_papers"), ("stock", "repeats_on_stock")] {
+        let mean = &document[machines][2]["geometric_means"][1]["repeats"];
+        assert_eq!((&mean["runs"], mean), (&2.into(), &headlines[2][repeats]));
+    }
+    let text = succeed(&command);
+    assert!(["part 1, ghost: ", "part 3, ghost: "].iter().all(|one| text.matches(one).count() == 1), "{text}");
+}
+
 #[test]
 fn an_experiment_of_ones_own_is_a_file() {
     let folder = tempfile::tempdir().unwrap();

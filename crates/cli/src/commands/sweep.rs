@@ -21,6 +21,7 @@ use experiment::file::{self, Experiment, Machines, Named, Part};
 use experiment::plan::{Estimate, Plan, Runs};
 use experiment::runs;
 use experiment::store::{Key, Store};
+use request::chance::Spread;
 use request::command::{Given, Sweep};
 use request::comparison::{Cell, Column, Comparison, Document};
 use request::{Options, tables};
@@ -246,24 +247,23 @@ fn of_experiment(
     }
     let Some(comparisons) = made(&plans, asked)? else { return Ok((ended(), Vec::new())) };
     let (papers, stock) = comparisons.split_at(named);
-    let headlines: Vec<Headline> =
-        papers.iter().zip(stock).flat_map(|(paper, stock)| headlines(paper, stock)).collect();
+    let headlines = headlines(papers, stock);
+    let means: Vec<String> = headlines.iter().map(|headline| headline.text(named)).collect();
     let mut text = heading(experiment, name);
     for ((part, shows), comparison) in all.iter().zip(&shows).zip(&comparisons) {
         let command = styled(FAINT, format!("$ {}", part.command));
         text += &format!("\n{command}\n{}", compare::text(shows, &part.options, comparison));
     }
-    if !headlines.is_empty() {
-        let rows: Vec<String> = headlines.iter().map(Headline::text).collect();
+    if !means.is_empty() {
         let title = styled(HEADING, "Geometric means of speedups on both machines");
-        text += &format!("\n{title}\n{}\n", rows.join("\n"));
+        text += &format!("\n{title}\n{}\n", means.join("\n"));
     }
     let judged = experiment.judged(papers);
     text += &claims::text(&judged);
     if results.as_text() {
         output::print(&text)?;
     }
-    let page = || page_of(experiment, name, &comparisons, &all, &headlines, &judged);
+    let page = || page_of(experiment, name, &comparisons, &all, &means, &judged);
     Page::of(options).save(page)?;
     let document = Reproduced {
         schema: SCHEMA,
@@ -311,11 +311,11 @@ fn page_of(
     name: &str,
     comparisons: &[Comparison],
     all: &[Part],
-    headlines: &[Headline],
+    means: &[String],
     judged: &[Judged],
 ) -> String {
     let parts = comparisons.iter().zip(all).map(|(one, part)| parts::part(one, Some(part.command.clone())));
-    let rows: String = headlines.iter().map(|headline| html::note(headline.text().trim())).collect();
+    let rows: String = means.iter().map(|line| html::note(line.trim())).collect();
     let means = (!rows.is_empty()).then(|| Section {
         id: "means".into(),
         title: "Geometric means of speedups on both machines".into(),
@@ -326,14 +326,21 @@ fn page_of(
 }
 
 /// The mean speedup of a column on the paper's machine and on the stock GPU.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Headline {
+    /// The first part with the column, from 1.
+    part: usize,
     /// The column on the paper's machine.
     label: String,
     papers_machine: String,
     on_papers: f64,
+    /// The same over the repeats, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats_on_papers: Option<Spread>,
     stock_gpu: String,
     on_stock: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats_on_stock: Option<Spread>,
     /// The paper's mean over all its programs.
     published: Option<f64>,
     /// The paper's mean over the programs that ran here.
@@ -341,25 +348,50 @@ struct Headline {
 }
 
 impl Headline {
-    fn text(&self) -> String {
-        let Self { label, papers_machine, on_papers, stock_gpu, on_stock, .. } = self;
+    /// As a line of an experiment with `parts` parts.
+    fn text(&self, parts: usize) -> String {
+        let Self { part, label, papers_machine, stock_gpu, .. } = self;
+        let mean = |one: f64, repeats: Option<Spread>| match repeats {
+            Some(repeats) => format!("{:.3} ±{:.3}", repeats.mean, repeats.half),
+            None => format!("{one:.3}"),
+        };
+        let on_papers = mean(self.on_papers, self.repeats_on_papers);
+        let on_stock = mean(self.on_stock, self.repeats_on_stock);
         let in_common = self.published_in_common.map(|mean| format!(", {mean:.3} for these programs"));
         let published = self.published.map(|mean| format!("; published {mean:.3}{}", in_common.unwrap_or_default()));
         let published = published.unwrap_or_default();
-        format!("  {label}: {on_papers:.3} on {papers_machine}, {on_stock:.3} on {stock_gpu}{published}")
+        let part = if parts > 1 { format!("part {part}, ") } else { String::new() };
+        format!("  {part}{label}: {on_papers} on {papers_machine}, {on_stock} on {stock_gpu}{published}")
     }
 }
 
-/// The columns of a part, except baselines, of which both means are known.
-fn headlines(papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
+/// The columns of all parts, except baselines, of which both means are known. A column that a later part shows again,
+/// with the same figures, is listed once.
+fn headlines(papers: &[Comparison], stock: &[Comparison]) -> Vec<Headline> {
+    let mut all: Vec<Headline> = Vec::new();
+    for (at, (papers, stock)) in papers.iter().zip(stock).enumerate() {
+        for headline in headlines_of_part(at + 1, papers, stock) {
+            if !all.iter().any(|listed| Headline { part: listed.part, ..headline.clone() } == *listed) {
+                all.push(headline);
+            }
+        }
+    }
+    all
+}
+
+fn headlines_of_part(part: usize, papers: &Comparison, stock: &Comparison) -> Vec<Headline> {
     let headline = |(at, column): (usize, &Column)| {
         let published = papers.published_mean(at);
+        let (on_papers, on_stock) = (papers.mean(at), stock.mean(at));
         Some(Headline {
+            part,
             label: column.label.clone(),
             papers_machine: column.gpu.clone(),
-            on_papers: papers.mean(at).speedup?,
+            on_papers: on_papers.speedup?,
+            repeats_on_papers: on_papers.repeats,
             stock_gpu: stock.columns.get(at)?.gpu.clone(),
-            on_stock: stock.mean(at).speedup?,
+            on_stock: on_stock.speedup?,
+            repeats_on_stock: on_stock.repeats,
             published: published.as_ref().and_then(|mean| mean.speedup),
             published_in_common: published.and_then(|mean| Some(mean.in_common?.published)),
         })

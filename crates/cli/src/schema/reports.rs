@@ -622,11 +622,14 @@ pub fn reproduce() -> Value {
     let headline = object(
         "The mean speedup of a column on both machines.",
         [
+            ("part", count("Number of the first part with it, from 1.", "")),
             ("label", text("The column.")),
             ("papers_machine", text("GPU description of the paper's machine.")),
             ("on_papers", number("Geometric mean there.", "ratio")),
+            ("repeats_on_papers?", spread()),
             ("stock_gpu", text("The stock GPU.")),
             ("on_stock", number("Geometric mean there.", "ratio")),
+            ("repeats_on_stock?", spread()),
             ("published", nullable(number("The paper's mean over all its programs.", "ratio"))),
             ("published_in_common", nullable(number("The paper's mean over the programs that ran here.", "ratio"))),
         ],
