@@ -340,7 +340,7 @@ keys! {
         l1d: L1Data;
         /// Constant cache.
         constant_cache: Cache;
-        /// Optional. Different words of constants that an access reads per cycle; all if absent.
+        /// Optional. Different words of constants that an access reads per cycle; all if absent: machine code's `LDC` is then a move, whatever its addresses.
         constant_words_per_cycle: Option<u32> = Int(1, 32), "words/cycle", optional;
         /// Constant and instruction caches always hit.
         perfect_instruction_and_constant_caches: bool = Bool, "";

@@ -387,6 +387,18 @@ fn operations_have_latencies_of_their_own() {
         let of_class = if class == OpClass::Sfu { 20 } else { 4 };
         assert_eq!(issue(single, class, &srcs, false), of_class, "{single:?}");
     }
+    // By words, as the memory stage serves them: one access for each, and the latency from the first to the last.
+    for (stride, words, cycles) in [(0, Some(1), 29), (4, Some(1), 29 + 31), (4, Some(2), 29 + 15), (4, None, 29)] {
+        let load = indexed_constant(1, stride).stall(2, false).bits(|bits| bits.write_barrier = Some(0));
+        let bench = bench(&[load, add(4, &[1]).bits(|bits| bits.wait_mask = 1)]).gpu(|g| {
+            g.sm.constant_words_per_cycle = words;
+            g.sm.operation_latencies.indexed_constant_load_cycles = Some(29);
+        });
+        for memory_queues in [true, false] {
+            let config = ModernConfig { memory_queues, ..CONFIG };
+            assert_eq!(issues(&bench.draw::<Modern>(&config), 2), [cycles], "stride {stride}, {words:?} words a cycle");
+        }
+    }
     let load = Line { single: Some(SingleOperation::ConstantLoad), ..op(OpClass::IntAdd, 1, &[]) };
     let lines = [load, add(4, &[1])];
     let in_order = [None, Some(26)].map(|cycles| {

@@ -193,6 +193,12 @@ pub struct Traits {
 }
 
 impl Traits {
+    /// Whether it loads constants in the time of a move, as machine code does, from addresses that are known: those in
+    /// general registers, where front ends see what the lanes read.
+    pub fn is_indexed_constant_load(&self) -> bool {
+        self.single == Some(SingleOperation::ConstantLoad) && self.mem.is_some()
+    }
+
     /// An instruction of `class` without memory access or control effect. If the class has several kinds of
     /// work, it has the most common one.
     pub const fn of(class: OpClass) -> Self {

@@ -5,7 +5,7 @@
 //!
 //! - decode, fetch and the core design's own structures: by issues; scheduling: by issues other than memory accesses
 //! - registers, lanes and pipelines: by active lanes times the registers, of the instructions that use the part
-//! - shared memory: by passes through the banks; constants: by issues; textures: by transactions
+//! - shared memory: by passes through the banks; constants: by their different words; textures: by transactions
 //! - L1: by transactions that it served or not; crossbar, L2 and DRAM: by sectors, of loads and atomics those that came
 //!   from there, of stores all. Which store causes a write-back is not known: they share it by sectors.
 //!
@@ -15,7 +15,7 @@
 //! Static power, idle SMs, the board, leakage of the design, and events that no instruction causes belong to none.
 
 use energy::{Component, Energy, Event, PerEvent};
-use isa::{Access, OpClass, Pc, Space};
+use isa::{Access, OpClass, Pc, Space, Work};
 use mem::Level;
 use serde::Serialize;
 use sm::profile::{CodeProfile, Row};
@@ -52,7 +52,7 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
     for event in [Event::Decode, Event::IcacheHit, Event::IcacheMiss] {
         count(event, issues);
     }
-    if micro.mem.is_none() {
+    if micro.mem.is_none() || micro.is_constant_move() {
         count(Event::Schedule, issues);
     }
     count(Event::RegisterRead, lanes * f64::from(micro.vector_srcs));
@@ -65,7 +65,12 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
     if micro.class == OpClass::Uniform {
         count(Event::IntAdd, issues);
     }
-    let Some(mem) = micro.mem else { return caused };
+    let Some(mem) = micro.mem else {
+        if micro.work == Work::Memory {
+            count(Event::ConstantHit, issues);
+        }
+        return caused;
+    };
     let memory = &row.memory;
     let served = |level: Level| memory.served[level as usize] as f64;
     let (from_l1, from_dram) = (served(Level::L1), served(Level::Dram));
@@ -73,8 +78,9 @@ fn causes(code: &CodeProfile, pc: Pc, row: &Row) -> PerEvent {
     let transactions = memory.transactions as f64;
     match mem.space {
         Space::Constant | Space::Param => {
-            count(Event::ConstantHit, issues);
-            count(Event::ConstantMiss, issues);
+            let accesses = issues + memory.conflict_cycles as f64;
+            count(Event::ConstantHit, accesses);
+            count(Event::ConstantMiss, accesses);
             return caused;
         }
         Space::Texture => {

@@ -52,7 +52,7 @@ fn shown(line: &str) -> Option<ConstantOperand> {
 #[test]
 fn constant_operands_are_those_that_the_disassembly_prints() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin");
-    let (mut found, mut loads) = (0, 0);
+    let (mut found, mut loads, mut indexed) = (0, 0, 0);
     for sm in [70, 75, 80, 86, 90] {
         for name in ["bfs", "matmul", "lavamd", "btree", "nbody", "aes", "kmeans"] {
             let path = |suffix: &str| folder.join(format!("sm_{sm}/{name}.{suffix}"));
@@ -63,6 +63,12 @@ fn constant_operands_are_those_that_the_disassembly_prints() {
             for kernel in &loaded.module.kernels {
                 for (inst, line) in kernel.program.insts().iter().zip(&disassembly(&text, kernel.name())) {
                     let is_load = line.starts_with("LDC") || line.contains(" LDC");
+                    let is_indexed = line.contains("LDC")
+                        && line.contains("][R")
+                        && !line.contains("][RZ")
+                        && !line.contains("ULDC");
+                    assert_eq!(inst.is_indexed_constant_load(), is_indexed, "sm_{sm} {name}: {line}");
+                    indexed += u32::from(is_indexed);
                     let shown = shown(line).filter(|_| !is_load);
                     assert_eq!(inst.constant, shown, "sm_{sm} {name}: {line}");
                     found += u32::from(shown.is_some());
@@ -71,7 +77,10 @@ fn constant_operands_are_those_that_the_disassembly_prints() {
             }
         }
     }
-    assert!(found > 500 && loads > 0, "{found} operands and {loads} loads");
+    assert!(
+        found > 500 && loads > indexed && indexed > 0,
+        "{found} operands, {loads} loads, {indexed} with a register"
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Code {
                 work: inst.work,
                 pipe: Pipe::of(if in_memory { Unit::Mem } else { unit }),
                 control: inst.control,
-                mem: inst.mem,
+                mem: inst.mem.filter(|_| !inst.is_indexed_constant_load() || spec.serves_by_word(inst)),
                 latency_cycles: latency_cycles.clamp(1, u32::from(u16::MAX)) as u16,
                 initiation_cycles: initiation.clamp(1, u32::from(u16::MAX)) as u16,
                 vector_srcs: names.operands.vector_end - names.operands.dsts,

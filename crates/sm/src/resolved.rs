@@ -36,6 +36,13 @@ pub struct Micro {
 }
 
 impl Micro {
+    /// Whether it is a constant load of machine code that the memory stage serves: its result takes the latency of its
+    /// class or its own.
+    #[inline]
+    pub fn is_constant_move(&self) -> bool {
+        self.class == OpClass::Move && self.mem.is_some()
+    }
+
     /// Contents of a place for an instruction before the first one comes.
     pub(crate) const NOTHING: Self = Self {
         class: OpClass::Nop,

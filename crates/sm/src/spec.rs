@@ -227,9 +227,17 @@ impl CoreSpec {
         work_and_rate.map_or(of_class, |(work, rate)| matrix_timing(of_class.unit, rate, work.multiply_adds))
     }
 
+    /// Whether `inst` is a constant load of machine code that the memory stage serves, word by word.
+    pub fn serves_by_word(&self, inst: &Traits) -> bool {
+        inst.is_indexed_constant_load() && self.sm.constant_words_per_cycle.is_some()
+    }
+
     /// Where the instruction at `pc` of `program` executes and how fast.
     pub fn timing_at(&self, program: &Program, pc: Pc) -> OpTiming {
         let mut of_class = self.timing_of(program.inst(pc));
+        if self.serves_by_word(program.inst(pc)) {
+            of_class.unit = Unit::Mem;
+        }
         if !self.options.times_operations {
             return of_class;
         }

@@ -395,6 +395,45 @@ fn different_words_of_constants_take_a_cycle_each_where_the_description_says_so(
 }
 
 #[test]
+fn a_constant_load_of_machine_code_takes_an_access_for_each_word() {
+    let bench = |stride, words| {
+        let bench = Bench::new(&[indexed_constant(1, stride), add(2, &[1])]);
+        let bench = bench.timing(OpClass::Move, Unit::Int, 4, 2);
+        bench.gpu(|g| g.sm.latency = Some(LatencyOf::Issue)).gpu(|g| g.sm.constant_words_per_cycle = words)
+    };
+    for (stride, words, more) in [(0, 1, 0), (4, 1, 31), (4, 4, 7), (2, 1, 15), (32, 1, 31)] {
+        let bench = bench(stride, Some(words));
+        let run = bench.run();
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 4 + more, "stride {stride}, {words} words a cycle");
+        let counters = run.sm.counters();
+        assert_eq!((counters.constant_accesses, counters.constant_conflict_cycles), (1, more));
+        assert_eq!((counters.constant_moves, counters.register_writes), (0, 2));
+        let mut totals = sm::SmTotals::default();
+        gpu::Core::count(&run.sm, &mut totals);
+        let activity = gpu::CoreReport::activity(&totals, run.now, &bench.gpu);
+        assert_eq!(activity.events[energy::Event::ConstantHit], (1 + more) as f64, "an access for each pass");
+        let longer = bench.timing(OpClass::Move, Unit::Int, 29, 2).run();
+        assert_eq!(issue(&longer, 0, 1) - issue(&longer, 0, 0), 29 + more, "its class may take longer");
+    }
+    let of_unit = bench(4, None).run();
+    assert_eq!(issue(&of_unit, 0, 1) - issue(&of_unit, 0, 0), 4, "without the key it executes as a move");
+    assert_eq!(of_unit.sm.counters().constant_accesses, 0);
+}
+
+/// The constant cache has one port: loads of all sub-cores come one after the other, and keep those after them waiting.
+#[test]
+fn constant_loads_of_all_sub_cores_share_a_port() {
+    let lines: Vec<_> = (0..6).map(|dst| indexed_constant(10 + dst, 4)).collect();
+    for (warps, loads) in [(1, 6), (4, 24)] {
+        let run = Bench::new(&lines).warps(warps).gpu(|g| g.sm.constant_words_per_cycle = Some(1)).run();
+        let written = (0..warps as u16).map(|warp| run.sm.observer.at(warp, 5, 'W').unwrap()).max().unwrap();
+        let first = (0..warps as u16).map(|warp| run.sm.observer.at(warp, 0, 'W').unwrap()).min().unwrap();
+        assert_eq!(written - first, 32 * (loads - 1), "{warps} warps");
+        assert!(run.sm.account().stalled(Stall::MemoryPipeFull) >= 30, "{warps} warps");
+    }
+}
+
+#[test]
 fn lanes_of_a_shared_atomic_at_one_word_take_cycles_each_where_the_description_says_so() {
     let cycles = |stride, each| {
         let line = Line { mem: load(Space::Shared, 1, 0, stride).mem, ..atomic(1, 0, stride) };

@@ -16,7 +16,7 @@ use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{
     CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
-    Source, Traits,
+    SingleOperation, Source, Traits,
 };
 use sass::decode::modifier::{Barrier, key};
 use sass::decode::operand::Constant;
@@ -229,6 +229,10 @@ impl Builder<'_> {
         // Accesses through textures and surfaces have neither address nor kind in traces.
         if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
             (meaning.class, meaning.work, meaning.mem) = (op.class(), op.work(), mem_access(op, CacheOp::All));
+        }
+        // Lanes of a constant load may have different addresses, which traces lack, if a general register is among them.
+        if meaning.single == Some(SingleOperation::ConstantLoad) && srcs.iter().any(|src| src.0 < self.files.general) {
+            meaning.mem = self.current.iter().find_map(|op| mem_access(op, CacheOp::All));
         }
         let traits = Traits {
             work: meaning.work,

@@ -117,7 +117,7 @@ pub fn base(opcode: &str) -> &str {
     opcode.split('.').find(|part| !part.is_empty()).unwrap_or(opcode)
 }
 
-/// Space and kind of access. A constant load has none: it executes in the integer unit, as in Accel-Sim.
+/// Space and kind of access. A constant load has none, as in Accel-Sim's traces, which lack its addresses.
 fn access(base: &str) -> Option<(Space, Access)> {
     Some(match base {
         "LDG" => (Space::Global, Access::Load),

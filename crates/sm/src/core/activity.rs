@@ -47,7 +47,7 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     count(Event::L1WriteHit, s.l1d.writes_served());
     count(Event::L1WriteMiss, s.l1d.write_misses);
     if gpu.sm.perfect_instruction_and_constant_caches {
-        count(Event::ConstantHit, s.sm.constant_accesses);
+        count(Event::ConstantHit, s.sm.constant_accesses + s.sm.constant_conflict_cycles);
     }
     count(Event::ConstantHit, s.sm.constant_moves + s.constant.reads_served());
     count(Event::ConstantMiss, s.constant.reads_missed());

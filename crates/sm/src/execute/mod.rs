@@ -65,7 +65,7 @@ pub trait ExecutionStage: Sized + Send {
 
 /// Cycles from acceptance to write-back beyond the latency: leaving the pipe, and EX_WB; or, where latencies count
 /// from issue, less those from issue to acceptance.
-fn beyond_latency(spec: &CoreSpec) -> i64 {
+pub(crate) fn beyond_latency(spec: &CoreSpec) -> i64 {
     match spec.sm.latency.unwrap_or(LatencyOf::Execution) {
         LatencyOf::Execution => 2,
         LatencyOf::Issue => -3,
@@ -74,6 +74,6 @@ fn beyond_latency(spec: &CoreSpec) -> i64 {
 
 /// Cycles from the acceptance of `id` to its write-back: at least one.
 #[inline(always)]
-fn cycles_to_end(slab: &Slab, id: InstId, beyond_latency: i64) -> Cycle {
+pub(crate) fn cycles_to_end(slab: &Slab, id: InstId, beyond_latency: i64) -> Cycle {
     (i64::from(slab.get(id).latency_cycles) + beyond_latency).max(1) as Cycle
 }

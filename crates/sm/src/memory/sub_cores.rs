@@ -107,6 +107,7 @@ impl Queues {
                 let moved = if is_uniform { data - moving } else { data };
                 Passage { busy: data.max(shared_cycles), reads: moved + 1, enters: gathers.max(moved) }
             }
+            Some(Access::Load) if flight.is_constant_move() => plain,
             Some(Access::AsyncCopy) => Passage { reads: moving, enters: gathers.max(moving - 1), ..plain },
             Some(Access::Load) => {
                 let all =
@@ -225,7 +226,7 @@ impl SubCoreMemory {
             entry: Latches::new(spec, |_| spec.partitions as u32),
             free_at: 0,
             turn: 0,
-            unit: LoadStoreUnit::new(&of_unit),
+            unit: LoadStoreUnit::after(&of_unit, if queues { times.before_unit(false) } else { 0 }),
             leaving: VecDeque::with_capacity(LEAVING),
             reading: VecDeque::with_capacity(LEAVING),
             next: NEVER,

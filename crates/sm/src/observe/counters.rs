@@ -46,7 +46,7 @@ kit::counters! {
         /// Active cycles of ALU, FMA, FP64 and tensor pipes of sub-cores, the last two together with the pipe that
         /// they share.
         pub pipe_cycles: "pipe cycles",
-        /// Loads from constant memory that execute as moves, as in machine code.
+        /// Loads from constant memory that execute as moves: those of machine code without a register in their address.
         pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
         pub lane_reads: "lane operands",
@@ -66,6 +66,8 @@ kit::counters! {
         pub local_accesses: "warp instructions",
         /// Warp accesses to constants and parameters.
         pub constant_accesses: "warp instructions",
+        /// Cycles that different words added to accesses to constants.
+        pub constant_conflict_cycles: "cycles",
         /// Warp accesses to textures.
         pub texture_accesses: "warp instructions",
         /// Transactions into which global and local accesses were coalesced.

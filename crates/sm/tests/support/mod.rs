@@ -199,6 +199,12 @@ pub fn load(space: Space, dst: u16, address: u64, stride: u64) -> Line {
     Line { dsts: vec![dst], srcs: vec![100], ..access(OpClass::Load, Access::Load, space, &text, address, stride) }
 }
 
+/// A constant load of machine code whose lane *i* reads `i * stride`, by a general register.
+pub fn indexed_constant(dst: u16, stride: u64) -> Line {
+    let Line { mem, address, srcs, .. } = load(Space::Constant, dst, 0, stride);
+    Line { mem, address, single: Some(SingleOperation::ConstantLoad), ..op(OpClass::Move, dst, &srcs) }
+}
+
 /// A store.
 pub fn store(space: Space, src: u16, address: u64, stride: u64) -> Line {
     let text = format!("st.{space:?} r{src}").to_lowercase();

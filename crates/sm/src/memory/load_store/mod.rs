@@ -19,6 +19,8 @@
 //!   for that unless [`config::Issue::fences_wait_for`] is `registers`, as in GPGPU-Sim.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
 //! - D-LS5: reductions without a result get replies like atomics.
+//! - D-LS7: the result of a constant load of machine code comes when it would from another unit: its hit takes the
+//!   latency of its class, or its own, and a cycle for each further pass.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
 //!   eight that it blends. Filtering itself takes no time.
 
@@ -39,6 +41,7 @@ use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
 use crate::state::State;
+use cached::ConstantMoves;
 use dispatch::{Dispatch, Path, Sending};
 use isa::{Access, DynInst, KernelId, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each, part};
@@ -69,6 +72,7 @@ pub struct LoadStoreUnit {
     l1: Option<L1>,
     /// Constant cache; absent if it always hits.
     constant: Option<Cache>,
+    constant_moves: ConstantMoves,
     /// Texture cache, which every GPU has.
     texture: Cache,
     /// A reply to an access that bypassed L1.
@@ -87,29 +91,14 @@ pub struct LoadStoreUnit {
 
 impl MemoryStage for LoadStoreUnit {
     fn new(spec: &CoreSpec) -> Self {
-        let perfect = spec.sm.perfect_instruction_and_constant_caches;
-        Self {
-            dispatch: None,
-            transactions: Transactions::new(),
-            sending: Sending::new(),
-            shared: SharedPipe::new(spec),
-            l1: L1::new(&spec.sm.l1d),
-            constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
-            texture: Cache::new(&spec.sm.texture_cache),
-            next_global: None,
-            write_back: None,
-            last_client: CLIENTS - 1,
-            may_send: false,
-            may_have_result: false,
-            last_kernel: None,
-        }
+        Self::after(spec, 0)
     }
 
     #[inline(always)]
     fn has_work(&self, now: Cycle, access_waits: bool) -> bool {
         self.write_back.is_some()
             || self.may_have_result
-            || self.shared.next_result() <= now
+            || self.shared.next_result().min(self.constant_moves.next()) <= now
             || self.dispatch.as_ref().map_or(access_waits, |dispatch| dispatch.ready_at <= now)
             || self.l1.as_ref().is_some_and(|l1| l1.has_lookups(now))
     }
@@ -119,13 +108,18 @@ impl MemoryStage for LoadStoreUnit {
         let waits = self.dispatch.as_ref().filter(|dispatch| dispatch.ready_at >= from);
         let access = waits.map_or(NEVER, |dispatch| dispatch.ready_at);
         let lookup = self.l1.as_ref().map_or(NEVER, L1::next_lookup);
-        self.shared.next_result().min(access).min(lookup)
+        self.shared.next_result().min(self.constant_moves.next()).min(access).min(lookup)
     }
 
     /// The write-back register: its result is written, the next client's comes in.
     #[inline(always)]
     fn write_back<P: IssuePolicy, R: OperandStage<P>, O: Observer>(&mut self, wb: &mut WriteBack<'_, P, R, O>) {
         let now = wb.tick.now;
+        while self.constant_moves.next() <= now
+            && let Some(id) = self.constant_moves.take(now)
+        {
+            wb.end(id, self.write_back.is_some());
+        }
         if let Some(id) = self.write_back {
             if wb.try_write_registers(id) {
                 self.write_back = None;
@@ -208,6 +202,7 @@ impl MemoryStage for LoadStoreUnit {
     fn is_idle(&self) -> bool {
         let registers = self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none();
         registers
+            && self.constant_moves.is_idle()
             && self.l1.as_ref().is_none_or(L1::is_idle)
             && self.constant.as_ref().is_none_or(Cache::is_idle)
             && self.texture.is_idle()
@@ -252,12 +247,13 @@ impl MemoryStage for LoadStoreUnit {
             shared: _,
             l1,
             constant,
+            constant_moves,
             texture,
             next_global,
             write_back,
             ..
         } = self;
-        if dispatch.is_some() || next_global.is_some() || write_back.is_some() {
+        if dispatch.is_some() || next_global.is_some() || write_back.is_some() || !constant_moves.is_idle() {
             return Err(Mismatch::new("an access is in the load/store unit"));
         }
         if let Some(l1) = l1 {
@@ -287,6 +283,27 @@ impl Client for LoadStoreUnit {
 }
 
 impl LoadStoreUnit {
+    /// The unit of an SM of `spec` to which accesses come `later` than instructions to other units, in cycles.
+    pub(super) fn after(spec: &CoreSpec, later: Cycle) -> Self {
+        let perfect = spec.sm.perfect_instruction_and_constant_caches;
+        Self {
+            dispatch: None,
+            transactions: Transactions::new(),
+            sending: Sending::new(),
+            shared: SharedPipe::new(spec),
+            l1: L1::new(&spec.sm.l1d),
+            constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
+            constant_moves: ConstantMoves::new(spec, later),
+            texture: Cache::new(&spec.sm.texture_cache),
+            next_global: None,
+            write_back: None,
+            last_client: CLIENTS - 1,
+            may_send: false,
+            may_have_result: false,
+            last_kernel: None,
+        }
+    }
+
     /// The clients that may have a result for the write-back register, one bit each.
     #[inline]
     fn clients_with_results(&mut self, now: Cycle) -> u32 {
@@ -380,8 +397,13 @@ impl LoadStoreUnit {
         self.dispatch = None;
         wb.state.wake_up.moved();
         wb.state.counters.memory_stall_cycles += now - accepted_at - 1;
-        if may_be_complete && wb.state.slab.get(id).pending == 0 {
+        if !may_be_complete || wb.state.slab.get(id).pending != 0 {
+            return;
+        }
+        if !wb.state.slab.get(id).is_constant_move() {
             wb.complete(id);
+        } else if !self.constant_moves.enter(now, id, &wb.state.slab) {
+            wb.end(id, false);
         }
     }
 

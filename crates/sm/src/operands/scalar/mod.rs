@@ -267,12 +267,12 @@ impl ScalarPath {
         if inst.per_lane || self.config.divergence == Divergence::Compiler && inst.partial {
             return false;
         }
-        match inst.mem {
+        match micro.mem {
             None => is_arithmetic(inst.class) && Pipe::OF_ARITHMETIC.contains(micro.pipe),
             Some(mem) => {
                 self.config.memory
                     && matches!(mem.access, Access::Load | Access::Store)
-                    && matches!(inst.class, OpClass::Load | OpClass::Store)
+                    && (matches!(inst.class, OpClass::Load | OpClass::Store) || micro.is_constant_move())
                     && matches!(dynamic.space, Space::Global | Space::Shared | Space::Constant | Space::Param)
             }
         }
@@ -379,7 +379,7 @@ impl ScalarPath {
         if scalar_groups == 0 {
             return unit;
         }
-        let arithmetic = inst.mem.is_none();
+        let arithmetic = micro.mem.is_none();
         if scalar_groups < groups {
             self.counts.counters.half_scalar_instructions += 1;
             self.counts.half_scalar.0[inst.class.whole() as usize] += 1;
