@@ -1,8 +1,9 @@
 //! Folders whose contents are as they must be, and which nobody else can change.
 
+use super::packed::Library;
 use rustix::process::geteuid;
-use std::fs::{self, DirBuilder, File, Metadata, Permissions};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,8 +12,8 @@ use std::time::{Duration, SystemTime};
 /// Kind of a file in a folder.
 #[derive(Debug)]
 pub enum Content<'a> {
-    /// A file with these bytes.
-    Bytes(&'a [u8]),
+    /// A file with the bytes of this library.
+    File(Library<'a>),
     /// A symbolic link with this target.
     Link(PathBuf),
 }
@@ -32,9 +33,6 @@ const EVERYONE: u32 = 0o002;
 const OTHERS: u32 = 0o022;
 /// In such a folder only the owner of a file can replace it, as in /tmp.
 const STICKY: u32 = 0o1000;
-
-/// Bytes that are compared at a time.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// Age at which an unfinished file is one that a killed process has left.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
@@ -118,24 +116,11 @@ fn is_right(path: &Path, content: &Content<'_>, trust: Trust) -> bool {
     trust.owner(path, &meta).is_ok()
         && match content {
             Content::Link(to) => fs::read_link(path).is_ok_and(|found| found == *to),
-            Content::Bytes(bytes) => {
-                let is_whole = meta.is_file() && meta.len() == bytes.len() as u64 && meta.mode() & OTHERS == 0;
-                is_whole && has_bytes(path, bytes).unwrap_or(false)
+            Content::File(library) => {
+                let is_whole = meta.is_file() && meta.len() == library.length() && meta.mode() & OTHERS == 0;
+                is_whole && library.is_in(path).unwrap_or(false)
             }
         }
-}
-
-fn has_bytes(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let mut chunk = vec![0; CHUNK_BYTES.min(bytes.len())];
-    for expected in bytes.chunks(CHUNK_BYTES) {
-        let chunk = &mut chunk[..expected.len()];
-        file.read_exact(chunk)?;
-        if chunk != expected {
-            return Ok(false);
-        }
-    }
-    Ok(file.read(&mut [0])? == 0)
 }
 
 /// Makes the folder `name` in `top`, both of the user only, with `entries` and nothing else. Wrong files are put right;
@@ -211,8 +196,8 @@ fn write(path: &Path, content: &Content<'_>) -> io::Result<()> {
     remove(&fresh)?;
     match content {
         Content::Link(to) => symlink(to, &fresh)?,
-        Content::Bytes(bytes) => {
-            kit::output::write(&fresh, bytes)?;
+        Content::File(library) => {
+            kit::output::write(&fresh, library.bytes()?)?;
             fs::set_permissions(&fresh, Permissions::from_mode(0o600))?;
         }
     }

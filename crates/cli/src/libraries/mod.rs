@@ -4,12 +4,14 @@
 //! and each of its files is compared with what it must be before each run.
 
 mod folder;
+mod packed;
 mod temporary;
 
 use crate::failure::Failure;
 use crate::output;
 use folder::{Content, Entry, Trust};
 use kit::files::user_cache;
+use packed::{Packed, Row};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -51,20 +53,20 @@ const ARCHIVES: [(&str, &str); 3] = [
     ("13/libcudart_static.a", "libcudart13.a"),
 ];
 
-/// The libraries within the command, compressed; empty where it was built without.
-const EMBEDDED: [(&str, &[u8]); 11] = [
-    ("libwarpwright_audit.so", embed::library!("libwarpwright_audit.so")),
-    ("libcuda.so", embed::library!("libcuda.so")),
-    ("libcudart11.so", embed::library!("libcudart11.so")),
-    ("libcudart12.so", embed::library!("libcudart12.so")),
-    ("libcudart13.so", embed::library!("libcudart13.so")),
-    ("libcublas11.so", embed::library!("libcublas11.so")),
-    ("libcublas12.so", embed::library!("libcublas12.so")),
-    ("libcublas13.so", embed::library!("libcublas13.so")),
-    ("libcublaslt11.so", embed::library!("libcublaslt11.so")),
-    ("libcublaslt12.so", embed::library!("libcublaslt12.so")),
-    ("libcublaslt13.so", embed::library!("libcublaslt13.so")),
-];
+/// The libraries within the command; empty where it was built without.
+const EMBEDDED: (&[Row], &[u8]) = embed::libraries!(
+    "libwarpwright_audit.so",
+    "libcuda.so",
+    "libcudart11.so",
+    "libcudart12.so",
+    "libcudart13.so",
+    "libcublas11.so",
+    "libcublas12.so",
+    "libcublas13.so",
+    "libcublaslt11.so",
+    "libcublaslt12.so",
+    "libcublaslt13.so",
+);
 
 /// The subfolder with CUDA's driver and runtime only.
 const CUDA_ONLY: &str = "cuda";
@@ -102,13 +104,9 @@ impl Libraries {
                 Err(why) => refused = refused.or(Some(why)),
             }
         }
-        if EMBEDDED.iter().all(|(_, bytes)| !bytes.is_empty()) {
-            let unpack = |&(name, packed): &(&'static str, &[u8])| {
-                let library = lz4_flex::decompress_size_prepended(packed);
-                library.map(|bytes| (name, bytes)).map_err(|e| Failure::failed(format!("this command is damaged: {e}")))
-            };
-            let libraries: Vec<_> = EMBEDDED.iter().map(unpack).collect::<Result<_, _>>()?;
-            return Self::unpacked(&libraries, cache.as_deref());
+        let (table, packed) = EMBEDDED;
+        if !packed.is_empty() {
+            return Self::unpacked(&Packed::new(table, packed), cache.as_deref());
         }
         Err(Failure::failed(match refused {
             Some(why) => format!("the libraries beside the command are not safe to use: {why}"),
@@ -131,16 +129,16 @@ impl Libraries {
     }
 
     /// The folder of the libraries that are within the command.
-    fn unpacked(libraries: &[(&str, impl AsRef<[u8]> + Hash)], cache: Option<&Path>) -> Result<Self, Failure> {
+    fn unpacked(packed: &Packed<'_>, cache: Option<&Path>) -> Result<Self, Failure> {
         // Another version of the command has other libraries.
-        let name = format!("libraries-{:016x}", hash_of(libraries));
+        let name = format!("libraries-{:016x}", hash_of(&packed.table));
         let mut entries: Vec<Entry<'_>> = Vec::new();
         for (name, file) in SHARED {
-            let Some((_, bytes)) = libraries.iter().find(|(library, _)| *library == file) else { continue };
+            let Some(library) = packed.library(file) else { continue };
             // A second name of a library is a link to the first.
             let first = SHARED.iter().find(|(_, other)| *other == file).map_or(name, |(first, _)| *first);
             let to_first = if name.contains('/') { Path::new("..").join(first) } else { first.into() };
-            let content = if first == name { Content::Bytes(bytes.as_ref()) } else { Content::Link(to_first) };
+            let content = if first == name { Content::File(library) } else { Content::Link(to_first) };
             entries.push(Entry { name, content });
         }
         Self::own(cache, &name, &entries)
@@ -242,17 +240,17 @@ mod tests {
         assert!(missing(&bin).contains("libcublaslt13.so, libcudart11.so,"));
     }
 
-    const LIBRARIES: [(&str, &[u8]); 2] = [("libcuda.so", b"one"), ("libcudart12.so", b"other")];
+    const LIBRARIES: &[(&str, &[u8])] = &[("libcuda.so", b"one"), ("libcudart12.so", b"other")];
 
     #[test]
     fn libraries_within_the_command_are_written_once() {
         let place = tempfile::tempdir().unwrap();
-        let unpack = |libraries: &[(&str, &[u8])]| {
-            let found = Libraries::unpacked(libraries, Some(place.path())).unwrap();
+        let unpack = |libraries: &[(&'static str, &[u8])]| {
+            let found = Libraries::unpacked(&Packed::of(libraries), Some(place.path())).unwrap();
             assert!(found.temporary.is_none(), "the cache is used");
             found.folder
         };
-        let folder = unpack(&LIBRARIES);
+        let folder = unpack(LIBRARIES);
         for (name, content) in
             [("libcuda.so.1", "one"), ("libcuda.so", "one"), ("libcudart.so.12", "other"), ("12/libcudart.so", "other")]
         {
@@ -261,7 +259,7 @@ mod tests {
         let written = || fs::metadata(folder.join("libcuda.so.1")).unwrap().modified().unwrap();
         let first = written();
         fs::write(folder.join("libcudart.so.12"), "wrong").unwrap();
-        assert_eq!(unpack(&LIBRARIES), folder);
+        assert_eq!(unpack(LIBRARIES), folder);
         assert_eq!(first, written(), "what is right stays");
         assert_eq!(fs::read(folder.join("libcudart.so.12")).unwrap(), b"other");
         assert_ne!(unpack(&[("libcuda.so", b"two")]), folder, "another version does not touch it");
@@ -273,7 +271,7 @@ mod tests {
         let file = place.path().join("file");
         fs::write(&file, "").unwrap();
         for cache in [None, Some(file.as_path())] {
-            let found = Libraries::unpacked(&LIBRARIES, cache).unwrap();
+            let found = Libraries::unpacked(&Packed::of(LIBRARIES), cache).unwrap();
             let folder = found.folder.clone();
             assert_eq!(fs::read(folder.join("libcuda.so.1")).unwrap(), b"one");
             assert_eq!(found.linking(12), None, "nobody links to a folder that is going to be removed");

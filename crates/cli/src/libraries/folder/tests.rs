@@ -1,11 +1,9 @@
 use super::*;
+use crate::libraries::packed::Packed;
 use std::os::unix::fs::chown;
 use tempfile::TempDir;
 
-const ENTRIES: &[Entry<'static>] = &[
-    Entry { name: "libcuda.so.1", content: Content::Bytes(b"driver") },
-    Entry { name: "12/libcudart.so", content: Content::Bytes(b"runtime") },
-];
+const FILES: &[(&str, &[u8])] = &[("libcuda.so.1", b"driver"), ("12/libcudart.so", b"runtime")];
 
 /// A cache, and beside it files that must stay as they are.
 struct Place(TempDir);
@@ -29,7 +27,11 @@ impl Place {
     }
 
     fn fill(&self) -> Result<PathBuf, String> {
-        fill_private(&self.path("cache/warpwright"), "libraries", ENTRIES)
+        let packed = Packed::of(FILES);
+        let entry =
+            |&(name, _): &(&'static str, _)| Entry { name, content: Content::File(packed.library(name).unwrap()) };
+        let entries: Vec<Entry<'_>> = FILES.iter().map(entry).collect();
+        fill_private(&self.path("cache/warpwright"), "libraries", &entries)
     }
 
     /// The folder is as it must be, and what is outside of the cache as it was.
@@ -116,7 +118,7 @@ const HEALED: &[(&str, Damage)] = &[
         fs::write(p.inner("12"), "").unwrap();
     }),
     ("a file that a killed process has left", |p| {
-        let left = File::create(p.inner(".libcuda.so.1.1-0.partial")).unwrap();
+        let left = fs::File::create(p.inner(".libcuda.so.1.1-0.partial")).unwrap();
         left.set_modified(SystemTime::now() - 2 * LEFT_BEHIND).unwrap();
     }),
 ];
