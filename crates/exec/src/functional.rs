@@ -13,6 +13,11 @@ use std::ops::{ControlFlow, Range};
 /// warps that wait for each other's stores make progress.
 const TURN: u32 = 256;
 
+/// Instructions of a warp's first turns after each barrier. All warps of an SM pass a barrier at about the same time,
+/// and programs rely on it: they overwrite a variable of shared memory soon after the barrier before which it was
+/// set, when a warp that has executed 256 instructions by itself would find the others still about to read it.
+const FIRST_TURNS: [u32; 3] = [2, 8, 32];
+
 /// The order in which the warps of a CTA have their turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
@@ -190,6 +195,7 @@ fn run_cta(
     let mut barriers = [0_u32; crate::warp::BARRIERS];
     let mut out = DynInst::default();
     let mut turns = vec![0; warps.len()];
+    let mut since_barrier = vec![0_u8; warps.len()];
     loop {
         let mut progress = false;
         for &warp in &by_turn {
@@ -198,8 +204,11 @@ fn run_cta(
                 turns[warp.index()] += 1;
                 observer.turn(cta, warp);
                 let mut see = |live: LaneMask, out: &DynInst| observer.see(live, out);
-                waiting[warp.index()] =
-                    turn(state, stream, (warp, order.turn), stats, (&mut barriers, &mut see), &mut out)?;
+                let since = &mut since_barrier[warp.index()];
+                let length = FIRST_TURNS.get(usize::from(*since)).map_or(order.turn, |&first| first.min(order.turn));
+                let end = turn(state, stream, (warp, length), stats, (&mut barriers, &mut see), &mut out)?;
+                *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
+                waiting[warp.index()] = end;
             }
         }
         let round = Round {

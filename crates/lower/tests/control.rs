@@ -346,3 +346,16 @@ fn lanes_meet_in_a_function_that_they_have_called_apart() {
     assert_eq!((out[64], out[65]), (0, 64 * 65 / 2));
     assert_eq!(out[..64], [0x5555_5555; 64]);
 }
+
+#[test]
+fn no_warp_is_far_ahead_of_the_others_after_a_barrier() {
+    // The variable is read after one barrier and overwritten without another, which is a race that hardware decides
+    // in favour of the readers.
+    let items = kernel(
+        ".shared .align 4 .u32 s; setp.eq.u32 %p1, %i, 0; @%p1 st.shared.u32 [s], 7; bar.sync 0;\n\
+         ld.shared.u32 %r1, [s]; mov.u32 %r2, 0;\n\
+         more: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 20; @%p2 bra more;\n\
+         @%p1 st.shared.u32 [s], 9; st.global.u32 [%at], %r1;",
+    );
+    assert_eq!(try_run_ptx(&items, 1, 256, &[0; 256]).unwrap().words, [7; 256]);
+}
