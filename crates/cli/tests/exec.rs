@@ -408,9 +408,13 @@ fn what_is_checked_is_what_the_program_gets() {
         assert!(got.contains(&expected), "{expected}: {got:#?}");
     }
     // An option that is not given has its default, whatever the environment says.
-    let mut exec = command(&["exec", "--", "sh", "-c", "echo ${WARPWRIGHT_SET-unset} $WARPWRIGHT_CORE"]);
-    let ran = from(exec.env("WARPWRIGHT_SET", "sm_count=1").env("WARPWRIGHT_CORE", "ghost").output().unwrap());
-    assert_eq!(ran.stdout, "unset inorder\n", "{}", ran.stderr);
+    let mut exec =
+        command(&["exec", "--", "sh", "-c", "echo ${WARPWRIGHT_SET-unset} ${WARPWRIGHT_CORE-unset} $WARPWRIGHT_CODE"]);
+    for (name, value) in [("SET", "sm_count=1"), ("CORE", "ghost"), ("CODE", "ptx")] {
+        exec.env(format!("WARPWRIGHT_{name}"), value);
+    }
+    let ran = from(exec.output().unwrap());
+    assert_eq!(ran.stdout, "unset unset auto\n", "{}", ran.stderr);
 }
 
 #[test]

@@ -27,6 +27,11 @@ impl GpuConfig {
         kernel_latency_cycles.or(kernel_latency_ns.map(of_time)).unwrap_or(0)
     }
 
+    /// The core design that runs where none is chosen.
+    pub fn usual_core(&self) -> &str {
+        self.core.as_deref().unwrap_or("inorder")
+    }
+
     /// Warp slots of the whole GPU.
     pub fn warps(&self) -> u32 {
         self.sm_count * self.sm.max_warps

@@ -219,6 +219,8 @@ keys! {
         description: String = Text, "";
         /// Compute capability times ten: 75 for sm_75.
         sm_version: u32 = Int(10, 999), "";
+        /// Optional. Core design that runs where none is chosen, with its parameters (`warpwright list cores`); `inorder` if absent.
+        core: Option<String> = Text, "", optional;
         /// SMs on the chip.
         sm_count: u32 = Int(1, 4096), "SMs";
         /// SMs that share a crossbar port and take CTAs in turn.

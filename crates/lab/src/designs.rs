@@ -103,6 +103,11 @@ pub fn stands_for(name: &str) -> Option<&'static str> {
     SHORT_NAMES.iter().find(|(short, _)| *short == name).map(|(_, setting)| *setting)
 }
 
+/// The design in order whose stages `core` has: results of a design say something over this one.
+pub fn in_order_on_stages_of(core: &str) -> &'static str {
+    if core.starts_with("modern") { "modern" } else { "inorder" }
+}
+
 pub(crate) fn unknown(core: &str) -> String {
     let all = CORES.iter().map(|(name, _)| *name);
     let known: Vec<&str> = match suggest::nearest(core, all) {

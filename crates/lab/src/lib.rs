@@ -70,7 +70,7 @@ mod traces;
 pub use ::trace::Compression;
 pub use checkpoint::{CheckpointPlan, Checkpoints, JobIdentity, MODEL, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
-pub use designs::{CORES, DESIGNS, Design, stands_for};
+pub use designs::{CORES, DESIGNS, Design, in_order_on_stages_of, stands_for};
 pub use device::SimulatedDevice;
 pub use early_reads::{EarlyReadFinding, ReadChecker};
 pub use error::RunError;

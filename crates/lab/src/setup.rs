@@ -1,7 +1,6 @@
 //! The machine that a job runs on.
 
 use crate::core_name;
-use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use crate::sampling::Time;
@@ -71,7 +70,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The in-order core on `gpu` as it is described, running PTX.
+    /// `gpu` as it is described, with the core design that it names, running PTX.
     pub fn new(gpu: GpuConfig) -> Self {
         Self {
             energy: EnergyModel::of(&gpu),
@@ -80,8 +79,8 @@ impl Setup {
             overview: false,
             time: Time::All,
             threads: HostThreads::default(),
+            core: gpu.usual_core().to_owned(),
             gpu,
-            core: CORES[0].0.to_owned(),
             scheduler: None,
             settings: Vec::new(),
             max_cycles: None,

@@ -54,6 +54,10 @@ pub(crate) fn of_column(
     let (gpu, settings) =
         column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref(), &called)?;
     column.settings = settings;
+    if column.core.is_empty() {
+        gpu.usual_core().clone_into(&mut column.core);
+        lab::check_core(&column.core).map_err(|e| BadRequest::new(format!("`core` of {}: {e}", gpu.name)))?;
+    }
     check_places(options, &gpu)?;
     // As it was given: the path need not be text, and the setting is.
     let energy = match model {

@@ -67,7 +67,7 @@ options! {
         /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
         gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, is_traced: true, usual: Some("the launch file's, else rtx2060s"), exec_default: Some(USUAL_GPU) };
         /// Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`)
-        core: Vec<Core>, "NAME", "ghost", { aliases: &["cores"], is_axis: true, default: Some("inorder") };
+        core: Vec<Core>, "NAME", "ghost", { aliases: &["cores"], is_axis: true, usual: Some("the GPU description's") };
         /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`)
         scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, is_traced: true, usual: Some("the GPU description's") };
         /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid

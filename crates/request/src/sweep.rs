@@ -278,6 +278,15 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
     let given: Vec<String> = options.core.iter().map(|Core(name)| name.clone()).collect();
     distinct(&options.called("core"), &given)?;
     let mut cores = expanded(&given, &all, |core| core.as_ref(), |name| name.to_owned());
+    let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
+    // Without a choice, what is varied is a parameter of the descriptions' core, if all have the same.
+    if cores.is_empty() && !of_cores.is_empty() {
+        let described = |gpu: &PathBuf| Ok(gpu::load(gpu, &common)?.usual_core().to_owned());
+        let described = gpus.iter().map(described).collect::<Result<BTreeSet<String>, BadRequest>>()?;
+        if described.len() == 1 {
+            cores.extend(described);
+        }
+    }
     cores = CORES.varied(options, &cores, &of_cores)?;
     let with_over = |names: &mut Vec<String>, over: &String| {
         if !names.contains(over) {
@@ -285,7 +294,15 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
         }
     };
     if let Some(Over::Core(over)) = &options.over {
+        // Designs are compared over the same stages. Without a choice, the design in order on those of the baseline is.
+        if cores.is_empty() {
+            cores.push(lab::in_order_on_stages_of(over).to_owned());
+        }
         with_over(&mut cores, over);
+    }
+    // Without a choice, the GPU description's own core, which `machine` puts in.
+    if cores.is_empty() {
+        cores.push(String::new());
     }
     let given: Vec<String> = options.scheduler.iter().map(|Scheduler(name)| name.clone()).collect();
     distinct(&options.called("scheduler"), &given)?;
@@ -306,7 +323,6 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
     let (varied, choices) = (combinations(options, &of_gpus)?, gpu::choices(options));
     let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
     check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
-    let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
     let mut columns = vec![Column::default()];
     columns = combined(&columns, gpus, |c, gpu| {
         c.gpu = gpu.display().to_string();
@@ -475,6 +491,37 @@ mod tests {
         let columns: Vec<(&str, usize)> = sweep.columns.iter().map(|c| (&*c.core, c.baseline)).collect();
         let expected = [("ghost", 0), ("inorder", 0), ("ghost:issue_buffer=4", 0), ("ghost:issue_buffer=8", 0)];
         assert_eq!(columns, expected);
+    }
+
+    #[test]
+    fn without_a_choice_the_core_is_the_descriptions() {
+        let sweep = |words: &[(&str, &str)]| Sweep::new(&options(words), &["vectoradd".into()]);
+        let cores = |words: &[(&str, &str)]| -> Vec<String> {
+            let Sweep { columns, setups, .. } = sweep(words).unwrap();
+            assert!(columns.iter().zip(&setups).all(|(column, setup)| column.core == setup.core));
+            columns.into_iter().map(|column| column.core).collect()
+        };
+        assert_eq!(cores(&[("gpu", "accel-sim/v100")]), ["inorder"]);
+        let described = ("set", "core=modern:ports=2");
+        assert_eq!(cores(&[described]), ["modern:ports=2"]);
+        assert_eq!(cores(&[described, ("core", "ghost")]), ["ghost"]);
+        assert_eq!(cores(&[("vary", "core=modern,loog")]), ["modern", "loog"]);
+        let error = sweep(&[("gpu", "v100"), ("set", "core=modem")]).unwrap_err().message;
+        assert!(error.contains("`core` of v100") && error.contains("did you mean `modern`"), "{error}");
+        // Compared is what has the stages of the baseline, whatever the description says.
+        assert_eq!(cores(&[described, ("over", "ghost")]), ["ghost", "inorder"]);
+        assert_eq!(cores(&[described, ("over", "inorder")]), ["inorder"]);
+        assert_eq!(cores(&[("over", "modern-ghost:issue_buffer=4")]), ["modern-ghost:issue_buffer=4", "modern"]);
+        assert_eq!(cores(&[("set", "core=modern"), ("vary", "core.ports=1,2")]), ["modern:ports=1", "modern:ports=2"]);
+    }
+
+    #[test]
+    fn built_in_descriptions_name_known_cores() {
+        for name in config::builtin().iter().map(|gpu| gpu.name) {
+            let gpu = config::load(name).unwrap();
+            lab::check_core(gpu.usual_core()).unwrap();
+            assert!(!name.contains('/') || gpu.core.is_none(), "{name}: papers and Accel-Sim have `inorder`");
+        }
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         name: "imported".into(),
         description: format!("Imported from Accel-Sim's files: sm_{sm_version}"),
         sm_version,
+        core: None,
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
         sms_per_cluster: cores,
         launch: Launch {

@@ -19,7 +19,7 @@ class _Options(TypedDict, total=False):
     """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s, for programs rtx2060s."""
 
     core: str | Sequence[str] | None
-    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: inorder."""
+    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: the GPU description's."""
 
     scheduler: str | Sequence[str] | None
     """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""
@@ -139,7 +139,7 @@ class SweepOptions(_Options, total=False):
     """GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else rtx2060s, for programs rtx2060s."""
 
     cores: str | Sequence[str] | None
-    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: inorder."""
+    """Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: the GPU description's."""
 
     schedulers: str | Sequence[str] | None
     """Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU description's."""

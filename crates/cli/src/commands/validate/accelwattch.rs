@@ -36,7 +36,7 @@ pub struct Args {
     /// GPU description: a name or the path of one
     #[arg(long, value_name = "NAME|FILE", default_value = "gv100", requires = "rerun")]
     gpu: String,
-    /// Core design [default: inorder]
+    /// Core design [default: the GPU description's]
     #[arg(long, value_name = "NAME", requires = "rerun")]
     core: Option<String>,
     /// Coefficients of a GPU that comes with the program, or a file of them
