@@ -32,6 +32,7 @@ mod object;
 mod replace;
 mod stand_ins;
 
+use hostcode::families::CHOICE;
 use object::{LinkMap, Object};
 use replace::Waiting;
 use stand_ins::StandIns;
@@ -41,10 +42,13 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Our libraries, in the folder of this one.
+/// Our libraries, in the folder of this one, of the families that the user has chosen.
 fn stand_ins() -> &'static StandIns {
     static STAND_INS: OnceLock<StandIns> = OnceLock::new();
-    STAND_INS.get_or_init(|| object::own_path().map(|own| StandIns::beside(&own)).unwrap_or_default())
+    STAND_INS.get_or_init(|| {
+        let choice = std::env::var(CHOICE).ok();
+        object::own_path().map(|own| StandIns::beside(&own, choice.as_deref())).unwrap_or_default()
+    })
 }
 
 /// Objects that wait for the runtime which they depend on. The loader has a lock around all that it does.

@@ -1,6 +1,7 @@
 //! For which names and paths there is a library of ours: the files of our folder are the list.
 
 use crate::mapped::Mapped;
+use hostcode::families::family_of;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,12 +17,17 @@ pub struct StandIns {
 }
 
 impl StandIns {
-    /// The libraries in the folder of the file `own`.
-    pub fn beside(own: &Path) -> Self {
+    /// The libraries in the folder of the file `own`. Of the families that a user may choose, those in `choice`; `None`
+    /// is all.
+    pub fn beside(own: &Path, choice: Option<&str>) -> Self {
+        let is_chosen = |stem: &[u8]| {
+            let family = std::str::from_utf8(stem).ok().and_then(family_of);
+            family.zip(choice).is_none_or(|(family, choice)| choice.split(',').any(|chosen| chosen == family))
+        };
         let Some(Ok(files)) = own.parent().map(std::fs::read_dir) else { return Self::default() };
         let names = files.filter_map(|file| Some(file.ok()?.path())).filter_map(|path| {
             let name = path.file_name()?.as_bytes().to_vec();
-            stem(&name)?;
+            stem(&name).filter(|stem| is_chosen(stem))?;
             Some((name, CString::new(path.as_os_str().as_bytes()).ok()?))
         });
         Self { by_name: names.collect(), taken: Mutex::default() }
@@ -100,10 +106,18 @@ mod tests {
     #[test]
     fn the_files_of_the_folder_are_the_list() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["libcuda.so.1", "libcudart.so.11.0", "libcudart.so.12", "warpwright-audit.so", "12"] {
+        for name in [
+            "libcuda.so.1",
+            "libcudart.so.11.0",
+            "libcudart.so.12",
+            "libcublasLt.so.12",
+            "libcurand.so.10",
+            "warpwright-audit.so",
+            "12",
+        ] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        let all = StandIns::beside(&folder.path().join("warpwright-audit.so"));
+        let all = StandIns::beside(&folder.path().join("warpwright-audit.so"), None);
         let of = |asked: &str| {
             let ours = all.of(Path::new(asked))?;
             Some(Path::new(OsStr::from_bytes(ours.to_bytes())).file_name()?.to_str()?.to_owned())
@@ -124,6 +138,17 @@ mod tests {
             ("/", None),
         ] {
             assert_eq!(of(asked).as_deref(), ours, "{asked}");
+        }
+        // The driver and the runtime are always ours.
+        for (choice, expected) in
+            [(None, [true, true]), (Some("blas,rand"), [true, true]), (Some("rand"), [false, true])]
+        {
+            let chosen = StandIns::beside(&folder.path().join("warpwright-audit.so"), choice);
+            assert_eq!(
+                ["libcublasLt.so.12", "libcurand.so.10"].map(|name| chosen.of(Path::new(name)).is_some()),
+                expected
+            );
+            assert!(chosen.of(Path::new("libcuda.so.1")).is_some());
         }
         assert_eq!(all.runtime(11), Some(&b"libcudart.so.11.0"[..]));
         assert_eq!(all.runtime(1), None);

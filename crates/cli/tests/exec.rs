@@ -354,8 +354,12 @@ fn our_cublas_is_taken_unless_it_is_not_wanted() {
     let ours = run("blas");
     assert_eq!(ours.stdout, "23 34 31 46\n", "{}", ours.stderr);
     assert!(ours.stderr.contains("In place of libraries (launches)\n  cublas (1): "), "{}", ours.stderr);
-    let theirs = run("none");
-    assert_eq!(theirs.stdout, "status 3\n", "{}", theirs.stderr);
+    assert_eq!(run("rand,blas").stdout, ours.stdout);
+    for other in ["none", "rand"] {
+        let theirs = run(other);
+        assert_eq!(theirs.stdout, "status 3\n", "{}", theirs.stderr);
+    }
+    assert!(run("none,blas").stderr.contains("`none` excludes other values"));
 }
 
 #[test]

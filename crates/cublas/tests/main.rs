@@ -1,6 +1,6 @@
 //! The functions of cuBLAS against a reference in double precision, on simulated GPUs.
 //!
-//! `tools/check-blas` draws more calls than these tests, other ones, and on other GPUs.
+//! `tools/check-libraries blas` draws more calls than these tests, other ones, and on other GPUs.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "the libraries under test are called as a C program calls them")]
 #![allow(clippy::cast_precision_loss, reason = "sizes are small")]
@@ -28,15 +28,15 @@ fn given(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
 }
 
-/// A call of each function with random arguments: `BLAS_CASES` of them from the seed `BLAS_SEED`, or only
-/// `BLAS_CASE`, or only those of `BLAS_FUNCTION`.
+/// A call of each function with random arguments: `CHECK_CASES` of them from the seed `CHECK_SEED`, or only
+/// `CHECK_CASE`, or only those of `CHECK_FUNCTION`.
 #[test]
 fn random_calls() {
     let (rows, devices) = (Rows::all(), devices());
-    let (seed, cases) = (given("BLAS_SEED").unwrap_or(1), given("BLAS_CASES").unwrap_or(2 * rows.0.len() as u64));
-    let numbers = given("BLAS_CASE").map_or(0..cases, |case| case..case + 1);
+    let (seed, cases) = (given("CHECK_SEED").unwrap_or(1), given("CHECK_CASES").unwrap_or(2 * rows.0.len() as u64));
+    let numbers = given("CHECK_CASE").map_or(0..cases, |case| case..case + 1);
     let mut wrong = Vec::new();
-    let function = std::env::var("BLAS_FUNCTION").ok();
+    let function = std::env::var("CHECK_FUNCTION").ok();
     for number in numbers.filter(|number| function.as_ref().is_none_or(|name| rows.row(*number).name == *name)) {
         let mut case = rows.case(seed, number);
         let device = devices[case.random.below(devices.len())];

@@ -5,6 +5,8 @@
 //! cannot be helped. The runtime has one private function after another that NVIDIA's driver alone answers: none of its
 //! code may run.
 
+pub mod families;
+
 use object::Endianness;
 use object::elf::{DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, STT_FUNC};
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};

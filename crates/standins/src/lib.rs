@@ -17,6 +17,7 @@ pub fn image(name: &str) -> Option<&'static [u8]> {
     match name {
         "blas" => Some(include_bytes!("../kernels/blas.fatbin")),
         "gemm" => Some(include_bytes!("../kernels/gemm.fatbin")),
+        "rand" => Some(include_bytes!("../kernels/rand.fatbin")),
         _ => None,
     }
 }

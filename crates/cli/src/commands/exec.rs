@@ -4,6 +4,8 @@ use super::exec_split::{self, Splitting};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::libraries::Libraries;
 use crate::{output, program};
+use clap::ValueEnum as _;
+use hostcode::families::{CHOICE, FAMILIES};
 use kit::output::MadeFolders;
 use request::command::{Exec, Given};
 use request::{Options, environment, gpu, outputs, sweep};
@@ -31,8 +33,8 @@ pub struct Args {
     #[command(flatten)]
     splitting: Splitting,
     /// Libraries of our own in place of NVIDIA's, beside CUDA's driver and runtime (`warpwright docs standins`)
-    #[arg(long, value_name = "WHICH", default_value = "blas")]
-    own_libraries: OwnLibraries,
+    #[arg(long, value_name = "WHICH", value_delimiter = ',', default_value = "all")]
+    own_libraries: Vec<OwnLibraries>,
     /// Print the environment variables as commands of a shell, and run nothing: for debuggers, MPI and notebooks
     #[arg(long)]
     print_environment: bool,
@@ -44,10 +46,25 @@ pub struct Args {
 /// Which libraries beside CUDA's driver and runtime are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum OwnLibraries {
+    /// All that follow
+    All,
     /// cuBLAS and cuBLASLt
     Blas,
+    /// cuRAND's host interface
+    Rand,
     /// None: NVIDIA's are loaded, and what they do on the GPU fails
     None,
+}
+
+/// The chosen families of libraries.
+fn families(chosen: &[OwnLibraries]) -> Result<Vec<&'static str>, Failure> {
+    if chosen.contains(&OwnLibraries::None) && chosen.len() > 1 {
+        return Err(Failure::bad_input("--own-libraries: `none` excludes other values"));
+    }
+    let names: Vec<_> = chosen.iter().filter_map(|one| Some(one.to_possible_value()?.get_name().to_owned())).collect();
+    let all = chosen.contains(&OwnLibraries::All);
+    let families = FAMILIES.iter().map(|(name, _)| *name);
+    Ok(families.filter(|family| all || names.iter().any(|name| name == family)).collect())
 }
 
 /// The variable that names a library to each copy of NVTX in a program.
@@ -67,18 +84,24 @@ pub fn run(args: &Args) -> Outcome {
     let mut environment = environment::of(&options)?;
     let mut libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
-    let folder = libraries.folder(args.own_libraries == OwnLibraries::Blas);
+    let families = families(&args.own_libraries)?;
+    let is_all = families.len() == FAMILIES.len();
+    let folder = libraries.folder(is_all);
     let path = std::env::join_paths(std::iter::once(folder.clone()).chain(path.iter().flat_map(std::env::split_paths)));
     let path = path.map_err(|e| Failure::bad_input(format!("the libraries cannot be found by programs: {e}")))?;
     environment.push(("LD_LIBRARY_PATH".to_owned(), path));
     if options.by.is_some() {
         environment.push((INJECTION.to_owned(), folder.join("libcuda.so.1").into()));
     }
-    environment.push(("LD_AUDIT".to_owned(), audit(&folder)));
+    environment.push(("LD_AUDIT".to_owned(), audit(&libraries.folder(!families.is_empty()))));
+    if !is_all {
+        environment.push((CHOICE.to_owned(), families.join(",").into()));
+    }
     program.as_ref().map_or(Ok(()), |path| program::check(path, &libraries))?;
     // Options that are not given have their defaults, whatever the environment says.
     let is_given = |name: &String| environment.iter().any(|(given, _)| given == name);
-    let unset: Vec<String> = environment::names().into_iter().filter(|name| !is_given(name)).collect();
+    let names = environment::names().into_iter().chain([CHOICE.to_owned()]);
+    let unset: Vec<String> = names.filter(|name| !is_given(name)).collect();
     if args.print_environment {
         let unset = unset.iter().map(|name| format!("unset {name}\n"));
         let set = environment.iter().map(|(name, value)| format!("export {name}={}\n", output::quoted(value)));

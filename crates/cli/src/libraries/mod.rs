@@ -23,7 +23,7 @@ const AUDIT: &str = "warpwright-audit.so";
 
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
 /// The auditing library takes each as the library of its name (`crates/audit`), wherever a program looks for that.
-const SHARED: [(&str, &str); 20] = [
+const SHARED: [(&str, &str); 21] = [
     (AUDIT, "libwarpwright_audit.so"),
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
@@ -36,6 +36,7 @@ const SHARED: [(&str, &str); 20] = [
     ("libcublasLt.so.11", "libcublaslt11.so"),
     ("libcublasLt.so.12", "libcublaslt12.so"),
     ("libcublasLt.so.13", "libcublaslt13.so"),
+    ("libcurand.so.10", "libcurand10.so"),
     ("cuda/warpwright-audit.so", "libwarpwright_audit.so"),
     ("cuda/libcuda.so.1", "libcuda.so"),
     ("cuda/libcudart.so.11.0", "libcudart11.so"),
@@ -66,6 +67,7 @@ const EMBEDDED: (&[Row], &[u8]) = embed::libraries!(
     "libcublaslt11.so",
     "libcublaslt12.so",
     "libcublaslt13.so",
+    "libcurand10.so",
 );
 
 /// The subfolder with CUDA's driver and runtime only.
@@ -232,7 +234,8 @@ mod tests {
         let all = missing(&bin);
         assert!(
             all.contains("no libcublas11.so, libcublas12.so, ")
-                && all.contains("libcudart12.so, libcudart13.so, libwarpwright_audit.so in"),
+                && all.contains("libcudart12.so, libcudart13.so, ")
+                && all.contains(", libwarpwright_audit.so in"),
             "{all}"
         );
         assert!(all.contains(&*folder.path().join("lib/warpwright").to_string_lossy()), "{all}");
