@@ -3,7 +3,7 @@
     warpwright exec -- python examples/python/pytorch.py [NAME...]
 
 Names: elementwise, reductions, sort, indexing, random, training, streams, graph, triton, compile; without one, all.
-Operations of cuBLAS, cuDNN, cuFFT and cuSOLVER do not run (docs/cuda.md).
+Operations of cuDNN and cuSOLVER do not run (docs/cuda.md).
 """
 import sys
 

@@ -1,7 +1,8 @@
 //! Families of NVIDIA's libraries in whose place there are ours: one table for the command and the auditing library.
 
 /// Names by which users choose libraries (`exec --own-libraries`), and the libraries without version.
-pub const FAMILIES: [(&str, &[&str]); 2] = [("blas", &["libcublas", "libcublasLt"]), ("rand", &["libcurand"])];
+pub const FAMILIES: [(&str, &[&str]); 3] =
+    [("blas", &["libcublas", "libcublasLt"]), ("rand", &["libcurand"]), ("fft", &["libcufft"])];
 
 /// Variable that names the chosen families, separated by commas. Without it all are chosen.
 pub const CHOICE: &str = "WARPWRIGHT_OWN_LIBRARIES";

@@ -18,6 +18,7 @@ pub fn image(name: &str) -> Option<&'static [u8]> {
         "blas" => Some(include_bytes!("../kernels/blas.fatbin")),
         "gemm" => Some(include_bytes!("../kernels/gemm.fatbin")),
         "rand" => Some(include_bytes!("../kernels/rand.fatbin")),
+        "fft" => Some(include_bytes!("../kernels/fft.fatbin")),
         _ => None,
     }
 }

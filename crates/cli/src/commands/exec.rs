@@ -52,6 +52,8 @@ enum OwnLibraries {
     Blas,
     /// cuRAND's host interface
     Rand,
+    /// cuFFT
+    Fft,
     /// None: NVIDIA's are loaded, and what they do on the GPU fails
     None,
 }

@@ -23,7 +23,7 @@ const AUDIT: &str = "warpwright-audit.so";
 
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
 /// The auditing library takes each as the library of its name (`crates/audit`), wherever a program looks for that.
-const SHARED: [(&str, &str); 21] = [
+const SHARED: [(&str, &str); 24] = [
     (AUDIT, "libwarpwright_audit.so"),
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
@@ -37,6 +37,9 @@ const SHARED: [(&str, &str); 21] = [
     ("libcublasLt.so.12", "libcublaslt12.so"),
     ("libcublasLt.so.13", "libcublaslt13.so"),
     ("libcurand.so.10", "libcurand10.so"),
+    ("libcufft.so.10", "libcufft10.so"),
+    ("libcufft.so.11", "libcufft11.so"),
+    ("libcufft.so.12", "libcufft12.so"),
     ("cuda/warpwright-audit.so", "libwarpwright_audit.so"),
     ("cuda/libcuda.so.1", "libcuda.so"),
     ("cuda/libcudart.so.11.0", "libcudart11.so"),
@@ -68,6 +71,9 @@ const EMBEDDED: (&[Row], &[u8]) = embed::libraries!(
     "libcublaslt12.so",
     "libcublaslt13.so",
     "libcurand10.so",
+    "libcufft10.so",
+    "libcufft11.so",
+    "libcufft12.so",
 );
 
 /// The subfolder with CUDA's driver and runtime only.
