@@ -82,14 +82,19 @@ pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
     SPLIT_SPACES[most]
 }
 
-/// Executes a load. Writes the addresses and the space to `out`.
+/// Executes a load. Writes the addresses and the space to `out`, where they are `SEEN`.
 #[inline(always)]
-pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+pub(crate) fn load<const SEEN: bool>(
+    file: &mut Lanes<'_>,
+    m: &mut Spaces<'_, '_>,
+    t: &Transfer,
+    out: &mut DynInst,
+) -> Outcome {
     // Kernel parameters and module variables have one address for all lanes.
-    if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
+    if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed::<SEEN>(file, m, t, out) {
         return Ok(());
     }
-    if rows::load(file, m, t, out) {
+    if rows::load::<SEEN>(file, m, t, out) {
         return Ok(());
     }
     match t.format.total_bytes() {
@@ -147,7 +152,7 @@ fn read_generic<const N: usize>(
 /// Loads from an address that is a constant of the kernel. Returns false if the access needs the general
 /// path.
 #[inline(never)]
-fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
+fn load_fixed<const SEEN: bool>(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
     let base = if t.address.wide { file.get(t.address.base, 0) } else { u64::from(file.get::<u32>(t.address.base, 0)) };
     let address = base.wrapping_add(t.address.offset as u64);
     let done = match t.format.total_bytes() {
@@ -155,7 +160,7 @@ fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut 
         8 => fixed_words::<2>(file, m, t, address),
         _ => fixed_words::<4>(file, m, t, address),
     };
-    if done {
+    if done && SEEN {
         out.space = t.space;
         out.addresses = [address; WARP_LANES];
     }
@@ -223,10 +228,15 @@ fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words
     }
 }
 
-/// Executes a store. Writes the addresses and the space to `out`.
+/// Executes a store. Writes the addresses and the space to `out`, where they are `SEEN`.
 #[inline(always)]
-pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> Outcome {
-    if rows::store(file, m, t, out) {
+pub(crate) fn store<const SEEN: bool>(
+    file: &Lanes<'_>,
+    m: &mut Spaces<'_, '_>,
+    t: &Transfer,
+    out: &mut DynInst,
+) -> Outcome {
+    if rows::store::<SEEN>(file, m, t, out) {
         return Ok(());
     }
     match t.format.total_bytes() {

@@ -58,6 +58,9 @@ enum Waiting {
 
 /// Observer of a functional run, which may stop it. A closure sees the executed instructions only.
 pub trait Observer {
+    /// Whether it does not look at instructions: they are executed faster then, and [`Observer::see`] is not called.
+    const IS_BLIND: bool = false;
+
     /// Called before each turn of a warp.
     fn turn(&mut self, _cta: u64, _warp: WarpSlot) {}
 
@@ -203,10 +206,9 @@ fn run_cta(
                 progress = true;
                 turns[warp.index()] += 1;
                 observer.turn(cta, warp);
-                let mut see = |live: LaneMask, out: &DynInst| observer.see(live, out);
                 let since = &mut since_barrier[warp.index()];
                 let length = FIRST_TURNS.get(usize::from(*since)).map_or(order.turn, |&first| first.min(order.turn));
-                let end = turn(state, stream, (warp, length), stats, (&mut barriers, &mut see), &mut out)?;
+                let end = turn(state, stream, (warp, length), stats, (&mut barriers, &mut *observer), &mut out)?;
                 *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
                 waiting[warp.index()] = end;
             }
@@ -238,22 +240,27 @@ fn run_cta(
 }
 
 /// Executes up to `left` instructions of a warp.
-fn turn(
+fn turn<O: Observer>(
     state: &mut DeviceState,
     stream: &mut LiveStream,
     (warp, mut left): (WarpSlot, u32),
     stats: &mut FunctionalStats,
-    (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>),
+    (barriers, observer): (&mut [u32], &mut O),
     out: &mut DynInst,
 ) -> Result<Waiting, Ended> {
     while left > 0 {
         let mut context = StepContext { now: stats.warp_instructions, sm: 0 };
-        let count = |live: LaneMask, out: &DynInst| {
-            stats.thread_instructions += u64::from(out.mask.count_ones());
-            observe(live, out)
-        };
         let before = context.now;
-        let end = stream.take_turn(state, warp, (left, &mut context), out, count)?;
+        let threads = &mut stats.thread_instructions;
+        let end = if O::IS_BLIND {
+            stream.take_unseen_turn(state, warp, (left, &mut context), out, threads)?
+        } else {
+            let see = |live: LaneMask, out: &DynInst| {
+                *threads += u64::from(out.mask.count_ones());
+                observer.see(live, out)
+            };
+            stream.take_turn(state, warp, (left, &mut context), out, see)?
+        };
         stats.warp_instructions = context.now;
         left -= (context.now - before) as u32;
         match end {

@@ -1,5 +1,6 @@
 //! Executes one instruction of a warp.
 
+mod unseen;
 mod words;
 
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
@@ -26,6 +27,7 @@ use crate::surroundings::Surroundings;
 use crate::warp::{PendingReduction, Reduction, Rest, Warp};
 use isa::{DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
+pub(crate) use unseen::{execute_machine_code_unseen, execute_ptx_unseen};
 use words::{Chain, add_pairs, add3, lop3, move_pair, pack, unpack};
 
 /// State that an instruction may access besides its warp.
@@ -55,6 +57,7 @@ macro_rules! file {
         Lanes { regs: &mut $warp.regs, preds: &mut $warp.preds, constants: $constants, mask: $mask }
     };
 }
+use file;
 
 /// Borrows what the warp can load from and store to.
 macro_rules! spaces {
@@ -68,6 +71,7 @@ macro_rules! spaces {
         }
     };
 }
+use spaces;
 
 /// Outcome of an instruction that has not faulted.
 #[derive(Debug)]
@@ -117,8 +121,8 @@ pub(crate) fn execute_often<'a, 'm>(
             let (mut device, cta) = memory();
             let mut spaces = spaces!(warp, device, cta, launch);
             match op {
-                Op::Load(t) | Op::FrameLoad(t) => access::load(&mut file, &mut spaces, t, out),
-                Op::Store(t) | Op::FrameStore(t) => access::store(&file, &mut spaces, t, out),
+                Op::Load(t) | Op::FrameLoad(t) => access::load::<true>(&mut file, &mut spaces, t, out),
+                Op::Store(t) | Op::FrameStore(t) => access::store::<true>(&file, &mut spaces, t, out),
                 _ => Ok(()),
             }
         }
@@ -239,10 +243,10 @@ pub(crate) fn operate(
     }
     match op {
         Op::Load(t) | Op::FrameLoad(t) => {
-            access::load(&mut file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
+            access::load::<true>(&mut file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
         }
         Op::Store(t) | Op::FrameStore(t) => {
-            access::store(&file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
+            access::store::<true>(&file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
         }
         _ => operate_rarely(op, warp, kernel, mask, env, out),
     }

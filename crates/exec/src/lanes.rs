@@ -128,8 +128,8 @@ impl Lanes<'_> {
     /// `d = f(a)` in each lane.
     #[inline(never)]
     pub fn map1<A: Value, D: Value>(&mut self, d: Reg, [a]: [Reg; 1], f: impl Fn(A) -> D) {
-        let mut out = D::blank();
         let a = A::view(self, a);
+        let mut out = D::blank();
         for i in 0..WARP_LANES {
             D::put(&mut out, i, f(A::get(a, i)));
         }
@@ -139,8 +139,8 @@ impl Lanes<'_> {
     /// `d = f(a, b)` in each lane.
     #[inline(never)]
     pub fn map2<A: Value, B: Value, D: Value>(&mut self, d: Reg, [a, b]: [Reg; 2], f: impl Fn(A, B) -> D) {
-        let mut out = D::blank();
         let (a, b) = (A::view(self, a), B::view(self, b));
+        let mut out = D::blank();
         for i in 0..WARP_LANES {
             D::put(&mut out, i, f(A::get(a, i), B::get(b, i)));
         }
@@ -155,8 +155,8 @@ impl Lanes<'_> {
         [a, b, c]: [Reg; 3],
         f: impl Fn(A, B, C) -> D,
     ) {
-        let mut out = D::blank();
         let (a, b, c) = (A::view(self, a), B::view(self, b), C::view(self, c));
+        let mut out = D::blank();
         for i in 0..WARP_LANES {
             D::put(&mut out, i, f(A::get(a, i), B::get(b, i), C::get(c, i)));
         }
@@ -171,8 +171,8 @@ impl Lanes<'_> {
         [a, b, c, e]: [Reg; 4],
         f: impl Fn(A, B, C, E) -> D,
     ) {
-        let mut out = D::blank();
         let (a, b, c, e) = (A::view(self, a), B::view(self, b), C::view(self, c), E::view(self, e));
+        let mut out = D::blank();
         for i in 0..WARP_LANES {
             D::put(&mut out, i, f(A::get(a, i), B::get(b, i), C::get(c, i), E::get(e, i)));
         }

@@ -2,7 +2,9 @@
 
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
-use crate::interpret::{Done, Environment, execute, execute_often, execute_rarely, resume};
+use crate::interpret::{
+    Done, Environment, execute, execute_machine_code_unseen, execute_often, execute_ptx_unseen, execute_rarely, resume,
+};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
@@ -333,6 +335,44 @@ impl LiveStream {
         Ok(Turn::Over)
     }
 
+    /// The same where nobody observes the instructions. Adds those of threads to `threads`.
+    pub(crate) fn take_unseen_turn(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        (most, context): (u32, &mut StepContext),
+        out: &mut DynInst,
+        threads: &mut u64,
+    ) -> Result<Turn, Box<Fault>> {
+        let way = self.warps[slot.index()].way;
+        if way == Way::Watched {
+            return self.take_watched_turn(shared, slot, (most, context), out, |_, out| {
+                *threads += u64::from(out.mask.count_ones());
+                ControlFlow::Continue(())
+            });
+        }
+        let Self { warps, ctas, reader, .. } = self;
+        if !warps[slot.index()].pending.is_empty() {
+            finish_reduction(warps, ctas, slot);
+        }
+        let warp = &mut warps[slot.index()];
+        let cta = &mut ctas[warp.cta as usize];
+        let parts = shared.alone(warp.launch, reader);
+        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
+        let mut env = parts.environment(launch, cta, *context);
+        let end = if way == Way::Ptx {
+            execute_ptx_unseen(warp, &mut env, out, most, threads)
+        } else {
+            execute_machine_code_unseen(warp, &mut env, out, most, threads)
+        };
+        *context = env.context;
+        match end {
+            Ok(turn) => Ok(turn),
+            Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, out.pc, *trap)),
+            Err(Stop::Deferred) => unreachable!("a warp that has the device for itself does not wait for the exchange"),
+        }
+    }
+
     /// The same under checks.
     #[cold]
     fn take_watched_turn(
@@ -374,7 +414,7 @@ fn within(next: Option<Pc>, warp: &Warp, launch: &Launch, done: Outcome) -> Outc
 
 /// Whether the executed instruction has arrived at a barrier; if so, whether its warp waits there.
 #[inline]
-fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
+pub(crate) fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
     match insts[out.pc.index()].traits.control {
         Control::BarrierSync if out.mask != 0 => Some(true),
         Control::BarrierArrive if out.mask != 0 => Some(false),

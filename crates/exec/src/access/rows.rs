@@ -107,21 +107,26 @@ fn split(column: &Column) -> [&[u32; HALF]; 2] {
 
 /// Executes a load of the kind above. Returns false, and changes nothing, if it is another one.
 #[inline(never)]
-pub(super) fn load(file: &mut Lanes<'_>, m: &Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
+pub(super) fn load<const SEEN: bool>(
+    file: &mut Lanes<'_>,
+    m: &Spaces<'_, '_>,
+    t: &Transfer,
+    out: &mut DynInst,
+) -> bool {
     let Some(halves) = halves(file, t) else { return false };
     let first = halves[0].address;
     match t.space {
-        Space::Shared => m.shared.window(first, 4).is_some_and(|w| load_from(file, &w, None, t, halves, out)),
+        Space::Shared => m.shared.window(first, 4).is_some_and(|w| load_from::<SEEN>(file, &w, None, t, halves, out)),
         Space::Global => {
             let overlay = m.device.overlay();
-            m.device.window(first, 4).is_some_and(|w| load_from(file, &w, overlay, t, halves, out))
+            m.device.window(first, 4).is_some_and(|w| load_from::<SEEN>(file, &w, overlay, t, halves, out))
         }
         _ => false,
     }
 }
 
 #[inline(always)]
-fn load_from(
+fn load_from<const SEEN: bool>(
     file: &mut Lanes<'_>,
     w: &Window<&[u32]>,
     overlay: Option<&Overlay>,
@@ -136,7 +141,9 @@ fn load_from(
     let (column, _) = file.regs[t.registers[0].0 as usize].as_chunks_mut::<HALF>();
     let (addresses, _) = out.addresses.as_chunks_mut::<HALF>();
     for (i, (half, place)) in halves.into_iter().zip([low, high]).enumerate() {
-        half.fill(&mut addresses[i]);
+        if SEEN {
+            half.fill(&mut addresses[i]);
+        }
         let words = &w.words[place..];
         column[i] = if half.is_row { *words.first_chunk().expect("within the window") } else { [words[0]; HALF] };
     }
@@ -146,7 +153,12 @@ fn load_from(
 
 /// Executes a store of the kind above to rows. Returns false, and changes nothing, if it is another one.
 #[inline(never)]
-pub(super) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out: &mut DynInst) -> bool {
+pub(super) fn store<const SEEN: bool>(
+    file: &Lanes<'_>,
+    m: &mut Spaces<'_, '_>,
+    t: &Transfer,
+    out: &mut DynInst,
+) -> bool {
     let Some(halves) = halves(file, t).filter(|halves| halves.iter().all(|half| half.is_row)) else { return false };
     // Where changes are recorded, the general path finds out whether this is one.
     if m.device.is_unchanged() {
@@ -175,7 +187,7 @@ pub(super) fn store(file: &Lanes<'_>, m: &mut Spaces<'_, '_>, t: &Transfer, out:
         },
         _ => false,
     };
-    if done {
+    if done && SEEN {
         let (addresses, _) = out.addresses.as_chunks_mut::<HALF>();
         for (half, addresses) in halves.into_iter().zip(addresses) {
             half.fill(addresses);

@@ -51,25 +51,36 @@ pub(super) fn add3(
     carry_in: Option<[Pred; 2]>,
     carry_out: [Pred; 2],
 ) {
-    let mut ones = [minus.count_ones(); WARP_LANES];
-    if let Some(carry_in) = carry_in {
-        ones = [0; WARP_LANES];
-        for p in carry_in.map(|p| file.pred(p)) {
-            for (i, bit) in LANE_BITS.iter().enumerate() {
-                ones[i] += u32::from(p & bit != 0);
-            }
-        }
+    let flips = [0, 1, 2].map(|k| if minus >> k & 1 == 1 { !0 } else { 0 });
+    let ones = minus.count_ones();
+    match carry_in {
+        None if carry_out == [Pred::TRUE; 2] => file.map3(d, s, |a: u32, b: u32, c: u32| {
+            let sum = (a ^ flips[0]).wrapping_add(b ^ flips[1]).wrapping_add(c ^ flips[2]);
+            sum.wrapping_add(ones)
+        }),
+        None => add3_carrying(file, d, (s, flips), (ones, [0; 2]), carry_out),
+        Some(carry_in) => add3_carrying(file, d, (s, flips), (0, carry_in.map(|p| file.pred(p))), carry_out),
     }
-    // A term at a time: simple loops become vector instructions.
-    let (mut out, mut carries) = (ones, [0; WARP_LANES]);
-    for (k, s) in s.into_iter().enumerate() {
-        let flip = if minus >> k & 1 == 1 { !0 } else { 0 };
-        let column = file.column(s);
-        for i in 0..WARP_LANES {
-            let term = column[i] ^ flip;
-            out[i] = out[i].wrapping_add(term);
-            carries[i] += u32::from(out[i] < term);
-        }
+}
+
+/// The same with carries: of `ones` and, in the lanes of each of `more`, one more.
+#[inline(never)]
+fn add3_carrying(
+    file: &mut Lanes<'_>,
+    d: Reg,
+    (s, flips): ([Reg; 3], [u32; 3]),
+    (ones, more): (u32, [LaneMask; 2]),
+    carry_out: [Pred; 2],
+) {
+    let [a, b, c] = s.map(|s| file.column(s));
+    let (mut out, mut carries) = ([0; WARP_LANES], [0; WARP_LANES]);
+    for i in 0..WARP_LANES {
+        let ones = ones + u32::from(more[0] & LANE_BITS[i] != 0) + u32::from(more[1] & LANE_BITS[i] != 0);
+        let terms = [a[i] ^ flips[0], b[i] ^ flips[1], c[i] ^ flips[2]];
+        let first = ones.wrapping_add(terms[0]);
+        let second = first.wrapping_add(terms[1]);
+        out[i] = second.wrapping_add(terms[2]);
+        carries[i] = u32::from(first < terms[0]) + u32::from(second < terms[1]) + u32::from(out[i] < terms[2]);
     }
     file.write(d, &out);
     for (p, least) in carry_out.into_iter().zip([1, 2]) {

@@ -18,6 +18,31 @@ pub(super) enum End {
     Livelock(Livelock),
 }
 
+/// Sees the instructions of an execution, and may end it.
+pub(super) trait Sees {
+    /// Whether it does not look.
+    const IS_BLIND: bool = false;
+
+    fn see(&mut self, out: &DynInst) -> ControlFlow<()>;
+}
+
+/// Does not look.
+pub(super) struct Blind;
+
+impl Sees for Blind {
+    const IS_BLIND: bool = true;
+
+    fn see(&mut self, _: &DynInst) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<F: FnMut(&DynInst) -> ControlFlow<()>> Sees for F {
+    fn see(&mut self, out: &DynInst) -> ControlFlow<()> {
+        self(out)
+    }
+}
+
 /// Ends the execution of a launch where it must be. `S` can end it, too.
 pub(super) struct Bounded<'a, S> {
     launch: &'a Launch,
@@ -31,7 +56,7 @@ pub(super) struct Bounded<'a, S> {
     pub sees: S,
 }
 
-impl<'a, S: FnMut(&DynInst) -> ControlFlow<()>> Bounded<'a, S> {
+impl<'a, S: Sees> Bounded<'a, S> {
     /// Within the limits of `setup`, for a launch before which `executed` warp instructions were executed.
     pub fn new(setup: &Setup, launch: &'a Launch, executed: u64, sees: S) -> Self {
         let most = setup.max_cycles.map_or(u64::MAX, |most| most.saturating_sub(executed));
@@ -92,9 +117,11 @@ fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: boo
     spinning
 }
 
-impl<S: FnMut(&DynInst) -> ControlFlow<()>> Observer for Bounded<'_, S> {
+impl<S: Sees> Observer for Bounded<'_, S> {
+    const IS_BLIND: bool = S::IS_BLIND;
+
     fn see(&mut self, _: LaneMask, out: &DynInst) -> ControlFlow<()> {
-        (self.sees)(out)
+        self.sees.see(out)
     }
 
     fn look(&mut self, mut round: Round<'_>) -> ControlFlow<()> {

@@ -5,14 +5,14 @@
 //! undo log. If it is to be timed, everything that it has changed is undone, and it is simulated.
 
 use super::began::{Began, Rest};
-use super::bounds::{Bounded, End};
+use super::bounds::{Blind, Bounded, End};
 use super::work::{Tally, Work};
 use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
 use exec::check::Hazard;
 use exec::{FunctionalStats, Launch};
 use isa::{DynInst, Fault, KernelId};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::time::Instant;
 use workloads::DeviceError;
 
@@ -117,7 +117,7 @@ impl SimulatedDevice<'_> {
     /// Executes CTAs of a launch, counted.
     fn execute(&mut self, launch: &Launch, ctas: Range<u64>) -> Result<FunctionalStats, DeviceError> {
         let before = self.sampler().executed;
-        let mut bounded = Bounded::new(self.setup(), launch, before, |_| ControlFlow::Continue(()));
+        let mut bounded = Bounded::new(self.setup(), launch, before, Blind);
         let ran = exec::run_ctas(self.state(), launch, ctas, &mut bounded);
         self.ended(ran, bounded.executed, bounded.end)
     }
@@ -125,7 +125,7 @@ impl SimulatedDevice<'_> {
     /// Executes a launch, counted. Races that decide its result are a remark.
     fn execute_probed(&mut self, name: &str, launch: &Launch) -> Result<FunctionalStats, DeviceError> {
         let before = self.sampler().executed;
-        let mut bounded = Bounded::new(self.setup(), launch, before, |_| ControlFlow::Continue(()));
+        let mut bounded = Bounded::new(self.setup(), launch, before, Blind);
         let undo = self.state().begin_undo();
         match exec::run_screened(self.state(), launch, Some(undo), &mut bounded) {
             Some(ran) => self.ended(ran, bounded.executed, bounded.end),
