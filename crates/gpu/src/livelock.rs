@@ -117,6 +117,8 @@ pub struct Livelock {
     pub since: Cycle,
     /// Unit of both: `cycle`, or `warp instruction` of what is executed without time.
     pub unit: &'static str,
+    /// Nothing can change any more. Otherwise the warps have only executed very long without a change.
+    pub is_certain: bool,
     pub warps: Vec<SpinningWarp>,
 }
 
@@ -125,12 +127,17 @@ const NAMED_WARPS: usize = 4;
 
 impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, since, unit, warps } = self;
-        let (count, does) =
-            (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
+        let Self { at, since, unit, is_certain, warps } = self;
+        let does = match (is_certain, warps.len()) {
+            (true, 1) => "warp repeats itself without end",
+            (true, _) => "warps repeat themselves without end",
+            (false, 1) => "warp has not ended",
+            (false, _) => "warps have not ended",
+        };
         write!(
             f,
-            "livelock at {unit} {at}: {count} {does} without end; memory and output have not changed for {}",
+            "livelock at {unit} {at}: {} {does}; memory and output have not changed for {}",
+            warps.len(),
             kit::text::counted(at - since, unit)
         )?;
         let mut named: Vec<&SpinningWarp> = Vec::new();

@@ -134,6 +134,11 @@ impl Watchdog {
         all
     }
 
+    /// Cycles since something changed last.
+    pub fn waited(&self, now: Cycle) -> Cycle {
+        now - self.since
+    }
+
     /// Whether a warp of a core waits at a barrier that is not released.
     pub fn is_blocked(&self, core: usize, warp: WarpSlot) -> bool {
         self.warps.get(&(core, warp.0)).is_some_and(|warp| warp.blocked)
@@ -141,7 +146,7 @@ impl Watchdog {
 
     /// The livelock that has been found.
     pub fn report(&self, now: Cycle, warps: Vec<SpinningWarp>) -> Livelock {
-        Livelock { at: now, since: self.since, unit: "cycle", warps }
+        Livelock { at: now, since: self.since, unit: "cycle", is_certain: true, warps }
     }
 }
 

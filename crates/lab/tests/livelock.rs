@@ -12,6 +12,17 @@ const PATIENCE: u64 = 20_000;
 /// Runs a kernel `k(u64 p)` on one SM's worth of threads; `%i` is the thread's number in its CTA, `%c` the
 /// CTA's. Gives the first words of the buffer that it gets, which are 0 before.
 fn run_as(time: Time, body: &str, ctas: u32, threads: u32, audit: bool) -> Result<Vec<u32>, DeviceError> {
+    run_with((time, PATIENCE), body, ctas, threads, audit)
+}
+
+/// The same with another number of cycles after which warps are examined.
+fn run_with(
+    (time, patience): (Time, u64),
+    body: &str,
+    ctas: u32,
+    threads: u32,
+    audit: bool,
+) -> Result<Vec<u32>, DeviceError> {
     let text = format!(
         ".version 6.4\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %i, %c, %r<9>;\n.reg .b64 %p, %d<4>;\n.reg .pred %q<4>;\n.shared .align 4 .b8 s[64];\n\
@@ -19,7 +30,7 @@ fn run_as(time: Time, body: &str, ctas: u32, threads: u32, audit: bool) -> Resul
     );
     let setup = Setup {
         max_cycles: Some(3_000_000),
-        livelock_cycles: NonZeroU64::new(PATIENCE),
+        livelock_cycles: NonZeroU64::new(patience),
         audit,
         time,
         ..Setup::new(config::load("rtx2060s").unwrap())
@@ -159,13 +170,28 @@ fn a_change_that_is_taken_back_is_no_livelock_to_the_watchdog() {
 }
 
 #[test]
+fn a_warp_that_counts_while_it_waits_ends_without_time() {
+    let body = "L:\nadd.u32 %r2, %r2, 1;\nld.volatile.global.u32 %r1, [%p+8];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;\n\
+                st.global.u32 [%p], %r2;";
+    let message = run_with((Time::None, 1000), body, 1, 64, false).unwrap_err().to_string();
+    for part in ["2 warps have not ended", "repeats 4 instructions", "global 0x7f00000008 = 0x0", "--livelock-cycles"] {
+        assert!(message.contains(part), "no {part} in:\n{message}");
+    }
+    // What only computes may do so for as long as a thousand looks at it.
+    let computes =
+        |patience| run_with((Time::None, patience), &format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64, false);
+    assert_eq!(computes(100).unwrap()[0], 20000 * 20001 / 2);
+    assert!(computes(50).unwrap_err().to_string().contains("have not ended"));
+}
+
+#[test]
 fn a_cta_that_waits_for_a_later_one_ends_in_time() {
     let body = "setp.ne.u32 %q2, %c, 0;\n@%q2 bra S;\nL:\nld.volatile.global.u32 %r1, [%p];\n\
                 setp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;\nret;\nS:\nmov.u32 %r2, 9;\nst.volatile.global.u32 [%p], %r2;";
     let [timed, untimed] = run(body, 2, 32);
     assert_eq!(timed.unwrap()[0], 9);
     let message = untimed.unwrap_err().to_string();
-    assert!(message.contains("livelock") && message.contains("wait for later ones"), "{message}");
+    assert!(message.contains("livelock") && message.contains("waits for later ones"), "{message}");
     // What is tried out first is undone and timed.
     let representative: Time = "representative".parse().unwrap();
     assert_eq!(run_as(representative, body, 2, 32, false).unwrap()[0], 9);

@@ -1,7 +1,8 @@
 //! When the execution of a launch without time is ended: at the limit of the run, at a livelock, or by the user.
 //!
 //! The limits are the same as for timed runs, with warp instructions in place of cycles. CTAs are executed one after
-//! another: one that waits for a later one is a livelock here.
+//! another: one that waits for a later one is a livelock here. So is a CTA whose warps execute very long without a change of
+//! memory or output, whether their states repeat or not: a loop that waits for a flag and counts never comes round.
 
 use crate::setup::Setup;
 use exec::{Launch, Observer, Round};
@@ -9,6 +10,10 @@ use gpu::{Livelock, LoopStep, Pulse, SpinningWarp, Watchdog};
 use isa::{DynInst, Pc, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::ops::ControlFlow;
+
+/// Warp instructions that each warp of a CTA may execute without a change of memory or output, over those after which
+/// the watchdog examines it: with the default, seconds of a GPU's time.
+const UNCHANGED: u64 = 1024;
 
 /// Why an execution was ended.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub(super) struct Bounded<'a, S> {
     /// Warp instructions that it may have.
     most: u64,
     watchdog: Option<Watchdog>,
+    /// Warp instructions of each warp without a change after which it is ended.
+    most_unchanged: u64,
     /// Why it was ended, if not by `sees`.
     pub end: Option<End>,
     /// Warp instructions so far.
@@ -61,7 +68,9 @@ impl<'a, S: Sees> Bounded<'a, S> {
     pub fn new(setup: &Setup, launch: &'a Launch, executed: u64, sees: S) -> Self {
         let most = setup.max_cycles.map_or(u64::MAX, |most| most.saturating_sub(executed));
         let watchdog = setup.livelock_cycles.map(|patience| Watchdog::new(patience.get()));
-        Self { launch, most, watchdog, end: None, executed: 0, sees }
+        let most_unchanged =
+            setup.livelock_cycles.map_or(u64::MAX, |patience| patience.get().saturating_mul(UNCHANGED));
+        Self { launch, most, watchdog, most_unchanged, end: None, executed: 0, sees }
     }
 
     /// The livelock of the CTA, if it is in one.
@@ -83,13 +92,15 @@ impl<'a, S: Sees> Bounded<'a, S> {
             at_barrier: round.is_waiting(warp),
             arrivals: round.arrived,
         };
-        if !watchdog.repeats(now, left.iter().map(|&warp| ((0, warp.0), pulse(warp)))) {
+        let is_certain = watchdog.repeats(now, left.iter().map(|&warp| ((0, warp.0), pulse(warp))));
+        let executing = left.iter().filter(|&&warp| !round.is_waiting(warp)).count() as u64;
+        if !is_certain && watchdog.waited(now) / executing.max(1) < self.most_unchanged {
             return None;
         }
         let blocked: Vec<bool> = left.iter().map(|&warp| watchdog.is_blocked(0, warp)).collect();
         let warps = left.iter().zip(blocked).map(|(&warp, blocked)| spinning(self.launch, round, warp, blocked));
         let warps = warps.collect();
-        Some(Livelock { unit: "warp instruction", ..watchdog.report(now, warps) })
+        Some(Livelock { unit: "warp instruction", is_certain, ..watchdog.report(now, warps) })
     }
 }
 
@@ -113,6 +124,11 @@ fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: boo
     } else {
         let context = StepContext { now: round.executed, sm: 0 };
         spinning.follow(&mut *round.stream, &mut *round.state, program, context);
+        // Of a loop that never comes round in the same state, one round is enough.
+        let again = |steps: &[LoopStep]| steps.iter().skip(1).position(|step| step.pc == steps[0].pc);
+        if let Some(more) = again(&spinning.steps) {
+            spinning.steps.truncate(more + 1);
+        }
     }
     spinning
 }

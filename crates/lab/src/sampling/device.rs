@@ -11,6 +11,7 @@ use super::{How, Sampler, Time, slots};
 use crate::device::SimulatedDevice;
 use exec::check::Hazard;
 use exec::{FunctionalStats, Launch};
+use gpu::Livelock;
 use isa::{DynInst, Fault, KernelId};
 use std::ops::Range;
 use std::time::Instant;
@@ -25,8 +26,19 @@ enum Tried {
     Failed,
 }
 
-/// Reaction to a livelock of a launch that is executed without time.
-const LIVELOCK_HINT: &str = "without time CTAs are executed one after another; a kernel whose CTAs wait for later ones must be timed, as with --time kernels=NAME";
+/// The name of a launch's kernel, as users write it.
+fn plain_name(launch: &Launch) -> &str {
+    exec::plain_name(launch.kernel.name()).unwrap_or(launch.kernel.name())
+}
+
+/// The message of a livelock of a launch of `kernel` that is executed without time.
+fn livelock_without_time(livelock: &Livelock, kernel: &str) -> String {
+    let computes =
+        if livelock.is_certain { "" } else { ". If it only computes for so long, a larger --livelock-cycles lets it" };
+    format!(
+        "{livelock}\n  hint: without time launches, and their CTAs, are executed one after another; a kernel that waits for later ones, or for copies or the host meanwhile, must be timed, as with --time kernels={kernel}{computes}"
+    )
+}
 
 impl SimulatedDevice<'_> {
     /// Whether not all launches are simulated in time.
@@ -72,7 +84,7 @@ impl SimulatedDevice<'_> {
     }
 
     fn begin_sampled(&mut self, number: u32, launch: &Launch) -> Result<Began, DeviceError> {
-        let name = exec::plain_name(launch.kernel.name()).unwrap_or(launch.kernel.name()).to_owned();
+        let name = plain_name(launch).to_owned();
         let shape = launch.shape();
         if launch.is_cooperative() {
             self.sampler().add_timed(number, &name, &shape);
@@ -119,7 +131,7 @@ impl SimulatedDevice<'_> {
         let before = self.sampler().executed;
         let mut bounded = Bounded::new(self.setup(), launch, before, Blind);
         let ran = exec::run_ctas(self.state(), launch, ctas, &mut bounded);
-        self.ended(ran, bounded.executed, bounded.end)
+        self.ended(launch, ran, bounded.executed, bounded.end)
     }
 
     /// Executes a launch, counted. Races that decide its result are a remark.
@@ -128,7 +140,7 @@ impl SimulatedDevice<'_> {
         let mut bounded = Bounded::new(self.setup(), launch, before, Blind);
         let undo = self.state().begin_undo();
         match exec::run_screened(self.state(), launch, Some(undo), &mut bounded) {
-            Some(ran) => self.ended(ran, bounded.executed, bounded.end),
+            Some(ran) => self.ended(launch, ran, bounded.executed, bounded.end),
             None => {
                 self.remark_races(name, launch);
                 self.execute(launch, 0..launch.grid.volume())
@@ -138,6 +150,7 @@ impl SimulatedDevice<'_> {
 
     fn ended(
         &mut self,
+        launch: &Launch,
         ran: Result<Option<FunctionalStats>, Box<Fault>>,
         executed: u64,
         end: Option<End>,
@@ -145,7 +158,9 @@ impl SimulatedDevice<'_> {
         self.sampler().executed += executed;
         let ended = ran.map_err(DeviceError::Fault)?;
         ended.ok_or_else(|| match end {
-            Some(End::Livelock(livelock)) => DeviceError::Deadlock(format!("{livelock}\n  hint: {LIVELOCK_HINT}")),
+            Some(End::Livelock(livelock)) => {
+                DeviceError::Deadlock(livelock_without_time(&livelock, plain_name(launch)))
+            }
             _ => self.interrupted_without_time(),
         })
     }
